@@ -1,0 +1,155 @@
+import createError from '@fastify/error'
+
+/**
+ * Every kind of problem that this package answers with, by its `code`.
+ *
+ * The `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3);
+ * what happened this time goes into `detail`. `docs/errors.md` describes each of them; a test keeps both in step.
+ */
+export const problemTypes = Object.freeze({
+  'request-malformed': { status: 400, title: 'Malformed request' },
+  'uri-malformed': { status: 400, title: 'Malformed URI' },
+  'body-malformed': { status: 400, title: 'Malformed body' },
+  validation: { status: 400, title: 'Invalid input' },
+  'not-found': { status: 404, title: 'Not found' },
+  'path-uppercase': { status: 404, title: 'Path has uppercase letters' },
+  'path-encoded': { status: 404, title: 'Path has encoded characters' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'not-acceptable': { status: 406, title: 'Not acceptable' },
+  'request-timeout': { status: 408, title: 'Request timeout' },
+  'content-too-large': { status: 413, title: 'Content too large' },
+  'uri-too-long': { status: 414, title: 'URI too long' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  'expectation-failed': { status: 417, title: 'Expectation failed' },
+  'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
+  'internal-server-error': { status: 500, title: 'Internal server error' },
+  'server-closing': { status: 503, title: 'Server is closing' },
+  'handler-timeout': { status: 503, title: 'Handler timed out' },
+} as const satisfies Readonly<Record<string, ProblemType>>)
+
+/** What belongs to a problem code, whatever happened this time. */
+export interface ProblemType {
+  /** HTTP status that goes with the code. */
+  readonly status: number
+  /** Short summary of the kind of problem; the same on every occurrence (RFC 9457 §3.1.3). */
+  readonly title: string
+}
+
+/** The codes of {@link problemTypes}. */
+export type ProblemCode = keyof typeof problemTypes
+
+/** One fault in the input: where it is, and what is wrong with it. */
+export type ProblemIssue =
+  | {
+      readonly in: 'body'
+      /** JSON Pointer (RFC 6901) into the request body; `''` is the whole body. */
+      readonly pointer: string
+      readonly message: string
+    }
+  | {
+      readonly in: 'query' | 'path' | 'header'
+      /** Name of the parameter or header field. */
+      readonly name: string
+      readonly message: string
+    }
+
+/** What an occurrence of a problem adds to its type. */
+export interface ProblemErrorOptions {
+  /** What happened this time, for the client's developer. Never sent for a 5xx. */
+  readonly detail?: string
+  /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}. */
+  readonly status?: number
+  /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
+  readonly title?: string
+  /** The faults in the input, one by one. */
+  readonly errors?: readonly ProblemIssue[]
+  /** Header fields of the answer, such as `Allow` or `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What caused it; goes to the log only. */
+  readonly cause?: unknown
+}
+
+// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+const brand = Symbol.for('fastify-conventions.problem')
+
+/**
+ * An error that the client sees as a problem document (RFC 9457). Throw it from a handler or a hook:
+ *
+ * ```ts
+ * throw new ProblemError('not-found', { detail: 'there is no user 42' })
+ * throw new ProblemError('not-retryable', { status: 409, detail: 'only a failed payment is retried' })
+ * ```
+ *
+ * It also carries `statusCode` and `headers`, so any other Fastify error handler answers sensibly with it.
+ * Not for faults of the server: throw an ordinary error there; its text is for the log, not for the client.
+ *
+ * @throws RangeError when the code is not one of {@link problemTypes} and no `status` of 400–599 is given.
+ */
+export class ProblemError extends Error {
+  /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
+  readonly code: string
+  readonly statusCode: number
+  readonly title: string
+  readonly errors: readonly ProblemIssue[] | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+
+  constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
+    const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
+      ? problemTypes[code as ProblemCode]
+      : undefined
+    const status = options.status ?? type?.status
+    if (status === undefined || !Number.isInteger(status) || status < 400 || status > 599) {
+      throw new RangeError(`problem '${code}': expected a status of 400-599, received ${String(status)}`)
+    }
+    const title = options.title ?? type?.title ?? inWords(code)
+    super(options.detail ?? title, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ProblemError'
+    this.code = code
+    this.statusCode = status
+    this.title = title
+    this.errors = options.errors
+    this.headers = options.headers
+  }
+
+  get [brand](): true {
+    return true
+  }
+}
+
+/** Is this a {@link ProblemError}, of whichever copy of the package? */
+export function isProblemError(value: unknown): value is ProblemError {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+function inWords(code: string): string {
+  return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ')
+}
+
+/**
+ * Mistakes of the programmer, thrown while the app boots. Their `code` has the prefix `FST_CONV_`.
+ * `docs/errors.md` describes each of them; a test keeps both in step.
+ */
+export const bootErrors = Object.freeze({
+  /** An option of a plugin, or of a route's `config`, has an unusable value. */
+  FST_CONV_OPTION_INVALID: createError<[label: string, expected: string, received: string]>(
+    'FST_CONV_OPTION_INVALID',
+    '%s: expected %s, received %s',
+    500,
+    TypeError,
+  ),
+  /** There is no option of that name. */
+  FST_CONV_OPTION_UNKNOWN: createError<[label: string, known: string]>(
+    'FST_CONV_OPTION_UNKNOWN',
+    '%s: there is no such option; expected one of %s',
+    500,
+    TypeError,
+  ),
+  /** A plugin is registered twice where one registration already serves. */
+  FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
+    'FST_CONV_ALREADY_REGISTERED',
+    '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
+    500,
+  ),
+  /** Routes break conventions; the message is the table of all findings. */
+  FST_CONV_FINDINGS: createError<[table: string]>('FST_CONV_FINDINGS', '%s', 500),
+})

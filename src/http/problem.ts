@@ -1,0 +1,51 @@
+import { isProblemError, type ProblemError, type ProblemIssue, problemTypes } from '../errors.js'
+
+/** Media type of a problem document (RFC 9457 §3). It has no charset parameter: JSON is UTF-8. */
+export const problemMediaType = 'application/problem+json'
+
+/** Where problem types live unless `typeBase` says otherwise. */
+export const defaultTypeBase = 'urn:problem-type:fastify-conventions:'
+
+/** A problem document (RFC 9457 §3.1) with the extension members `code` and `errors`. */
+export interface ProblemDocument {
+  /** URI of the kind of problem: `typeBase` + `code`. */
+  type: string
+  title: string
+  status: number
+  /** What happened this time. A fixed text for a 5xx. */
+  detail: string
+  /** URI of this occurrence; ends in the request id that the log has too. */
+  instance?: string
+  /** Stable name of the cause, lower-kebab; what a client branches on. */
+  code: string
+  /** The faults in the input, one by one. */
+  errors?: readonly ProblemIssue[]
+}
+
+/** Fixed text of a fault of the server: the cause is in the log, under the request id of `instance`. */
+export const serverFaultDetail = 'The server failed to answer. The cause is in its log, under the request id.'
+
+/** The document for an error. What a 5xx says of its cause stays out of it. */
+export function problemDocument(error: ProblemError, typeBase: string, requestId?: string): ProblemDocument {
+  return {
+    type: typeBase + error.code,
+    title: error.title,
+    status: error.statusCode,
+    detail: error.statusCode < 500 || isOurs(error.code) ? error.message : serverFaultDetail,
+    ...(requestId === undefined ? undefined : { instance: occurrence(requestId) }),
+    code: error.code,
+    ...(error.errors === undefined ? undefined : { errors: error.errors }),
+  }
+}
+
+/** URI of one occurrence, from the id of its request. */
+export function occurrence(requestId: string): string {
+  return `urn:request:${encodeURIComponent(requestId)}`
+}
+
+export { isProblemError }
+
+// The texts of this package's own 5xx codes are written for clients; a consumer's may not be.
+function isOurs(code: string): boolean {
+  return code !== 'internal-server-error' && Object.hasOwn(problemTypes, code)
+}

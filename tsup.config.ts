@@ -1,0 +1,19 @@
+import { readdirSync } from 'node:fs'
+import { defineConfig } from 'tsup'
+
+const plugins = readdirSync(new URL('src/plugins', import.meta.url)).map((file) => file.replace(/\.ts$/, ''))
+
+/** One entry per subpath of package.json `exports`; shared code is split out so that every entry sees the same classes. */
+export default defineConfig({
+  entry: {
+    index: 'src/index.ts',
+    ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}.ts`])),
+  },
+  format: ['esm', 'cjs'],
+  target: 'node20',
+  platform: 'node',
+  outDir: 'dist',
+  splitting: true,
+  dts: true,
+  treeshake: true,
+})
