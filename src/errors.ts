@@ -65,6 +65,8 @@ export interface ProblemErrorOptions {
   readonly errors?: readonly ProblemIssue[]
   /** Header fields of the answer, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. */
+  readonly extensions?: Readonly<Record<string, unknown>>
   /** What caused it; goes to the log only. */
   readonly cause?: unknown
 }
@@ -92,6 +94,7 @@ export class ProblemError extends Error {
   readonly title: string
   readonly errors: readonly ProblemIssue[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly extensions: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
     const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
@@ -109,6 +112,7 @@ export class ProblemError extends Error {
     this.title = title
     this.errors = options.errors
     this.headers = options.headers
+    this.extensions = options.extensions
   }
 
   get [brand](): true {
@@ -148,6 +152,12 @@ export const bootErrors = Object.freeze({
   FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
     'FST_CONV_ALREADY_REGISTERED',
     '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
+    500,
+  ),
+  /** `request.page` or `reply.list()` is used in a route that is no list. */
+  FST_CONV_NOT_A_LIST: createError<[route: string]>(
+    'FST_CONV_NOT_A_LIST',
+    '%s is no list: it needs `config: { lists: {} }`',
     500,
   ),
   /** Routes break conventions; the message is the table of all findings. */

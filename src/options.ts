@@ -1,4 +1,5 @@
 import { bootErrors } from './errors.js'
+import { clip } from './text.js'
 
 /** Accepts a value or throws, naming the option (`label`), what was expected and what came. */
 export type Check<T> = (label: string, received: unknown) => T
@@ -34,12 +35,12 @@ export function resolveOptions<Options extends object, Defaults extends Options>
  *
  * @throws FST_CONV_OPTION_INVALID for anything else, FST_CONV_OPTION_UNKNOWN
  */
-export function resolveRouteOptions<Options extends object, Resolved extends object>(
+export function resolveRouteOptions<Options extends object, Resolved extends Options>(
   label: string,
   received: Options | false | undefined,
   checks: Checks<Options>,
   resolved: Resolved,
-): Readonly<Resolved & Options> | false {
+): Readonly<Resolved> | false {
   if (received === undefined) return resolved
   if (received === false) return false
   if (!isObject(received)) return invalid(label, 'an object or false', received)
@@ -68,7 +69,7 @@ export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER): Che
 }
 
 /** A string that is not empty; `pattern` narrows it, `expected` says to what. */
-export function text(expected = 'a non-empty string', pattern = /[^]/): Check<string> {
+export function text(expected = 'a non-empty string', pattern = /./s): Check<string> {
   return (label, received) =>
     typeof received === 'string' && pattern.test(received) ? received : invalid(label, expected, received)
 }
@@ -89,9 +90,9 @@ export function objectOf<Options extends object>(checks: Checks<Options>): Check
   return (label, received) => Object.freeze(checkEach(label, object(label, received), checks))
 }
 
-/** The same check for each of the named keys. */
-export function each<Key extends string, T>(keys: readonly Key[], check: Check<T>): Record<Key, Check<T>> {
-  return Object.fromEntries(keys.map((key) => [key, check])) as Record<Key, Check<T>>
+/** The same value under each of the keys. */
+export function each<Key extends string, Value>(keys: readonly Key[], value: Value): Record<Key, Value> {
+  return Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>
 }
 
 /** Throws FST_CONV_OPTION_INVALID. */
@@ -129,15 +130,11 @@ const longestShown = 80
 function show(value: unknown): string {
   if (typeof value === 'function') return `a function (${value.name || 'anonymous'})`
   if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'string') return clip(`'${value}'`)
+  if (typeof value === 'string') return clip(`'${value}'`, longestShown)
   if (typeof value !== 'object' || value === null) return String(value)
   try {
-    return clip(JSON.stringify(value))
+    return clip(JSON.stringify(value), longestShown)
   } catch {
     return Object.prototype.toString.call(value)
   }
-}
-
-function clip(shown: string): string {
-  return shown.length > longestShown ? `${shown.slice(0, longestShown)}…` : shown
 }

@@ -1,4 +1,4 @@
-import { isProblemError, type ProblemError, type ProblemIssue, problemTypes } from '../errors.js'
+import { type ProblemError, type ProblemIssue, problemTypes } from '../errors.js'
 
 /** Media type of a problem document (RFC 9457 §3). It has no charset parameter: JSON is UTF-8. */
 export const problemMediaType = 'application/problem+json'
@@ -28,6 +28,7 @@ export const serverFaultDetail = 'The server failed to answer. The cause is in i
 /** The document for an error. What a 5xx says of its cause stays out of it. */
 export function problemDocument(error: ProblemError, typeBase: string, requestId?: string): ProblemDocument {
   return {
+    ...error.extensions,
     type: typeBase + error.code,
     title: error.title,
     status: error.statusCode,
@@ -40,10 +41,8 @@ export function problemDocument(error: ProblemError, typeBase: string, requestId
 
 /** URI of one occurrence, from the id of its request. */
 export function occurrence(requestId: string): string {
-  return `urn:request:${encodeURIComponent(requestId)}`
+  return `urn:request:${encodeURIComponent(requestId.toWellFormed())}`
 }
-
-export { isProblemError }
 
 // The texts of this package's own 5xx codes are written for clients; a consumer's may not be.
 function isOurs(code: string): boolean {

@@ -1,0 +1,28 @@
+/**
+ * A map that never holds more than `most` entries: the oldest goes when a new one comes. For what is worth keeping
+ * of keys that clients choose.
+ */
+export class BoundedCache<Key, Value> {
+  readonly #entries = new Map<Key, Value>()
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#entries.size >= this.#most && !this.#entries.has(key)) {
+      const [oldest] = this.#entries.keys()
+      this.#entries.delete(oldest as Key)
+    }
+    this.#entries.set(key, value)
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+}

@@ -1,0 +1,56 @@
+import { type Mode, modes } from './findings.js'
+import { type Check, type Checks, invalid, oneOf, resolveOptions } from './options.js'
+import { conventionPlugin } from './plugin.js'
+import { type ListsOptions, lists } from './plugins/lists.js'
+import { type PathGuardOptions, pathGuard } from './plugins/path-guard.js'
+import { type ProblemsOptions, problems } from './plugins/problems.js'
+
+/** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
+export interface ConventionsOptions {
+  /**
+   * Mode of all plugins that have one and say nothing themselves. With `report` no response changes by a byte: what
+   * would be refused, added or altered is counted and logged.
+   * @default 'enforce'
+   */
+  readonly mode?: Mode
+  readonly problems?: ProblemsOptions | false
+  readonly pathGuard?: PathGuardOptions | false
+  readonly lists?: ListsOptions | false
+}
+
+// What is in the object, the plugin itself checks.
+const pluginOptions: Check<object | false> = (label, received) =>
+  received === false || (typeof received === 'object' && received !== null)
+    ? received
+    : invalid(label, 'an object or false', received)
+
+const checks: Checks<ConventionsOptions> = {
+  mode: oneOf(...modes),
+  problems: pluginOptions,
+  pathGuard: pluginOptions,
+  lists: pluginOptions,
+}
+
+const defaults: Required<ConventionsOptions> = { mode: 'enforce', problems: {}, pathGuard: {}, lists: {} }
+
+/**
+ * The whole preset: every convention of this package, registered in the order in which a request meets them.
+ *
+ * ```ts
+ * const app = Fastify({ ...serverOptions(), logger: true })
+ * await app.register(conventions, { pathGuard: { basePath: '/api' }, lists: false })
+ * ```
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
+ * FST_CONV_FINDINGS when the app gets ready
+ */
+export const conventions = conventionPlugin<ConventionsOptions>(
+  'conventions',
+  async function setUpConventions(app, received) {
+    const { mode, ...options } = resolveOptions('conventions', received, checks, defaults)
+
+    if (options.problems !== false) await app.register(problems, { mode, ...options.problems })
+    if (options.pathGuard !== false) await app.register(pathGuard, { mode, ...options.pathGuard })
+    if (options.lists !== false) await app.register(lists, options.lists)
+  },
+)

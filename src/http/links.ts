@@ -1,0 +1,25 @@
+/** One target of a `Link` header. */
+export interface Link {
+  /** URI reference; what a URI may not hold has to be encoded already. */
+  readonly href: string
+  readonly rel: string
+}
+
+/** The value of a `Link` header (RFC 8288 §3). */
+export function formatLinks(links: readonly Link[]): string {
+  return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
+}
+
+/** A path and a query with some parameters replaced: those of `replaced` go, those of `set` come last. */
+export function hrefWith(
+  path: string,
+  query: string,
+  replaced: readonly string[],
+  set: Readonly<Record<string, string>>,
+): string {
+  const parameters = new URLSearchParams(query)
+  for (const name of replaced) parameters.delete(name)
+  for (const [name, value] of Object.entries(set)) parameters.append(name, value)
+  const text = parameters.toString()
+  return text === '' ? path : `${path}?${text}`
+}

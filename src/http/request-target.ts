@@ -1,0 +1,118 @@
+import type { PathSegment } from './route-path.js'
+
+/** What is wrong with the path of a request target, if anything. */
+export type PathFault = 'uppercase' | 'encoding'
+
+const fine = 0
+const upper = 1
+const encoded = 2
+const end = 3
+
+// One look-up per character: what the characters of a path (RFC 3986 §3.3: pchar and '/') mean to the guard.
+const meaning = new Uint8Array(128).fill(encoded)
+for (const character of "abcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/")
+  meaning[character.charCodeAt(0)] = fine
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') meaning[character.charCodeAt(0)] = upper
+for (const character of '?#') meaning[character.charCodeAt(0)] = end
+
+/**
+ * The first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or would
+ * need to be. Reads up to the query and allocates nothing.
+ */
+export function pathFault(target: string): PathFault | null {
+  for (let index = pathStart(target); index < target.length; index++) {
+    const code = target.charCodeAt(index)
+    const kind = code < 128 ? meaning[code] : encoded
+    if (kind !== fine) return kind === end ? null : kind === upper ? 'uppercase' : 'encoding'
+  }
+  return null
+}
+
+/**
+ * Every fault of a raw path, segment by segment. Where the route lets parameters be anything (`anyParameter`), their
+ * segments may have uppercase letters and encoded characters, so long as what they decode to is harmless.
+ */
+export function segmentFaults(
+  path: string,
+  route: readonly PathSegment[] | null,
+  anyParameter: boolean,
+): SegmentFault[] {
+  return path
+    .slice(1)
+    .split('/')
+    .flatMap((text, index) => {
+      const lenient = anyParameter && isParameter(route, index)
+      const faults = lenient ? decodedFaults(text) : rawFaults(text)
+      return faults.map((fault) => ({ index, fault }))
+    })
+}
+
+/** A fault and the segment that has it. */
+export interface SegmentFault {
+  readonly index: number
+  readonly fault: PathFault
+}
+
+/** The path with the segments that have uppercase letters in lowercase. */
+export function lowercasePath(path: string, faults: readonly SegmentFault[]): string {
+  const upper = new Set(faults.filter(({ fault }) => fault === 'uppercase').map(({ index }) => index))
+  const segments = path.slice(1).split('/')
+  return `/${segments.map((text, index) => (upper.has(index) ? text.toLowerCase() : text)).join('/')}`
+}
+
+/** The raw path of a request target: without query, without the authority of the absolute form (RFC 9112 §3.2.2). */
+export function pathOf(target: string): string {
+  const start = pathStart(target)
+  const stop = target.slice(start).search(/[?#]/)
+  return stop === -1 ? target.slice(start) : target.slice(start, start + stop)
+}
+
+/** The raw query of a request target, without its question mark; `''` when it has none. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?')
+  if (mark === -1) return ''
+  const hash = target.indexOf('#', mark)
+  return hash === -1 ? target.slice(mark + 1) : target.slice(mark + 1, hash)
+}
+
+function isParameter(route: readonly PathSegment[] | null, index: number): boolean {
+  if (route === null) return false
+  const segment = route[index] ?? route.at(-1)
+  if (segment === undefined) return false
+  return segment.kind === 'wildcard' || (index < route.length && segment.kind !== 'literal')
+}
+
+function rawFaults(text: string): PathFault[] {
+  const faults: PathFault[] = []
+  if (/[A-Z]/.test(text.replace(/%[0-9A-Fa-f]{2}/g, ''))) faults.push('uppercase')
+  if (pathFault(text.toLowerCase()) === 'encoding') faults.push('encoding')
+  return faults
+}
+
+function decodedFaults(text: string): PathFault[] {
+  const value = decoded(text)
+  return value === null || value === '.' || value === '..' || hasHarm(value) ? ['encoding'] : []
+}
+
+// A separator or a control character in a parameter is a path of its own, or an injection, to whoever uses it.
+function hasHarm(value: string): boolean {
+  return [...value].some((character) => character < ' ' || '\u007f/\\'.includes(character))
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+const slash = 47
+
+function pathStart(target: string): number {
+  if (target.charCodeAt(0) === slash) return 0
+  const authority = target.indexOf('://')
+  if (authority === -1) return 0
+  const start = target.indexOf('/', authority + 3)
+  return start === -1 ? target.length : start
+}

@@ -1,0 +1,55 @@
+/**
+ * Reason phrases of the error statuses, as the RFCs have them now (RFC 9110 §15.5–15.6, RFC 6585, RFC 8470,
+ * RFC 7725, RFC 4918). A table of our own: `node:http` changes its words between versions, and codes that
+ * clients branch on are made from them.
+ */
+export const reasonPhrases: Readonly<Record<number, string>> = Object.freeze({
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  407: 'Proxy Authentication Required',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  411: 'Length Required',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable',
+  417: 'Expectation Failed',
+  421: 'Misdirected Request',
+  422: 'Unprocessable Content',
+  423: 'Locked',
+  424: 'Failed Dependency',
+  425: 'Too Early',
+  426: 'Upgrade Required',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+  507: 'Insufficient Storage',
+  511: 'Network Authentication Required',
+})
+
+/** The problem code of a status that no nearer cause is known for: its reason phrase in lower-kebab. */
+export function statusCode(status: number): string {
+  return statusTitle(status).toLowerCase().replaceAll(' ', '-')
+}
+
+/** The title of a status, in sentence case. */
+export function statusTitle(status: number): string {
+  const phrase = reasonPhrases[status] ?? `Status ${status}`
+  const kept = phrase.startsWith('URI') || phrase.startsWith('HTTP') ? 4 : 1
+  return phrase.slice(0, kept) + phrase.slice(kept).toLowerCase()
+}

@@ -1,0 +1,19 @@
+export { type ConventionsOptions, conventions, conventions as default } from './conventions.js'
+export {
+  isProblemError,
+  type ProblemCode,
+  ProblemError,
+  type ProblemErrorOptions,
+  type ProblemIssue,
+  type ProblemType,
+  problemTypes,
+} from './errors.js'
+export type { Exception, Finding, Mode, Observation } from './findings.js'
+export type { PathRule } from './http/path-rules.js'
+export type { ProblemDocument } from './http/problem.js'
+export { type ListsOptions, type ListsRouteOptions, lists, type Page } from './plugins/lists.js'
+export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
+export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'
+export type { ConventionsReport } from './report.js'
+export type { RouteRuleOptions, RuleException, RuleOptions } from './rules.js'
+export { type ServerOptions, serverOptions } from './server-options.js'

@@ -1,0 +1,201 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../answer.js'
+import { bootErrors, ProblemError } from '../errors.js'
+import { formatLinks, hrefWith } from '../http/links.js'
+import { pathOf, queryOf } from '../http/request-target.js'
+import {
+  type Checks,
+  integer,
+  invalid,
+  oneOf,
+  resolveOptions,
+  resolveRouteOptions,
+  text,
+} from '../options.js'
+import { conventionPlugin } from '../plugin.js'
+import { withPaging } from '../representation/list-schema.js'
+import { cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
+
+export type { Page } from '../representation/page.js'
+
+/** Options of {@link lists}. */
+export interface ListsOptions {
+  /**
+   * Items on a page where the request names no `limit`.
+   * @default 50
+   */
+  readonly defaultLimit?: number
+  /**
+   * Most items on a page; a larger `limit` is lowered to it.
+   * @default 200
+   */
+  readonly maxLimit?: number
+  /**
+   * Form of ids: `int64` reads them as exact BigInt, `text` takes any string of up to 200 characters.
+   * @default 'int64'
+   */
+  readonly idFormat?: 'int64' | 'text'
+  /**
+   * Field of an item that holds its id.
+   * @default 'id'
+   */
+  readonly id?: string
+  /**
+   * Field of an item that holds the time that `before_time` goes by.
+   * @default 'created_at'
+   */
+  readonly time?: string
+}
+
+/** What a route says under `config.lists`; an object, be it empty, makes the route a list. */
+export interface ListsRouteOptions extends ListsOptions {
+  /**
+   * Member of the answer that holds the items. Default: the last literal segment of the path, `-` as `_`.
+   */
+  readonly member?: string
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Makes the route a list with keyset paging. */
+    lists?: ListsRouteOptions | false
+  }
+  interface FastifyRequest {
+    /** Which items a list route is asked for. Reading it on another route throws. */
+    readonly page: Page
+  }
+  interface FastifyReply {
+    /**
+     * The answer of a list route: `{ "<member>": [...] }`, with a `Link` header to the next page when there is one.
+     *
+     * @param rows what was fetched, at most `request.page.fetch` rows in the order of the walk
+     * @param total number of all items, where the client asked for it (`request.page.includeTotal`)
+     */
+    list<Row extends object>(rows: readonly Row[], total?: number | bigint): Record<string, unknown>
+  }
+}
+
+const checks: Checks<ListsOptions> = {
+  defaultLimit: integer(1, 10_000),
+  maxLimit: integer(1, 10_000),
+  idFormat: oneOf('int64', 'text'),
+  id: text(),
+  time: text(),
+}
+
+const routeChecks: Checks<ListsRouteOptions> = { ...checks, member: text() }
+
+const defaults: Required<ListsOptions> = {
+  defaultLimit: 50,
+  maxLimit: 200,
+  idFormat: 'int64',
+  id: 'id',
+  time: 'created_at',
+}
+
+interface ListRequest {
+  readonly page: Page<bigint | string>
+  readonly rules: Required<ListsRouteOptions>
+}
+
+const listOfRequest = Symbol('fastify-conventions.lists.request')
+
+type WithList = { [listOfRequest]: ListRequest | null }
+
+/**
+ * Keyset paging for list routes (seed §4 "Query parameters"): `limit`, `before_id`, `before_time`, `after_id` and
+ * `include_total` are read into `request.page`, and `reply.list(rows)` writes the answer with a `Link` to the next
+ * page (RFC 8288). A route becomes a list by `config: { lists: {} }`; its query schema is completed, so that the
+ * OpenAPI document shows the parameters.
+ *
+ * Not for lists that are sorted by something that changes or repeats: a keyset walk needs an order that stays.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
+  const options = resolveOptions('lists', received, checks, defaults)
+  orderedLimits('lists', options)
+
+  app.decorateRequest(listOfRequest, null)
+  app.decorateRequest('page', {
+    getter() {
+      return listOf(this as FastifyRequest).page as Page
+    },
+  })
+  app.decorateReply('list', writeList)
+  app.addHook('onRoute', function completeListRoute(route) {
+    if (route.config?.lists === undefined || route.config.lists === false) return
+    const label = `${[route.method].flat().join(', ')} ${route.path} config.lists`
+    const rules = resolveRouteOptions<ListsRouteOptions, Required<ListsRouteOptions>>(
+      label,
+      route.config.lists,
+      routeChecks,
+      { ...options, member: memberOf(route.path) },
+    )
+    if (rules === false) return
+    orderedLimits(label, rules)
+    route.schema = withPaging(route.schema, rules)
+    route.preValidation = [pageReader(rules), ...[route.preValidation ?? []].flat()]
+  })
+})
+
+function pageReader(rules: Required<ListsRouteOptions>) {
+  return function readPageOnPreValidation(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: (error?: Error) => void,
+  ): void {
+    const page = readPage((request.query ?? {}) as Record<string, unknown>, rules)
+    if (Array.isArray(page)) {
+      const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
+      refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
+      return
+    }
+    ;(request as unknown as WithList)[listOfRequest] = { page, rules }
+    next()
+  }
+}
+
+function writeList(
+  this: FastifyReply,
+  rows: readonly object[],
+  total?: number | bigint,
+): Record<string, unknown> {
+  const { page, rules } = listOf(this.request)
+  const items = rows.length > page.limit ? rows.slice(0, page.limit) : rows
+  const last = items.at(-1) as Record<string, unknown> | undefined
+  if (rows.length > page.limit && last !== undefined) {
+    const target = this.request.raw.url ?? '/'
+    const cursor = nextCursor(page, {
+      id: cursorText(last[rules.id], rules.id),
+      time: () => cursorText(last[rules.time], rules.time),
+    })
+    const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
+    const links = [this.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
+    this.header('link', links.join(', '))
+  }
+  return { [rules.member]: items, ...(total === undefined ? {} : { total }) }
+}
+
+function listOf(request: FastifyRequest): ListRequest {
+  const list = (request as unknown as WithList)[listOfRequest]
+  if (list === null) throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
+  return list
+}
+
+function cursorText(value: unknown, field: string): string {
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number')
+    return String(value)
+  throw new TypeError(`lists: the last row has no ${field} to lead on from`)
+}
+
+function memberOf(path: string): string {
+  const literals = path.split('/').filter((segment) => segment !== '' && !segment.includes(':'))
+  return (literals.at(-1) ?? 'items').replaceAll('-', '_')
+}
+
+function orderedLimits(label: string, { defaultLimit, maxLimit }: Required<ListsOptions>): void {
+  if (defaultLimit > maxLimit)
+    invalid(`${label}.defaultLimit`, `at most maxLimit (${maxLimit})`, defaultLimit)
+}

@@ -1,0 +1,234 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { refuse } from '../answer.js'
+import { ProblemError } from '../errors.js'
+import type { Mode } from '../findings.js'
+import {
+  knownVerbs,
+  type PathRule,
+  type PathVocabulary,
+  pathBreaches,
+  pathRuleNames,
+} from '../http/path-rules.js'
+import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
+import { type PathSegment, routePath } from '../http/route-path.js'
+import { type Checks, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
+import { conventionPlugin } from '../plugin.js'
+import { type Reporter, reporterOf } from '../report.js'
+import {
+  exceptionsOf,
+  modesOf,
+  type RouteRuleOptions,
+  type RuleOptions,
+  routeRuleChecks,
+  ruleChecks,
+} from '../rules.js'
+import { clip } from '../text.js'
+
+/** Options of {@link pathGuard}. */
+export interface PathGuardOptions extends RuleOptions<PathRule> {
+  /**
+   * Status of a request whose path has uppercase letters or encoded characters.
+   * @default 404
+   */
+  readonly statusCode?: 404 | 400
+  /**
+   * Path in front of the version, where the service is mounted below one, such as `/api`.
+   * @default ''
+   */
+  readonly basePath?: string
+  /**
+   * Collection names that are right as they are, whatever the plural rule thinks, such as `health`.
+   * @default []
+   */
+  readonly collections?: readonly string[]
+  /**
+   * Verbs of this service's actions that the built-in list does not know.
+   * @default []
+   */
+  readonly verbs?: readonly string[]
+  /**
+   * Segments that stand for the caller's own record (seed §4): `/v1/users/me`.
+   * @default ['me', 'self']
+   */
+  readonly selfAliases?: readonly string[]
+}
+
+/** What a route says under `config.pathGuard`; `false` leaves the route alone. */
+export interface PathGuardRouteOptions extends RouteRuleOptions<PathRule> {
+  /**
+   * `any` lets parameters have uppercase letters and encoded characters, for ids that are case-sensitive. What they
+   * decode to is still checked: no control characters, no slashes, no dot segments. Literals stay strict.
+   * @default 'lowercase'
+   */
+  readonly params?: 'lowercase' | 'any'
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Path rules of this route; `false` leaves it alone. */
+    pathGuard?: PathGuardRouteOptions | false
+  }
+}
+
+const checks: Checks<PathGuardOptions> = {
+  ...ruleChecks(pathRuleNames),
+  statusCode: oneOf(404, 400),
+  basePath: text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/),
+  collections: listOf(text()),
+  verbs: listOf(text()),
+  selfAliases: listOf(text()),
+}
+
+const routeChecks: Checks<PathGuardRouteOptions> = {
+  ...routeRuleChecks(pathRuleNames),
+  params: oneOf('lowercase', 'any'),
+}
+
+const defaults: Required<PathGuardOptions> = {
+  mode: 'enforce',
+  rules: {},
+  exceptions: [],
+  statusCode: 404,
+  basePath: '',
+  collections: [],
+  verbs: [],
+  selfAliases: ['me', 'self'],
+}
+
+/** What the guard knows of a route when a request comes in. */
+interface GuardedRoute {
+  readonly modeOf: Readonly<Record<PathRule, Mode>>
+  /** `null` for a path that no route serves. */
+  readonly segments: readonly PathSegment[] | null
+  readonly anyParameter: boolean
+}
+
+const guarded = Symbol('fastify-conventions.pathGuard.route')
+
+/**
+ * Keeps paths to the conventions (seed §4 "Path rules"): lowercase, words joined by hyphens, plural collections, a
+ * major version in front, verbs only as actions.
+ *
+ * While the app boots every route registered after this plugin is held against the rules; all breaches are thrown
+ * as one table when the app gets ready. Per request the raw path is read once: an uppercase letter or an encoded
+ * character is answered with a 404 problem (`path-uppercase`, `path-encoded`) and no handler runs.
+ *
+ * Not for paths that are case-sensitive by design, such as short links: give such routes
+ * `config: { pathGuard: { params: 'any' } }`. Wildcard routes, WebSocket routes and routes hidden from the OpenAPI
+ * document (`schema.hide`) are left alone at boot; the report lists them.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
+ * FST_CONV_FINDINGS when the app gets ready
+ */
+export const pathGuard = conventionPlugin<PathGuardOptions>(
+  'pathGuard',
+  function setUpPathGuard(app, received) {
+    const options = resolveOptions('pathGuard', received, checks, defaults)
+    const reporter = reporterOf(app)
+    const unknownPath: GuardedRoute = {
+      modeOf: modesOf(pathRuleNames, options),
+      segments: null,
+      anyParameter: false,
+    }
+
+    app.addHook('onRoute', routeInspector(options, reporter))
+    if (options.mode === 'off' && Object.values(unknownPath.modeOf).every((mode) => mode === 'off')) return
+
+    app.addHook('onRequest', function pathCaseOnRequest(request, reply, next) {
+      if (pathFault(request.raw.url ?? '/') === null) next()
+      else judge(request, reply, next)
+    })
+
+    function judge(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+      const route = guardedRouteOf(request) ?? unknownPath
+      const path = pathOf(request.raw.url ?? '/')
+      const faults = segmentFaults(path, route.segments, route.anyParameter)
+      for (const { fault } of faults) {
+        if (route.modeOf[fault] === 'report') reporter.observe('pathGuard', fault, request, path)
+      }
+      const refused = faults.filter(({ fault }) => route.modeOf[fault] === 'enforce')
+      if (refused.length === 0) next()
+      else refuse(request, reply, pathProblem(path, refused, options.statusCode), next)
+    }
+  },
+)
+
+/** Holds each new route against the rules, and leaves on it what the request hook needs to know. */
+function routeInspector(
+  options: Required<PathGuardOptions>,
+  reporter: Reporter,
+): (route: RouteOptions & { path: string }) => void {
+  const vocabulary: PathVocabulary = {
+    collections: new Set(options.collections),
+    verbs: new Set([...knownVerbs, ...options.verbs]),
+    selfAliases: new Set(options.selfAliases),
+  }
+  const readable = new Set<string>()
+
+  return function inspectRoute(route) {
+    const methods = [route.method].flat()
+    const name = `${methods.join(', ')} ${route.path}`
+    const label = `${name} config.pathGuard`
+    const own = resolveRouteOptions<PathGuardRouteOptions, PathGuardRouteOptions>(
+      label,
+      route.config?.pathGuard,
+      routeChecks,
+      {},
+    )
+    const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
+    const modeOf = modesOf(pathRuleNames, options, own, exceptions)
+    const known: GuardedRoute = {
+      modeOf,
+      segments: routePath(route.path),
+      anyParameter: own !== false && own.params === 'any',
+    }
+    route.config = Object.assign({}, route.config, { [guarded]: known })
+
+    // Fastify adds a HEAD route to each GET route; what is wrong with the one has been said of the other.
+    if (methods.includes('GET')) readable.add(route.path)
+    else if (methods.length === 1 && methods[0] === 'HEAD' && readable.has(route.path)) return
+
+    const exception = { plugin: 'pathGuard', route: name }
+    const untouched = own === false ? 'config.pathGuard is false' : reasonToLeaveAlone(route)
+    if (untouched !== null) {
+      reporter.except({ ...exception, rules: pathRuleNames, reason: untouched, unused: false })
+      return
+    }
+    const breaches = pathBreaches(methods, route.path, vocabulary, options.basePath)
+    for (const breach of breaches) {
+      const mode = modeOf[breach.rule]
+      if (mode !== 'off') reporter.find({ plugin: 'pathGuard', route: name, mode, ...breach })
+    }
+    for (const { except, reason } of exceptions) {
+      const unused = !except.some((rule) => breaches.some((breach) => breach.rule === rule))
+      reporter.except({ ...exception, rules: except, reason, unused })
+    }
+  }
+}
+
+function reasonToLeaveAlone(route: RouteOptions & { path: string }): string | null {
+  if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
+  if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
+  if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {
+    return 'hidden from the OpenAPI document: not part of the API'
+  }
+  return null
+}
+
+function guardedRouteOf(request: FastifyRequest): GuardedRoute | undefined {
+  const config = request.routeOptions.config as { [guarded]?: GuardedRoute } | undefined
+  return config?.[guarded]
+}
+
+const longestShown = 500
+
+function pathProblem(path: string, refused: readonly SegmentFault[], status: number): ProblemError {
+  if (refused[0]?.fault === 'uppercase') {
+    const detail = `A path is lowercase: ${clip(lowercasePath(path, refused), longestShown)}`
+    return new ProblemError('path-uppercase', { status, detail })
+  }
+  return new ProblemError('path-encoded', {
+    status,
+    detail: 'A path has no characters that are, or would have to be, percent-encoded',
+  })
+}

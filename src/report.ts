@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { bootErrors } from './errors.js'
+import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
+
+/** What the conventions found: at boot, and in `report` mode while requests came in. */
+export interface ConventionsReport {
+  /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
+  readonly findings: readonly Finding[]
+  /** Declared exceptions and routes that are left alone. */
+  readonly exceptions: readonly Exception[]
+  /** What requests would have been refused, changed or added to, per rule and route. */
+  readonly observations: readonly Observation[]
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the conventions of this context found. */
+    conventions: {
+      /** A snapshot of the findings, exceptions and observations so far. */
+      report(): ConventionsReport
+    }
+  }
+}
+
+/** Where plugins put what they find. One for a context and all below it. */
+export class Reporter {
+  readonly #findings: Finding[] = []
+  readonly #exceptions: Exception[] = []
+  // Bounded: rules are few, and routes are counted by pattern.
+  readonly #observations = new Map<string, Observation>()
+
+  find(finding: Finding): void {
+    this.#findings.push(finding)
+  }
+
+  except(exception: Exception): void {
+    this.#exceptions.push(exception)
+  }
+
+  /** Counts an occurrence; the first of each rule and route is logged. */
+  observe(plugin: string, rule: string, request: FastifyRequest, example: string): void {
+    const route = request.routeOptions.url ?? '*'
+    const key = `${plugin}.${rule} ${route}`
+    const before = this.#observations.get(key)
+    const observation: Observation = before
+      ? { ...before, count: before.count + 1 }
+      : { plugin, rule, route, count: 1, example, requestId: request.id }
+    this.#observations.set(key, observation)
+    if (!before) request.log.warn({ convention: `${plugin}.${rule}`, route, example }, 'convention not kept')
+  }
+
+  report(): ConventionsReport {
+    return {
+      findings: [...this.#findings],
+      exceptions: [...this.#exceptions],
+      observations: [...this.#observations.values()],
+    }
+  }
+
+  /** Throws all findings that stop the boot as one table; logs the others. */
+  conclude(app: FastifyInstance): void {
+    const told = this.#findings.filter((finding) => finding.mode === 'report')
+    const refused = this.#findings.filter((finding) => finding.mode === 'enforce')
+    if (told.length > 0) app.log.warn(`conventions: ${summary(told)}\n${findingsTable(told)}`)
+    for (const exception of this.#exceptions) app.log.debug(exception, 'conventions: exception')
+    for (const { route, plugin, rules } of this.#exceptions.filter((exception) => exception.unused)) {
+      app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: its exception can go`)
+    }
+    if (refused.length > 0) {
+      throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
+    }
+  }
+}
+
+const key = Symbol.for('fastify-conventions.reporter')
+
+/** The reporter of a context: that of the context above, or a new one. */
+export function reporterOf(app: FastifyInstance): Reporter {
+  if (app.hasDecorator(key)) return app.getDecorator<Reporter>(key)
+  const reporter = new Reporter()
+  app.decorate(key, reporter)
+  app.decorate('conventions', { report: () => reporter.report() })
+  app.addHook('onReady', function concludeFindings(done) {
+    reporter.conclude(app)
+    done()
+  })
+  return reporter
+}
+
+function summary(findings: readonly Finding[]): string {
+  const routes = new Set(findings.map((finding) => finding.route)).size
+  return `${findings.length} breaches of conventions in ${routes} ${routes === 1 ? 'route' : 'routes'}`
+}

@@ -1,0 +1,107 @@
+import type { ProblemIssue } from '../errors.js'
+import { utcDateTime } from './date-time.js'
+import { parseInt64 } from './int64.js'
+
+/** Which items of a list a request asks for. `Id` is `string` where the list's `idFormat` is `text`. */
+export interface Page<Id extends bigint | string = bigint> {
+  /** At most this many items are answered. */
+  readonly limit: number
+  /** How many to fetch: one more than {@link Page.limit} tells whether there is a next page. */
+  readonly fetch: number
+  /** Items before this one: `id < beforeId`, newest first; with {@link Page.beforeTime} it breaks ties. */
+  readonly beforeId?: Id
+  /**
+   * Items before this time, newest first, in UTC: `time < beforeTime`; with {@link Page.beforeId}
+   * `(time, id) < (beforeTime, beforeId)`.
+   */
+  readonly beforeTime?: string
+  /** Items after this one, oldest first: `id > afterId`. */
+  readonly afterId?: Id
+  /** The client wants `total`, which is costly to count. */
+  readonly includeTotal: boolean
+}
+
+/** How {@link readPage} reads. */
+export interface PageRules {
+  readonly defaultLimit: number
+  readonly maxLimit: number
+  readonly idFormat: 'int64' | 'text'
+}
+
+/** The query parameters of a list that say which page it is; each next page replaces them. */
+export const cursorParameters: readonly string[] = ['before_id', 'before_time', 'after_id']
+
+/** Reads the paging parameters of a query, as they came. All faults are told at once. */
+export function readPage(
+  query: Readonly<Record<string, unknown>>,
+  rules: PageRules,
+): Page<bigint | string> | ProblemIssue[] {
+  const issues: ProblemIssue[] = []
+  const read = <Value>(
+    name: string,
+    expected: string,
+    parse: (text: string) => Value | null,
+  ): Value | undefined => {
+    const received = query[name]
+    if (received === undefined) return undefined
+    const value = typeof received === 'string' ? parse(received) : null
+    if (value !== null) return value
+    issues.push({ in: 'query', name, message: `must be ${expected}, once` })
+    return undefined
+  }
+
+  const id: (text: string) => bigint | string | null = rules.idFormat === 'int64' ? readId : readText
+  const limit = read('limit', 'a positive integer', readCount)
+  const beforeId = read('before_id', 'an id', id)
+  const beforeTime = read('before_time', 'an RFC 3339 date-time', utcDateTime)
+  const afterId = read('after_id', 'an id', id)
+  const includeTotal = read('include_total', 'true or false', readFlag)
+  if (query.after_id !== undefined && (query.before_id !== undefined || query.before_time !== undefined)) {
+    issues.push({
+      in: 'query',
+      name: 'after_id',
+      message: 'must not be given together with before_id or before_time',
+    })
+  }
+  if (issues.length > 0) return issues
+
+  const most = Math.min(limit ?? rules.defaultLimit, rules.maxLimit)
+  return {
+    limit: most,
+    fetch: most + 1,
+    ...(beforeId === undefined ? {} : { beforeId }),
+    ...(beforeTime === undefined ? {} : { beforeTime }),
+    ...(afterId === undefined ? {} : { afterId }),
+    includeTotal: includeTotal ?? false,
+  }
+}
+
+/** The parameters that lead on from a page, given its last item. */
+export function nextCursor(
+  page: Page<bigint | string>,
+  last: { readonly id: string; readonly time: () => string },
+): Record<string, string> {
+  if (page.afterId !== undefined) return { after_id: last.id }
+  if (page.beforeTime === undefined) return { before_id: last.id }
+  // Items may share a time: the id breaks the tie, so that none is left out and none comes twice.
+  return { before_time: last.time(), before_id: last.id }
+}
+
+function readCount(text: string): number | null {
+  return /^0*[1-9]\d*$/.test(text) ? Number(text) : null
+}
+
+function readId(text: string): bigint | null {
+  const id = parseInt64(text)
+  return id === null || id < 0n ? null : id
+}
+
+const longestId = 200
+
+function readText(text: string): string | null {
+  return text === '' || text.length > longestId ? null : text
+}
+
+function readFlag(text: string): boolean | null {
+  return text === 'true' ? true : text === 'false' ? false : null
+}

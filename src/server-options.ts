@@ -1,0 +1,103 @@
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { answerProblem, defaultStyle } from './answer.js'
+import { type ProblemCode, ProblemError } from './errors.js'
+import { problemDocument } from './http/problem.js'
+import { problemOf } from './http/problem-of.js'
+import { rawProblem } from './http/raw-problem.js'
+import { type Checks, resolveOptions, text } from './options.js'
+
+/** Options of {@link serverOptions}. */
+export interface ServerOptions {
+  /**
+   * What the `type` of a problem begins with; give the plugin `problems` the same.
+   * @default 'urn:problem-type:fastify-conventions:'
+   */
+  readonly typeBase?: string
+}
+
+/** What {@link serverOptions} hands to Fastify. */
+export interface ConventionServerOptions {
+  /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees. */
+  readonly frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
+  /** Answers what is no HTTP request: a broken request line (400), header overflow (431), a slow request (408). */
+  readonly clientErrorHandler: (error: Error & { readonly code?: string }, socket: Socket) => void
+  /** Fastify's own 503 is no problem document; the plugin `problems` answers instead. */
+  readonly return503OnClosing: false
+  /** Node's own answer to a missing Host has no body; the plugin `problems` answers instead. */
+  readonly http: { readonly requireHostHeader: false }
+}
+
+const checks: Checks<ServerOptions> = { typeBase: text() }
+
+/**
+ * Options for the Fastify constructor, for what no plugin can reach. Spread them first, then your own:
+ *
+ * ```ts
+ * const app = Fastify({ ...serverOptions(), logger: true })
+ * await app.register(conventions)
+ * ```
+ *
+ * With them a bad URL, an over-long parameter, a header overflow, a broken request line, a missing Host and a request
+ * that comes in while the server closes are answered as problems too. The last two need the plugin `problems`; without
+ * it they are served. Over HTTPS a missing Host is still answered by Node itself.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
+ */
+export function serverOptions(received?: ServerOptions): ConventionServerOptions {
+  const { typeBase } = resolveOptions('serverOptions', received, checks, { typeBase: defaultStyle.typeBase })
+  return {
+    frameworkErrors: function answerFrameworkError(error, request, reply) {
+      const problem = problemOf(error)
+      const level = problem.statusCode < 500 ? 'info' : 'error'
+      request.log[level]({ err: error, res: reply }, problem.title)
+      answerProblem(reply, problem, { ...defaultStyle, typeBase })
+    },
+    clientErrorHandler: function answerClientError(error, socket) {
+      if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+        socket.destroy(error)
+        return
+      }
+      const document = problemDocument(clientProblem(error.code), typeBase)
+      socket.end(rawProblem(document, new Date()))
+      lingerThenDestroy(socket)
+    },
+    return503OnClosing: false,
+    http: { requireHostHeader: false },
+  }
+}
+
+const clientProblems: Readonly<Record<string, ProblemCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+  HPE_HEADER_OVERFLOW: 'header-fields-too-large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
+}
+
+const clientDetails: Readonly<Partial<Record<ProblemCode, string>>> = {
+  'request-timeout': 'The request did not arrive whole in time',
+  'header-fields-too-large':
+    'The request target and header fields together are larger than this server takes',
+  'content-too-large': 'The extensions of a chunk are larger than this server takes',
+  'request-malformed': 'What arrived is not a request in HTTP/1.1',
+}
+
+function clientProblem(code: string | undefined): ProblemError {
+  const problem = clientProblems[code ?? ''] ?? 'request-malformed'
+  return new ProblemError(problem, { detail: clientDetails[problem] ?? '' })
+}
+
+// A second, broken request on a connection whose first is being answered: bytes of ours would corrupt that answer.
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent?: boolean } | null }
+  return response?.headersSent === true
+}
+
+const lingerFor = 1000
+
+// Closing at once with bytes of the client unread would reset the connection and lose the answer on its way.
+function lingerThenDestroy(socket: Socket): void {
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), lingerFor)
+  timer.unref()
+  socket.once('close', () => clearTimeout(timer))
+}
