@@ -1,0 +1,42 @@
+/** JSON of a string. */
+export function textOf(text: string): string {
+  const { length } = text
+  // A short string is faster looked through here than handed to JSON.stringify.
+  if (length >= shortText) return JSON.stringify(text)
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code < 0x20 || code === quote || code === backslash || (code >= 0xd800 && code <= 0xdfff)) {
+      return JSON.stringify(text)
+    }
+  }
+  return `"${text}"`
+}
+
+const shortText = 42
+const quote = 0x22
+const backslash = 0x5c
+
+/**
+ * Has the JSON a run of 16 digits or more? Fewer are always a safe integer. Looks at every 16th character only: a run
+ * that long has one of them.
+ */
+export function hasLongDigits(json: string): boolean {
+  for (let index = longRun - 1; index < json.length; index += longRun) {
+    if (isDigit(json.charCodeAt(index)) && runAround(json, index) >= longRun) return true
+  }
+  return false
+}
+
+const longRun = 16
+
+function runAround(json: string, index: number): number {
+  let start = index
+  let end = index + 1
+  while (isDigit(json.charCodeAt(start - 1))) start--
+  while (end - start < longRun && isDigit(json.charCodeAt(end))) end++
+  return end - start
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}

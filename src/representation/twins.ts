@@ -1,0 +1,63 @@
+import { valueTwin } from './exact-json.js'
+import { arrayTwin, wideDigits } from './integer-text.js'
+import type { Shape } from './schema-shape.js'
+
+/** Name of the string twin of an integer (seed §2 rule 6). */
+export function twinName(name: string): string {
+  return `${name}_str`
+}
+
+/** Is it a declared 64-bit integer, or an array of them? Then it always has a twin. */
+export function isWide(shape: Shape): boolean {
+  if (shape.kind === 'integer') return shape.wide
+  if (shape.kind === 'array') return isWide(shape.items)
+  if (shape.kind === 'tuple') return shape.items.some(isWide)
+  return shape.kind === 'choice' && shape.options.some((option) => isWide(option.shape))
+}
+
+/** May a value of the shape be an integer, or an array with some? Then it may have a twin. */
+export function mayBeInteger(shape: Shape): boolean {
+  if (shape.kind === 'array') return mayBeInteger(shape.items)
+  if (shape.kind === 'tuple') return shape.rest || shape.items.some(mayBeInteger)
+  if (shape.kind === 'choice') return shape.options.some((option) => mayBeInteger(option.shape))
+  return shape.kind === 'integer' || shape.kind === 'number' || shape.kind === 'anything'
+}
+
+/** Writes the twin of a value of a shape, `null` where it needs none. */
+export function twinWriter(shape: Shape): (value: unknown) => string | null {
+  switch (shape.kind) {
+    case 'integer':
+      return shape.wide ? wideTwin : valueTwin
+    case 'number':
+    case 'anything':
+      return valueTwin
+    case 'array':
+    case 'tuple': {
+      const wide = isWide(shape)
+      return (value) =>
+        Array.isArray(value) ? arrayTwin(value, wide) : wide && value === null ? 'null' : null
+    }
+    case 'choice': {
+      const options = shape.options.map((option) => ({
+        matches: option.matches,
+        twinOf: twinWriter(option.shape),
+      }))
+      return (value) => options.find(({ matches }) => matches(value))?.twinOf(value) ?? null
+    }
+    default:
+      return noTwin
+  }
+}
+
+/** Of what never has a twin. */
+export function noTwin(): null {
+  return null
+}
+
+function wideTwin(value: unknown): string {
+  const digits = wideDigits(value, ignoreLoss)
+  return digits === null ? 'null' : `"${digits}"`
+}
+
+// The number itself has told of it already.
+function ignoreLoss(): void {}
