@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from './errors.js'
 import { defaultTypeBase, problemDocument, problemMediaType } from './http/problem.js'
+import { passString } from './reply-serializer.js'
 
 /** How problems are written. */
 export interface ProblemStyle {
@@ -28,7 +29,7 @@ export function writeProblem(reply: FastifyReply, error: ProblemError, style: Pr
 export function answerProblem(reply: FastifyReply, error: ProblemError, style: ProblemStyle): FastifyReply {
   const document = writeProblem(reply, error, style)
   // A string that is already serialized passes by the route's response schema, which need not know of problems.
-  return reply.serializer(asItIs).send(document)
+  return passString(reply).send(document)
 }
 
 /**
@@ -52,8 +53,4 @@ export function refuse(
 /** Has somebody set an error handler for this context, or is it Fastify's own? */
 export function hasOwnErrorHandler(app: FastifyRequest['server']): boolean {
   return app.errorHandler.name !== 'defaultErrorHandler'
-}
-
-function asItIs(payload: unknown): string {
-  return payload as string
 }

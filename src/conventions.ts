@@ -1,6 +1,8 @@
 import { type Mode, modes } from './findings.js'
 import { type Check, type Checks, invalid, oneOf, resolveOptions } from './options.js'
 import { conventionPlugin } from './plugin.js'
+import { type FieldsOptions, fields } from './plugins/fields.js'
+import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.js'
 import { type ListsOptions, lists } from './plugins/lists.js'
 import { type PathGuardOptions, pathGuard } from './plugins/path-guard.js'
 import { type ProblemsOptions, problems } from './plugins/problems.js'
@@ -16,6 +18,8 @@ export interface ConventionsOptions {
   readonly problems?: ProblemsOptions | false
   readonly pathGuard?: PathGuardOptions | false
   readonly lists?: ListsOptions | false
+  readonly fields?: FieldsOptions | false
+  readonly integerTwins?: IntegerTwinsOptions | false
 }
 
 // What is in the object, the plugin itself checks.
@@ -29,9 +33,18 @@ const checks: Checks<ConventionsOptions> = {
   problems: pluginOptions,
   pathGuard: pluginOptions,
   lists: pluginOptions,
+  fields: pluginOptions,
+  integerTwins: pluginOptions,
 }
 
-const defaults: Required<ConventionsOptions> = { mode: 'enforce', problems: {}, pathGuard: {}, lists: {} }
+const defaults: Required<ConventionsOptions> = {
+  mode: 'enforce',
+  problems: {},
+  pathGuard: {},
+  lists: {},
+  fields: {},
+  integerTwins: {},
+}
 
 /**
  * The whole preset: every convention of this package, registered in the order in which a request meets them.
@@ -52,5 +65,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
     if (options.problems !== false) await app.register(problems, { mode, ...options.problems })
     if (options.pathGuard !== false) await app.register(pathGuard, { mode, ...options.pathGuard })
     if (options.lists !== false) await app.register(lists, options.lists)
+    if (options.fields !== false) await app.register(fields, { mode, ...options.fields })
+    if (options.integerTwins !== false) await app.register(integerTwins, { mode, ...options.integerTwins })
   },
 )

@@ -11,6 +11,8 @@ export const problemTypes = Object.freeze({
   'uri-malformed': { status: 400, title: 'Malformed URI' },
   'body-malformed': { status: 400, title: 'Malformed body' },
   validation: { status: 400, title: 'Invalid input' },
+  'fields-invalid': { status: 400, title: 'Invalid fields' },
+  'integer-twin-mismatch': { status: 400, title: 'Integer and its twin differ' },
   'not-found': { status: 404, title: 'Not found' },
   'path-uppercase': { status: 404, title: 'Path has uppercase letters' },
   'path-encoded': { status: 404, title: 'Path has encoded characters' },

@@ -11,6 +11,18 @@ export {
 export type { Exception, Finding, Mode, Observation } from './findings.js'
 export type { PathRule } from './http/path-rules.js'
 export type { ProblemDocument } from './http/problem.js'
+export {
+  type FieldSelection,
+  type FieldsOptions,
+  type FieldsRouteOptions,
+  fields,
+  type IsHidden,
+} from './plugins/fields.js'
+export {
+  type IntegerTwinsOptions,
+  type IntegerTwinsRouteOptions,
+  integerTwins,
+} from './plugins/integer-twins.js'
 export { type ListsOptions, type ListsRouteOptions, lists, type Page } from './plugins/lists.js'
 export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
 export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'

@@ -9,9 +9,14 @@ import { patchTypes } from './unsupported-media-type.js'
  * Answers a request that no route serves: `OPTIONS` on a known path with 204 and `Allow` (RFC 9110 §9.3.7), another
  * method on a known path with 405 and `Allow` (§15.5.6), and 404 where there is nothing.
  *
+ * @param patchContexts the contexts that have PATCH routes: what they parse is what `Accept-Patch` names
  * @throws ProblemError `method-not-allowed`, `not-found`, `uri-too-long`
  */
-export function answerUnserved(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function answerUnserved(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  patchContexts: Iterable<FastifyInstance>,
+): FastifyReply {
   const path = pathOf(request.raw.url ?? '/')
   // RFC 9110 §9.3.7: `*` asks the server as a whole whether it is there.
   if (path === '*' && request.method === 'OPTIONS') return reply.code(204).send()
@@ -26,7 +31,7 @@ export function answerUnserved(request: FastifyRequest, reply: FastifyReply): Fa
   }
   const headers = {
     allow: [...methods, 'OPTIONS'].sort().join(', '),
-    ...(methods.includes('PATCH') ? patchTypes(request.server) : {}),
+    ...(methods.includes('PATCH') ? patchTypes(patchContexts) : {}),
   }
   if (request.method === 'OPTIONS') return reply.code(204).headers(headers).send()
   throw new ProblemError('method-not-allowed', {

@@ -22,18 +22,16 @@ export function unsupportedMediaType(problem: ProblemError, request: FastifyRequ
   })
 }
 
-/** `Accept-Patch` (RFC 5789 §3.1): the patch formats that the context has a parser for. */
-export function patchTypes(app: FastifyInstance): { 'accept-patch': string } | undefined {
-  const types = parsed(app, [
-    'application/merge-patch+json',
-    'application/json-patch+json',
-    'application/json',
-  ])
-  return types === '' ? undefined : { 'accept-patch': types }
+/** `Accept-Patch` (RFC 5789 §3.1): the patch formats that the contexts have a parser for. */
+export function patchTypes(contexts: Iterable<FastifyInstance>): { 'accept-patch': string } | undefined {
+  const formats = ['application/merge-patch+json', 'application/json-patch+json', 'application/json']
+  const all = [...contexts]
+  const types = formats.filter((format) => all.some((app) => app.hasContentTypeParser(format)))
+  return types.length === 0 ? undefined : { 'accept-patch': types.join(', ') }
 }
 
 function takenTypes(request: FastifyRequest): Record<string, string> | undefined {
-  if (request.method === 'PATCH') return patchTypes(request.server)
+  if (request.method === 'PATCH') return patchTypes([request.server])
   const types = parsed(request.server, [
     'application/json',
     'application/x-www-form-urlencoded',

@@ -3,29 +3,19 @@ import type { PathSegment } from './route-path.js'
 /** What is wrong with the path of a request target, if anything. */
 export type PathFault = 'uppercase' | 'encoding'
 
-const fine = 0
-const upper = 1
-const encoded = 2
-const end = 3
-
-// One look-up per character: what the characters of a path (RFC 3986 §3.3: pchar and '/') mean to the guard.
-const meaning = new Uint8Array(128).fill(encoded)
-for (const character of "abcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/")
-  meaning[character.charCodeAt(0)] = fine
-for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') meaning[character.charCodeAt(0)] = upper
-for (const character of '?#') meaning[character.charCodeAt(0)] = end
+// RFC 3986 §3.3: the characters of a path that need no encoding, but for uppercase letters; up to the query.
+const fine = /^[a-z0-9\-._~!$&'()*+,;=:@/]*(?:[?#]|$)/
+const uppercaseFirst = /^[a-z0-9\-._~!$&'()*+,;=:@/]*[A-Z]/
 
 /**
  * The first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or would
- * need to be. Reads up to the query and allocates nothing.
+ * need to be. Reads up to the query and allocates nothing where there is none.
  */
 export function pathFault(target: string): PathFault | null {
-  for (let index = pathStart(target); index < target.length; index++) {
-    const code = target.charCodeAt(index)
-    const kind = code < 128 ? meaning[code] : encoded
-    if (kind !== fine) return kind === end ? null : kind === upper ? 'uppercase' : 'encoding'
-  }
-  return null
+  if (fine.test(target)) return null
+  // The authority of the absolute form (RFC 9112 §3.2.2) is no part of the path.
+  const path = pathOf(target)
+  return fine.test(path) ? null : uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
 }
 
 /**

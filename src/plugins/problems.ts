@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerProblem, defaultStyle, hasOwnErrorHandler, writeProblem } from '../answer.js'
 import { BoundedCache } from '../bounded-cache.js'
 import { ProblemError } from '../errors.js'
@@ -12,6 +12,8 @@ import { conventionPlugin } from '../plugin.js'
 import { reporterOf } from '../report.js'
 import { answerUnserved } from '../unserved.js'
 import { unsupportedMediaType } from '../unsupported-media-type.js'
+
+export { isProblemError, ProblemError, type ProblemErrorOptions } from '../errors.js'
 
 /** Options of {@link problems}. */
 export interface ProblemsOptions {
@@ -104,6 +106,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   if (options.mode === 'off') return
   const reporter = reporterOf(app)
   const appHandlesErrors = hasOwnErrorHandler(app)
+  const patchContexts = new Set<FastifyInstance>()
   let closing = false
 
   if (options.mode === 'enforce' && !appHandlesErrors) app.setErrorHandler(handleError)
@@ -113,7 +116,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       app.setNotFoundHandler(function handleUnserved(request, reply) {
         const refusal = refusalAtTheDoor(request)
         if (refusal !== null) throw refusal
-        return answerUnserved(request, reply)
+        return answerUnserved(request, reply, patchContexts)
       })
     } catch (error) {
       // Fastify takes one not-found handler for a context; the app's own was here first.
@@ -132,6 +135,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       routeChecks,
       {},
     )
+    if ([route.method].flat().includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
     const handlesErrors = appHandlesErrors || route.errorHandler !== undefined
     route.config = Object.assign({}, route.config, { [routeMode]: handlesErrors ? 'off' : mode })

@@ -24,5 +24,7 @@ export function utcDateTime(text: string): string | null {
   // An hour of 24 or a 30th of February is a valid Date, but of another day.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== whole) return null
   const utc = new Date(`${whole}${offset.toUpperCase()}`)
-  return utc.getUTCFullYear() < 1 ? null : `${utc.toISOString().slice(0, 19)}${fraction}Z`
+  const year4 = utc.getUTCFullYear()
+  // The offset may lead beyond the years that have four digits.
+  return year4 < 1 || year4 > 9999 ? null : `${utc.toISOString().slice(0, 19)}${fraction}Z`
 }

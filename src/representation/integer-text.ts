@@ -50,3 +50,22 @@ function itemTwin(item: unknown): string {
 function isUnsafe(item: unknown): boolean {
   return Array.isArray(item) ? item.some(isUnsafe) : unsafeDigits(item) !== null
 }
+
+/** The path of the first integer in a value that a Number cannot hold; `null` where there is none within bounds. */
+export function unsafePath(value: unknown): string | null {
+  let visits = 0
+  const visit = (one: unknown, path: string, depth: number): string | null => {
+    if (unsafeDigits(one) !== null) return path
+    if (typeof one !== 'object' || one === null || depth > deepestVisit) return null
+    for (const [key, inner] of Object.entries(one)) {
+      if (++visits > mostVisits) return null
+      const found = visit(inner, path === '' ? key : `${path}.${key}`, depth + 1)
+      if (found !== null) return found
+    }
+    return null
+  }
+  return visit(value, '', 0)
+}
+
+const deepestVisit = 20
+const mostVisits = 10_000

@@ -1,8 +1,9 @@
 /** JSON of a string. */
 export function textOf(text: string): string {
   const { length } = text
-  // A short string is faster looked through here than handed to JSON.stringify.
-  if (length >= shortText) return JSON.stringify(text)
+  // Looking through a string here is faster than JSON.stringify, unless it is long.
+  if (length >= shortText)
+    return length < longText && !special.test(text) ? `"${text}"` : JSON.stringify(text)
   for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index)
     if (code < 0x20 || code === quote || code === backslash || (code >= 0xd800 && code <= 0xdfff)) {
@@ -13,8 +14,11 @@ export function textOf(text: string): string {
 }
 
 const shortText = 42
+const longText = 5000
 const quote = 0x22
 const backslash = 0x5c
+// What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
+const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
 
 /**
  * Has the JSON a run of 16 digits or more? Fewer are always a safe integer. Looks at every 16th character only: a run

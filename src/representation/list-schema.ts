@@ -1,19 +1,10 @@
+import { isObjectSchema, type RouteSchema, withQueryParameters } from './query-schema.js'
+
 /** What the schema of a list route has to say of paging. */
 export interface PagingSchema {
   readonly defaultLimit: number
   readonly maxLimit: number
   readonly idFormat: 'int64' | 'text'
-}
-
-interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, unknown>>
-  readonly [keyword: string]: unknown
-}
-
-interface RouteSchema {
-  readonly querystring?: unknown
-  readonly query?: unknown
-  readonly response?: unknown
 }
 
 /**
@@ -25,16 +16,9 @@ export function withPaging<Schema extends RouteSchema>(
   schema: Schema | undefined,
   paging: PagingSchema,
 ): Schema {
-  const { querystring, query, response, ...rest } = schema ?? ({} as Schema)
-  const declared = querystring ?? query ?? { type: 'object' }
-  const completed = isObjectSchema(declared)
-    ? { ...declared, properties: { ...parameters(paging), ...declared.properties } }
-    : declared
-  return {
-    ...rest,
-    querystring: completed,
-    ...(response === undefined ? {} : { response: withLinkHeader(response) }),
-  } as unknown as Schema
+  const completed = withQueryParameters(schema, parameters(paging))
+  const { response } = completed
+  return response === undefined ? completed : { ...completed, response: withLinkHeader(response) }
 }
 
 function parameters({ defaultLimit, maxLimit, idFormat }: PagingSchema): Record<string, unknown> {
@@ -70,11 +54,4 @@ function withLinkHeader(response: unknown): unknown {
       : [status, schema],
   )
   return Object.fromEntries(entries)
-}
-
-// A plain object: other validators' schemas are instances of their classes.
-function isObjectSchema(value: unknown): value is ObjectSchema {
-  if (typeof value !== 'object' || value === null || '$ref' in value) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }

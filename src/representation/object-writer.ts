@@ -15,27 +15,34 @@ export function generateObjectWriter(
   members: readonly WrittenMember[],
   writeRest: WriteRest | null,
 ): WriteObject {
+  // Once a member has been written for certain, the others need not ask whether they are the first.
+  const firstIsSure = members[0] !== undefined && (members[0].required || members[0].fallback !== null)
   const reads = members.map(({ name, required, fallback }, index) => {
-    const key = JSON.stringify(`${JSON.stringify(name)}:`)
+    const key = `${JSON.stringify(name)}:`
+    const comma = firstIsSure
+      ? JSON.stringify((index === 0 ? '{' : ',') + key)
+      : `comma + ${JSON.stringify(key)}`
+    const then = firstIsSure ? '' : "; comma = ','"
     const absent =
       fallback !== null
-        ? `json += comma + ${key} + ${JSON.stringify(fallback)}; comma = ','`
+        ? `json += ${comma} + ${JSON.stringify(fallback)}${then}`
         : required
           ? `throw missing(${JSON.stringify(name)})`
           : ''
     return `
       value = ${readOf(name)}
-      if (value !== undefined) { json += comma + ${key} + write${index}(value, onLost); comma = ',' }
+      if (value !== undefined) { json += ${comma} + write${index}(value, onLost)${then} }
       else { ${absent} }`
   })
+  const rest = firstIsSure ? 'json += rest' : "json += comma === '{' ? '{' + rest.slice(1) : rest"
   const code = `
     'use strict'
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
     return function writeMembers(object, onLost) {
-      let json = '{', comma = '', value
+      let json = '', comma = '{', value
       ${reads.join('')}
-      ${writeRest === null ? '' : "const rest = writeRest(object, onLost); json += comma === '' ? rest.slice(1) : rest"}
-      return json + '}'
+      ${writeRest === null ? '' : `const rest = writeRest(object, onLost); ${rest}`}
+      return (json === '' ? '{' : json) + '}'
     }`
   const make = new Function('writes', 'writeRest', 'missing', code)
   return make(

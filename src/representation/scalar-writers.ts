@@ -19,9 +19,9 @@ export const dateWriters = {
 } as const
 
 function writeDate(value: unknown, format: (date: Date) => string): string {
+  if (typeof value === 'string') return textOf(value)
   if (value === null) return '""'
   if (value instanceof Date) return `"${format(value)}"`
-  if (typeof value === 'string') return textOf(value)
   throw new TypeError(`a value of type ${typeof value} is no date`)
 }
 

@@ -51,12 +51,15 @@ export function shapeOf(schema: Json, shared: SchemaStore = {}): Shape {
   return reader.read(schema, schema)
 }
 
+const deepest = 200
+
 type Draft = { nullable?: boolean; kind?: Shape['kind'] }
 
 class ShapeReader {
   readonly #known = new Map<object, Draft>()
   readonly #resolve
   readonly #matcher: MatcherCompiler
+  #depth = 0
 
   constructor(shared: SchemaStore) {
     this.#resolve = schemaResolver(shared)
@@ -65,20 +68,32 @@ class ShapeReader {
 
   read(schema: Json, root: Json): Shape {
     if (!isSchemaObject(schema)) return anything
+    if (isPlainReference(schema)) return this.#follow(schema.$ref, root)
     const known = this.#known.get(schema)
     if (known !== undefined) return known as Shape
+    if (this.#depth >= deepest) throw new TypeError(`the schema goes deeper than ${deepest} levels`)
     // Known before it is read, so that a schema that refers to itself finds its own shape.
     const draft: Draft = {}
     this.#known.set(schema, draft)
+    this.#depth++
     Object.assign(draft, this.#readNew(schema, root))
+    this.#depth--
     return draft as Shape
+  }
+
+  #follow(ref: string, root: Json): Shape {
+    let target = this.#resolve(ref, root)
+    for (let steps = 0; isSchemaObject(target.schema) && isPlainReference(target.schema); steps++) {
+      if (steps >= deepest) throw new TypeError(`the schema refers to itself: ${ref}`)
+      target = this.#resolve(target.schema.$ref, target.root)
+    }
+    return this.read(target.schema, target.root)
   }
 
   #readNew(schema: Readonly<Record<string, Json>>, root: Json): Shape {
     if (typeof schema.$ref === 'string') {
       const { $ref, ...siblings } = schema
       const target = this.#resolve($ref, root)
-      if (!saysSomething(siblings)) return this.read(target.schema, target.root)
       return this.read(mergeSchemas([target.schema, siblings]), target.root)
     }
     if (Array.isArray(schema.allOf)) {
@@ -208,6 +223,13 @@ function isSchemaObject(schema: Json): schema is Readonly<Record<string, Json>> 
 }
 
 const anything: Shape = { kind: 'anything', nullable: true }
+
+function isPlainReference(
+  schema: Readonly<Record<string, Json>>,
+): schema is Readonly<Record<string, Json>> & { readonly $ref: string } {
+  const { $ref, ...siblings } = schema
+  return typeof $ref === 'string' && !saysSomething(siblings)
+}
 
 const silent = new Set([
   '$id',

@@ -61,3 +61,26 @@ function wideTwin(value: unknown): string {
 
 // The number itself has told of it already.
 function ignoreLoss(): void {}
+
+/** Is there a declared 64-bit integer anywhere in the shape? */
+export function containsWide(shape: Shape, seen = new Set<Shape>()): boolean {
+  if (isWide(shape)) return true
+  if (seen.has(shape)) return false
+  seen.add(shape)
+  switch (shape.kind) {
+    case 'object':
+      return [
+        ...shape.members,
+        ...shape.patterns,
+        ...(shape.rest === null ? [] : [{ shape: shape.rest }]),
+      ].some((part) => containsWide(part.shape, seen))
+    case 'array':
+      return containsWide(shape.items, seen)
+    case 'tuple':
+      return shape.items.some((item) => containsWide(item, seen))
+    case 'choice':
+      return shape.options.some((option) => containsWide(option.shape, seen))
+    default:
+      return false
+  }
+}

@@ -3,6 +3,7 @@ import { type OnLostDigits, wideDigits } from './integer-text.js'
 import { textOf } from './json-text.js'
 import { generateObjectWriter, type WriteRest } from './object-writer.js'
 import { dateWriters, writeInteger, writeNumber, writeText } from './scalar-writers.js'
+import type { Match } from './schema-match.js'
 import type { Member, ObjectShape, Shape } from './schema-shape.js'
 import { isWide, mayBeInteger, noTwin, twinName, twinWriter } from './twins.js'
 
@@ -17,13 +18,14 @@ export interface WrittenMember extends Member {
 
 /** Compiles writers of shapes; what it has compiled it knows. */
 export class WriterCompiler {
-  readonly #twins: boolean
+  /** Do integers get string twins? */
+  readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
 
   /** @param twins whether integers get string twins */
   constructor(twins: boolean) {
-    this.#twins = twins
+    this.twins = twins
   }
 
   /** The writer of a shape: what fast-json-stringify makes of its schema, with exact integers and their twins. */
@@ -47,14 +49,14 @@ export class WriterCompiler {
     const names = new Set(shape.members.map((member) => member.name))
     const twinsOfWide = new Set(
       shape.members
-        .filter((member) => this.#twins && isWide(member.shape))
+        .filter((member) => this.twins && isWide(member.shape))
         .map((member) => twinName(member.name)),
     )
     const members = shape.members
       .filter((member) => !twinsOfWide.has(member.name))
       .map((member) => ({
         ...member,
-        write: this.#memberWriter(member.name, member.shape, names.has(twinName(member.name))),
+        write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
       }))
     this.#members.set(shape, members)
     return members
@@ -75,22 +77,25 @@ export class WriterCompiler {
       case 'constant':
         return () => shape.json
       case 'anything':
-        return (value) => exactJson(value, this.#twins) ?? 'null'
+        return (value) => exactJson(value, this.twins) ?? 'null'
       case 'array':
         return arrayWriter(this.writerOf(shape.items))
       case 'tuple':
         return this.#tupleWriter(shape)
       case 'choice':
-        return this.#choiceWriter(shape)
+        return choiceWriter(
+          shape.options.map(({ matches, shape: one }) => ({ matches, write: this.writerOf(one) })),
+        )
       case 'object':
         return this.#objectWriter(shape)
     }
   }
 
-  #memberWriter(name: string, shape: Shape, twinIsDeclared: boolean): Write {
+  /** The writer of a member: of its value, followed by the twin and its key, where it has one. */
+  memberWriter(name: string, shape: Shape, twinIsDeclared = false): Write {
     const write = this.writerOf(shape)
     const wide = isWide(shape)
-    if (!this.#twins || (twinIsDeclared && !wide) || !mayBeInteger(shape)) return write
+    if (!this.twins || (twinIsDeclared && !wide) || !mayBeInteger(shape)) return write
     const key = `,${JSON.stringify(twinName(name))}:`
     if (shape.kind === 'integer' && wide) {
       return function writeWideMember(value, onLost) {
@@ -107,21 +112,11 @@ export class WriterCompiler {
 
   #tupleWriter(shape: Extract<Shape, { kind: 'tuple' }>): Write {
     const writers = shape.items.map((item) => this.writerOf(item))
-    const writeRest: Write = (value) => exactJson(value, this.#twins) ?? 'null'
+    const writeRest: Write = (value) => exactJson(value, this.twins) ?? 'null'
     return function writeTuple(value, onLost) {
       if (value === null) return '[]'
       if (!Array.isArray(value) || (!shape.rest && value.length > writers.length)) throw mismatch('the tuple')
       return `[${value.map((item, index) => (writers[index] ?? writeRest)(item, onLost)).join(',')}]`
-    }
-  }
-
-  #choiceWriter(shape: Extract<Shape, { kind: 'choice' }>): Write {
-    const options = shape.options.map(({ matches, shape: one }) => ({ matches, write: this.writerOf(one) }))
-    return function writeChoice(value, onLost) {
-      const plain = withoutToJson(value)
-      const option = options.find(({ matches }) => matches(plain))
-      if (option === undefined) throw mismatch('any of its schemas')
-      return option.write(plain, onLost)
     }
   }
 
@@ -155,7 +150,7 @@ export class WriterCompiler {
   }
 
   #entryWriter(shape: Shape): { readonly write: Write; readonly twinOf: (value: unknown) => string | null } {
-    return { write: this.writerOf(shape), twinOf: this.#twins ? twinWriter(shape) : noTwin }
+    return { write: this.writerOf(shape), twinOf: this.twins ? twinWriter(shape) : noTwin }
   }
 }
 
@@ -167,16 +162,25 @@ function isWritable(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
-function withoutToJson(value: unknown): unknown {
-  return typeof value === 'object' &&
-    value !== null &&
-    'toJSON' in value &&
-    typeof value.toJSON === 'function'
-    ? value.toJSON()
-    : value
+/** What `toJSON` makes of an object, where it has one. */
+export function withoutToJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { toJSON } = value as { readonly toJSON?: unknown }
+  return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
 
-function arrayWriter(writeItem: Write): Write {
+/** Writes a value by the first of the alternatives that it matches. */
+export function choiceWriter(options: readonly { readonly matches: Match; readonly write: Write }[]): Write {
+  return function writeChoice(value, onLost) {
+    const plain = withoutToJson(value)
+    const option = options.find(({ matches }) => matches(plain))
+    if (option === undefined) throw mismatch('any of its schemas')
+    return option.write(plain, onLost)
+  }
+}
+
+/** Writes an array, item by item. */
+export function arrayWriter(writeItem: Write): Write {
   return function writeArray(value, onLost) {
     if (value === null) return '[]'
     if (!Array.isArray(value)) throw mismatch('an array')

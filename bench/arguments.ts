@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+
+/** What the command line asks for. */
+export interface Arguments {
+  readonly help: boolean
+  /** The scenarios to run. */
+  readonly names: readonly string[]
+  /** In place of each scenario's own number. */
+  readonly rounds: number | undefined
+  /** In place of each load scenario's own number. */
+  readonly requests: number | undefined
+}
+
+const mostRounds = 1_000
+const mostRequests = 1_000_000
+
+/** Reads the arguments. @throws Error that says what is wrong, for the person at the keyboard. */
+export function readArguments(args: readonly string[], known: readonly string[]): Arguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: 'boolean', short: 'h', default: false },
+      only: { type: 'string', multiple: true },
+      rounds: { type: 'string' },
+      requests: { type: 'string' },
+    },
+  })
+  return {
+    help: values.help,
+    names: values.only === undefined ? known : chosen(values.only, known),
+    rounds: count('--rounds', values.rounds, mostRounds),
+    requests: count('--requests', values.requests, mostRequests),
+  }
+}
+
+/** What `--help` prints. */
+export function helpText(known: readonly string[]): string {
+  return `Measures what the conventions cost, against bare Fastify and against their peers.
+
+npm run bench -- [options]
+
+  --only <name>    run this scenario only; may be given more than once
+  --rounds <n>     rounds that count, per scenario (1 to ${mostRounds})
+  --requests <n>   requests per variant and round, for scenarios under load (1 to ${mostRequests})
+  -h, --help       print this
+
+Scenarios: ${known.join(', ')}
+
+Each scenario writes bench/results/<name>.md and bench/results/<name>.svg.
+How to read the figures: bench/README.md`
+}
+
+function chosen(names: readonly string[], known: readonly string[]): string[] {
+  for (const name of names) {
+    if (!known.includes(name))
+      throw new Error(`--only: expected one of ${known.join(', ')}, received '${name}'`)
+  }
+  return [...new Set(names)]
+}
+
+function count(option: string, value: string | undefined, most: number): number | undefined {
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (/^\d+$/.test(value) && number >= 1 && number <= most) return number
+  throw new Error(`${option}: expected a whole number from 1 to ${most}, received '${value}'`)
+}

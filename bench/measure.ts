@@ -1,0 +1,102 @@
+/** One figure per variant and counted round, in the order of the rounds. */
+export type Samples<Name extends string = string> = Readonly<Record<Name, readonly number[]>>
+
+/** Where the middle of some figures is, and how far they reach. */
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** What the rounds say of one variant. */
+export interface VariantSummary {
+  readonly variant: string
+  /** The median of its own figures. */
+  readonly cost: number
+  /** Of its ratios to the baseline, each taken within one round. */
+  readonly ratio: Spread
+}
+
+export interface RoundsPlan {
+  readonly variants: readonly string[]
+  /** Rounds before those that count. */
+  readonly warmUps: number
+  readonly rounds: number
+  /** Which variant starts the first round; for rounds that go on from others. @default 0 */
+  readonly firstTurn?: number
+  /** Runs one variant once and gives its figure. */
+  readonly measure: (variant: string) => number | Promise<number>
+}
+
+/**
+ * Runs the variants one after another, round after round, so that what disturbs the machine disturbs them alike.
+ * Each round starts with another variant. The warm-up rounds do not count.
+ */
+export async function runRounds(plan: RoundsPlan): Promise<Samples> {
+  const samples = Object.fromEntries(plan.variants.map((variant) => [variant, [] as number[]]))
+  const { warmUps, rounds, firstTurn = 0 } = plan
+  for (let round = -warmUps; round < rounds; round++) {
+    for (const variant of rotated(plan.variants, firstTurn + warmUps + round)) {
+      const figure = await plan.measure(variant)
+      if (round >= 0) samples[variant]?.push(figure)
+    }
+  }
+  return samples
+}
+
+/** The figures of several runs of the same variants as those of one. */
+export function joined(runs: readonly Samples[]): Samples {
+  const variants = Object.keys(runs[0] ?? {})
+  return Object.fromEntries(variants.map((variant) => [variant, runs.flatMap((run) => run[variant] ?? [])]))
+}
+
+/**
+ * The median cost of each variant, and its ratio to the baseline: the median of the ratios of the rounds, because
+ * two figures of the same round met the same machine.
+ *
+ * @throws RangeError when a variant has not as many figures as the baseline, or the baseline cost nothing.
+ */
+export function summarize(samples: Samples, baseline: string): VariantSummary[] {
+  const reference = samples[baseline] ?? []
+  return Object.entries(samples).map(([variant, figures]) => ({
+    variant,
+    cost: median(figures),
+    ratio: spread(ratios(variant, figures, reference)),
+  }))
+}
+
+/** The items, started at another one each turn. */
+export function rotated<Item>(items: readonly Item[], turn: number): Item[] {
+  const start = items.length === 0 ? 0 : turn % items.length
+  return [...items.slice(start), ...items.slice(0, start)]
+}
+
+/** @throws RangeError when there are no figures. */
+export function median(figures: readonly number[]): number {
+  const sorted = [...figures].sort((a, b) => a - b)
+  const upper = sorted[sorted.length >> 1]
+  const lower = sorted[(sorted.length - 1) >> 1]
+  if (upper === undefined || lower === undefined) throw new RangeError('there is no median of no figures')
+  return (lower + upper) / 2
+}
+
+/** Splits a whole number into parts of at most `most` that differ by one at most. */
+export function shares(total: number, most: number): number[] {
+  const parts = Math.ceil(total / most)
+  return Array.from({ length: parts }, (_, part) => Math.floor((total + part) / parts))
+}
+
+function spread(figures: readonly number[]): Spread {
+  return { median: median(figures), min: Math.min(...figures), max: Math.max(...figures) }
+}
+
+function ratios(variant: string, figures: readonly number[], reference: readonly number[]): number[] {
+  if (figures.length !== reference.length) {
+    throw new RangeError(`'${variant}' has ${figures.length} figures, the baseline ${reference.length}`)
+  }
+  return figures.map((figure, round) => {
+    const base = reference[round] ?? 0
+    if (base <= 0) throw new RangeError(`the baseline cost nothing in round ${round + 1}: run longer rounds`)
+    return figure / base
+  })
+}

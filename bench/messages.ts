@@ -1,0 +1,21 @@
+import type { Answer } from './answers.js'
+import type { Samples } from './measure.js'
+
+/** What the runner asks a child; every question has one answer. */
+export type Question =
+  /** Serve the variant. Answered with the port. */
+  | { readonly ask: 'listen' }
+  /** How much CPU time has the process used so far? */
+  | { readonly ask: 'cpu' }
+  /** Boot the variant once. */
+  | { readonly ask: 'boot' }
+  /** Run the rounds of a micro scenario. */
+  | { readonly ask: 'micro'; readonly rounds: number; readonly warmUps: number }
+
+/** What a child answers, by question. */
+export interface Replies {
+  readonly listen: { readonly port: number }
+  readonly cpu: { readonly micros: number }
+  readonly boot: { readonly micros: number; readonly answers: readonly Answer[] }
+  readonly micro: { readonly samples: Samples }
+}

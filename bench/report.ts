@@ -1,0 +1,109 @@
+import type { VariantSummary } from './measure.js'
+import type { Bound, Scenario } from './scenario.js'
+
+/** All that a report says of one scenario. */
+export interface SuiteReport {
+  readonly name: string
+  readonly title: string
+  readonly baseline: string
+  /** What the cost counts, such as `CPU µs per request`. */
+  readonly unit: string
+  readonly rows: readonly ReportRow[]
+  /** How it was measured, by name. */
+  readonly facts: Readonly<Record<string, string | number>>
+}
+
+/** One variant of a report. */
+export interface ReportRow extends VariantSummary {
+  readonly about: string
+  readonly bound: Bound | null
+}
+
+/** What the cost of a scenario counts, by its kind. */
+export const units: Readonly<Record<Scenario['kind'], string>> = {
+  load: 'CPU µs per request',
+  boot: 'CPU ms per boot',
+  micro: 'CPU ns per call',
+}
+
+/** Brings the figures together with what the scenario says about its variants. */
+export function suiteReport(
+  name: string,
+  scenario: Scenario,
+  summaries: readonly VariantSummary[],
+  facts: SuiteReport['facts'],
+): SuiteReport {
+  const { title, baseline, variants, bounds, kind } = scenario
+  const rows = summaries.map((summary) => ({
+    ...summary,
+    about: variants[summary.variant]?.about ?? '',
+    bound: bounds?.[summary.variant] ?? null,
+  }))
+  return { name, title, baseline, unit: units[kind], rows, facts }
+}
+
+/** The report for a terminal. */
+export function textReport(report: SuiteReport): string {
+  const table = aligned([headings(report), ...report.rows.map((row) => cells(row, report.baseline))])
+  return [`${report.name}: ${report.title}`, ...table.map((line) => `  ${line}`)].join('\n')
+}
+
+/** The report as a Markdown page. */
+export function markdownReport(report: SuiteReport): string {
+  const heads = [...headings(report), 'what runs']
+  const rows = report.rows.map((row) => [...cells(row, report.baseline), row.about])
+  return `${[
+    `# ${report.name}`,
+    '',
+    `${report.title}.`,
+    '',
+    `![${report.name}: ratio to ${report.baseline}](./${report.name}.svg)`,
+    '',
+    markdownRow(heads),
+    markdownRow(heads.map((_, column) => (column === 0 || column > 3 ? '---' : '---:'))),
+    ...rows.map(markdownRow),
+    '',
+    ...Object.entries(report.facts).map(([fact, value]) => `- ${fact}: ${value}`),
+    '',
+    'How to read this: [bench/README.md](../README.md).',
+  ].join('\n')}\n`
+}
+
+/** Whether the median is within the bound, in words; empty where there is no bound. */
+export function verdict(row: ReportRow): string {
+  if (row.bound === null) return ''
+  // Judged as it is printed: nothing reads '1.10, above 1.10'.
+  const kept = Number(row.ratio.median.toFixed(2)) <= row.bound.max
+  return `${kept ? 'within' : 'ABOVE'} ${row.bound.max.toFixed(2)}`
+}
+
+function headings(report: SuiteReport): string[] {
+  return ['variant', report.unit, `ratio to ${report.baseline}`, 'min–max', 'bound']
+}
+
+function cells(row: ReportRow, baseline: string): string[] {
+  const { median, min, max } = row.ratio
+  const spread = row.variant === baseline ? '' : `${min.toFixed(2)}–${max.toFixed(2)}`
+  return [row.variant, figure(row.cost), median.toFixed(2), spread, verdict(row)]
+}
+
+/** Three digits that count; all of a larger number. */
+function figure(value: number): string {
+  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)
+}
+
+function markdownRow(columns: readonly string[]): string {
+  return `| ${columns.map((column) => column.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

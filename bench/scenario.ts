@@ -1,0 +1,117 @@
+import type { FastifyInstance } from 'fastify'
+
+/** One request to a server, and what a right answer to it is. */
+export interface BenchRequest {
+  /** @default 'GET' */
+  readonly method?: string
+  /** Request target: path and query. */
+  readonly target: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** The status that a right answer has. @default 200 */
+  readonly status?: number
+}
+
+/** What a variant's figure may be. Said in the report; no run fails by it. */
+export interface Bound {
+  /** The highest ratio to the baseline. */
+  readonly max: number
+}
+
+/** What all kinds of scenario declare. */
+interface Comparison<Name extends string> {
+  /** What is measured, in one line. */
+  readonly title: string
+  /** The variant that the others are set against. */
+  readonly baseline: NoInfer<Name>
+  readonly bounds?: { readonly [Variant in NoInfer<Name>]?: Bound }
+  /** Rounds that count, unless the command line says otherwise. */
+  readonly rounds?: number
+}
+
+/** A server under load, for its CPU time per request. */
+export interface LoadScenario<Name extends string = string> extends Comparison<Name> {
+  readonly kind: 'load'
+  /** Sent in turn, over and over. */
+  readonly requests: readonly BenchRequest[]
+  /** Requests per variant and round, unless the command line says otherwise. */
+  readonly requestsPerRound?: number
+  /** Must every variant answer with the very body of the baseline? */
+  readonly sameBody: boolean
+  readonly variants: Readonly<Record<Name, LoadVariant>>
+}
+
+/** One server of a {@link LoadScenario}. */
+export interface LoadVariant {
+  /** What runs, in a few words. */
+  readonly about: string
+  readonly build: () => FastifyInstance | Promise<FastifyInstance>
+  /** In place of the scenario's own. */
+  readonly requests?: readonly BenchRequest[]
+  /** In place of the scenario's own. */
+  readonly sameBody?: boolean
+}
+
+/** An app until it is ready, in a process of its own each time, for its CPU time. */
+export interface BootScenario<Name extends string = string> extends Comparison<Name> {
+  readonly kind: 'boot'
+  readonly routes: number
+  /** Answered by each app after it was measured. */
+  readonly requests: readonly BenchRequest[]
+  readonly sameBody: boolean
+  readonly variants: Readonly<Record<Name, BootVariant>>
+}
+
+/** One app of a {@link BootScenario}. */
+export interface BootVariant {
+  /** What runs, in a few words. */
+  readonly about: string
+  /** Makes the app; the frame makes it ready. */
+  readonly build: (routes: number) => FastifyInstance | Promise<FastifyInstance>
+}
+
+/** Pure functions in one process, for the CPU time of one call. */
+export interface MicroScenario<Name extends string = string> extends Comparison<Name> {
+  readonly kind: 'micro'
+  /** Calls per variant and round: enough for some ten milliseconds. */
+  readonly callsPerRound: number
+  /** Must every variant return what the baseline returns? */
+  readonly sameResult: boolean
+  readonly variants: Readonly<Record<Name, MicroVariant>>
+}
+
+/** One function of a {@link MicroScenario}. */
+export interface MicroVariant {
+  /** What runs, in a few words. */
+  readonly about: string
+  /** Must return something that depends on its work, or the compiler may leave the work out. */
+  readonly run: () => unknown
+}
+
+export type Scenario = LoadScenario | BootScenario | MicroScenario
+
+/** Declares a scenario of servers under load. */
+export function loadScenario<Name extends string>(
+  scenario: Omit<LoadScenario<Name>, 'kind'>,
+): LoadScenario<Name> {
+  return { kind: 'load', ...scenario }
+}
+
+/** Declares a scenario of apps that boot. */
+export function bootScenario<Name extends string>(
+  scenario: Omit<BootScenario<Name>, 'kind'>,
+): BootScenario<Name> {
+  return { kind: 'boot', ...scenario }
+}
+
+/** Declares a scenario of pure functions. */
+export function microScenario<Name extends string>(
+  scenario: Omit<MicroScenario<Name>, 'kind'>,
+): MicroScenario<Name> {
+  return { kind: 'micro', ...scenario }
+}
+
+/** What a load variant is asked: its own requests, else those of the scenario. */
+export function requestsOf(scenario: LoadScenario, variant: string): readonly BenchRequest[] {
+  return scenario.variants[variant]?.requests ?? scenario.requests
+}

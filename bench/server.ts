@@ -1,0 +1,69 @@
+import type { AddressInfo } from 'node:net'
+import { bootOnce } from './boot.js'
+import type { Question, Replies } from './messages.js'
+import { runMicro } from './micro.js'
+import type { LoadScenario, Scenario } from './scenario.js'
+import { findScenario } from './scenarios.js'
+
+/*
+ * The entry of a child process: runs one variant of a scenario (or a whole scenario of pure functions) and answers the
+ * questions of the runner, one at a time.
+ */
+
+const [scenarioName = '', variantName = ''] = process.argv.slice(2)
+
+// The loader of TypeScript maps stack traces back to the sources; a service in production does not pay for that.
+process.setSourceMapsEnabled(false)
+process.once('disconnect', () => process.exit(0))
+// A terminal sends its Ctrl+C to this process too, but the runner decides when it ends.
+process.on('SIGINT', () => undefined)
+
+// The file of a profile is named after its process, not after what ran in it.
+if (process.execArgv.includes('--cpu-prof')) console.error(`${process.pid}: ${scenarioName} ${variantName}`)
+
+const scenario = await findScenario(scenarioName)
+process.on('message', (question: Question) => {
+  answer(scenario, question).then(
+    (reply) => process.send?.(reply),
+    (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+})
+
+async function answer(scenario: Scenario, question: Question): Promise<Replies[Question['ask']]> {
+  switch (question.ask) {
+    case 'cpu':
+      return { micros: cpuMicros() }
+    case 'listen':
+      return { port: await listen(ofKind(scenario, 'load')) }
+    case 'boot':
+      return bootOnce(ofKind(scenario, 'boot'), variantName)
+    case 'micro':
+      return { samples: await runMicro(ofKind(scenario, 'micro'), question.rounds, question.warmUps) }
+  }
+}
+
+function cpuMicros(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+async function listen(scenario: LoadScenario): Promise<number> {
+  const variant = scenario.variants[variantName]
+  if (variant === undefined) throw new Error(`'${scenarioName}' has no variant '${variantName}'`)
+  const app = await variant.build()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  // The connections of the driver stay open while the other variants have their turn.
+  app.server.keepAliveTimeout = 600_000
+  return (app.server.address() as AddressInfo).port
+}
+
+function ofKind<Kind extends Scenario['kind']>(
+  scenario: Scenario,
+  kind: Kind,
+): Extract<Scenario, { kind: Kind }> {
+  if (scenario.kind !== kind) throw new Error(`'${scenarioName}' is a ${scenario.kind} scenario, not ${kind}`)
+  return scenario as Extract<Scenario, { kind: Kind }>
+}

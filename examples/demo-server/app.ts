@@ -1,0 +1,28 @@
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import conventions, { serverOptions } from 'fastify-conventions'
+import { mountCollection } from './collection.js'
+import { collections } from './collections/index.js'
+import type { Database } from './database.js'
+import { describeApi } from './openapi.js'
+import { problemSchema } from './problem-responses.js'
+import { itemSchema } from './schemas.js'
+import { validatorCompiler } from './validation.js'
+
+/** What the service needs from the outside. */
+export interface AppOptions {
+  /** Migrated; the caller closes it after the app. */
+  readonly database: Database
+  /** As Fastify takes it. Default: no log. */
+  readonly logger?: FastifyServerOptions['logger']
+}
+
+/** Builds the service, ready to listen. */
+export async function buildApp({ database, logger = false }: AppOptions): Promise<FastifyInstance> {
+  const app: FastifyInstance = Fastify({ ...serverOptions(), logger })
+  app.setValidatorCompiler(validatorCompiler())
+  await app.register(conventions)
+  await describeApi(app)
+  for (const schema of [problemSchema, ...collections.map(itemSchema)]) app.addSchema(schema)
+  for (const collection of collections) await app.register(mountCollection, { collection, database })
+  return app
+}

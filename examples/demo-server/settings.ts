@@ -1,0 +1,50 @@
+/** How the service is started, from the environment. */
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  readonly logLevel: LogLevel
+  /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
+  readonly storage: { readonly url: string } | { readonly folder: string } | null
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+type LogLevel = (typeof logLevels)[number]
+
+/**
+ * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL` and `DATA_DIR`; one that is empty counts as not set.
+ *
+ * @throws Error of one line, which names the variable, what was expected and what came.
+ */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const value = (name: string) => environment[name]?.trim() || undefined
+  return {
+    host: value('HOST') ?? '127.0.0.1',
+    port: portOf(value('PORT') ?? '3000'),
+    logLevel: logLevelOf(value('LOG_LEVEL') ?? 'info'),
+    storage: storageOf(value('DATABASE_URL'), value('DATA_DIR')),
+  }
+}
+
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(port <= 65_535)) throw new Error(`PORT: expected a number from 0 to 65535, received '${text}'`)
+  return port
+}
+
+function logLevelOf(text: string): LogLevel {
+  const level = logLevels.find((known) => known === text)
+  if (level === undefined) {
+    throw new Error(`LOG_LEVEL: expected one of ${logLevels.join(', ')}, received '${text}'`)
+  }
+  return level
+}
+
+function storageOf(url: string | undefined, folder: string | undefined): Settings['storage'] {
+  if (url === undefined) return folder === undefined ? null : { folder }
+  if (folder !== undefined) throw new Error('DATABASE_URL and DATA_DIR: expected one of them, received both')
+  // The URL may hold a password, so the message does not show it.
+  if (!/^postgres(ql)?:\/\/./.test(url))
+    throw new Error('DATABASE_URL: expected a URL such as postgres://host/name')
+  return { url }
+}

@@ -1,0 +1,108 @@
+import type { Page } from 'fastify-conventions'
+import type { SqlValue, Statement } from './database.js'
+import type { Collection } from './declaration.js'
+
+/** Values of fields, by name: a body that was validated, the filters of a list, a row to seed. */
+export type Values = Readonly<Record<string, unknown>>
+
+/**
+ * One page of a list, in the order of its walk: newest first by id, newest first by time, or, after an id, oldest
+ * first. It asks for one row more than the page shows, which tells whether there is a next page.
+ */
+export function selectPage(collection: Collection, page: Page, filters: Values): Statement {
+  const values: SqlValue[] = []
+  const conditions = filterConditions(collection, filters, values)
+  const { condition, order } = walk(page, values)
+  if (condition !== null) conditions.push(condition)
+  values.push(page.fetch)
+  return {
+    text: `select ${columnList(collection)} from ${collection.name}${where(conditions)} order by ${order} limit $${values.length}`,
+    values,
+  }
+}
+
+/** How many rows the filters let through. */
+export function countAll(collection: Collection, filters: Values): Statement {
+  const values: SqlValue[] = []
+  const conditions = filterConditions(collection, filters, values)
+  return { text: `select count(*) as total from ${collection.name}${where(conditions)}`, values }
+}
+
+/** The row of an id. */
+export function selectOne(collection: Collection, id: bigint): Statement {
+  return { text: `select ${columnList(collection)} from ${collection.name} where id = $1`, values: [id] }
+}
+
+/** A new row; columns without a value take the default of the table. */
+export function insertRow(collection: Collection, row: Values): Statement {
+  const names = Object.keys(row)
+  const slots = names.map((_, index) => `$${index + 1}`)
+  return {
+    text: `insert into ${collection.name} (${names.join(', ')}) values (${slots.join(', ')}) returning ${columnList(collection)}`,
+    values: names.map((name) => toSql(row[name])),
+  }
+}
+
+/**
+ * Sets the given fields of a row, and no other: two updates of different fields at once both last. `updated_at`
+ * moves on even where the clock has not.
+ */
+export function updateRow(collection: Collection, id: bigint, changes: Values): Statement {
+  const names = Object.keys(changes)
+  const slotOf = (name: string) => `$${names.indexOf(name) + 2}`
+  const values: SqlValue[] = [id, ...names.map((name) => toSql(changes[name]))]
+  const assignments = names.map((name) => `${name} = ${slotOf(name)}`)
+  for (const [name, field] of Object.entries(collection.fields)) {
+    if (field.resetBy === undefined || !names.includes(field.resetBy)) continue
+    values.push(toSql(field.default))
+    const changed = `${field.resetBy} is distinct from ${slotOf(field.resetBy)}`
+    assignments.push(`${name} = case when ${changed} then $${values.length} else ${name} end`)
+  }
+  assignments.push(`updated_at = greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`)
+  return {
+    text: `update ${collection.name} set ${assignments.join(', ')} where id = $1 returning ${columnList(collection)}`,
+    values,
+  }
+}
+
+/** Removes the row of an id, and tells that id if there was one. */
+export function deleteRow(collection: Collection, id: bigint): Statement {
+  return { text: `delete from ${collection.name} where id = $1 returning id`, values: [id] }
+}
+
+function columnList(collection: Collection): string {
+  return ['id', ...Object.keys(collection.fields), 'created_at', 'updated_at'].join(', ')
+}
+
+function filterConditions(collection: Collection, filters: Values, values: SqlValue[]): string[] {
+  const anyCase = new Set(
+    collection.unique?.flatMap(({ fields, ignoreCase }) => (ignoreCase === true ? fields : [])),
+  )
+  const given = collection.filters.filter((name) => filters[name] !== undefined)
+  return given.map((name) => {
+    values.push(toSql(filters[name]))
+    const slot = `$${values.length}`
+    return anyCase.has(name) ? `lower(${name}) = lower(${slot})` : `${name} = ${slot}`
+  })
+}
+
+function walk(page: Page, values: SqlValue[]): { condition: string | null; order: string } {
+  const slot = (value: SqlValue) => `$${values.push(value)}`
+  const { afterId, beforeId, beforeTime } = page
+  if (afterId !== undefined) return { condition: `id > ${slot(afterId)}`, order: 'id' }
+  if (beforeTime !== undefined) {
+    const order = 'created_at desc, id desc'
+    if (beforeId === undefined) return { condition: `created_at < ${slot(beforeTime)}`, order }
+    return { condition: `(created_at, id) < (${slot(beforeTime)}, ${slot(beforeId)})`, order }
+  }
+  return { condition: beforeId === undefined ? null : `id < ${slot(beforeId)}`, order: 'id desc' }
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
+}
+
+function toSql(value: unknown): SqlValue {
+  if (value === undefined || value === null) return null
+  return typeof value === 'object' ? JSON.stringify(value) : (value as SqlValue)
+}

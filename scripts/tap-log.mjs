@@ -1,0 +1,80 @@
+// A reporter for logs: one line per test file, the whole diagnosis of each failure, the reason of each skip.
+//   tap --reporter=node --reporter-arg=scripts/tap-log.mjs --reporter-arg=<file to keep the TAP in>
+// tap's own reporters either redraw the screen or, with CI set, drop what the failures say.
+import { createWriteStream, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const indentation = 4
+// The name of a failure may be a whole error message, which its diagnosis has too.
+const longestName = 200
+const point = /^( *)(not )?ok \d+(?: - )?(.*)$/
+const subtest = /^( *)# Subtest: (.*)$/
+const totals = /^# \{ total: /
+
+const keep = process.argv[2]
+const copy = keep === undefined ? undefined : openCopy(keep)
+/** Names of the subtests that are open, outermost first. */
+let names = []
+/** Depths of the open subtests in which a failure has been told already. */
+const told = new Set()
+/** Set while the lines of a diagnosis are to be passed on. */
+let diagnosisOf
+
+for await (const line of createInterface({ input: process.stdin })) {
+  copy?.write(`${line}\n`)
+  logLine(line)
+}
+copy?.end()
+
+function logLine(line) {
+  if (diagnosisOf !== undefined) return logDiagnosis(line)
+  const opened = subtest.exec(line)
+  if (opened) return openSubtest(opened[1].length / indentation, opened[2])
+  const result = point.exec(line)
+  if (result) return logResult(result[1].length / indentation, result[2] === undefined, result[3])
+  if (totals.test(line)) console.log(line)
+}
+
+function openSubtest(depth, name) {
+  names = [...names.slice(0, depth), name]
+  told.delete(depth)
+}
+
+function logResult(depth, passed, text) {
+  if (depth === 0) console.log(`${passed ? 'ok    ' : 'not ok'} ${text}`)
+  if (/ # skip\b/i.test(text)) console.log(`       skipped: ${nameOf(depth, text)}`)
+  if (passed || / # todo\b/i.test(text)) return
+  // A subtest that fails because of what is in it has been told of already.
+  const isOld = told.has(depth)
+  told.delete(depth)
+  for (let outer = 0; outer < depth; outer++) told.add(outer)
+  if (isOld) return
+  console.log(`       failed: ${nameOf(depth, text)}`)
+  diagnosisOf = depth * indentation
+}
+
+function logDiagnosis(line) {
+  const text = line.slice(diagnosisOf + 2)
+  if (text === '---' || line.trim() === '') return
+  if (text === '...') {
+    diagnosisOf = undefined
+    return
+  }
+  const isDiagnosis = line.startsWith(' '.repeat(diagnosisOf + 2))
+  if (!isDiagnosis) {
+    diagnosisOf = undefined
+    return logLine(line)
+  }
+  console.log(`         ${text}`)
+}
+
+function nameOf(depth, text) {
+  const name = [...names.slice(0, depth), text].join(' > ')
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name
+}
+
+function openCopy(path) {
+  mkdirSync(dirname(path), { recursive: true })
+  return createWriteStream(path)
+}

@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { type Mode, modes } from '../findings.js'
+import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../options.js'
+import { conventionPlugin } from '../plugin.js'
+import { type Reporter, reporterOf } from '../report.js'
+import { unsafePath } from '../representation/integer-text.js'
+import type { SchemaStore } from '../representation/schema-refs.js'
+import { completeShared, withTwinsInResponse } from '../representation/twin-schema.js'
+import { type RouteSerialization, serializationOf } from '../serialization.js'
+
+/** Options of {@link integerTwins}. */
+export interface IntegerTwinsOptions {
+  /**
+   * `enforce` writes twins and reads exact integers, `report` changes nothing and counts the answers that would get
+   * one or have lost digits, `off` does nothing.
+   * @default 'enforce'
+   */
+  readonly mode?: Mode
+}
+
+/** What a route says under `config.integerTwins`; `false` leaves its integers alone. */
+export type IntegerTwinsRouteOptions = IntegerTwinsOptions
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Integer twins of this route; `false` leaves its integers alone. */
+    integerTwins?: IntegerTwinsRouteOptions | false
+  }
+}
+
+const checks: Checks<IntegerTwinsOptions> = { mode: oneOf(...modes) }
+
+const defaults: Required<IntegerTwinsOptions> = { mode: 'enforce' }
+
+/**
+ * Large integers, exact both ways (seed §2 rule 6).
+ *
+ * Outward, an integer that the response schema declares `format: int64` (or `uint64`) is written with all its digits,
+ * from a BigInt, a decimal string or a safe Number, and is followed by its string twin `<name>_str`, which the schema
+ * and so the OpenAPI document show. Other integers get a twin where they appear and a Number cannot hold them, also
+ * without a schema.
+ *
+ * Inward, what a body, a path or a query parameter declares `int64` reaches the handler as the exact BigInt.
+ *
+ * Not for integers that stay below 2^53: declare them `integer` without a format, and they cost nothing.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
+  'integerTwins',
+  function setUpIntegerTwins(app, received) {
+    const options = resolveOptions('integerTwins', received, checks, defaults)
+    if (options.mode === 'off') return
+    const reporter = reporterOf(app)
+    const serializations: RouteSerialization[] = []
+
+    app.addHook('onRoute', function completeOnRoute(route) {
+      const own = resolveRouteOptions(
+        `${[route.method].flat().join(', ')} ${route.path} config.integerTwins`,
+        route.config?.integerTwins,
+        checks,
+        options,
+      )
+      if (own === false || own.mode === 'off') return
+      if (own.mode === 'report') {
+        route.preSerialization = [...[route.preSerialization ?? []].flat(), twinsObserver(reporter)]
+        return
+      }
+      if (route.schema !== undefined) route.schema = withTwinsInSchema(route.schema, this)
+      const serialization = serializationOf(this, route)
+      serialization.twins = true
+      serializations.push(serialization)
+    })
+    app.addHook('onReady', function prepareSerializations(done) {
+      for (const serialization of serializations) serialization.prepare()
+      if (options.mode === 'enforce') completeShared(app.getSchemas() as SchemaStore)
+      done()
+    })
+  },
+)
+
+// Of the response; what comes in is completed where it is read.
+function withTwinsInSchema(schema: FastifySchema, app: FastifyInstance): FastifySchema {
+  if (schema.response === undefined) return schema
+  return { ...schema, response: withTwinsInResponse(schema.response, app.getSchemas() as SchemaStore) }
+}
+
+function twinsObserver(reporter: Reporter) {
+  return function observeTwins(
+    request: FastifyRequest,
+    _reply: FastifyReply,
+    payload: unknown,
+    next: (error: null, payload: unknown) => void,
+  ): void {
+    const path = unsafePath(payload)
+    if (path !== null) reporter.observe('integerTwins', 'twin', request, `${path} would get a twin`)
+    next(null, payload)
+  }
+}

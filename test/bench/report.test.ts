@@ -1,0 +1,165 @@
+import t from 'tap'
+import { chart } from '../../bench/chart.js'
+import {
+  markdownReport,
+  type ReportRow,
+  type SuiteReport,
+  suiteReport,
+  textReport,
+  verdict,
+} from '../../bench/report.js'
+import { microScenario } from '../../bench/scenario.js'
+
+const bare: ReportRow = {
+  variant: 'bare',
+  about: 'Fastify',
+  cost: 11.04,
+  ratio: { median: 1, min: 1, max: 1 },
+  bound: null,
+}
+const preset: ReportRow = {
+  variant: 'preset',
+  about: 'all | of it',
+  cost: 120.4,
+  ratio: { median: 1.08, min: 1.02, max: 1.31 },
+  bound: { max: 1.1 },
+}
+
+const report: SuiteReport = {
+  name: 'item',
+  title: 'GET of one <item> & more',
+  baseline: 'bare',
+  unit: 'CPU µs per request',
+  rows: [bare, preset],
+  facts: { Date: '2025-01-31', Rounds: 15 },
+}
+
+t.test('suiteReport', async (t) => {
+  const scenario = microScenario({
+    title: 'adding',
+    baseline: 'plain',
+    callsPerRound: 1,
+    sameResult: true,
+    bounds: { clever: { max: 0.5 } },
+    variants: {
+      plain: { about: 'one by one', run: () => 1 },
+      clever: { about: 'all at once', run: () => 1 },
+    },
+  })
+  const ratio = { median: 0.4, min: 0.3, max: 0.6 }
+  const summaries = [
+    { variant: 'plain', cost: 10, ratio: { median: 1, min: 1, max: 1 } },
+    { variant: 'clever', cost: 4, ratio },
+  ]
+  const made = suiteReport('sum', scenario, summaries, { Rounds: 3 })
+  t.match(made, {
+    name: 'sum',
+    title: 'adding',
+    baseline: 'plain',
+    unit: 'CPU ns per call',
+    facts: { Rounds: 3 },
+  })
+  t.same(made.rows[1], { variant: 'clever', about: 'all at once', cost: 4, ratio, bound: { max: 0.5 } })
+  t.equal(made.rows[0]?.bound, null)
+})
+
+t.test('verdict', async (t) => {
+  const at = (median: number) => verdict({ ...preset, ratio: { median, min: 1, max: 2 } })
+  t.equal(verdict(bare), '', 'nothing without a bound')
+  t.equal(at(1.08), 'within 1.10')
+  t.equal(at(1.1), 'within 1.10')
+  t.equal(at(1.104), 'within 1.10', 'judged as printed')
+  t.equal(at(1.106), 'ABOVE 1.10')
+})
+
+t.test('textReport', async (t) => {
+  t.equal(
+    textReport(report),
+    [
+      'item: GET of one <item> & more',
+      '  variant  CPU µs per request  ratio to bare    min–max        bound',
+      '  bare                   11.0           1.00',
+      '  preset                  120           1.08  1.02–1.31  within 1.10',
+    ].join('\n'),
+  )
+})
+
+t.test('markdownReport', async (t) => {
+  t.equal(
+    markdownReport(report),
+    `# item
+
+GET of one <item> & more.
+
+![item: ratio to bare](./item.svg)
+
+| variant | CPU µs per request | ratio to bare | min–max | bound | what runs |
+| --- | ---: | ---: | ---: | --- | --- |
+| bare | 11.0 | 1.00 |  |  | Fastify |
+| preset | 120 | 1.08 | 1.02–1.31 | within 1.10 | all \\| of it |
+
+- Date: 2025-01-31
+- Rounds: 15
+
+How to read this: [bench/README.md](../README.md).
+`,
+  )
+})
+
+t.test('chart', async (t) => {
+  const wide: SuiteReport = {
+    ...report,
+    title:
+      'a title that is far longer than the bars are wide, because somebody had a lot to say about what is measured',
+    rows: [
+      bare,
+      { ...preset, variant: 'a-variant-with-a-long-name', ratio: { median: 12.5, min: 0.2, max: 30 } },
+      { ...preset, variant: 'cheap', ratio: { median: 0.05, min: 0.04, max: 0.06 }, bound: { max: 40 } },
+    ],
+  }
+
+  t.test('is well-formed', async (t) => {
+    const svg = chart(report)
+    t.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" /)
+    t.ok(svg.endsWith('</svg>\n'))
+    t.match(svg, 'GET of one &lt;item&gt; &amp; more')
+    t.notMatch(svg, /<item>/)
+    t.notMatch(svg, /NaN|undefined|Infinity/)
+    t.match(svg, '@media (prefers-color-scheme: dark)')
+    t.notMatch(svg, /\n\n/)
+  })
+
+  t.test('has a bar per variant, a spread for each but the baseline, a mark per bound', async (t) => {
+    const svg = chart(wide)
+    t.equal(count(svg, /<rect class="base"/g), 1)
+    t.equal(count(svg, /<rect class="bar"/g), 2)
+    t.equal(count(svg, /<line class="spread"/g), 2)
+    t.equal(count(svg, /<line class="bound"/g), 2)
+    t.match(svg, 'blue: bound')
+    t.notMatch(chart({ ...report, rows: [bare] }), 'blue: bound')
+  })
+
+  t.test('draws bars in proportion', async (t) => {
+    const [base, bar] = [...chart(report).matchAll(/<rect class="ba\w+" x="\d+" y="\d+" width="([\d.]+)"/g)]
+    t.ok(Math.abs(Number(bar?.[1]) / Number(base?.[1]) - 1.08) < 0.005)
+  })
+
+  t.test('keeps every label and every mark inside', async (t) => {
+    for (const each of [report, wide, { ...report, rows: [bare] }]) {
+      const svg = chart(each)
+      const [, width = 0, height = 0] = (/viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? []).map(Number)
+      for (const [, x, y, label = ''] of svg.matchAll(/<text[^>]* x="([\d.-]+)" y="([\d.-]+)">([^<]*)</g)) {
+        const shown = label.replaceAll(/&\w+;/g, '_')
+        t.ok(Number(x) >= 0 && Number(x) + shown.length * 13 * 0.62 <= width, `${label} is within the width`)
+        t.ok(Number(y) > 13 && Number(y) < height, `${label} is within the height`)
+      }
+      for (const [, at] of svg.matchAll(/ x[12]="([\d.-]+)"/g)) {
+        t.ok(Number(at) >= 0 && Number(at) <= width, 'a line is inside')
+      }
+    }
+  })
+})
+
+function count(text: string, pattern: RegExp): number {
+  return [...text.matchAll(pattern)].length
+}

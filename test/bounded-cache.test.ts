@@ -1,0 +1,53 @@
+/** What clients choose the keys of is bounded (decisions.md §3: nothing is cached per selection without a bound). */
+import fc from 'fast-check'
+import t from 'tap'
+import { BoundedCache } from '../src/bounded-cache.js'
+
+t.test('the oldest goes when a new one comes', async (t) => {
+  const cache = new BoundedCache<string, number>(2)
+  cache.set('a', 1)
+  cache.set('b', 2)
+  t.equal(cache.size, 2)
+  cache.set('c', 3)
+  t.same([cache.get('a'), cache.get('b'), cache.get('c'), cache.size], [undefined, 2, 3, 2])
+})
+
+t.test('a key that is there already takes no place', async (t) => {
+  const cache = new BoundedCache<string, number>(2)
+  cache.set('a', 1)
+  cache.set('b', 2)
+  cache.set('a', 3)
+  t.same([cache.get('a'), cache.get('b'), cache.size], [3, 2, 2])
+})
+
+t.test('any value is kept as it is, undefined as a key too', async (t) => {
+  const cache = new BoundedCache<unknown, unknown>(3)
+  cache.set(undefined, 'nothing')
+  cache.set(Number.NaN, null)
+  cache.set('a', false)
+  t.same([cache.get(undefined), cache.get(Number.NaN), cache.get('a')], ['nothing', null, false])
+  cache.set('b', 0)
+  t.equal(cache.get(undefined), undefined, 'the oldest, though its key is undefined')
+  t.equal(cache.size, 3)
+})
+
+t.test('any sequence of sets: a map that drops its first key when it is full', async () => {
+  const sets = fc.array(fc.tuple(fc.nat(9), fc.nat()), { maxLength: 60 })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), sets, (most, pairs) => {
+      const cache = new BoundedCache<number, number>(most)
+      let model: (readonly [key: number, value: number])[] = []
+      for (const [key, value] of pairs) {
+        cache.set(key, value)
+        const isKnown = model.some(([known]) => known === key)
+        model = isKnown
+          ? model.map(([known, kept]) => [known, known === key ? value : kept])
+          : [...model, [key, value] as const].slice(-most)
+        const keys = Array.from({ length: 10 }, (_, index) => index)
+        const isSame = keys.every((known) => cache.get(known) === new Map(model).get(known))
+        if (!isSame || cache.size !== model.length || cache.size > most) return false
+      }
+      return true
+    }),
+  )
+})

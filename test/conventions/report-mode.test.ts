@@ -1,0 +1,217 @@
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import conventions, { ProblemError } from '../../src/index.js'
+import { keepLogs, levels } from '../support/logs.js'
+import { exchange, requestBytes } from '../support/raw.js'
+import { serve } from '../support/serve.js'
+
+const json = { 'content-type': 'application/json' }
+const named = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
+
+/** Values that a service may throw or send as errors, under the path that does. */
+const thrown: Readonly<Record<string, unknown>> = {
+  error: new Error('broken'),
+  string: 'broken',
+  null: null,
+  undefined: undefined,
+  number: 42,
+  object: { statusCode: 404, message: 'gone' },
+  array: ['broken'],
+  gateway: Object.assign(new Error('broken'), { statusCode: 502, code: 'BROKEN', headers: { 'x-a': '1' } }),
+  problem: new ProblemError('conflict', { status: 409, detail: 'twice', headers: { 'x-a': '1' } }),
+}
+
+const requests: readonly string[] = [
+  ...['/', '/nothing', '/V1/Nothing', '/v1/%55sers', '/%zz', `/v1/users/${'a'.repeat(200)}`].flatMap(
+    getAndHead,
+  ),
+  ...Object.keys(thrown).flatMap((name) => getAndHead(`/v1/thrown/${name}`)),
+  ...['json', 'text', 'html', 'empty', 'stream', 'late', 'unserialized', 'missing'].flatMap((name) =>
+    getAndHead(`/v1/written/${name}`),
+  ),
+  ...['onRequest', 'preValidation', 'preHandler', 'preSerialization', 'onSend'].flatMap((name) =>
+    getAndHead(`/v1/hooks/${name}`),
+  ),
+  ...['/v1/Users', '/v1/users/AbC', '/v1/users/a%20b?name=A%20b', '/v1/get_all_users'].flatMap(getAndHead),
+  ...['text/html', '*/*;q=0'].map((accept) => requestBytes('GET', '/v1/Users', { accept })),
+  ...['DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].map((method) => requestBytes(method, '/v1/Users')),
+  ...['{"name":1}', '{"name":', '{"__proto__":{}}', '{}', '"text"'].map((body) =>
+    requestBytes('POST', '/v1/orders', json, body),
+  ),
+  ...['text/plain', 'text/html', 'nonsense'].map((type) =>
+    requestBytes('PATCH', '/v1/orders', { 'content-type': type }, 'x'),
+  ),
+  requestBytes('POST', '/v1/orders', { ...json, 'content-length': '0' }),
+  requestBytes('POST', '/v1/orders', { ...json, 'content-length': '2000000' }),
+  requestBytes('GET', 'http://localhost/v1/Users'),
+  requestBytes('OPTIONS', '*'),
+  'GET /v1/Users HTTP/1.1\r\nConnection: close\r\n\r\n',
+  'GET /v1/Users HTTP/1.0\r\n\r\n',
+  'NONSENSE\r\n\r\n',
+]
+
+for (const mode of ['report', 'off'] as const) {
+  t.test(`mode ${mode}: not one byte of any response changes (decisions §10)`, async (t) => {
+    const bare = await twin(t, null)
+    const conventional = await twin(t, mode)
+
+    for (const request of requests) {
+      const expected = await exchange(bare.port, request)
+      const received = await exchange(conventional.port, request)
+      t.equal(withoutDate(received), withoutDate(expected), request.slice(0, request.indexOf('\r\n')))
+    }
+  })
+}
+
+t.test(
+  'what would be refused or changed is counted per rule and route, with the first example',
+  async (t) => {
+    const { app } = await twin(t, 'report')
+    const accept = 'text/html'
+    for (const url of [
+      '/v1/Users',
+      '/v1/Users?name=B',
+      '/V1/x',
+      '/V2/x',
+      '/v1/users/AbC',
+      '/v1/users/A%20b',
+    ]) {
+      await app.inject(url)
+    }
+    await app.inject({ url: '/v1/Users', headers: { accept } })
+    await app.inject('/v1/written/json')
+    await app.inject('/v1/thrown/error')
+
+    const { observations } = app.conventions.report()
+    t.strictSame(
+      observations.map(({ plugin, rule, route, count, example }) => [plugin, rule, route, count, example]),
+      [
+        ['pathGuard', 'uppercase', '/v1/Users', 3, '/v1/Users'],
+        ['pathGuard', 'uppercase', '*', 2, '/V1/x'],
+        ['pathGuard', 'uppercase', '/v1/users/:id', 2, '/v1/users/AbC'],
+        ['pathGuard', 'encoding', '/v1/users/:id', 1, '/v1/users/A%20b'],
+        ['problems', 'accept', '/v1/Users', 1, 'Accept takes none of application/json'],
+        ['problems', 'body', '/v1/written/json', 1, '404 without a problem document'],
+        ['problems', 'body', '/v1/thrown/error', 1, '500 without a problem document'],
+      ],
+    )
+  },
+)
+
+t.test('each is logged once, with the request id; the report has the id too', async (t) => {
+  const logs = keepLogs('warn')
+  const { app } = await twin(t, 'report', logs.logger)
+  logs.lines.length = 0
+  for (let count = 0; count < 3; count++) await app.inject('/v1/Users')
+
+  const seen = logs.lines.filter(({ msg }) => msg === 'convention not kept')
+  t.equal(seen.length, 1)
+  t.match(seen[0], {
+    level: levels.warn,
+    convention: 'pathGuard.uppercase',
+    route: '/v1/Users',
+    example: '/v1/Users',
+    reqId: 'req-1',
+  })
+  t.equal(app.conventions.report().observations[0]?.requestId, 'req-1')
+})
+
+t.test('no value of a body is in the report or in the log (decisions §10)', async (t) => {
+  const secret = 'hunter2'
+  const logs = keepLogs('debug')
+  const { app } = await twin(t, 'report', logs.logger)
+  for (const payload of [{ name: { secret } }, { name: secret, statusCode: 422 }, `{"name":"${secret}`]) {
+    await app.inject({ method: 'POST', url: '/v1/orders', headers: json, payload })
+  }
+
+  t.ok(app.conventions.report().observations.length > 0)
+  t.notMatch(JSON.stringify(app.conventions.report()), secret)
+  t.notMatch(JSON.stringify(logs.lines.filter(({ convention }) => convention !== undefined)), secret)
+})
+
+t.test('routes that break rules are told at boot, and do not stop it', async (t) => {
+  const logs = keepLogs('warn')
+  const { app } = await twin(t, 'report', logs.logger)
+
+  const { findings } = app.conventions.report()
+  t.same(
+    findings.filter(({ route }) => route === 'GET /v1/get_all_users').map(({ rule, mode }) => [rule, mode]),
+    [
+      ['underscore', 'report'],
+      ['words', 'report'],
+    ],
+  )
+  const [line] = logs.lines
+  t.match(line?.msg, /breaches of conventions in \d+ routes\nroute +rule +what is wrong +write instead\n/)
+  t.match(line?.msg, 'GET /v1/get_all_users')
+})
+
+t.test('what a snapshot of the report holds does not change under its reader', async (t) => {
+  const { app } = await twin(t, 'report')
+  await app.inject('/v1/Users')
+  const before = app.conventions.report()
+  await app.inject('/v1/Users')
+
+  t.equal(before.observations[0]?.count, 1)
+  t.equal(app.conventions.report().observations[0]?.count, 2)
+})
+
+interface Twin {
+  readonly app: FastifyInstance
+  readonly port: number
+}
+
+async function twin(
+  t: Test,
+  mode: 'report' | 'off' | null,
+  logger?: ReturnType<typeof keepLogs>['logger'],
+): Promise<Twin> {
+  const app = Fastify(logger === undefined ? {} : { logger })
+  if (mode !== null) await app.register(conventions, { mode })
+  addRoutes(app)
+  const { port } = await serve(t, app)
+  return { app, port }
+}
+
+function addRoutes(app: FastifyInstance): void {
+  for (const [name, value] of Object.entries(thrown)) {
+    app.get(`/v1/thrown/${name}`, async () => Promise.reject(value))
+  }
+  for (const hook of ['onRequest', 'preValidation', 'preHandler', 'preSerialization', 'onSend'] as const) {
+    app.get(
+      `/v1/hooks/${hook}`,
+      { [hook]: async () => Promise.reject(new Error('broken')) },
+      async () => ({}),
+    )
+  }
+  app.get('/v1/written/json', async (_request, reply) => reply.code(404).send({ message: 'gone' }))
+  app.get('/v1/written/text', async (_request, reply) => reply.code(404).send('gone'))
+  app.get('/v1/written/html', async (_request, reply) =>
+    reply.code(404).type('text/html').send('<h1>Gone</h1>'),
+  )
+  app.get('/v1/written/empty', async (_request, reply) => reply.code(404).send())
+  app.get('/v1/written/stream', async (_request, reply) => reply.code(404).send(Readable.from(['gone'])))
+  app.get('/v1/written/late', async (_request, reply) => {
+    reply.code(418)
+    throw new Error('broken')
+  })
+  app.get('/v1/written/unserialized', { schema: { response: { 200: named } } }, async () => ({}))
+  app.get('/v1/written/missing', async (_request, reply) => reply.callNotFound())
+  app.get('/v1/Users', { schema: { response: { 200: { type: 'object' } } } }, async () => ({ users: [] }))
+  app.get('/v1/users/:id', async (request) => request.params)
+  app.get('/v1/get_all_users', async () => ({}))
+  app.post('/v1/orders', { schema: { body: named } }, async (request, reply) => {
+    const { statusCode = 200 } = request.body as { readonly statusCode?: number }
+    return reply.code(statusCode).send(request.body)
+  })
+  app.patch('/v1/orders', { schema: { body: named } }, async () => ({}))
+}
+
+function getAndHead(target: string): string[] {
+  return [requestBytes('GET', target), requestBytes('HEAD', target)]
+}
+
+function withoutDate(bytes: string): string {
+  return bytes.replace(/^date: .*\r\n/im, '')
+}

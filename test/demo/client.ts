@@ -1,0 +1,96 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { buildApp } from '../../examples/demo-server/app.js'
+import type { Database } from '../../examples/demo-server/database.js'
+import { migrate } from '../../examples/demo-server/migrate.js'
+
+/** A JSON object of an answer. */
+export type Json = Record<string, unknown>
+
+/** What came back over the socket. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The body as it was sent. */
+  readonly text: string
+  /** The body parsed; `{}` where there is none. */
+  readonly json: Json
+}
+
+/** What goes along with a request. */
+export interface Sent {
+  /** Sent as JSON, unless it is a string: that goes as it is. */
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+/** Talks to a service over real sockets. */
+export interface Client {
+  readonly app: FastifyInstance
+  readonly origin: string
+  call(method: string, target: string, sent?: Sent): Promise<Answer>
+  get(target: string): Promise<Answer>
+  post(target: string, body: unknown): Promise<Answer>
+  put(target: string, body: unknown): Promise<Answer>
+  patch(target: string, body: unknown): Promise<Answer>
+  delete(target: string): Promise<Answer>
+}
+
+/** Starts the demo on a database, which is migrated first, and stops it when the test ends. */
+export async function serve(t: Test, database: Database): Promise<Client> {
+  await migrate(database)
+  const app = await buildApp({ database })
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return clientOf(app, `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+}
+
+/** The value of a list answer: the objects under its collection's name. */
+export function itemsOf(answer: Answer, collection: string): Json[] {
+  return answer.json[collection] as Json[]
+}
+
+/** The target of a `Link` with `rel="next"`; `null` on the last page. */
+export function nextOf(answer: Answer): string | null {
+  return /^<([^>]*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null
+}
+
+/** Follows the links from a first page to the end. */
+export async function walk(client: Client, first: string): Promise<Answer[]> {
+  const pages: Answer[] = []
+  for (let target: string | null = first; target !== null; ) {
+    const page = await client.get(target)
+    pages.push(page)
+    target = nextOf(page)
+  }
+  return pages
+}
+
+function clientOf(app: FastifyInstance, origin: string): Client {
+  async function call(method: string, target: string, { body, headers = {} }: Sent = {}): Promise<Answer> {
+    const response = await fetch(origin + target, {
+      method,
+      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? undefined : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '') && text !== ''
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson ? (JSON.parse(text) as Json) : {},
+    }
+  }
+  return {
+    app,
+    origin,
+    call,
+    get: (target) => call('GET', target),
+    post: (target, body) => call('POST', target, { body }),
+    put: (target, body) => call('PUT', target, { body }),
+    patch: (target, body) => call('PATCH', target, { body }),
+    delete: (target) => call('DELETE', target),
+  }
+}

@@ -1,0 +1,225 @@
+import { users } from '../../examples/demo-server/collections/users.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { insertRow } from '../../examples/demo-server/sql.js'
+import { type Answer, itemsOf, nextOf, serve, walk } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { newUser } from './samples.js'
+
+const userCount = 1000
+const sharing = 50
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+  await seed(database, { users: userCount, usersSharingTime: sharing })
+  const [shared] = await database.query({
+    text: 'select created_at as time from users group by created_at having count(*) = $1',
+    values: [sharing],
+  })
+  const sharedTime = String(shared?.time)
+  const justAfter = sharedTime.replace('.000Z', '.001Z')
+  const idsOf = (pages: readonly Answer[]) =>
+    pages.flatMap((page) => itemsOf(page, 'users').map(({ id }) => Number(id)))
+  const everyId = Array.from({ length: userCount }, (_, index) => index + 1)
+  const newestFirst = everyId.toReversed()
+
+  await t.test('the links alone lead through 1,000 rows, each exactly once, newest first', async (t) => {
+    const pages = await walk(client, '/v1/users?limit=37')
+    t.strictSame(idsOf(pages), newestFirst)
+    t.equal(pages.length, Math.ceil(userCount / 37))
+  })
+
+  await t.test('a last page that is full has no next', async (t) => {
+    const pages = await walk(client, '/v1/users?limit=200')
+    t.equal(pages.length, 5)
+    t.strictSame(idsOf(pages), newestFirst)
+  })
+
+  await t.test('by time: rows that share a time come exactly once', async (t) => {
+    const { json } = await client.get(`/v1/users?limit=200&before_time=${justAfter}`)
+    const tied = (json.users as { created_at: string }[]).filter(
+      ({ created_at }) => created_at === sharedTime,
+    )
+    t.equal(tied.length, sharing, 'as many as were seeded')
+    for (const limit of [7, 50, 51, 200]) {
+      const pages = await walk(client, `/v1/users?limit=${limit}&before_time=2100-01-01T00:00:00Z`)
+      t.strictSame(idsOf(pages), newestFirst, `limit ${limit}`)
+    }
+  })
+
+  await t.test('before_time alone leaves out what happened at that time', async (t) => {
+    const [first] = itemsOf(await client.get(`/v1/users?limit=1&before_time=${sharedTime}`), 'users')
+    t.ok((first?.created_at as string) < sharedTime)
+  })
+
+  await t.test('before_time takes any offset', async (t) => {
+    const utc = await client.get('/v1/users?before_time=2025-01-20T19:00:00Z')
+    for (const time of [
+      '2025-01-20T21:00:00%2B02:00',
+      '2025-01-20t18:59:00.000-00:01',
+      '2025-01-20T19:00:00.000000Z',
+    ]) {
+      t.strictSame((await client.get(`/v1/users?before_time=${time}`)).json, utc.json, time)
+    }
+  })
+
+  await t.test('before_time at the ends of the calendar', async (t) => {
+    for (const time of [
+      '9999-12-31T23:59:59.999999999Z',
+      '9999-12-31T23:59:59-23:59',
+      '0001-01-01T00:00:00Z',
+    ]) {
+      const { status } = await client.get(`/v1/users?before_time=${time}`)
+      t.ok(status === 200 || status === 400, `${time}: ${status}`)
+    }
+  })
+
+  await t.test('before_id begins below an id, be it there or not', async (t) => {
+    t.strictSame(idsOf([await client.get('/v1/users?before_id=10')]), [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    t.strictSame(idsOf([await client.get('/v1/users?before_id=9223372036854775807&limit=1')]), [userCount])
+    t.same((await client.get('/v1/users?before_id=1')).json, { users: [] })
+  })
+
+  await t.test('after_id walks forward, oldest first', async (t) => {
+    const pages = await walk(client, '/v1/users?after_id=0&limit=90')
+    t.strictSame(idsOf(pages), everyId)
+    t.strictSame(idsOf([await client.get(`/v1/users?after_id=${userCount}`)]), [])
+  })
+
+  await t.test('limit: 50 by default, at most 200, never wrong silently', async (t) => {
+    const sizeAt = async (target: string) => itemsOf(await client.get(target), 'users').length
+    t.equal(await sizeAt('/v1/users'), 50)
+    t.equal(await sizeAt('/v1/users?limit=1'), 1)
+    t.equal(await sizeAt('/v1/users?limit=201'), 200)
+    t.equal(await sizeAt('/v1/users?limit=1000000'), 200)
+    for (const limit of ['-1', 'ten', '1.5', '', '1e2']) {
+      const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'query', name: 'limit' }] } }
+      t.match(await client.get(`/v1/users?limit=${limit}`), refusal, `limit=${limit}`)
+    }
+  })
+
+  await t.test('bad cursors are refused by name', async (t) => {
+    const faults = [
+      ['before_id', 'abc'],
+      ['before_id', '9223372036854775808'],
+      ['after_id', '1.5'],
+      ['before_time', 'yesterday'],
+      ['before_time', '2025-02-30T00:00:00Z'],
+      ['include_total', 'perhaps'],
+    ]
+    for (const [name, value] of faults) {
+      const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'query', name }] } }
+      t.match(await client.get(`/v1/users?${name}=${value}`), refusal, `${name}=${value}`)
+    }
+  })
+
+  await t.test('total is there when it is asked for, and counts what the filters let through', async (t) => {
+    t.notOk('total' in (await client.get('/v1/users')).json)
+    t.notOk('total' in (await client.get('/v1/users?include_total=false')).json)
+    t.equal((await client.get('/v1/users?include_total=true&limit=3')).json.total, userCount)
+    const failed = await client.get('/v1/payments?include_total=true&status=failed')
+    t.equal(failed.json.total, itemsOf(failed, 'payments').length)
+  })
+
+  await t.test('filters narrow the list and stay in the link', async (t) => {
+    const pages = await walk(client, '/v1/users?email_verified=false&limit=100&include_total=true')
+    const rows = pages.flatMap((page) => itemsOf(page, 'users'))
+    t.ok(rows.every(({ email_verified }) => email_verified === false))
+    t.equal(rows.length, pages[0]?.json.total)
+    t.equal(new Set(rows.map(({ id }) => id)).size, rows.length)
+    t.ok(pages.slice(0, -1).every((page) => nextOf(page)?.includes('email_verified=false')))
+    t.ok(
+      pages.every((page) => page.json.total === rows.length),
+      'include_total stays too',
+    )
+  })
+
+  await t.test('every filter of every collection', async (t) => {
+    const order = (await client.get('/v1/orders?limit=1')).json.orders as Record<string, unknown>[]
+    const userId = order[0]?.user_id
+    const targets = ['orders', 'subscriptions', 'friends'].map((name) => `/v1/${name}?user_id=${userId}`)
+    for (const target of targets) {
+      const { json } = await client.get(target)
+      t.ok(
+        Object.values(json)
+          .flat()
+          .every((item) => (item as { user_id: unknown }).user_id === userId),
+        target,
+      )
+    }
+    t.equal(
+      itemsOf(await client.get('/v1/users?email=ADA.ALLEN.1@example.com'), 'users').length,
+      1,
+      'any case',
+    )
+    t.match((await client.get('/v1/friends?friend_user_id=4')).json, { friends: [{ friend_user_id: 4 }] })
+    t.match((await client.get('/v1/payments?order_id=1')).json, { payments: [{ order_id: 1 }] })
+    t.match((await client.get('/v1/orders?status=failed&currency=EUR')).json, {
+      orders: [{ status: 'failed', currency: 'EUR' }],
+    })
+    t.match((await client.get('/v1/subscriptions?plan=plus&status=active')).json, {
+      subscriptions: [{ plan: 'plus', status: 'active' }],
+    })
+    t.same((await client.get('/v1/orders?user_id=9223372036854775807')).json, { orders: [] })
+  })
+
+  for (const [name, start] of [
+    ['by id', '/v1/users?limit=30'],
+    ['by time', '/v1/users?limit=30&before_time=2100-01-01T00:00:00Z'],
+  ] as const) {
+    await t.test(
+      `${name}: inserts and deletes between pages neither repeat nor lose another row`,
+      async (t) => {
+        const before = idsOf(await walk(client, '/v1/users'))
+        const seen: number[] = []
+        const deletedAhead: number[] = []
+        let target: string | null = start
+        while (target !== null) {
+          const page: Answer = await client.get(target)
+          seen.push(...idsOf([page]))
+          target = nextOf(page)
+          await newUser(client)
+          // The row the link leads on from, and one that is still to come.
+          const last = seen.at(-1) ?? 0
+          const ahead = before.find((id) => id < last - 3) ?? 0
+          await deleteUser(last)
+          await deleteUser(ahead)
+          deletedAhead.push(ahead)
+        }
+        const expected = before.filter((id) => seen.includes(id) || !deletedAhead.includes(id))
+        t.strictSame(seen, expected)
+      },
+    )
+  }
+
+  await t.test('rows inserted among those that share a time are found, or lie behind', async (t) => {
+    const first = await client.get(`/v1/users?limit=20&before_time=${justAfter}`)
+    const row = {
+      name: 'Late',
+      age: 1,
+      email: 'late@example.com',
+      created_at: sharedTime,
+      updated_at: sharedTime,
+    }
+    const [late] = await database.query(insertRow(users, row))
+    const rest = await walk(client, nextOf(first) ?? '')
+    const ids = idsOf([first, ...rest])
+    t.equal(new Set(ids).size, ids.length, 'no row twice')
+    t.notOk(ids.includes(Number(late?.id)), 'the new row has the largest id of its time: it lies behind')
+  })
+
+  async function deleteUser(id: number): Promise<void> {
+    for (const [table, column] of [
+      ['friends', 'user_id'],
+      ['friends', 'friend_user_id'],
+      ['subscriptions', 'user_id'],
+    ]) {
+      await database.query({ text: `delete from ${table} where ${column} = $1`, values: [id] })
+    }
+    await database.query({
+      text: 'delete from payments using orders where order_id = orders.id and user_id = $1',
+      values: [id],
+    })
+    await database.query({ text: 'delete from orders where user_id = $1', values: [id] })
+    await database.query({ text: 'delete from users where id = $1', values: [id] })
+  }
+})

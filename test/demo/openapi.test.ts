@@ -1,0 +1,109 @@
+import t from 'tap'
+import { collections } from '../../examples/demo-server/collections/index.js'
+import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
+import { type Json, serve } from './client.js'
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Json }[]
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: Json }> }
+  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: Json }> }>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly schemas: Record<string, { readonly properties: Json }> }
+}
+
+const database = await openEmbeddedDatabase()
+t.teardown(() => database.close())
+
+await t.test('the OpenAPI document', async (t) => {
+  const client = await serve(t, database)
+  const { status, headers, json } = await client.get('/openapi.json')
+  t.equal(status, 200)
+  t.match(headers.get('content-type'), 'application/json')
+  const document = json as unknown as Document
+  t.equal(document.openapi, '3.1.0')
+
+  await t.test('has the six routes of the five collections, and nothing else', async (t) => {
+    const expected = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
+    t.strictSame(Object.keys(document.paths), expected)
+    for (const { name } of collections) {
+      t.strictSame(Object.keys(document.paths[`/v1/${name}`] ?? {}).sort(), ['get', 'post'])
+      t.strictSame(Object.keys(document.paths[`/v1/${name}/{id}`] ?? {}).sort(), [
+        'delete',
+        'get',
+        'patch',
+        'put',
+      ])
+    }
+    const ids = operations(document).map(({ operationId }) => operationId)
+    t.equal(new Set(ids).size, 30)
+  })
+
+  await t.test('has a schema for each item and for problems', async (t) => {
+    const names = [...collections.map(({ singular }) => singular), 'problem']
+    t.strictSame(Object.keys(document.components.schemas).sort(), names.sort())
+    for (const { singular, fields } of collections) {
+      const { properties } = document.components.schemas[singular] ?? {}
+      t.strictSame(Object.keys(properties ?? {}), ['id', ...Object.keys(fields), 'created_at', 'updated_at'])
+    }
+  })
+
+  await t.test('shows the paging parameters and the filters', async (t) => {
+    const { parameters = [] } = document.paths['/v1/orders']?.get ?? {}
+    const names = parameters.map(({ name }) => name).sort()
+    const paging = ['after_id', 'before_id', 'before_time', 'include_total', 'limit']
+    t.strictSame(names, [...paging, 'currency', 'status', 'user_id'].sort())
+  })
+
+  await t.test('shows ids as what they are', async (t) => {
+    const { parameters = [] } = document.paths['/v1/orders/{id}']?.get ?? {}
+    t.match(parameters, [{ name: 'id', in: 'path', schema: { type: 'integer', format: 'int64' } }])
+  })
+
+  await t.test('shows a problem for every error status', async (t) => {
+    for (const { operationId, responses } of operations(document)) {
+      const errors = Object.entries(responses).filter(([code]) => Number(code) >= 400)
+      t.ok(errors.length > 1, operationId)
+      for (const [, { content }] of errors) {
+        t.match(content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } })
+      }
+    }
+  })
+
+  await t.test('shows both media types of a patch, and no body of a deletion', async (t) => {
+    const routes = document.paths['/v1/users/{id}']
+    t.strictSame(Object.keys(routes?.patch?.requestBody?.content ?? {}), [
+      'application/merge-patch+json',
+      'application/json',
+    ])
+    t.notOk(routes?.delete?.responses['204']?.content)
+  })
+
+  await t.test('refers to nothing that is not there', async (t) => {
+    const text = JSON.stringify(document)
+    for (const [, name] of text.matchAll(/"\$ref":"([^"]*)"/g)) {
+      const component = /^#\/components\/schemas\/(\w+)$/.exec(name ?? '')?.[1] ?? ''
+      t.ok(component in document.components.schemas, component)
+    }
+  })
+})
+
+await t.test('the human page is there and is let through', async (t) => {
+  const client = await serve(t, database)
+  const page = await client.get('/docs')
+  t.equal(page.status, 200)
+  t.match(page.headers.get('content-type'), 'text/html')
+  for (const [, asset] of page.text.matchAll(/(?:src|href)="\.?\/?((?:docs\/)?static\/[^"]+)"/g)) {
+    const path = asset?.startsWith('docs/') ? `/${asset}` : `/docs/${asset}`
+    t.equal((await client.get(path)).status, 200, path)
+  }
+  t.equal((await client.get('/docs/json')).status, 200, 'what the page reads')
+})
+
+function operations(document: Document): Operation[] {
+  return Object.values(document.paths).flatMap((routes) => Object.values(routes))
+}

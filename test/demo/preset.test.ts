@@ -1,0 +1,62 @@
+import t from 'tap'
+import type { Database } from '../../examples/demo-server/database.js'
+import { serve } from './client.js'
+
+const emptyDatabase: Database = {
+  query: async () => [],
+  transaction: (work) => work(emptyDatabase),
+  close: async () => undefined,
+}
+
+t.test('the conventions of the package hold in the demo', async (t) => {
+  const client = await serve(t, emptyDatabase)
+  const refusals = [
+    ['GET', '/v1/Users', 404, 'path-uppercase'],
+    ['GET', '/v1/users/AbC', 404, 'path-uppercase'],
+    ['GET', '/v1/%75sers', 404, 'path-encoded'],
+    ['GET', '/v1/user', 404, 'not-found'],
+    ['GET', '/', 404, 'not-found'],
+    ['DELETE', '/v1/users', 405, 'method-not-allowed'],
+    ['POST', '/v1/users/1', 405, 'method-not-allowed'],
+    ['GET', '/v1/users/%zz', 400, 'uri-malformed'],
+    ['GET', `/v1/users/${'1'.repeat(5000)}`, 414, 'uri-too-long'],
+  ] as const
+
+  for (const [method, target, status, code] of refusals) {
+    await t.test(
+      `${method} ${target.slice(0, 20)}: ${status} ${code}, in whatever the client accepts`,
+      async (t) => {
+        for (const accept of ['*/*', 'text/html']) {
+          const answer = await client.call(method, target, { headers: { accept } })
+          t.equal(answer.status, status)
+          t.equal(answer.json.code, code)
+          t.equal(answer.headers.get('content-type'), 'application/problem+json')
+        }
+      },
+    )
+  }
+
+  await t.test('a 405 and an OPTIONS say what is allowed', async (t) => {
+    t.equal((await client.delete('/v1/users')).headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+    const options = await client.call('OPTIONS', '/v1/users')
+    t.equal(options.status, 204)
+    t.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+  })
+
+  await t.test('who does not take JSON is told so', async (t) => {
+    const answer = await client.call('GET', '/v1/users', { headers: { accept: 'text/html' } })
+    t.match(answer, { status: 406, json: { code: 'not-acceptable' } })
+  })
+})
+
+t.test('a fault of the database is a problem that says nothing of it', async (t) => {
+  const client = await serve(t, {
+    ...emptyDatabase,
+    query: async () => {
+      throw new Error('password authentication failed for user "shop"')
+    },
+  })
+  const answer = await client.get('/v1/users')
+  t.match(answer, { status: 500, json: { code: 'internal-server-error' } })
+  t.notMatch(answer.text, 'password')
+})

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+/** A demo that runs as a process of its own. */
+export interface RunningDemo {
+  readonly origin: string
+  readonly process: ChildProcess
+  /** The lines it has printed so far. */
+  readonly printed: readonly string[]
+}
+
+const main = fileURLToPath(new URL('../../examples/demo-server/main.ts', import.meta.url))
+
+/** Starts the demo on a free port and waits until it listens; it ends with the test. */
+export async function startDemo(t: Test, environment: Record<string, string> = {}): Promise<RunningDemo> {
+  const child = spawnDemo({ PORT: '0', LOG_LEVEL: 'silent', ...environment })
+  t.teardown(() => stopDemo(child, 'SIGKILL'))
+  const printed: string[] = []
+  const errors = failureText(child)
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      printed.push(line)
+      const origin = /listens on (http:\S+)\. /.exec(line)?.[1]
+      if (origin !== undefined) resolve({ origin, process: child, printed })
+    })
+    child.once('exit', async () => reject(new Error(await errors)))
+  })
+}
+
+/** Starts the demo, with these variables and no others of its own. */
+export function spawnDemo(environment: Record<string, string>) {
+  const { DATABASE_URL: _url, DATA_DIR: _folder, HOST: _host, PORT: _port, ...inherited } = process.env
+  return spawn(process.execPath, ['--import', 'tsx', main], {
+    env: { ...inherited, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** Sends the signal and waits for the end; tells the exit code. */
+export async function stopDemo(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  await ended
+  return child.exitCode
+}
+
+/** What a demo that must fail to start says; rejects where it does not fail as it should. */
+export async function failureOf(child: ReturnType<typeof spawnDemo>): Promise<string> {
+  child.stdout.resume()
+  const text = failureText(child)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 1) throw new Error(`expected exit code 1, received ${code}: ${await text}`)
+  return (await text).trim()
+}
+
+async function failureText(child: ReturnType<typeof spawnDemo>): Promise<string> {
+  const chunks: string[] = []
+  for await (const chunk of child.stderr) chunks.push(String(chunk))
+  return chunks.join('')
+}

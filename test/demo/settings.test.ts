@@ -1,0 +1,42 @@
+import t from 'tap'
+import { readSettings } from '../../examples/demo-server/settings.js'
+
+t.test('nothing set', async (t) => {
+  const defaults = { host: '127.0.0.1', port: 3000, logLevel: 'info', storage: null }
+  t.strictSame(readSettings({}), defaults)
+  t.strictSame(readSettings({ PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' }), defaults)
+})
+
+t.test('everything set', async (t) => {
+  t.match(readSettings({ HOST: '::1', PORT: '0', LOG_LEVEL: 'warn' }), {
+    host: '::1',
+    port: 0,
+    logLevel: 'warn',
+  })
+  t.same(readSettings({ DATA_DIR: './data' }).storage, { folder: './data' })
+  for (const url of ['postgres://u:p@host:5432/name', 'postgresql://host', 'postgres://%2Frun%2Fpg/name']) {
+    t.same(readSettings({ DATABASE_URL: url }).storage, { url })
+  }
+})
+
+t.test('a bad value is an error of one line that names it', async (t) => {
+  for (const PORT of ['http', '-1', '65536', '3000.5', '0x10', '1e3', '999999']) {
+    t.throws(() => readSettings({ PORT }), {
+      message: `PORT: expected a number from 0 to 65535, received '${PORT}'`,
+    })
+  }
+  t.throws(
+    () => readSettings({ LOG_LEVEL: 'loud' }),
+    /^LOG_LEVEL: expected one of fatal, .*, received 'loud'$/,
+  )
+  t.throws(
+    () => readSettings({ DATABASE_URL: 'postgres://host', DATA_DIR: 'data' }),
+    /DATABASE_URL and DATA_DIR/,
+  )
+})
+
+t.test('a bad database URL is not shown: it may hold a password', async (t) => {
+  const error = t.throws(() => readSettings({ DATABASE_URL: 'mysql://u:secret@host' })) as unknown as Error
+  t.match(error.message, /^DATABASE_URL: expected/)
+  t.notMatch(error.message, 'secret')
+})

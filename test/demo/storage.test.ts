@@ -1,0 +1,46 @@
+import t from 'tap'
+import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
+
+t.test('DATA_DIR keeps the data, also after a crash, and is one process’s', async (t) => {
+  const environment = { DATA_DIR: t.testdir() }
+  const first = await startDemo(t, environment)
+  await rename(first.origin, 'Renamed')
+
+  const second = spawnDemo({ ...environment, PORT: '0' })
+  t.match(await failureOf(second), /^demo server: the data folder .* is in use by process \d+; .*$/)
+
+  await stopDemo(first.process, 'SIGKILL')
+  const third = await startDemo(t, environment)
+  t.equal(await nameOfFirst(third.origin), 'Renamed')
+})
+
+const obstacle = await obstacleToPostgres()
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+t.test('DATABASE_URL: two instances share the data', { skip }, async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.stop())
+  const instances = await Promise.all([
+    startDemo(t, { DATABASE_URL: server.url }),
+    startDemo(t, { DATABASE_URL: server.url }),
+  ])
+  const [one, other] = instances
+  await rename(one.origin, 'Renamed')
+  t.equal(await nameOfFirst(other.origin), 'Renamed')
+  const users = await (await fetch(`${other.origin}/v1/users?include_total=true&limit=1`)).json()
+  t.match(users, { total: 40 }, 'seeded once')
+  for (const { process } of instances) await stopDemo(process, 'SIGTERM')
+})
+
+async function rename(origin: string, name: string): Promise<void> {
+  await fetch(`${origin}/v1/users/1`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ name }),
+  })
+}
+
+async function nameOfFirst(origin: string): Promise<unknown> {
+  const { name } = (await (await fetch(`${origin}/v1/users/1`)).json()) as { name: unknown }
+  return name
+}

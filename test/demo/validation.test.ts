@@ -1,0 +1,251 @@
+import { type Client, serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { newOrder, newUser, sampleOf } from './samples.js'
+
+/** A body that is refused: what it changes in a good one, and where the fault is. */
+type BadField = readonly [fields: Record<string, unknown>, pointer: string]
+
+const badUsers: readonly BadField[] = [
+  [{ age: '31' }, '/age'],
+  [{ age: null }, '/age'],
+  [{ age: true }, '/age'],
+  [{ age: 31.5 }, '/age'],
+  [{ age: -1 }, '/age'],
+  [{ age: 151 }, '/age'],
+  [{ age: undefined }, '/age'],
+  [{ name: '' }, '/name'],
+  [{ name: '   ' }, '/name'],
+  [{ name: 7 }, '/name'],
+  [{ name: null }, '/name'],
+  [{ name: 'x'.repeat(201) }, '/name'],
+  [{ name: 'a\u0000b' }, '/name'],
+  [{ name: 'a\ud800b' }, '/name'],
+  [{ name: 'two\nlines' }, '/name'],
+  [{ gender: '' }, '/gender'],
+  [{ gender: false }, '/gender'],
+  [{ email: 'nobody' }, '/email'],
+  [{ email: ['ada@example.com'] }, '/email'],
+  [{ email_verified: true }, '/email_verified'],
+  [{ id: 5 }, '/id'],
+  [{ created_at: '2025-01-01T00:00:00Z' }, '/created_at'],
+  [{ updated_at: '2025-01-01T00:00:00Z' }, '/updated_at'],
+  [{ nickname: 'ada' }, '/nickname'],
+  [{ 'a/b~c': 1 }, '/a~1b~0c'],
+]
+
+const badOrders: readonly BadField[] = [
+  [{ user_id: '1' }, '/user_id'],
+  [{ user_id: -1 }, '/user_id'],
+  [{ user_id: 1.5 }, '/user_id'],
+  [{ user_id: 2 ** 53 }, '/user_id'],
+  [{ user_id: null }, '/user_id'],
+  [{ status: 'lost' }, '/status'],
+  [{ status: null }, '/status'],
+  [{ total_amount: -1 }, '/total_amount'],
+  [{ total_amount: '10' }, '/total_amount'],
+  [{ total_amount: 2 ** 53 }, '/total_amount'],
+  [{ currency: 'eur' }, '/currency'],
+  [{ currency: 'EURO' }, '/currency'],
+  [{ items: [] }, '/items'],
+  [{ items: {} }, '/items'],
+  [{ items: undefined }, '/items'],
+  [{ items: [{ sku: 'a', quantity: 0, unit_amount: 1 }] }, '/items/0/quantity'],
+  [{ items: [{ sku: 'a', quantity: 1, unit_amount: -1 }] }, '/items/0/unit_amount'],
+  [{ items: [{ sku: 'a b', quantity: 1, unit_amount: 1 }] }, '/items/0/sku'],
+  [{ items: [{ sku: 'a', quantity: 1 }] }, '/items/0/unit_amount'],
+  [{ items: [{ sku: 'a', quantity: 1, unit_amount: 1, note: '' }] }, '/items/0/note'],
+]
+
+const badSubscriptions: readonly BadField[] = [
+  [{ renews_at: 'tomorrow' }, '/renews_at'],
+  [{ renews_at: '2025-02-30T00:00:00Z' }, '/renews_at'],
+  [{ renews_at: '2025-01-01' }, '/renews_at'],
+  [{ renews_at: '2025-01-01T00:00:00' }, '/renews_at'],
+  [{ renews_at: '0000-01-01T00:00:00Z' }, '/renews_at'],
+  [{ renews_at: '2025-01-01T00:00:00+23:59' }, '/renews_at'],
+  [{ renews_at: '2025-06-30T23:59:60Z' }, '/renews_at'],
+  [{ renews_at: 1735689600 }, '/renews_at'],
+  [{ plan: null }, '/plan'],
+]
+
+const badPayments: readonly BadField[] = [
+  [{ amount: -5 }, '/amount'],
+  [{ amount: null }, '/amount'],
+  [{ status: 'paid' }, '/status'],
+  [{ failure_reason: 3 }, '/failure_reason'],
+  [{ order_id: undefined }, '/order_id'],
+]
+
+const badIds = [
+  'abc',
+  '-1',
+  '9223372036854775808',
+  '1.0',
+  '1e3',
+  '0x1',
+  '+1',
+  '01',
+  '1_000',
+  '99999999999999999999',
+]
+
+const badTargets: readonly (readonly [target: string, name: string])[] = [
+  ['/v1/users?color=red', 'color'],
+  ['/v1/users?email_verified=maybe', 'email_verified'],
+  ['/v1/orders?user_id=abc', 'user_id'],
+  ['/v1/orders?user_id=-1', 'user_id'],
+  ['/v1/orders?user_id=9223372036854775808', 'user_id'],
+  ['/v1/orders?user_id=1&user_id=2', 'user_id'],
+  ['/v1/orders?status=lost', 'status'],
+  ['/v1/orders?status=', 'status'],
+  ['/v1/subscriptions?plan=%00', 'plan'],
+  ['/v1/users/1?verbose=true', 'verbose'],
+]
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+  const user = await newUser(client)
+  const order = await newOrder(client)
+  const goodBodies = {
+    users: sampleOf.users('someone.else@example.com'),
+    orders: sampleOf.orders(user.id),
+    subscriptions: sampleOf.subscriptions(user.id),
+    payments: sampleOf.payments(order.id),
+  }
+  const itemPaths = {
+    users: `/v1/users/${user.id}`,
+    orders: `/v1/orders/${order.id}`,
+    subscriptions: await createdPath(client, '/v1/subscriptions', goodBodies.subscriptions),
+    payments: await createdPath(client, '/v1/payments', goodBodies.payments),
+  }
+  const tables = {
+    users: badUsers,
+    orders: badOrders,
+    subscriptions: badSubscriptions,
+    payments: badPayments,
+  }
+
+  for (const name of ['users', 'orders', 'subscriptions', 'payments'] as const) {
+    for (const [fields, pointer] of tables[name]) {
+      await t.test(`${name}: ${shown(fields)} is a fault at ${pointer}`, async (t) => {
+        const refusal = {
+          status: 400,
+          json: { code: 'validation', status: 400, errors: [{ in: 'body', pointer }] },
+        }
+        const body = { ...goodBodies[name], ...fields }
+        t.match(await client.post(`/v1/${name}`, body), refusal, 'create')
+        t.match(await client.put(itemPaths[name], body), refusal, 'replace')
+        if (Object.values(fields).every((value) => value !== undefined)) {
+          t.match(await client.patch(itemPaths[name], fields), refusal, 'update')
+        }
+      })
+    }
+  }
+
+  await t.test('a body is an object', async (t) => {
+    for (const body of ['[]', '"text"', '7', 'null', '[{"name":"Ada"}]']) {
+      const refusal = { status: 400, json: { code: 'validation' } }
+      t.match(await client.post('/v1/users', body), refusal, `create ${body}`)
+      t.match(await client.patch(itemPaths.users, body), refusal, `update ${body}`)
+    }
+    for (const body of [
+      '',
+      '{',
+      '{"age":1,}',
+      '{"__proto__":{"age":1}}',
+      '{"constructor":{"prototype":{}}}',
+    ]) {
+      t.match(
+        await client.patch(itemPaths.users, body),
+        { status: 400, json: { status: 400 } },
+        `update ${body}`,
+      )
+    }
+    t.match(await client.call('POST', '/v1/users'), { status: 400, json: { code: 'validation' } }, 'no body')
+  })
+
+  await t.test('a body is JSON', async (t) => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
+      const sent = { body: '{"name":"Ada"}', headers: { 'content-type': type } }
+      t.match(await client.call('POST', '/v1/users', sent), {
+        status: 415,
+        json: { code: 'unsupported-media-type' },
+      })
+    }
+    const mergePatch = { body: '{"age":3}', headers: { 'content-type': 'application/merge-patch+json' } }
+    t.match(
+      await client.call('PUT', itemPaths.users, mergePatch),
+      { status: 415 },
+      'a patch replaces nothing',
+    )
+    const refused = await client.call('PATCH', itemPaths.users, {
+      body: 'a',
+      headers: { 'content-type': 'text/plain' },
+    })
+    t.match(refused, { status: 415 })
+    t.match(refused.headers.get('accept-patch'), 'application/merge-patch+json', 'RFC 5789 §2.2')
+  })
+
+  await t.test('a body has a limit', async (t) => {
+    const body = { ...goodBodies.users, name: 'x'.repeat(2 ** 20) }
+    t.match(await client.post('/v1/users', body), { status: 413, json: { code: 'content-too-large' } })
+  })
+
+  for (const id of badIds) {
+    await t.test(`${id} is no id`, async (t) => {
+      for (const method of ['GET', 'DELETE']) {
+        const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'path', name: 'id' }] } }
+        t.match(await client.call(method, `/v1/users/${id}`), refusal, method)
+      }
+    })
+  }
+
+  await t.test('an id that nobody has is not found', async (t) => {
+    for (const id of ['0', '999999', '9007199254740993', '9223372036854775807']) {
+      t.match(await client.get(`/v1/orders/${id}`), { status: 404, json: { code: 'not-found' } }, id)
+    }
+  })
+
+  for (const [target, name] of badTargets) {
+    await t.test(`${target} has a fault at ${name}`, async (t) => {
+      const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'query', name }] } }
+      t.match(await client.get(target), refusal)
+    })
+  }
+
+  await t.test('writes take no query', async (t) => {
+    const refusal = { status: 400, json: { errors: [{ in: 'query', name: 'dry_run' }] } }
+    t.match(await client.post('/v1/users?dry_run=true', goodBodies.users), refusal)
+    t.match(await client.put(`${itemPaths.users}?dry_run=true`, goodBodies.users), refusal)
+    t.match(await client.patch(`${itemPaths.users}?dry_run=true`, {}), refusal)
+    t.match(await client.delete(`${itemPaths.users}?dry_run=true`), refusal)
+  })
+
+  await t.test('nothing of all that was stored', async (t) => {
+    t.strictSame((await client.get(itemPaths.users)).json, user)
+    t.match((await client.get('/v1/users?include_total=true')).json, { total: 2 })
+  })
+
+  await t.test('what is unusual and right is taken', async (t) => {
+    const body = {
+      ...goodBodies.users,
+      name: "Zoë O'Brien-Łukasz 👩‍💻 Robert'); drop table users;--",
+      age: 0,
+    }
+    t.match((await client.post('/v1/users', body)).json, body)
+    const renewals = ['2025-01-01t00:00:00z', '2025-01-01T02:00:00.0004+02:00', '2024-12-31T10:00:00-14:00']
+    for (const renews_at of renewals) {
+      const { json } = await client.patch(itemPaths.subscriptions, { renews_at })
+      t.equal(json.renews_at, '2025-01-01T00:00:00.000Z', renews_at)
+    }
+  })
+})
+
+async function createdPath(client: Client, path: string, body: unknown): Promise<string> {
+  return (await client.post(path, body)).headers.get('location') ?? ''
+}
+
+function shown(fields: Record<string, unknown>): string {
+  const [[name, value] = []] = Object.entries(fields)
+  return value === undefined ? `no ${name}` : JSON.stringify(fields).slice(0, 80)
+}

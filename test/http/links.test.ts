@@ -1,0 +1,82 @@
+/** RFC 8288 §3 (the Link header); decisions.md §3 "Lists": all other parameters are kept. */
+import fc from 'fast-check'
+import t from 'tap'
+import { formatLinks, hrefWith, type Link } from '../../src/http/links.js'
+
+t.test('links as a header value (RFC 8288 §3)', async (t) => {
+  t.equal(
+    formatLinks([{ href: '/v1/users?before_id=7', rel: 'next' }]),
+    '</v1/users?before_id=7>; rel="next"',
+  )
+  t.equal(
+    formatLinks([
+      { href: 'https://docs.example/sunset', rel: 'sunset' },
+      { href: '/v2/users', rel: 'successor-version' },
+    ]),
+    '<https://docs.example/sunset>; rel="sunset", </v2/users>; rel="successor-version"',
+  )
+  t.equal(formatLinks([]), '')
+})
+
+t.test('what is formatted can be read again', async () => {
+  const href = fc.string({ unit: fc.constantFrom(...'aZ09/?&=%2C:,;.~-_+') }).map((text) => `/${text}`)
+  const link = fc.record({ href, rel: fc.constantFrom('next', 'prev', 'sunset', 'successor-version') })
+  fc.assert(
+    fc.property(
+      fc.array(link),
+      (links) => JSON.stringify(read(formatLinks(links))) === JSON.stringify(links),
+    ),
+  )
+})
+
+t.test('parameters of a link to the next page', async (t) => {
+  const rows: readonly (readonly [query: string, set: Record<string, string>, href: string])[] = [
+    ['', {}, '/v1/users'],
+    ['', { before_id: '7' }, '/v1/users?before_id=7'],
+    ['limit=2', { before_id: '7' }, '/v1/users?limit=2&before_id=7'],
+    ['before_id=9&limit=2', { before_id: '7' }, '/v1/users?limit=2&before_id=7'],
+    ['before_id=9&before_id=8', { before_id: '7' }, '/v1/users?before_id=7'],
+    ['before_id=9', {}, '/v1/users'],
+    ['a=1&b=2&a=3', { before_id: '7' }, '/v1/users?a=1&b=2&a=3&before_id=7'],
+    ['fields=name%2Cage', { before_id: '7' }, '/v1/users?fields=name%2Cage&before_id=7'],
+    ['q=a%26b%3Dc', {}, '/v1/users?q=a%26b%3Dc'],
+    ['flag', {}, '/v1/users?flag='],
+    ['q=a+b', {}, '/v1/users?q=a+b'],
+    ['', { before_time: '2026-01-02T03:04:05Z' }, '/v1/users?before_time=2026-01-02T03%3A04%3A05Z'],
+  ]
+  for (const [query, set, href] of rows)
+    t.equal(hrefWith('/v1/users', query, ['before_id'], set), href, query)
+  t.equal(hrefWith('/p', 'a=1&b=2', [], { a: '3' }), '/p?a=1&b=2&a=3', 'what is not replaced stays')
+})
+
+t.test('what is not replaced stays, in its order; what is set comes last', async () => {
+  const name = fc.constantFrom('a', 'b', 'before_id', 'é&=', 'x y')
+  const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme' })))
+  fc.assert(
+    fc.property(pairs, fc.subarray(['a', 'before_id', 'é&=']), fc.string(), (before, replaced, value) => {
+      const query = new URLSearchParams(before).toString()
+      const href = hrefWith('/p', query, replaced, { cursor: value })
+      const kept = before.filter(([key]) => !replaced.includes(key))
+      const after = [...new URL(href, 'http://h').searchParams]
+      return JSON.stringify(after) === JSON.stringify([...kept, ['cursor', value]])
+    }),
+  )
+})
+
+t.test('any query text: no throw, and a value that a header may hold', async () => {
+  const anyText = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), anyText), (query) => {
+      const value = formatLinks([{ href: hrefWith('/p', query, ['a'], { b: query }), rel: 'next' }])
+      return /^<\/p\?[\x21-\x7e]+>; rel="next"$/.test(value) && read(value).length === 1
+    }),
+  )
+})
+
+/** A reader of the plain form that this package writes. */
+function read(header: string): Link[] {
+  return [...header.matchAll(/<([^>]*)>; rel="([^"]*)"(?:, |$)/g)].map(([, href = '', rel = '']) => ({
+    href,
+    rel,
+  }))
+}

@@ -1,0 +1,171 @@
+/** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type); decisions.md §7: 406. */
+import fc from 'fast-check'
+import t from 'tap'
+import { acceptsAny, isJson, mediaTypeOf, producedTypes } from '../../src/http/media-types.js'
+
+const json = ['application/json']
+const both = ['application/json', 'text/csv']
+
+t.test('RFC 9110 §12.5.1: which media types an Accept takes', async (t) => {
+  const rows: readonly (readonly [accept: string, produced: readonly string[], isAccepted: boolean])[] = [
+    ['application/json', json, true],
+    ['Application/JSON', json, true],
+    ['text/html', json, false],
+    ['text/html', both, false],
+    ['text/csv', both, true],
+    ['*/*', json, true],
+    ['application/*', json, true],
+    ['text/*', json, false],
+    ['text/*', both, true],
+    ['app/*', json, false],
+    ['application/js*', json, false],
+    ['text/html, application/json', json, true],
+    ['text/html,application/json', json, true],
+    ['  text/html ,\tapplication/json ', json, true],
+    ['text/html, */*;q=0.1', json, true],
+    ['application/json;q=0', json, false],
+    ['application/json;q=0.0', json, false],
+    ['application/json;q=0.000', json, false],
+    ['application/json;q=0.001', json, true],
+    ['application/json; q=1.000', json, true],
+    ['application/json;Q=0', json, false],
+    ['*/*;q=0', json, false],
+    ['application/json;q=0, */*', json, false],
+    ['application/json;q=0, */*', both, true],
+    ['*/*, application/json;q=0', json, false],
+    ['application/*;q=0, application/json', json, true],
+    ['application/*, application/json;q=0', json, false],
+    ['*/*;q=0, application/*', json, true],
+    ['application/json;version=1', json, true],
+    ['application/json;version=1;q=0', json, false],
+    ['application/json;q=0;ext=1', json, false],
+    ['application/json;p="q=0"', json, true],
+    ['application/vnd.api+json', json, false],
+    ['application/problem+json, application/json', json, true],
+  ]
+  for (const [accept, produced, isAccepted] of rows) {
+    t.equal(acceptsAny(accept, produced), isAccepted, `${accept} for ${produced.join()}`)
+  }
+})
+
+t.test('a header that is no list of media ranges refuses nothing', async (t) => {
+  for (const accept of [
+    '',
+    ' ',
+    ',',
+    ', ,',
+    'json',
+    '*',
+    'a b/c',
+    '/',
+    'a/',
+    '/b',
+    'text/html/x',
+    '\u00e9/x',
+  ]) {
+    t.equal(acceptsAny(accept, json), true, JSON.stringify(accept))
+  }
+  t.equal(acceptsAny('json, text/html', json), false, 'the ranges among other things still count')
+})
+
+const type = fc.constantFrom('a/x', 'a/y', 'b/x', 'b/y')
+const range = fc.oneof(type, fc.constantFrom('a/*', 'b/*', '*/*'))
+const weight = fc.constantFrom('', ';q=0', ';q=0.5', ';q=1', ';v=1', ';v=1;q=0')
+const accept = fc.array(fc.tuple(range, weight), { minLength: 1, maxLength: 6 })
+
+t.test('the verdict is that of the rules read slowly', async () => {
+  fc.assert(
+    fc.property(accept, fc.uniqueArray(type, { minLength: 1 }), (ranges, produced) => {
+      const header = ranges.map(([name, quality]) => name + quality).join(', ')
+      return acceptsAny(header, produced) === produced.some((name) => isTaken(ranges, name))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('the order of the ranges does not matter, nor does repeating them', async () => {
+  fc.assert(
+    fc.property(accept, fc.uniqueArray(type, { minLength: 1 }), (ranges, produced) => {
+      const header = ranges.map(([name, quality]) => name + quality)
+      const verdict = acceptsAny(header.join(), produced)
+      return (
+        acceptsAny([...header].reverse().join(' , '), produced) === verdict &&
+        acceptsAny([...header, ...header].join(), produced) === verdict
+      )
+    }),
+  )
+})
+
+t.test('any text: no throw; a hostile length is no matter', async (t) => {
+  fc.assert(fc.property(fc.string(), (text) => typeof acceptsAny(text, json) === 'boolean'))
+  for (const unit of [' ', ',', ';', 'a/b,', ';q=0', '"', 'a/', '*/*;q=0 ']) {
+    t.type(acceptsAny(`a/b${unit.repeat(50_000)}x`, both), 'boolean', JSON.stringify(unit))
+  }
+})
+
+t.test('the media type of a Content-Type (RFC 9110 §8.3)', async (t) => {
+  const rows: readonly (readonly [contentType: string | undefined, mediaType: string])[] = [
+    [undefined, ''],
+    ['', ''],
+    ['application/json', 'application/json'],
+    ['Application/JSON; charset=utf-8', 'application/json'],
+    [' text/csv ;header=present', 'text/csv'],
+    [';charset=utf-8', ''],
+  ]
+  for (const [contentType, mediaType] of rows)
+    t.equal(mediaTypeOf(contentType), mediaType, String(contentType))
+  fc.assert(fc.property(fc.string(), (text) => mediaTypeOf(mediaTypeOf(text)) === mediaTypeOf(text)))
+})
+
+t.test('JSON is application/json and the +json suffix (RFC 6839 §3.1)', async (t) => {
+  for (const name of ['application/json', 'application/problem+json', 'application/merge-patch+json']) {
+    t.ok(isJson(name), name)
+  }
+  for (const name of [
+    '',
+    'json',
+    'text/plain',
+    'application/jsonp',
+    'application/json-seq',
+    'application/xml',
+  ]) {
+    t.notOk(isJson(name), name)
+  }
+})
+
+t.test('what a response schema says of the media types of success', async (t) => {
+  const object = { type: 'object' }
+  const rows: readonly (readonly [response: unknown, produced: readonly string[] | null])[] = [
+    [undefined, null],
+    [null, null],
+    [{}, null],
+    ['200', null],
+    [{ 200: object }, json],
+    [{ '2xx': object }, json],
+    [{ '2XX': object }, json],
+    [{ default: object }, json],
+    [{ 200: { $ref: 'user#' } }, json],
+    [{ 200: object, 201: object }, json],
+    [{ 404: object }, null],
+    [{ '4xx': object, 200: object }, json],
+    [{ 204: { type: 'null' } }, null],
+    [{ 200: object, 204: { type: 'null' } }, json],
+    [{ 200: { content: { 'text/csv': { schema: object } } } }, ['text/csv']],
+    [{ 200: { content: { 'Text/CSV; charset=utf-8': {} } } }, ['text/csv']],
+    [{ 200: { content: { 'application/json': {}, 'text/csv': {} } } }, both],
+    [{ 200: object, 206: { content: { 'text/csv': {} } } }, both],
+  ]
+  for (const [response, produced] of rows) {
+    t.strictSame(producedTypes(response), produced, JSON.stringify(response))
+  }
+  fc.assert(fc.property(fc.anything(), (response) => producedTypes(response)?.length !== 0))
+})
+
+/** RFC 9110 §12.5.1, one type at a time: the ranges of the greatest precedence that match decide. */
+function isTaken(ranges: readonly (readonly [range: string, weight: string])[], name: string): boolean {
+  for (const candidate of [name, `${name.split('/')[0]}/*`, '*/*']) {
+    const deciding = ranges.filter(([text]) => text === candidate)
+    if (deciding.length > 0) return deciding.some(([, quality]) => !quality.endsWith(';q=0'))
+  }
+  return false
+}

@@ -1,0 +1,242 @@
+/** Decisions.md §1 "At request time", RFC 3986 §3.3 (path), RFC 9112 §3.2 (request target). */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  lowercasePath,
+  type PathFault,
+  pathFault,
+  pathOf,
+  queryOf,
+  segmentFaults,
+} from '../../src/http/request-target.js'
+import { routePath } from '../../src/http/route-path.js'
+
+const user = routePath('/v1/users/:id')
+const twoParameters = routePath('/v1/users/:id/files/:name.json')
+const wildcard = routePath('/v1/files/*')
+
+/** The characters a path may hold as they are: pchar without percent-encoding, and the slash. */
+const pathCharacter = /[A-Za-z0-9\-._~!$&'()*+,;=:@/]/
+
+// Text that reaches every branch soon: letters of both cases, escapes whole and broken, all the delimiters.
+const target = fc
+  .string({ unit: fc.constantFrom(...'aZ09/%5Ae.~-_ \\"?#é𐀀;='), maxLength: 24 })
+  .map((text) => `/${text}`)
+
+/** Any UTF-16 code units, lone surrogates among them. */
+const anyText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) }),
+)
+
+t.test('what a path may hold (RFC 3986 §3.3), for every character of ASCII and one beyond', async (t) => {
+  for (let code = 0; code < 129; code++) {
+    const character = String.fromCharCode(code)
+    const fault: PathFault | null = /[A-Z]/.test(character)
+      ? 'uppercase'
+      : pathCharacter.test(character) || '?#'.includes(character)
+        ? null
+        : 'encoding'
+    t.equal(pathFault(`/a${character}b`), fault, `character ${code}`)
+  }
+})
+
+t.test('decisions §1: the guard reads the raw path and no query', async (t) => {
+  const rows: readonly (readonly [target: string, fault: PathFault | null])[] = [
+    ['/v1/users', null],
+    ['/v1/Users', 'uppercase'],
+    ['/v1/users/AbC', 'uppercase'],
+    ['/v1/%55sers', 'encoding'],
+    ['/v1/u%73ers', 'encoding'],
+    ['/v1/users/a%20b', 'encoding'],
+    ['/v1/users/%zz', 'encoding'],
+    ['/v1/users/%', 'encoding'],
+    ['/v1/users/a%2Fb', 'encoding'],
+    ['/v1/users?name=Ab%20C', null],
+    ['/v1/users#Ab%20C', null],
+    ['/v1/users?a=/B', null],
+    ['/v1/users?next=http://a.example/B', null],
+    ['/V1?q', 'uppercase'],
+    ['/', null],
+    ['*', null],
+    ['', null],
+    ['http://Example.COM/v1/users', null],
+    ['HTTP://example.com/v1/users', null],
+    ['http://example.com/v1/Users', 'uppercase'],
+    ['http://user%40:p@example.com/v1/users', null],
+    ['http://example.com', null],
+  ]
+  for (const [text, fault] of rows) t.equal(pathFault(text), fault, text)
+})
+
+t.test('path and query of a request target', async (t) => {
+  const rows: readonly (readonly [target: string, path: string, query: string])[] = [
+    ['/v1/users', '/v1/users', ''],
+    ['/v1/users?', '/v1/users', ''],
+    ['/v1/users?a=1&b=2', '/v1/users', 'a=1&b=2'],
+    ['/v1/users?a=1?b=2', '/v1/users', 'a=1?b=2'],
+    ['/v1/users?a=/x', '/v1/users', 'a=/x'],
+    ['/v1/users?a=1#f', '/v1/users', 'a=1'],
+    ['http://h/v1/users?a=1', '/v1/users', 'a=1'],
+    ['https://h:8443/', '/', ''],
+    ['http://h', '', ''],
+    ['/proxy?to=http://h/x', '/proxy', 'to=http://h/x'],
+    ['//h/v1', '//h/v1', ''],
+    ['*', '*', ''],
+  ]
+  for (const [text, path, query] of rows) {
+    t.equal(pathOf(text), path, `path of ${text}`)
+    t.equal(queryOf(text), query, `query of ${text}`)
+  }
+})
+
+t.test('path and query are the whole target again', async () => {
+  const withoutFragment = target.filter((text) => !text.includes('#'))
+  fc.assert(
+    fc.property(withoutFragment, (text) => {
+      const whole = text.includes('?') ? `${pathOf(text)}?${queryOf(text)}` : pathOf(text)
+      return whole === text
+    }),
+  )
+})
+
+t.test('the absolute form (RFC 9112 §3.2.2) is read as its path', async () => {
+  const authority = fc.constantFrom('http://h', 'https://H.EXAMPLE:8080', 'http://[::1]:3000', 'HTTP://u:P@h')
+  fc.assert(
+    fc.property(authority, target, (start, text) => {
+      const absolute = start + text
+      return pathOf(absolute) === pathOf(text) && pathFault(absolute) === pathFault(text)
+    }),
+  )
+})
+
+t.test('pathFault is the first character that a path may not hold', async () => {
+  fc.assert(
+    fc.property(target, (text) => {
+      const first = [...pathOf(text)].find((character) => !/[a-z]/.test(character) && !isFine(character))
+      const fault = first === undefined ? null : /[A-Z]/.test(first) ? 'uppercase' : 'encoding'
+      return pathFault(text) === fault
+    }),
+  )
+})
+
+t.test('a path has faults by segment where it has one at all', async () => {
+  fc.assert(
+    fc.property(target, (text) => {
+      const faults = segmentFaults(pathOf(text), null, false)
+      return (faults.length === 0) === (pathFault(text) === null)
+    }),
+  )
+})
+
+t.test('faults are told by segment; hex digits of an escape are no uppercase letters', async (t) => {
+  t.same(segmentFaults('/v1/users/abc', user, false), [])
+  t.same(segmentFaults('/V1/users/AbC', user, false), [
+    { index: 0, fault: 'uppercase' },
+    { index: 2, fault: 'uppercase' },
+  ])
+  t.same(segmentFaults('/v1/us%41ers/x', user, false), [{ index: 1, fault: 'encoding' }])
+  t.same(segmentFaults('/v1/users/a%2Fb', user, false), [{ index: 2, fault: 'encoding' }])
+  t.same(segmentFaults('/v1/users/A%2FB', user, false), [
+    { index: 2, fault: 'uppercase' },
+    { index: 2, fault: 'encoding' },
+  ])
+})
+
+t.test('params: any — parameters are let through, literals stay strict (decisions §1)', async (t) => {
+  const fine: readonly (readonly [path: string, route: typeof user])[] = [
+    ['/v1/users/AbC', user],
+    ['/v1/users/a%20b', user],
+    ['/v1/users/%C3%A9', user],
+    ['/v1/users/%252F', user],
+    ['/v1/users/A.b..C', user],
+    ['/v1/users/', user],
+    ['/v1/users/X/files/Report.json', twoParameters],
+    ['/v1/files/A/B%20C/d', wildcard],
+  ]
+  for (const [path, route] of fine) t.same(segmentFaults(path, route, true), [], path)
+
+  t.same(segmentFaults('/v1/Users/AbC', user, true), [{ index: 1, fault: 'uppercase' }], 'a literal')
+  t.same(
+    segmentFaults('/v1/us%65rs/AbC', user, true),
+    [{ index: 1, fault: 'encoding' }],
+    'an encoded literal',
+  )
+  t.same(segmentFaults('/v1/users/X/Files/a.json', twoParameters, true), [{ index: 3, fault: 'uppercase' }])
+  t.same(segmentFaults('/v1/users/AbC', null, true), [{ index: 2, fault: 'uppercase' }], 'no route')
+  t.same(segmentFaults('/v1/users/a/B', user, true), [{ index: 3, fault: 'uppercase' }], 'beyond the route')
+})
+
+t.test('params: any — what a parameter decodes to is still checked (decisions §1)', async (t) => {
+  const harmful = [
+    'a%2Fb',
+    'a%2fb',
+    '%5C',
+    '%00',
+    '%0d%0a',
+    '%7F',
+    '%2e',
+    '%2E%2E',
+    '.',
+    '..',
+    '%',
+    '%zz',
+    '%ff',
+  ]
+  for (const text of harmful) {
+    t.same(segmentFaults(`/v1/users/${text}`, user, true), [{ index: 2, fault: 'encoding' }], text)
+    t.same(
+      segmentFaults(`/v1/files/a/${text}`, wildcard, true),
+      [{ index: 3, fault: 'encoding' }],
+      `*: ${text}`,
+    )
+  }
+})
+
+t.test('params: any — every harmless value can be an id, once it is encoded', async () => {
+  const value = fc
+    .string({ unit: 'grapheme' })
+    .filter((text) => text.isWellFormed() && !/[\p{Cc}/\\]|^\.{1,2}$/u.test(text))
+  fc.assert(
+    fc.property(value, (id) => segmentFaults(`/v1/users/${encodeURIComponent(id)}`, user, true).length === 0),
+  )
+})
+
+t.test('the lowercase path changes the segments that are at fault, and only those', async (t) => {
+  const lowercase = (path: string, anyParameter = false): string =>
+    lowercasePath(path, segmentFaults(path, user, anyParameter))
+  t.equal(lowercase('/V1/Users/AbC'), '/v1/users/abc')
+  t.equal(lowercase('/V1/Users/AbC', true), '/v1/users/AbC', 'a parameter that may be anything stays')
+  t.equal(lowercase('/v1/users/a%2Fb'), '/v1/users/a%2Fb', 'an escape is not at fault for its letters')
+  t.equal(lowercase('/v1/users'), '/v1/users')
+})
+
+t.test('the lowercase path has no uppercase fault left, and is the same when made again', async () => {
+  fc.assert(
+    fc.property(target, (text) => {
+      const path = pathOf(text)
+      const lowercase = lowercasePath(path, segmentFaults(path, null, false))
+      const left = segmentFaults(lowercase, null, false)
+      return left.every(({ fault }) => fault !== 'uppercase') && lowercasePath(lowercase, left) === lowercase
+    }),
+  )
+})
+
+t.test('any text: no throw; a hostile length is no matter', async (t) => {
+  fc.assert(
+    fc.property(anyText, anyText, fc.boolean(), (path, pattern, anyParameter) => {
+      pathFault(path)
+      queryOf(path)
+      const faults = segmentFaults(pathOf(path), routePath(pattern), anyParameter)
+      lowercasePath(path, faults)
+    }),
+  )
+  for (const unit of ['%', '%4', '/', '://', 'A', '%41', '?', ' ']) {
+    const long = `/${unit.repeat(100_000 / unit.length)}`
+    t.ok(lowercasePath(long, segmentFaults(pathOf(long), wildcard, true)), unit)
+  }
+})
+
+function isFine(character: string): boolean {
+  return pathCharacter.test(character) && !/[A-Z]/.test(character)
+}

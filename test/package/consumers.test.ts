@@ -1,0 +1,105 @@
+/**
+ * The package as users meet it: the tarball, installed into empty folders, in JavaScript and TypeScript, as ESM and
+ * as CommonJS; servers in processes of their own, asked over sockets.
+ */
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { manifestOf, pack } from './pack.js'
+import { runCommand } from './run-command.js'
+import { startServer } from './start-server.js'
+
+/** A request and what has to come back. */
+interface Row {
+  readonly asked: `${string} ${string}`
+  readonly status: number
+  /** Of the problem that the answer is; none: it is no problem. */
+  readonly code?: string
+  readonly headers?: Readonly<Record<string, string | RegExp>>
+}
+
+const whole: readonly Row[] = [
+  { asked: 'GET /v1/users', status: 200 },
+  { asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /before_id=3.*rel="next"/ } },
+  { asked: 'GET /v1/users?before_id=2', status: 200 },
+  { asked: 'GET /v1/users?limit=some', status: 400, code: 'validation' },
+  { asked: 'GET /v1/Users', status: 404, code: 'path-uppercase' },
+  { asked: 'GET /v1/%55sers', status: 404, code: 'path-encoded' },
+  { asked: 'GET /%zz', status: 400, code: 'uri-malformed' },
+  { asked: 'GET /nope', status: 404, code: 'not-found' },
+  { asked: 'DELETE /v1/users', status: 405, code: 'method-not-allowed', headers: { allow: /GET/ } },
+  { asked: 'POST /v1/payments/7/retry', status: 409, code: 'not-retryable' },
+]
+
+const pathGuardAlone: readonly Row[] = [
+  { asked: 'GET /v1/users/AbC', status: 200 },
+  { asked: 'GET /v1/Users/abc', status: 400, code: 'path-uppercase' },
+]
+
+const listsAlone: readonly Row[] = [
+  { asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /rel="next"/ } },
+  { asked: 'GET /v1/users?before_id=some', status: 400, code: 'validation' },
+]
+
+const problemsAlone: readonly Row[] = [
+  { asked: 'GET /v1/invoices/7', status: 200, headers: { 'content-type': /^text\/csv/ } },
+  { asked: 'GET /nope', status: 404, code: 'not-found' },
+]
+
+// Outside the repository, or the consumers would find its node_modules.
+const work = await mkdtemp(join(tmpdir(), 'consumers-'))
+t.teardown(() => rm(work, { recursive: true, force: true }))
+const tarball = await pack(work)
+
+// Most of the time goes into installing and compiling.
+t.jobs = 2
+
+for (const fixture of ['esm', 'cjs']) {
+  t.test(`JavaScript, ${fixture}`, { buffered: true }, async (t) => {
+    const folder = await install(fixture, fixture, ['fastify'])
+    await serves(t, folder, 'server.js', whole)
+    await serves(t, folder, 'path-guard.js', pathGuardAlone)
+  })
+}
+
+for (const type of ['module', 'commonjs']) {
+  t.test(`TypeScript, compiled to ${type}`, { buffered: true }, async (t) => {
+    const folder = await install(type, 'typescript', ['fastify', 'typescript', '@types/node'])
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
+    // A program for each file: the types that one subpath brings along must not be there through another.
+    const programs = ['server', 'path-guard', 'lists', 'problems'].map((name) => `tsconfig.${name}.json`)
+    const compile = ['node_modules/typescript/bin/tsc', '--build', ...programs]
+    await t.resolves(runCommand(process.execPath, compile, folder), 'compiles')
+    await serves(t, folder, 'dist/server.js', whole)
+    await serves(t, folder, 'dist/path-guard.js', pathGuardAlone)
+    await serves(t, folder, 'dist/lists.js', listsAlone)
+    await serves(t, folder, 'dist/problems.js', problemsAlone)
+  })
+}
+
+/** An empty folder into which the package is installed, what its fixture needs beside it, and the fixture. */
+async function install(name: string, fixture: string, dependencies: readonly string[]): Promise<string> {
+  const folder = join(work, name)
+  await cp(fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), folder, { recursive: true })
+  const versions = dependencies.map((dependency) => `${dependency}@${manifestOf(dependency).version}`)
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  await runCommand('npm', ['install', ...flags, tarball.path, ...versions], folder)
+  return folder
+}
+
+async function serves(t: Test, folder: string, file: string, rows: readonly Row[]): Promise<void> {
+  const server = await startServer(file, folder)
+  try {
+    for (const { asked, status, code, headers } of rows) {
+      const [method = '', path = ''] = asked.split(' ')
+      const answer = await server.ask(method, path)
+      const type = code === undefined ? undefined : { 'content-type': 'application/problem+json' }
+      t.match(answer, { status, headers: { ...type, ...headers } }, `${file}: ${asked}: ${status}`)
+      if (code !== undefined) t.match(JSON.parse(answer.body), { status, code }, `${file}: ${asked}: ${code}`)
+    }
+  } finally {
+    await server.stop()
+  }
+}

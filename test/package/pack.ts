@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runCommand } from './run-command.js'
+
+/** The package as npm would publish it. */
+export interface Tarball {
+  readonly path: string
+  /** Paths of the files in it. */
+  readonly files: readonly string[]
+}
+
+interface Manifest {
+  readonly version: string
+  readonly main: string
+  readonly module: string
+  readonly types: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Packs what is built; the caller has built it, or `npm test` has. */
+export async function pack(into: string): Promise<Tarball> {
+  const out = await runCommand(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', into],
+    root,
+  )
+  const [packed]: { filename: string; files: { path: string }[] }[] = JSON.parse(out)
+  if (packed === undefined) throw new Error(`npm pack told nothing: ${out}`)
+  return { path: join(into, packed.filename), files: packed.files.map(({ path }) => path) }
+}
+
+/** package.json of this package, or of one that it has installed. */
+export function manifestOf(dependency?: string): Manifest {
+  const folder = dependency === undefined ? root : join(root, 'node_modules', dependency)
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}

@@ -1,0 +1,73 @@
+/** What is published: everything that a user needs, and nothing else. */
+import { readFile } from 'node:fs/promises'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { manifestOf, pack } from './pack.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const manifest = manifestOf()
+const { files } = await pack(t.testdir())
+
+t.test('holds only what belongs to the package', async (t) => {
+  const belongs = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
+  t.same(
+    files.filter((file) => !belongs.test(file)),
+    [],
+  )
+})
+
+t.test('holds what a user expects beside the code', async (t) => {
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json'])
+    t.ok(files.includes(file), file)
+  t.ok(
+    files.some((file) => file.startsWith('docs/')),
+    'docs',
+  )
+})
+
+t.test('holds every file that package.json points at', async (t) => {
+  const { main, module, types } = manifest
+  for (const file of [main, module, types, ...targetsOf(manifest.exports)]) {
+    t.ok(files.includes(posix.normalize(file)), file)
+  }
+})
+
+t.test('holds no code that nothing imports', async (t) => {
+  const reached = new Set<string>()
+  const reach = async (file: string): Promise<void> => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const imported of await importsOf(file)) await reach(imported)
+  }
+  for (const target of targetsOf(manifest.exports)) await reach(posix.normalize(target))
+  const code = files.filter((file) => /\.[cm]?[jt]s$/.test(file))
+  t.same(
+    code.filter((file) => !reached.has(file)),
+    [],
+    'left over from an older build: npm run build starts afresh',
+  )
+})
+
+t.test('brings few dependencies along', async (t) => {
+  t.same(Object.keys(manifest.dependencies).sort(), ['@fastify/error', 'ajv', 'fastify-plugin', 'pluralize'])
+  t.same(Object.keys(manifest.peerDependencies), ['fastify'])
+})
+
+function targetsOf(exports: unknown): string[] {
+  if (typeof exports === 'string') return [exports]
+  return typeof exports === 'object' && exports !== null ? Object.values(exports).flatMap(targetsOf) : []
+}
+
+async function importsOf(file: string): Promise<string[]> {
+  const code = await readFile(join(root, file), 'utf8')
+  const relative = /\b(?:from|import|require)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g
+  return [...code.matchAll(relative)].map(([, path = '']) =>
+    declarationsLike(file, posix.join(dirname(file), path)),
+  )
+}
+
+/** Declarations name the code that they belong to: `./x.js` in a `.d.ts` is `./x.d.ts`. */
+function declarationsLike(file: string, imported: string): string {
+  return /\.d\.[cm]?ts$/.test(file) ? imported.replace(/\.([cm]?)js$/, '.d.$1ts') : imported
+}

@@ -1,0 +1,244 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { lists, type Page, problems } from '../../../src/index.js'
+import { nextLink } from '../../support/links.js'
+
+interface Row {
+  readonly id: bigint
+  readonly created_at: string
+}
+
+/** Ids beyond 2^53, and times that several rows share. */
+const base = 9_007_199_254_740_993n
+const rows: readonly Row[] = Array.from({ length: 23 }, (_, index) => ({
+  id: base + BigInt(index * 2),
+  created_at: `2026-01-0${1 + Math.floor(index / 9)}T00:00:00.${String(Math.floor(index / 4)).padStart(6, '0')}Z`,
+}))
+
+const starts: ReadonlyArray<readonly [about: string, query: string, expected: readonly Row[]]> = [
+  ['newest first', 'limit=5', rows.toReversed()],
+  ['before an id', `limit=5&before_id=${base + 20n}`, rows.slice(0, 10).toReversed()],
+  ['before an id that is none', `limit=5&before_id=${base + 21n}`, rows.slice(0, 11).toReversed()],
+  ['before a time', `limit=5&before_time=2026-01-03T00:00:00Z`, rows.slice(0, 18).toReversed()],
+  [
+    'before a time and an id',
+    `limit=2&before_time=2026-01-01T00:00:00.000001Z&before_id=${base + 12n}`,
+    rows.slice(0, 6).toReversed(),
+  ],
+  ['after an id, oldest first', `limit=5&after_id=${base + 20n}`, rows.slice(11)],
+  ['after nothing', 'limit=4&after_id=0', rows],
+  ['as long as the limit', 'limit=23', rows.toReversed()],
+  ['one by one', 'limit=1', rows.toReversed()],
+]
+
+for (const [about, query, expected] of starts) {
+  t.test(`${about}: the links lead over every row exactly once, also over ties (decisions §3)`, async (t) => {
+    const app = await appWithRows(() => rows)
+
+    t.strictSame(await walk(app, `/v1/users?${query}`), expected.map(idOf))
+  })
+}
+
+t.test('rows that come and go in between neither hide nor repeat others (decisions §3)', async (t) => {
+  for (const query of ['limit=3', 'limit=3&before_time=2027-01-01T00:00:00Z', 'limit=3&after_id=0']) {
+    let present = [...rows]
+    const app = await appWithRows(() => present)
+    const seen: string[] = []
+    for (let target: string | null = `/v1/users?${query}`; target !== null; ) {
+      const response = await app.inject(target)
+      const ids: string[] = response.json().users
+      seen.push(...ids)
+      target = nextLink(response.headers.link)
+      // What has been seen goes, the last row included, and a row comes where the walk has been.
+      present = present.filter(({ id }) => !ids.includes(String(id)))
+      const forward = query.includes('after_id')
+      const id = BigInt(ids.at(-1) ?? 0) + (forward ? -1n : 1n)
+      present.push({ id, created_at: forward ? '2025-01-01T00:00:00Z' : '2026-12-31T00:00:00Z' })
+    }
+
+    t.strictSame(seen.toSorted(), rows.map(idOf).toSorted(), query)
+  }
+})
+
+t.test('Link keeps the other parameters, each as often as it came (RFC 8288)', async (t) => {
+  const app = await appWithRows(() => rows)
+  const query = 'tag=a&limit=3&tag=b%26c&before_id=9223372036854775807&q=%C3%A4+x&flag&include_total=true'
+  const { headers } = await app.inject(`/v1/users?${query}`)
+
+  const link = nextLink(headers.link) ?? ''
+  const [path, next] = link.split('?')
+  t.equal(path, '/v1/users')
+  t.strictSame(
+    [...new URLSearchParams(next)],
+    [
+      ['tag', 'a'],
+      ['limit', '3'],
+      ['tag', 'b&c'],
+      ['q', 'ä x'],
+      ['flag', ''],
+      ['include_total', 'true'],
+      ['before_id', String(rows.at(-3)?.id)],
+    ],
+  )
+  t.equal(headers.link, `<${link}>; rel="next"`)
+})
+
+t.test('Link goes below the path of the request, whatever the form of its target', async (t) => {
+  const app = await appWithRows(() => rows)
+  app.register(
+    async (child) => {
+      child.get('/orders', { config: { lists: {} } }, async (_request, reply) =>
+        reply.list(rows.toReversed()),
+      )
+    },
+    { prefix: '/v1/users/:id' },
+  )
+
+  t.match(
+    (await app.inject('/v1/users/7/orders?limit=1')).headers.link,
+    /^<\/v1\/users\/7\/orders\?limit=1&before_id=/,
+  )
+})
+
+t.test('there is no next on the last page', async (t) => {
+  const app = await appWithRows(() => rows.slice(0, 3))
+  for (const query of ['', 'limit=3', 'limit=4', `before_id=${base}`, `after_id=${base + 100n}`]) {
+    t.notOk('link' in (await app.inject(`/v1/users?${query}`)).headers, query)
+  }
+  t.ok('link' in (await app.inject('/v1/users?limit=2')).headers)
+})
+
+t.test('a Link that the handler set itself stays beside it', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => {
+    reply.header('link', '</docs>; rel="help"')
+    return reply.list([{ id: 2 }, { id: 1 }])
+  })
+
+  const { headers } = await app.inject('/v1/users?limit=1')
+  t.equal(headers.link, '</docs>; rel="help", </v1/users?limit=1&before_id=2>; rel="next"')
+})
+
+t.test(
+  'id and time are read from the fields that the options name, in each form that drivers give',
+  async (t) => {
+    const forms: ReadonlyArray<readonly [value: unknown, text: string]> = [
+      [7, '7'],
+      [7n, '7'],
+      ['9007199254740993', '9007199254740993'],
+    ]
+    for (const [id, text] of forms) {
+      const made = new Date('2026-01-01T00:00:00.5Z')
+      const app = Fastify()
+      await app.register(lists, { id: 'key', time: 'made' })
+      app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => {
+        reply.list([{ key: id, made }, { key: 1 }])
+        return {}
+      })
+      const { headers } = await app.inject('/v1/users?limit=1&before_time=2027-01-01T00:00:00Z')
+      const next = new URLSearchParams(nextLink(headers.link)?.split('?')[1])
+      t.equal(next.get('before_id'), text)
+      t.equal(next.get('before_time'), '2026-01-01T00:00:00.500Z')
+    }
+  },
+)
+
+t.test(
+  'a row without the field that leads on is a fault of the server, and says so in the log',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(lists)
+    const errors: unknown[] = []
+    app.addHook('onError', async (_request, _reply, error) => void errors.push(error.message))
+    app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+      reply.list([{ name: 'a' }, { name: 'b' }]),
+    )
+
+    t.equal((await app.inject('/v1/users?limit=1')).statusCode, 500)
+    t.strictSame(errors, ['lists: the last row has no id to lead on from'])
+    t.equal((await app.inject('/v1/users')).statusCode, 200, 'where it is not needed, it is not missed')
+  },
+)
+
+t.test('total is there only where the handler gives it, for include_total=true (decisions §3)', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>
+    page.includeTotal ? reply.list([], 23) : reply.list([]),
+  )
+
+  t.strictSame((await app.inject('/v1/users')).json(), { users: [] })
+  t.strictSame((await app.inject('/v1/users?include_total=false')).json(), { users: [] })
+  t.strictSame((await app.inject('/v1/users?include_total=true')).json(), { users: [], total: 23 })
+})
+
+t.test('HEAD has the Link of its GET', async (t) => {
+  const app = await appWithRows(() => rows)
+  const [get, head] = await Promise.all(
+    (['GET', 'HEAD'] as const).map((method) => app.inject({ method, url: '/v1/users?limit=2' })),
+  )
+
+  t.equal(head?.headers.link, get?.headers.link)
+  t.equal(head?.payload, '')
+})
+
+t.test('the rows of the handler are not touched', async (t: Test) => {
+  const given = [Object.freeze({ id: 2 }), Object.freeze({ id: 1 })]
+  const app = await appWithList(() => Object.freeze(given))
+
+  t.strictSame((await app.inject('/v1/users?limit=1')).json(), { users: [{ id: 2 }] })
+  t.equal(given.length, 2)
+})
+
+async function appWithList(rowsOf: (page: Page) => readonly object[]): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) => reply.list(rowsOf(page)))
+  return app
+}
+
+/** A list route over an array, read as a database would; the items are answered as their ids. */
+async function appWithRows(read: () => readonly Row[]): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) => {
+    const { users } = reply.list(fetchRows(read(), page)) as { users: Row[] }
+    return { users: users.map(idOf) }
+  })
+  return app
+}
+
+function fetchRows(all: readonly Row[], { fetch, beforeId, beforeTime, afterId }: Page): Row[] {
+  if (afterId !== undefined) {
+    const later = all.filter(({ id }) => id > afterId)
+    return later.sort((a, b) => Number(a.id - b.id)).slice(0, fetch)
+  }
+  if (beforeTime === undefined) {
+    const earlier = all.filter(({ id }) => beforeId === undefined || id < beforeId)
+    return earlier.sort((a, b) => Number(b.id - a.id)).slice(0, fetch)
+  }
+  const at = Date.parse(beforeTime.slice(0, 19)) + Number(`0${/\.\d+/.exec(beforeTime)?.[0] ?? ''}`)
+  const timeOf = (row: Row): number =>
+    Date.parse(row.created_at.slice(0, 19)) + Number(`0${/\.\d+/.exec(row.created_at)?.[0] ?? ''}`)
+  const earlier = all.filter(
+    (row) => timeOf(row) < at || (beforeId !== undefined && timeOf(row) === at && row.id < beforeId),
+  )
+  return earlier.sort((a, b) => timeOf(b) - timeOf(a) || Number(b.id - a.id)).slice(0, fetch)
+}
+
+async function walk(app: FastifyInstance, first: string): Promise<string[]> {
+  const ids: string[] = []
+  for (let target: string | null = first; target !== null; ) {
+    const response = await app.inject(target)
+    ids.push(...response.json().users)
+    target = nextLink(response.headers.link)
+  }
+  return ids
+}
+
+function idOf({ id }: Row): string {
+  return String(id)
+}

@@ -1,0 +1,236 @@
+import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
+import t, { type Test } from 'tap'
+import { type Finding, type PathGuardOptions, pathGuard } from '../../../src/index.js'
+
+const nothing = async (): Promise<object> => ({})
+
+/** A route, the rule that it breaks and what to write instead. */
+type BadRoute = readonly [method: HTTPMethods, path: string, rule: string, instead: string]
+
+/** Twelve ways to be wrong; together they break every rule of decisions §1. */
+const twelve: readonly BadRoute[] = [
+  ['GET', '/v1/orderItems', 'uppercase', '/v1/order-items'],
+  ['GET', '/v1/Subscriptions', 'uppercase', '/v1/subscriptions'],
+  ['GET', '/v1/order_items', 'underscore', '/v1/order-items'],
+  ['POST', '/v1/users/:id/verify_email', 'underscore', '/v1/users/:id/verify-email'],
+  ['GET', '/v1/order items', 'encoding', '/v1/order-items'],
+  ['GET', '/v1/user/:id', 'plural', '/v1/users/:id'],
+  ['GET', '/v1/orders/:id/payment/:payment_id', 'plural', '/v1/orders/:id/payments/:payment_id'],
+  ['GET', '/v1/users/list', 'words', '/v1/users'],
+  ['POST', '/v1/users/create', 'words', '/v1/users'],
+  ['GET', '/friends', 'version', '/v1/friends'],
+  ['GET', '/v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+  ['GET', '/v1/payments/', 'slash', '/v1/payments'],
+]
+
+t.test('twelve bad routes are one error that lists all twelve (decisions §1)', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  for (const [method, url] of twelve) app.route({ method, url, handler: nothing })
+  const error = await bootError(app)
+
+  t.equal(error.code, 'FST_CONV_FINDINGS')
+  const [summary, blank, ...table] = error.message.split('\n')
+  t.equal(summary, '12 breaches of conventions in 12 routes')
+  t.equal(blank, '')
+  const [header = '', line = '', ...rows] = table
+  t.match(header, /^route +rule +what is wrong +write instead$/)
+  t.match(line, /^-+ {2}-+ {2}-+ {2}-+$/)
+  t.equal(rows.filter((row) => row !== '').length, 12)
+  const columns = ['route', 'rule', 'what is wrong', 'write instead'].map((title) => header.indexOf(title))
+  for (const [method, path, rule, instead] of twelve) {
+    const row = rows.find((text) => text.startsWith(`${method} ${path} `)) ?? ''
+    const [, ruleCell, problem, insteadCell] = cells(row, columns)
+    t.equal(ruleCell, `pathGuard.${rule}`, `${method} ${path}: the rule`)
+    t.match(problem, /./, `${method} ${path}: what is wrong`)
+    t.equal(insteadCell, instead, `${method} ${path}: what to write instead`)
+  }
+})
+
+t.test('a route that breaks several rules is told of all of them', async (t) => {
+  const { message } = await bootErrorOf('/Order_item/:id/list')
+
+  t.match(message, '5 breaches of conventions in 1 route\n')
+  for (const rule of ['uppercase', 'underscore', 'plural', 'words', 'version']) {
+    t.match(message, new RegExp(`^GET /Order_item/:id/list +pathGuard\\.${rule} `, 'm'))
+  }
+})
+
+t.test('what is written instead keeps all rules', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  for (const [method, , , instead] of twelve) {
+    const [path = ''] = instead.split(' ').slice(-1)
+    const route = { method: instead.startsWith('POST ') ? ('POST' as const) : method, url: path }
+    if (!app.hasRoute(route)) app.route({ ...route, handler: nothing })
+  }
+
+  await app.ready()
+  t.strictSame(app.conventions.report().findings, [])
+})
+
+t.test(
+  'the paths of the seed keep the rules, but for its own exceptions (seed §2, §4; decisions §0)',
+  async (t) => {
+    const app = Fastify()
+    await app.register(pathGuard)
+    for (const collection of ['users', 'friends', 'orders', 'subscriptions', 'payments']) {
+      for (const method of ['GET', 'POST'] as const) {
+        app.route({ method, url: `/v1/${collection}`, handler: nothing })
+      }
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+        app.route({ method, url: `/v1/${collection}/:id`, handler: nothing })
+      }
+    }
+    app.get('/v1/users/me', nothing)
+    app.get('/v1/users/me/orders', nothing)
+    for (const [collection, verb] of [
+      ['orders', 'retry'],
+      ['orders', 'cancel'],
+      ['subscriptions', 'suspend'],
+      ['subscriptions', 'cancel'],
+      ['payments', 'retry'],
+      ['users', 'follow'],
+    ]) {
+      app.post(`/v1/${collection}/:id/${verb}`, nothing)
+    }
+    app.get('/v1/orders/:id/invoice', nothing)
+    app.get('/v1/operations/:id', nothing)
+    app.get('/v1/operations/:id/status', nothing)
+    await app.ready()
+
+    t.strictSame(app.conventions.report().findings, [])
+    t.match((await bootErrorOf('/v1/user/:id/follow', 'POST')).message, '1 breach')
+    t.match((await bootErrorOf('/v1/users/:id/verify_email', 'POST')).message, 'pathGuard.underscore')
+  },
+)
+
+t.test('the HEAD route that Fastify adds to a GET is not told of twice', async (t) => {
+  for (const routes of [['GET'], ['GET', 'HEAD'], ['HEAD', 'GET']] as const) {
+    const app = Fastify()
+    await app.register(pathGuard, { mode: 'report' })
+    app.route({ method: [...routes], url: '/v1/Users', handler: nothing })
+    await app.ready()
+    const findings = app.conventions.report().findings
+    t.strictSame(
+      findings.map(({ route }) => route),
+      [`${routes.join(', ')} /v1/Users`],
+    )
+  }
+})
+
+t.test('a HEAD route of its own is told of', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  app.head('/v1/Users', nothing)
+  await app.ready()
+
+  t.strictSame(findingsOf(app), [['HEAD /v1/Users', 'uppercase']])
+})
+
+t.test('routes in contexts below, with their prefixes, are told of with their whole path', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  app.register(
+    async (child) => {
+      child.get('/Users', nothing)
+      child.register(async (grandchild) => void grandchild.get('/:id/Friends', nothing), { prefix: '/users' })
+    },
+    { prefix: '/v1' },
+  )
+  await app.ready()
+
+  t.strictSame(findingsOf(app), [
+    ['GET /v1/Users', 'uppercase'],
+    ['GET /v1/users/:id/Friends', 'uppercase'],
+  ])
+})
+
+t.test('registered in a child, it looks at the routes of that child only', async (t) => {
+  const app = Fastify()
+  app.get('/Before', nothing)
+  app.register(async (child) => {
+    await child.register(pathGuard)
+    child.get('/v1/users', nothing)
+  })
+  app.get('/After', nothing)
+  await app.ready()
+
+  t.equal((await app.inject('/After')).statusCode, 200)
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
+  t.notOk(app.hasDecorator('conventions'), 'the report is where the plugin is')
+})
+
+t.test('a child of its own that breaks the rules stops the boot as well', async (t) => {
+  const app = Fastify()
+  app.register(async (child) => {
+    await child.register(pathGuard)
+    child.get('/v1/Users', nothing)
+  })
+
+  t.match((await bootError(app)).message, 'GET /v1/Users')
+})
+
+t.test('words of the domain: basePath, collections, verbs, selfAliases', async (t) => {
+  await keeps(t, { basePath: '/api' }, 'GET', '/api/v1/users')
+  await breaks(t, { basePath: '/api' }, 'GET', '/v1/user/:id', 'plural', '/api/v1/users/:id')
+  await breaks(t, { basePath: '/api/public' }, 'GET', '/api/public/users', 'version', '/api/public/v1/users')
+  await keeps(t, { collections: ['inventory'] }, 'GET', '/v1/inventory')
+  await breaks(t, {}, 'GET', '/v1/inventory', 'plural', '/v1/inventories')
+  await breaks(t, { verbs: ['ship'] }, 'GET', '/v1/orders/:id/ship', 'action', 'POST /v1/orders/:id/ship')
+  await keeps(t, {}, 'GET', '/v1/orders/:id/ship')
+  await keeps(t, { selfAliases: ['mine'] }, 'GET', '/v1/users/mine')
+})
+
+async function keeps(t: Test, options: PathGuardOptions, method: HTTPMethods, url: string): Promise<void> {
+  t.strictSame(await findings(options, method, url), [], `${method} ${url} ${JSON.stringify(options)}`)
+}
+
+async function breaks(
+  t: Test,
+  options: PathGuardOptions,
+  method: HTTPMethods,
+  url: string,
+  rule: string,
+  instead: string,
+): Promise<void> {
+  const found = await findings(options, method, url)
+  const finding = found.find((one) => one.rule === rule)
+  t.equal(finding?.instead, instead, `${method} ${url} ${JSON.stringify(options)}`)
+}
+
+async function findings(
+  options: PathGuardOptions,
+  method: HTTPMethods,
+  url: string,
+): Promise<readonly Finding[]> {
+  const app = Fastify()
+  await app.register(pathGuard, { ...options, mode: 'report' })
+  app.route({ method, url, handler: nothing })
+  await app.ready()
+  return app.conventions.report().findings
+}
+
+function findingsOf(app: FastifyInstance): (readonly [route: string, rule: string])[] {
+  return app.conventions.report().findings.map(({ route, rule }) => [route, rule])
+}
+
+async function bootErrorOf(url: string, method: HTTPMethods = 'GET'): Promise<Error> {
+  const app = Fastify()
+  await app.register(pathGuard)
+  app.route({ method, url, handler: nothing })
+  return bootError(app)
+}
+
+async function bootError(app: FastifyInstance): Promise<Error & { readonly code?: string }> {
+  try {
+    await app.ready()
+  } catch (error) {
+    if (error instanceof Error) return error
+  }
+  throw new Error('the app boots')
+}
+
+function cells(row: string, columns: readonly number[]): string[] {
+  return columns.map((start, index) => row.slice(start, columns[index + 1]).trim())
+}

@@ -1,0 +1,224 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import conventions, {
+  type Mode,
+  type PathGuardOptions,
+  type PathGuardRouteOptions,
+  pathGuard,
+} from '../../../src/index.js'
+
+const nothing = async (): Promise<object> => ({})
+
+/** What becomes of `GET /v1/Users`: does the app boot, what is found, how is a request answered. */
+interface Outcome {
+  readonly boots: boolean
+  readonly found: boolean
+  readonly status: number
+  readonly observed: boolean
+}
+
+const enforced: Outcome = { boots: false, found: true, status: 404, observed: false }
+const reported: Outcome = { boots: true, found: true, status: 200, observed: true }
+const unseen: Outcome = { boots: true, found: false, status: 200, observed: false }
+
+const report = { mode: 'report' } as const
+const off = { mode: 'off' } as const
+
+type Row = readonly [
+  plugin: PathGuardOptions,
+  route: PathGuardRouteOptions | false | undefined,
+  expected: Outcome,
+]
+
+const table: readonly Row[] = [
+  [{}, undefined, enforced],
+  [{ mode: 'enforce' }, {}, enforced],
+  [report, undefined, reported],
+  [off, undefined, unseen],
+  [{ rules: { uppercase: 'report' } }, undefined, reported],
+  [{ rules: { uppercase: 'off' } }, undefined, unseen],
+  [{ ...report, rules: { uppercase: 'enforce' } }, undefined, enforced],
+  [{ ...report, rules: { plural: 'enforce' } }, undefined, reported],
+  [{}, report, reported],
+  [{}, off, unseen],
+  [{}, false, unseen],
+  [report, { mode: 'enforce' }, enforced],
+  [{ rules: { uppercase: 'off' } }, { mode: 'enforce' }, enforced],
+  [{}, { rules: { uppercase: 'report' } }, reported],
+  [{}, { rules: { uppercase: 'off' } }, unseen],
+  [{}, { ...off, rules: { uppercase: 'report' } }, reported],
+  [{ rules: { uppercase: 'report' } }, { rules: { uppercase: 'off' } }, unseen],
+  [{}, { except: ['uppercase'], reason: 'published so' }, unseen],
+  [{}, { except: ['uppercase'], reason: 'published so', rules: { uppercase: 'enforce' } }, unseen],
+  [{}, { except: ['plural'], reason: 'published so' }, enforced],
+  [{ exceptions: [{ url: '/v1/Users', except: ['uppercase'], reason: 'published so' }] }, undefined, unseen],
+  [{ exceptions: [{ url: '/v1/*', except: ['uppercase'], reason: 'published so' }] }, undefined, unseen],
+  [{ exceptions: [{ url: '/v1/user', except: ['uppercase'], reason: 'published so' }] }, undefined, enforced],
+]
+
+t.test('the nearest word counts: exception, route’s rule, route, rule, plugin (decisions §1)', async (t) => {
+  for (const [plugin, route, expected] of table) {
+    t.strictSame(await outcome(plugin, route), expected, JSON.stringify({ plugin, route }))
+  }
+})
+
+t.test('the mode of the preset is that of the plugin where the plugin says nothing', async (t) => {
+  for (const mode of ['report', 'off'] as const) {
+    const app = Fastify()
+    await app.register(conventions, { mode })
+    app.get('/v1/Users', nothing)
+    t.equal((await app.inject('/v1/Users')).statusCode, 200, mode)
+  }
+  const strict = Fastify()
+  await strict.register(conventions, { mode: 'report', pathGuard: { mode: 'enforce' } })
+  strict.get('/v1/Users', nothing)
+  await t.rejects(async () => strict.ready(), { code: 'FST_CONV_FINDINGS' })
+})
+
+t.test('on a path that no route serves it is the mode of the rule that counts', async (t) => {
+  const cases: ReadonlyArray<readonly [options: PathGuardOptions, code: string | undefined]> = [
+    [{}, 'path-uppercase'],
+    [report, undefined],
+    [off, undefined],
+    [{ rules: { uppercase: 'off' } }, undefined],
+    [{ ...report, rules: { uppercase: 'enforce' } }, 'path-uppercase'],
+  ]
+  for (const [options, code] of cases) {
+    const app = Fastify()
+    await app.register(pathGuard, options)
+    const response = await app.inject('/Nothing')
+    t.equal(response.statusCode, 404)
+    t.equal(response.json().code, code, JSON.stringify(options))
+  }
+})
+
+t.test('with both faults in a path, the rule that is off lets its own through only', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { rules: { uppercase: 'off' } })
+  app.get('/v1/users/:id', nothing)
+
+  t.equal((await app.inject('/v1/users/AbC')).statusCode, 200)
+  t.equal((await app.inject('/v1/users/A%20b')).json().code, 'path-encoded')
+})
+
+t.test('with findings of both modes, those to report are logged and the others are thrown', async (t) => {
+  const lines: string[] = []
+  const app = Fastify({
+    logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } },
+  })
+  await app.register(pathGuard, { rules: { underscore: 'report' } })
+  app.get('/v1/order_items', nothing)
+  app.get('/v1/Users', nothing)
+
+  const message = await app.ready().then(
+    () => '',
+    (error: Error) => error.message,
+  )
+  t.match(message, /GET \/v1\/Users +pathGuard\.uppercase/)
+  t.notMatch(message, 'underscore')
+  t.match(lines.join(''), /GET \/v1\/order_items +pathGuard\.underscore/)
+  t.notMatch(lines.join(''), '/v1/Users')
+})
+
+t.test('wrong options say option, what was expected and what came', async (t) => {
+  const rules =
+    "one of 'uppercase', 'underscore', 'encoding', 'plural', 'words', 'version', 'action', 'slash'"
+  const cases: ReadonlyArray<readonly [options: object, message: string]> = [
+    [{ mode: 'warn' }, "pathGuard.mode: expected one of 'enforce', 'report', 'off', received 'warn'"],
+    [{ rules: [] }, 'pathGuard.rules: expected an object, received []'],
+    [
+      { rules: { plural: true } },
+      "pathGuard.rules.plural: expected one of 'enforce', 'report', 'off', received true",
+    ],
+    [{ statusCode: 301 }, 'pathGuard.statusCode: expected one of 404, 400, received 301'],
+    [{ basePath: '/api/' }, "pathGuard.basePath: expected '' or a path such as '/api', received '/api/'"],
+    [{ basePath: 'api' }, "pathGuard.basePath: expected '' or a path such as '/api', received 'api'"],
+    [{ collections: 'health' }, "pathGuard.collections: expected an array, received 'health'"],
+    [{ verbs: [''] }, "pathGuard.verbs[0]: expected a non-empty string, received ''"],
+    [
+      { exceptions: [{ url: '/x', except: ['plurals'], reason: 'r' }] },
+      `pathGuard.exceptions[0].except[0]: expected ${rules}, received 'plurals'`,
+    ],
+    [
+      { exceptions: [{ url: '/x', except: ['plural'] }] },
+      'pathGuard.exceptions[0]: expected an object with url, except and reason, received {"url":"/x","except":["plural"]}',
+    ],
+    [
+      { exceptions: [{ url: 'x', except: ['plural'], reason: 'r' }] },
+      "pathGuard.exceptions[0].url: expected a path such as '/metrics' or '/docs/*', received 'x'",
+    ],
+  ]
+  for (const [options, message] of cases) {
+    await t.rejects(async () => Fastify().register(pathGuard, options as PathGuardOptions), {
+      code: 'FST_CONV_OPTION_INVALID',
+      message,
+    })
+  }
+  await t.rejects(
+    async () => Fastify().register(pathGuard, { rules: { plurals: 'off' } } as PathGuardOptions),
+    {
+      code: 'FST_CONV_OPTION_UNKNOWN',
+      message: /^pathGuard\.rules\.plurals: there is no such option; expected one of action, encoding, /,
+    },
+  )
+})
+
+t.test('wrong options of a route name the route', async (t) => {
+  const cases: ReadonlyArray<readonly [config: unknown, message: string]> = [
+    [true, 'config.pathGuard: expected an object or false, received true'],
+    [{ params: 'all' }, "config.pathGuard.params: expected one of 'lowercase', 'any', received 'all'"],
+    [
+      { except: ['plural'] },
+      'config.pathGuard.reason: expected why the route is excepted, received undefined',
+    ],
+    [{ except: ['plural'], reason: '' }, "config.pathGuard.reason: expected a non-empty string, received ''"],
+    [{ except: 'plural', reason: 'r' }, "config.pathGuard.except: expected an array, received 'plural'"],
+  ]
+  const app = Fastify()
+  await app.register(pathGuard)
+  for (const [config, message] of cases) {
+    const options = { config: { pathGuard: config as PathGuardRouteOptions } }
+    t.throws(() => app.get('/v1/user/:id', options, nothing), {
+      code: 'FST_CONV_OPTION_INVALID',
+      message: `GET /v1/user/:id ${message}`,
+    })
+  }
+})
+
+async function outcome(
+  plugin: PathGuardOptions,
+  route: PathGuardRouteOptions | false | undefined,
+): Promise<Outcome> {
+  const app = Fastify()
+  await app.register(pathGuard, plugin)
+  app.get('/v1/Users', route === undefined ? {} : { config: { pathGuard: route } }, nothing)
+  const boots = await app.ready().then(
+    () => true,
+    () => false,
+  )
+  const { findings } = app.conventions.report()
+  // Boot and requests go by the same modes; where the boot fails, a twin without the boot rule shows the request.
+  const status = boots ? (await app.inject('/v1/Users')).statusCode : await refusedStatus(plugin, route)
+  return {
+    boots,
+    found: findings.length > 0,
+    status,
+    observed: app.conventions.report().observations.length > 0,
+  }
+}
+
+async function refusedStatus(
+  plugin: PathGuardOptions,
+  route: PathGuardRouteOptions | false | undefined,
+): Promise<number> {
+  const app = Fastify()
+  await app.register(pathGuard, plugin)
+  const { mode, rules } =
+    route === false || route === undefined ? ({} as { mode?: Mode; rules?: object }) : route
+  const pathGuardConfig = {
+    ...(mode === undefined ? {} : { mode }),
+    ...(rules === undefined ? {} : { rules }),
+  }
+  app.get('/v1/users/:id', { config: { pathGuard: pathGuardConfig } }, nothing)
+  return (await app.inject('/v1/users/AbC')).statusCode
+}

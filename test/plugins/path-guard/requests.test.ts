@@ -1,0 +1,198 @@
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import t from 'tap'
+import { pathGuard, problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+import { ask, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const encodedDetail = 'A path has no characters that are, or would have to be, percent-encoded'
+
+t.test('an uppercase path is a 404 that names the right one (decisions §1)', async (t) => {
+  const app = await appWithRoutes()
+  const table: ReadonlyArray<readonly [target: string, lowercase: string]> = [
+    ['/v1/Users', '/v1/users'],
+    ['/v1/users/AbC', '/v1/users/abc'],
+    ['/V1/users', '/v1/users'],
+    ['/V1/USERS/ABC', '/v1/users/abc'],
+    ['/v1/users/AbC?name=Ab%20C', '/v1/users/abc'],
+    ['/Nothing', '/nothing'],
+    ['/nothing/At/all', '/nothing/at/all'],
+    ['/v1/files/README', '/v1/files/readme'],
+    ['/v1/users/a%20B', '/v1/users/a%20b'],
+    ['/v1/Users/%2F', '/v1/users/%2F'],
+  ]
+
+  for (const [url, lowercase] of table) {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'] as const) {
+      isProblem(
+        t,
+        injected(await app.inject({ method, url })),
+        {
+          status: 404,
+          code: 'path-uppercase',
+          title: 'Path has uppercase letters',
+          detail: `A path is lowercase: ${lowercase}`,
+        },
+        `${method} ${url}`,
+      )
+    }
+  }
+})
+
+t.test('an encoded path is a 404 (decisions §1, seed §4 “Path rules” 4)', async (t) => {
+  const app = await appWithRoutes()
+  const targets = [
+    '/v1/%55sers',
+    '/v1/u%73ers',
+    '/v1/users/a%20b',
+    '/v1/users/%41',
+    '/v1/users/%2f',
+    '/v1/users/%c3%a4',
+    '/v1/users/%252f',
+    '/v1/%2e%2e%2fusers',
+    '/%00',
+    '/nothing/a%20b',
+    '/v1%2fusers',
+  ]
+
+  for (const url of targets) {
+    const expected = {
+      status: 404,
+      code: 'path-encoded',
+      title: 'Path has encoded characters',
+      detail: encodedDetail,
+    }
+    isProblem(t, injected(await app.inject(url)), expected, url)
+  }
+})
+
+t.test('characters that would have to be encoded are refused raw as well (RFC 3986 §3.3)', async (t) => {
+  const { port } = await serve(t, await appWithRoutes())
+
+  for (const character of ['"', '<', '>', '[', ']', '^', '`', '{', '|', '}', '\\']) {
+    const answer = await ask(port, requestBytes('GET', `/v1/users/a${character}b`))
+    isProblem(t, answer, { status: 404, code: 'path-encoded', detail: encodedDetail }, character)
+  }
+})
+
+t.test('all other characters of a path are let through (RFC 3986 §3.3)', async (t) => {
+  const app = await appWithRoutes()
+  for (const text of ['a', '0', 'a-b', 'a.b', 'a_b', '~a', "a!$&'()*+,=b", 'a:b@c', 'a;b=c', 'me']) {
+    const response = await app.inject(`/v1/users/${text}`)
+    t.equal(response.statusCode, 200, text)
+    t.strictSame(response.json(), { id: text })
+  }
+})
+
+t.test('the guard reads no query and no fragment (decisions §1)', async (t) => {
+  const app = await appWithRoutes()
+  for (const url of ['/v1/users?name=Ab%20C', '/v1/users?X', '/v1/users?a=/B/%2F?C', '/v1/users#Ab%20C']) {
+    t.equal((await app.inject(url)).statusCode, 200, url)
+  }
+})
+
+t.test('the absolute form is judged by its path alone (RFC 9112 §3.2.2)', async (t) => {
+  const { port } = await serve(t, await appWithRoutes())
+
+  t.equal((await ask(port, requestBytes('GET', 'http://Localhost/v1/users?Q=1'))).status, 200)
+  const answer = await ask(port, requestBytes('GET', 'http://Localhost:80/v1/Users?Q=1'))
+  isProblem(t, answer, { status: 404, code: 'path-uppercase', detail: 'A path is lowercase: /v1/users' })
+})
+
+t.test('it is never a redirect, and no handler runs (decisions §0)', async (t) => {
+  const app = Fastify({ routerOptions: { caseSensitive: false } })
+  await app.register(problems)
+  await app.register(pathGuard)
+  app.addHook('preHandler', async () => t.fail('a preHandler runs'))
+  app.get('/v1/users', async () => t.fail('the handler runs'))
+  const response = await app.inject('/v1/Users')
+
+  isProblem(t, injected(response), { status: 404, code: 'path-uppercase' })
+  t.notOk('location' in response.headers)
+})
+
+t.test('statusCode: 400', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { statusCode: 400 })
+
+  isProblem(t, injected(await app.inject('/v1/Users')), { status: 400, code: 'path-uppercase' })
+  isProblem(t, injected(await app.inject('/v1/u%73ers')), { status: 400, code: 'path-encoded' })
+})
+
+t.test('params: any lets parameters be anything; literals stay strict (decisions §1)', async (t) => {
+  const any = { config: { pathGuard: { params: 'any' } } } as const
+  const app = Fastify()
+  await app.register(pathGuard)
+  addEchoes(app, any, [
+    '/v1/links/:id',
+    '/v1/links/:id/clicks/:day',
+    '/v1/docs/:name.json',
+    '/v1/spans/:from-:to',
+  ])
+  addEchoes(app, any, ['/v1/optionals/:a/:b?', '/v1/trees/*', '/v1/numbers/:n(^[A-F0-9]+$)'])
+  const accepted: ReadonlyArray<readonly [target: string, params: object]> = [
+    ['/v1/links/AbC', { id: 'AbC' }],
+    ['/v1/links/a%20b', { id: 'a b' }],
+    ['/v1/links/%41', { id: 'A' }],
+    ['/v1/links/%c3%84', { id: 'Ä' }],
+    ['/v1/links/%252F', { id: '%2F' }],
+    ['/v1/links/a%3Fb%23c', { id: 'a?b#c' }],
+    ['/v1/links/...', { id: '...' }],
+    ['/v1/links/AbC/clicks/Monday', { id: 'AbC', day: 'Monday' }],
+    ['/v1/docs/ReadMe.json', { name: 'ReadMe' }],
+    ['/v1/spans/A-B', { from: 'A', to: 'B' }],
+    ['/v1/optionals/A', { a: 'A' }],
+    ['/v1/optionals/A/B', { a: 'A', b: 'B' }],
+    ['/v1/trees/Oak/old%20one', { '*': 'Oak/old one' }],
+    ['/v1/numbers/FF', { n: 'FF' }],
+  ]
+  for (const [url, params] of accepted) {
+    const response = await app.inject(url)
+    t.equal(response.statusCode, 200, url)
+    t.strictSame(response.json(), params, url)
+  }
+
+  for (const url of [
+    '/v1/Links/AbC',
+    '/V1/links/AbC',
+    '/v1/links/AbC/Clicks/Monday',
+    '/v1/links/AbC/other',
+  ]) {
+    isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase' }, url)
+  }
+  isProblem(t, injected(await app.inject('/v1/l%69nks/AbC')), { status: 404, code: 'path-encoded' })
+})
+
+t.test('what such a parameter decodes to is still checked: nothing that is a path of its own', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  addEchoes(app, { config: { pathGuard: { params: 'any' } } }, ['/v1/links/:id', '/v1/trees/*'])
+  const { port } = await serve(t, app)
+  const harmful = ['%2F', 'a%2Fb', '%2e%2e', '%2E', '%00', 'a%0D%0Ab', '%09', '%1b', '%7F', '%5C', 'a%5cb']
+
+  for (const text of harmful) {
+    for (const url of [`/v1/links/${text}`, `/v1/trees/a/${text}`]) {
+      isProblem(t, await ask(port, requestBytes('GET', url)), { status: 404, code: 'path-encoded' }, url)
+    }
+  }
+})
+
+t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', async (t) => {
+  const app = await appWithRoutes()
+  const answer = injected(await app.inject(`/v1/${'A/'.repeat(4000)}`))
+
+  isProblem(t, answer, { status: 404, code: 'path-uppercase' })
+  t.ok(answer.body.length < 1000, 'cut')
+})
+
+async function appWithRoutes(): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(pathGuard)
+  addEchoes(app, {}, ['/v1/users', '/v1/users/:id', '/v1/files/*'])
+  return app
+}
+
+function addEchoes(app: FastifyInstance, options: RouteShorthandOptions, paths: readonly string[]): void {
+  for (const path of paths) app.get(path, options, async (request) => request.params)
+}

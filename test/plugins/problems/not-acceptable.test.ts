@@ -1,0 +1,129 @@
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import t from 'tap'
+import { problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const object = { type: 'object' }
+const json = { schema: { response: { 200: object } } }
+
+t.test('406 where Accept takes none of what the route produces (RFC 9110 §12.5.1, §15.5.7)', async (t) => {
+  const app = await appWithRoute(json)
+  const table: ReadonlyArray<readonly [accept: string, status: 200 | 406]> = [
+    ['application/json', 200],
+    ['APPLICATION/JSON', 200],
+    ['application/json;charset=utf-8', 200],
+    ['application/*', 200],
+    ['*/*', 200],
+    ['', 200],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 200],
+    ['text/html, application/json;q=0.1', 200],
+    ['application/json;q=0', 406],
+    ['*/*, application/json;q=0', 406],
+    ['*/*;q=0', 406],
+    ['text/html', 406],
+    ['application/xml, text/*', 406],
+    ['application/problem+json', 406],
+    ['no media range', 200],
+  ]
+
+  for (const [accept, status] of table) {
+    const response = await app.inject({ url: '/v1/users', headers: { accept } })
+    t.equal(response.statusCode, status, `Accept: ${accept}`)
+    if (status === 406) {
+      isProblem(t, injected(response), {
+        status,
+        code: 'not-acceptable',
+        title: 'Not acceptable',
+        detail: 'What is served here is application/json',
+      })
+    }
+  }
+  t.equal((await app.inject('/v1/users')).statusCode, 200, 'no Accept at all')
+})
+
+t.test('the handler does not run for a 406', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/users', json, async () => t.fail('the handler runs'))
+
+  t.equal((await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })).statusCode, 406)
+})
+
+t.test('what a route produces is what its response schema or its config says', async (t) => {
+  const csv = { 'text/csv': { schema: object } }
+  const table: ReadonlyArray<
+    readonly [about: string, options: RouteShorthandOptions, accept: string, status: number]
+  > = [
+    ['no schema', {}, 'text/html', 200],
+    ['a schema of errors only', { schema: { response: { 404: object } } }, 'text/html', 200],
+    ['no content', { schema: { response: { 204: { type: 'null' } } } }, 'text/html', 200],
+    ['media types in the schema', { schema: { response: { 200: { content: csv } } } }, 'text/csv', 200],
+    [
+      'media types in the schema',
+      { schema: { response: { 200: { content: csv } } } },
+      'application/json',
+      406,
+    ],
+    ['several statuses', { schema: { response: { 200: object, 201: { content: csv } } } }, 'text/csv', 200],
+    ['a range of statuses', { schema: { response: { '2xx': object } } }, 'text/html', 406],
+    ['config over schema', { ...json, config: { problems: { produces: ['text/html'] } } }, 'text/html', 200],
+    [
+      'config over schema',
+      { ...json, config: { problems: { produces: ['text/html'] } } },
+      'application/json',
+      406,
+    ],
+    ['config without schema', { config: { problems: { produces: ['text/csv'] } } }, 'text/html', 406],
+    ['config: off', { ...json, config: { problems: false } }, 'text/html', 200],
+  ]
+  for (const [about, options, accept, status] of table) {
+    const app = await appWithRoute(options)
+    const response = await app.inject({ url: '/v1/users', headers: { accept } })
+    t.equal(response.statusCode, status, `${about}, Accept: ${accept}`)
+  }
+})
+
+t.test('errors are problems whatever Accept says, never HTML (decisions §7)', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
+  const table = [
+    ['GET', '/v1/thrown', 500, 'internal-server-error'],
+    ['GET', '/nothing', 404, 'not-found'],
+    ['POST', '/v1/thrown', 405, 'method-not-allowed'],
+  ] as const
+
+  for (const accept of ['text/html', 'application/xml', 'image/png', 'application/json;q=0', 'nonsense']) {
+    for (const [method, url, status, code] of table) {
+      const response = await app.inject({ method, url, headers: { accept } })
+      isProblem(t, injected(response), { status, code }, `${method} ${url}, Accept: ${accept}`)
+    }
+  }
+})
+
+t.test('a HEAD request is asked as its GET is', async (t) => {
+  const app = await appWithRoute(json)
+
+  const refused = await app.inject({ method: 'HEAD', url: '/v1/users', headers: { accept: 'text/html' } })
+  t.equal(refused.statusCode, 406)
+  t.equal(refused.payload, '')
+  const served = await app.inject({ method: 'HEAD', url: '/v1/users', headers: { accept: '*/*' } })
+  t.equal(served.statusCode, 200)
+})
+
+t.test('a great many different Accept headers are answered each as it should be', async (t) => {
+  const app = await appWithRoute(json)
+  for (let index = 0; index < 300; index++) {
+    const odd = index % 2 === 1
+    const accept = `text/x${index}${odd ? '' : ', application/json'}`
+    const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept } })
+    if (statusCode !== (odd ? 406 : 200)) t.fail(`Accept: ${accept} gave ${statusCode}`)
+  }
+})
+
+async function appWithRoute(options: RouteShorthandOptions): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/users', options, async (_request, reply) => reply.type('application/json').send('{}'))
+  return app
+}

@@ -1,0 +1,255 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { ProblemError, problems } from '../../../src/index.js'
+import { keepLogs, type Logs, levels } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+/** What a 5xx says, whatever went wrong. */
+const fixedText = 'The server failed to answer. The cause is in its log, under the request id.'
+
+const secret = 'select * from passwords'
+
+/** Whatever a program may throw that is a fault of the server. */
+const faults: Readonly<Record<string, unknown>> = {
+  'an error': new Error(secret),
+  'an error with a code': Object.assign(new Error(secret), { code: secret }),
+  'an error with expose': Object.assign(new Error(secret), { expose: true, status: 500 }),
+  'an error with a status below 400': Object.assign(new Error(secret), { statusCode: 200 }),
+  'an error with a status that is none': Object.assign(new Error(secret), { statusCode: 'secret' }),
+  'an error with a cause': new Error(secret, { cause: new Error(secret) }),
+  'an aggregate of errors': new AggregateError([new Error(secret)], secret),
+  'an error of our own': new ProblemError('internal-server-error', { detail: secret }),
+  'a string': secret,
+  'an object': { secret },
+  'an object that holds itself': circular(),
+  'an object whose members throw': Object.defineProperty({}, 'statusCode', { get: fail }),
+  'an array': [secret],
+  'a number': 42,
+  'a BigInt': 42n,
+  'a symbol': Symbol(secret),
+  'a function': fail,
+  null: null,
+  undefined: undefined,
+}
+
+t.test('whatever is thrown is a 500 with a fixed text; nothing else leaks (decisions §7)', async (t) => {
+  const { app, logs } = await appWithLogs(t)
+  for (const [index, thrown] of Object.values(faults).entries()) {
+    app.get(`/v1/asynchronous/${index}`, async () => Promise.reject(thrown))
+    app.get(`/v1/synchronous/${index}`, () => {
+      throw thrown
+    })
+  }
+
+  for (const [index, name] of Object.keys(faults).entries()) {
+    for (const way of ['asynchronous', 'synchronous']) {
+      logs.lines.length = 0
+      const answer = injected(await app.inject(`/v1/${way}/${index}`))
+      const document = isProblem(t, answer, {
+        status: 500,
+        code: 'internal-server-error',
+        title: 'Internal server error',
+        detail: fixedText,
+      })
+      t.notMatch(JSON.stringify(answer), secret, `${name}, ${way}: kept from the client`)
+      const id = String(document.instance).replace('urn:request:', '')
+      const line = logs.lines.find(({ level }) => level === levels.error)
+      t.equal(line?.reqId, id, `${name}, ${way}: in the log under the request id that the client sees`)
+    }
+  }
+})
+
+t.test('the log has the cause of a 5xx (decisions §7)', async (t) => {
+  const { app, logs } = await appWithLogs(t)
+  app.get('/v1/users', async () =>
+    Promise.reject(new Error(secret, { cause: new Error('the disk is full') })),
+  )
+  await app.inject('/v1/users')
+
+  const [line] = logs.lines.filter(({ level }) => level === levels.error)
+  t.match(line, { err: { message: secret, stack: /the disk is full/ }, req: { url: '/v1/users' } })
+})
+
+t.test('a 4xx is logged once too, but as no error of the server', async (t) => {
+  const { app, logs } = await appWithLogs(t)
+  app.get('/v1/users', async () => Promise.reject(new ProblemError('not-found', { detail: 'no user' })))
+  await app.inject('/v1/users')
+
+  t.equal(logs.lines.filter(({ level }) => level >= levels.warn).length, 0)
+  t.equal(logs.lines.filter(({ msg }) => msg === 'no user').length, 1)
+})
+
+t.test(
+  'an error in any hook, in a serializer or by reply.send() is answered alike (decisions §7)',
+  async (t) => {
+    const { app } = await appWithLogs(t)
+    const answered = { schema: { response: { 200: { type: 'object' } } } }
+    for (const hook of [
+      'onRequest',
+      'preParsing',
+      'preValidation',
+      'preHandler',
+      'preSerialization',
+    ] as const) {
+      app.get(`/v1/${hook.toLowerCase()}`, { [hook]: async () => fail() }, async () => ({}))
+    }
+    app.get('/v1/serializer', { ...answered, serializerCompiler: () => fail }, async () => ({}))
+    app.get('/v1/schema', { schema: { response: { 200: needsName } } }, async () => ({}))
+    app.get('/v1/circular', async () => circular())
+    app.get('/v1/no-text', async (_request, reply) => reply.type('text/plain').send({ secret }))
+    app.get('/v1/sent', (_request, reply) => void reply.send(new Error(secret)))
+    app.get(
+      '/v1/in-a-callback',
+      { preHandler: (_request, _reply, done) => done(new Error(secret)) },
+      async () => ({}),
+    )
+    let first = true
+    const onSend = async (): Promise<void> => {
+      if (first) {
+        first = false
+        fail()
+      }
+    }
+    app.get('/v1/onsend', { onSend }, async () => ({}))
+    await app.ready()
+
+    const paths = ['onrequest', 'preparsing', 'prevalidation', 'prehandler', 'preserialization', 'serializer']
+    for (const path of [...paths, 'schema', 'circular', 'no-text', 'sent', 'in-a-callback', 'onsend']) {
+      const answer = injected(await app.inject(`/v1/${path}`))
+      isProblem(t, answer, { status: 500, code: 'internal-server-error', detail: fixedText }, path)
+      t.notMatch(answer.body, secret, `${path}: kept from the client`)
+    }
+  },
+)
+
+t.test(
+  'an error with a status keeps it; its text is for the client below 500 only (RFC 9457 §3.1.4)',
+  async (t) => {
+    const { app } = await appWithLogs(t)
+    const table: ReadonlyArray<readonly [status: number, code: string, title: string]> = [
+      [400, 'bad-request', 'Bad request'],
+      [401, 'unauthorized', 'Unauthorized'],
+      [403, 'forbidden', 'Forbidden'],
+      [404, 'not-found', 'Not found'],
+      [409, 'conflict', 'Conflict'],
+      [422, 'unprocessable-content', 'Unprocessable content'],
+      [429, 'too-many-requests', 'Too many requests'],
+      [501, 'not-implemented', 'Not implemented'],
+      [502, 'bad-gateway', 'Bad gateway'],
+    ]
+    for (const [status] of table) {
+      app.get(`/v1/errors/${status}`, async () => Promise.reject(withStatus(status)))
+      app.get(`/v1/objects/${status}`, async () => Promise.reject({ status, message: 'as it is' }))
+      app.get(`/v1/replies/${status}`, async (_request, reply) => {
+        reply.code(status)
+        throw new Error('as it is')
+      })
+    }
+
+    for (const [status, code, title] of table) {
+      for (const way of ['errors', 'objects', 'replies']) {
+        const answer = injected(await app.inject(`/v1/${way}/${status}`))
+        const detail = status < 500 ? 'as it is' : fixedText
+        isProblem(t, answer, { status, code, title, detail }, `${status} by ${way}`)
+      }
+    }
+  },
+)
+
+t.test('a ProblemError is answered as it says', async (t) => {
+  const { app } = await appWithLogs(t)
+  app.get('/v1/payments', async () => {
+    throw new ProblemError('insufficient-funds', {
+      status: 402,
+      title: 'Not enough money',
+      detail: 'The account has 30, but 50 are needed',
+      errors: [{ in: 'body', pointer: '/amount', message: 'is more than there is' }],
+      headers: { 'x-account': '12' },
+      extensions: { balance: 30 },
+      cause: new Error(secret),
+    })
+  })
+
+  const response = await app.inject('/v1/payments')
+  const document = isProblem(t, injected(response), {
+    status: 402,
+    code: 'insufficient-funds',
+    title: 'Not enough money',
+    detail: 'The account has 30, but 50 are needed',
+    errors: [{ in: 'body', pointer: '/amount', message: 'is more than there is' }],
+  })
+  t.equal(document.balance, 30, 'further members, RFC 9457 §3.2')
+  t.equal(document.instance, 'urn:request:req-1', 'the occurrence, RFC 9457 §3.1.5')
+  t.equal(response.headers['x-account'], '12')
+  t.notMatch(response.payload, secret)
+})
+
+t.test('a problem document passes by the response schema and the serializers of the route', async (t) => {
+  const { app } = await appWithLogs(t)
+  const nothing = { type: 'object', properties: {}, additionalProperties: false }
+  app.setReplySerializer(() => 'no JSON')
+  app.get(
+    '/v1/users',
+    { schema: { response: { 200: nothing, '4xx': nothing, default: nothing } } },
+    async () => {
+      throw new ProblemError('conflict', { status: 409, detail: 'twice' })
+    },
+  )
+  app.get('/v1/orders', async (_request, reply) => {
+    reply.serializer(() => 'no JSON').type('text/html')
+    throw new ProblemError('conflict', { status: 409, detail: 'twice' })
+  })
+
+  for (const path of ['/v1/users', '/v1/orders']) {
+    isProblem(t, injected(await app.inject(path)), { status: 409, code: 'conflict', detail: 'twice' })
+  }
+})
+
+t.test('headers of the error are sent, but for its Content-Type', async (t) => {
+  const { app } = await appWithLogs(t)
+  app.get('/v1/users', async () => {
+    throw withStatus(401, { 'WWW-Authenticate': 'Bearer', 'Content-Type': 'text/html', 'X-Count': 3 })
+  })
+  const response = await app.inject('/v1/users')
+
+  isProblem(t, injected(response), { status: 401, code: 'unauthorized' })
+  t.match(response.headers, { 'www-authenticate': 'Bearer', 'x-count': '3' })
+})
+
+t.test('a 503 always says when to try again (decisions §6)', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { retryAfter: 30 })
+  app.get('/v1/thrown', async () => Promise.reject(withStatus(503)))
+  app.get('/v1/own', async () => Promise.reject(withStatus(503, { 'retry-after': '120' })))
+  app.get('/v1/timed-out', { handlerTimeout: 1 }, () => new Promise(() => {}))
+
+  t.equal((await app.inject('/v1/thrown')).headers['retry-after'], '30', 'the option')
+  t.equal((await app.inject('/v1/own')).headers['retry-after'], '120', 'what the error says itself')
+  const response = await app.inject('/v1/timed-out')
+  isProblem(t, injected(response), { status: 503, code: 'handler-timeout', detail: /may or may not have/ })
+  t.equal(response.headers['retry-after'], '30', 'a timeout of the handler')
+})
+
+const needsName = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
+
+async function appWithLogs(t: Test): Promise<{ app: FastifyInstance; logs: Logs }> {
+  const logs = keepLogs('info')
+  const app = Fastify({ logger: logs.logger })
+  t.teardown(() => app.close())
+  await app.register(problems)
+  return { app, logs }
+}
+
+function fail(): never {
+  throw new Error(secret)
+}
+
+function circular(): object {
+  const object: Record<string, unknown> = { secret }
+  object.self = object
+  return object
+}
+
+function withStatus(statusCode: number, headers?: Record<string, unknown>): Error {
+  return Object.assign(new Error('as it is'), { statusCode, headers })
+}

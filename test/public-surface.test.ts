@@ -1,0 +1,119 @@
+/**
+ * What users import, pinned: a name that comes, goes or moves is a visible change of `public-surface.json`.
+ * To accept it: `npm run build && UPDATE_PUBLIC_SURFACE=1 npx tap test/public-surface.test.ts && npm run format`,
+ * then read the diff.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import ts from 'typescript'
+
+type Module = Readonly<Record<string, unknown>>
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+/** How one kind of consumer gets at the package. */
+interface Format {
+  readonly name: string
+  /** Extension of the declarations that TypeScript reads for this kind of consumer. */
+  readonly declarations: string
+  load(specifier: string): Promise<Module>
+}
+
+/** The names that each subpath exports. */
+type Surface = Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
+
+const root = new URL('../', import.meta.url)
+const snapshot = new URL('public-surface.json', import.meta.url)
+const require = createRequire(import.meta.url)
+const manifest: Manifest = readJson(new URL('package.json', root))
+const subpaths = Object.keys(manifest.exports).filter((subpath) => subpath !== './package.json')
+const plugins = readdirSync(new URL('src/plugins', root)).map((file) => file.replace(/\.ts$/, ''))
+
+const esm: Format = {
+  name: 'ESM',
+  declarations: 'd.ts',
+  load: (specifier) => import(specifier),
+}
+const cjs: Format = {
+  name: 'CommonJS',
+  declarations: 'd.cts',
+  load: async (specifier) => require(specifier),
+}
+
+t.test('the exported names are those of the snapshot', async (t) => {
+  const surface = await surfaceOf(esm)
+  t.same(await surfaceOf(cjs), surface, 'CommonJS exports what ESM exports')
+  if (process.env.UPDATE_PUBLIC_SURFACE) writeFileSync(snapshot, JSON.stringify(surface))
+  t.same(surface, readJson(snapshot), 'as committed')
+})
+
+t.test('every plugin has a subpath, and every subpath is a plugin', async (t) => {
+  const expected = ['.', ...plugins.map((plugin) => `./${plugin}`)]
+  t.same(subpaths.toSorted(), expected.toSorted(), 'src/plugins and package.json agree')
+})
+
+t.test('package.json can be read through the package', async (t) => {
+  const seen: Manifest = readJson(require.resolve(`${manifest.name}/package.json`))
+  t.equal(seen.version, manifest.version)
+})
+
+for (const format of [esm, cjs]) {
+  t.test(`${format.name}: a subpath gives the very plugin that the root gives`, async (t) => {
+    const whole = await format.load(manifest.name)
+    t.ok(isPlugin(whole.default), 'the default export of the root is a plugin')
+    for (const file of plugins) {
+      const name = camelCase(file)
+      const plugin = (await format.load(`${manifest.name}/${file}`))[name]
+      t.ok(isPlugin(plugin), `${file} exports the plugin ${name}`)
+      t.equal(whole[name], plugin, `the root exports the same ${name}: nothing of it is there twice`)
+    }
+  })
+}
+
+/** Names of the values from the running code, names of the types from the declarations that go with it. */
+async function surfaceOf(format: Format): Promise<Surface> {
+  const declared = declaredNames(format)
+  const surface: Surface = {}
+  for (const subpath of subpaths.toSorted()) {
+    const module = await format.load(manifest.name + subpath.slice(1))
+    // Node's view of a CommonJS module has two names of its own.
+    const values = Object.keys(module).filter((name) => name !== '__esModule' && name !== 'module.exports')
+    const types = declared[subpath]?.filter((name) => !values.includes(name)) ?? []
+    surface[subpath] = { values: values.sort(), types: types.sort() }
+  }
+  return surface
+}
+
+function declaredNames({ declarations }: Format): Readonly<Record<string, readonly string[]>> {
+  const fileOf = (subpath: string): string => {
+    const name = subpath === '.' ? 'index' : subpath.slice('./'.length)
+    return fileURLToPath(new URL(`dist/${name}.${declarations}`, root))
+  }
+  const program = ts.createProgram(subpaths.map(fileOf), { module: ts.ModuleKind.NodeNext, types: ['node'] })
+  const checker = program.getTypeChecker()
+  return Object.fromEntries(
+    subpaths.map((subpath) => {
+      const file = program.getSourceFile(fileOf(subpath))
+      const module = file && checker.getSymbolAtLocation(file)
+      return [subpath, module ? checker.getExportsOfModule(module).map(({ name }) => name) : []]
+    }),
+  )
+}
+
+function camelCase(kebabCase: string): string {
+  return kebabCase.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function isPlugin(value: unknown): boolean {
+  return typeof value === 'function' && Reflect.get(value, Symbol.for('skip-override')) === true
+}
+
+function readJson<T>(file: URL | string): T {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+
+/** A PostgreSQL server of one test alone. */
+export interface PrivatePostgres {
+  /** Where to connect: a socket in a folder that only this test knows. */
+  readonly url: string
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>
+}
+
+/** Whose rights the server runs with. */
+type Account = Pick<SpawnOptions, 'uid' | 'gid'>
+
+const execute = promisify(execFile)
+
+// Nothing of it has to survive a crash.
+const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'listen_addresses=']
+
+/** Why there can be no private server on this machine; `null` where there can. */
+export async function obstacleToPostgres(): Promise<string | null> {
+  if (process.platform === 'win32') return 'the private PostgreSQL is reached over a Unix socket'
+  if (findBinaries() === null) {
+    return 'there is no PostgreSQL: no initdb in PATH, nor below /usr/lib/postgresql'
+  }
+  if ((await account()) === null) return 'PostgreSQL refuses to run as root, and there is no user postgres'
+  return null
+}
+
+/** Starts a server with an empty database in a temporary folder. */
+export async function startPostgres(): Promise<PrivatePostgres> {
+  const binaries = findBinaries()
+  const runAs = await account()
+  if (binaries === null || runAs === null) throw new Error((await obstacleToPostgres()) ?? 'no PostgreSQL')
+
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
+  try {
+    if (runAs.uid !== undefined && runAs.gid !== undefined) await chown(folder, runAs.uid, runAs.gid)
+    const data = join(folder, 'data')
+    const initialize = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '-N']
+    await execute(join(binaries, 'initdb'), initialize, { ...runAs, cwd: folder })
+    const server = await startServer(binaries, data, folder, runAs)
+    return {
+      url: `postgres://postgres@${encodeURIComponent(folder)}/postgres`,
+      async stop() {
+        await stopServer(server)
+        await rm(folder, { recursive: true, force: true })
+      },
+    }
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function startServer(
+  binaries: string,
+  data: string,
+  socketFolder: string,
+  runAs: Account,
+): Promise<ChildProcess> {
+  const options = [...settings, `unix_socket_directories=${socketFolder}`].flatMap((setting) => [
+    '-c',
+    setting,
+  ])
+  const server = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
+    ...runAs,
+    cwd: socketFolder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  // A test that is killed takes its server along.
+  process.once('exit', () => server.kill('SIGQUIT'))
+  const said: string[] = []
+  for await (const line of createInterface({ input: server.stderr })) {
+    said.push(line)
+    if (line.includes('ready to accept connections')) {
+      server.stderr.resume()
+      return server
+    }
+  }
+  throw new Error(`PostgreSQL did not start:\n${said.join('\n')}`)
+}
+
+async function stopServer(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const ended = once(server, 'exit')
+  server.kill('SIGINT')
+  await ended
+}
+
+/** The folder of the PostgreSQL programs; of several versions the newest. */
+function findBinaries(): string | null {
+  const fromPath = (process.env.PATH ?? '').split(delimiter)
+  return [...fromPath, ...installedVersions()].find((folder) => hasPrograms(folder)) ?? null
+}
+
+function installedVersions(): string[] {
+  const root = '/usr/lib/postgresql'
+  if (!existsSync(root)) return []
+  const versions = readdirSync(root).sort((one, other) => Number(other) - Number(one))
+  return versions.map((version) => join(root, version, 'bin'))
+}
+
+function hasPrograms(folder: string): boolean {
+  return ['initdb', 'postgres'].every((program) => existsSync(join(folder, program)))
+}
+
+/** PostgreSQL does not run as root. */
+async function account(): Promise<Account | null> {
+  if (process.getuid?.() !== 0) return {}
+  try {
+    const idOf = async (flag: string) => Number((await execute('id', [flag, 'postgres'])).stdout)
+    return { uid: await idOf('-u'), gid: await idOf('-g') }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** One response as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number
+  /** Reason phrase of the status line. */
+  readonly reason: string
+  /** By name in lowercase; what comes several times is joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** A connection that keeps all that comes in. */
+export interface RawConnection {
+  readonly socket: Socket
+  send(bytes: string | Buffer): void
+  /** Waits until what came in so far satisfies the condition. */
+  received(isEnough: (bytes: string) => boolean): Promise<string>
+  /** Waits for the end of the connection and gives all that came in. */
+  ended(): Promise<string>
+}
+
+/** A request in HTTP/1.1 bytes, on a connection that ends with it. */
+export function requestBytes(
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>> = {},
+  body = '',
+): string {
+  const fields = Object.entries({ host: 'localhost', connection: 'close', ...headers })
+  if (body !== '') fields.push(['content-length', String(Buffer.byteLength(body))])
+  return `${method} ${target} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+}
+
+/** Opens a connection to a port of the loopback interface. */
+export async function openConnection(port: number): Promise<RawConnection> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  let bytes = ''
+  let failure: Error | null = null
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk: string) => {
+    bytes += chunk
+  })
+  // A reset after the answer is how some servers end a broken request; what came before it counts.
+  socket.on('error', (error) => {
+    failure = error
+  })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  return {
+    socket,
+    send: (sent) => void socket.write(sent, 'latin1'),
+    ended: async () => {
+      await closed
+      if (bytes === '' && failure !== null) throw failure
+      return bytes
+    },
+    received: (isEnough) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!isEnough(bytes)) return
+          socket.off('data', look)
+          resolve(bytes)
+        }
+        socket.on('data', look)
+        socket.once('close', () => reject(new Error(`the connection ended after: ${bytes.slice(-200)}`)))
+        look()
+      }),
+  }
+}
+
+/** Sends bytes on a connection of their own and gives everything that comes back until it ends. */
+export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
+  const connection = await openConnection(port)
+  connection.send(bytes)
+  return connection.ended()
+}
+
+/** As {@link exchange}, for bytes that are answered once. */
+export async function ask(port: number, bytes: string | Buffer): Promise<RawAnswer> {
+  const received = await exchange(port, bytes)
+  const answers = parseAnswers(received)
+  const [answer] = answers
+  if (answer === undefined || answers.length > 1)
+    throw new Error(`not one answer: ${JSON.stringify(received)}`)
+  return answer
+}
+
+/** Takes apart what a connection answered, framed by Content-Length or chunks; throws where it is no HTTP/1.1. */
+export function parseAnswers(bytes: string): RawAnswer[] {
+  const answers: RawAnswer[] = []
+  for (let rest = bytes; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n')
+    const [statusLine = '', ...fields] = rest.slice(0, end).split('\r\n')
+    const match = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(statusLine)
+    if (end === -1 || match === null)
+      throw new Error(`no answer in HTTP/1.1: ${JSON.stringify(rest.slice(0, 200))}`)
+    const headers = headersOf(fields)
+    const { body, length } = bodyOf(headers, rest.slice(end + 4))
+    if (match[1] !== '100') {
+      answers.push({ status: Number(match[1]), reason: match[2] ?? '', headers, body: utf8(body) })
+    }
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}
+
+function headersOf(fields: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const field of fields) {
+    const colon = field.indexOf(':')
+    const name = field.slice(0, colon).toLowerCase()
+    const value = field.slice(colon + 1).trim()
+    headers[name] = name in headers ? `${headers[name]}, ${value}` : value
+  }
+  return headers
+}
+
+function bodyOf(headers: Readonly<Record<string, string>>, rest: string): { body: string; length: number } {
+  if (headers['transfer-encoding'] === 'chunked') return chunksOf(rest)
+  const length = Math.min(Number(headers['content-length'] ?? 0), rest.length)
+  return { body: rest.slice(0, length), length }
+}
+
+function chunksOf(rest: string): { body: string; length: number } {
+  let body = ''
+  for (let at = 0; ; ) {
+    const start = rest.indexOf('\r\n', at) + 2
+    const size = Number.parseInt(rest.slice(at, start), 16)
+    body += rest.slice(start, start + size)
+    at = start + size + 2
+    if (!(size > 0)) return { body, length: at }
+  }
+}
+
+function utf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8')
+}

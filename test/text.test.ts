@@ -1,0 +1,36 @@
+/** Texts in answers and messages have a bound, whatever a client sends. */
+import fc from 'fast-check'
+import t from 'tap'
+import { clip } from '../src/text.js'
+
+t.test('a text is cut to a length, with an ellipsis where something was cut', async (t) => {
+  const rows: readonly (readonly [text: string, length: number, clipped: string])[] = [
+    ['', 0, ''],
+    ['', 5, ''],
+    ['abc', 5, 'abc'],
+    ['abcde', 5, 'abcde'],
+    ['abcdef', 5, 'abcde…'],
+    ['abc', 0, '…'],
+  ]
+  for (const [text, length, clipped] of rows) t.equal(clip(text, length), clipped, `${text} to ${length}`)
+})
+
+t.test('what is short enough stays; what is not begins as it did, and is bounded', async () => {
+  fc.assert(
+    fc.property(fc.string(), fc.nat(20), (text, length) => {
+      const clipped = clip(text, length)
+      if (text.length <= length) return clipped === text
+      return clipped.length <= length + 1 && clipped.endsWith('…') && text.startsWith(clipped.slice(0, -1))
+    }),
+  )
+})
+
+t.test('clipped twice is clipped once', async () => {
+  fc.assert(
+    fc.property(
+      fc.string(),
+      fc.nat(20),
+      (text, length) => clip(clip(text, length), length) === clip(text, length),
+    ),
+  )
+})
