@@ -9,7 +9,8 @@ import { fieldNames, projectionWriter } from './representation/projection.js'
 import type { Json, SchemaStore } from './representation/schema-refs.js'
 import { type Shape, shapeOf } from './representation/schema-shape.js'
 import { containsWide } from './representation/twins.js'
-import { type Write, WriterCompiler } from './representation/writer.js'
+import type { Write } from './representation/write.js'
+import { WriterCompiler } from './representation/writer.js'
 
 /** The fields that a request selects; compiled once for each schema that it meets. */
 export class Selection {

@@ -1,5 +1,5 @@
 import type { OnLostDigits } from './integer-text.js'
-import type { WrittenMember } from './writer.js'
+import type { WrittenMember } from './write.js'
 
 /** Writes the members of an object that its shape does not declare, each with a comma in front. */
 export type WriteRest = (object: object, onLost: OnLostDigits) => string

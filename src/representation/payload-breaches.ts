@@ -49,15 +49,16 @@ class PayloadReader {
   }
 
   readTop(payload: unknown): void {
-    if (isOpaque(payload)) return
+    if (typeof payload === 'number' || typeof payload === 'boolean' || typeof payload === 'bigint')
+      this.#tell(bareBreach(typeof payload))
+    if (!isReadable(payload)) return
     if (Array.isArray(payload)) this.#tell(bareBreach('array'))
-    else if (typeof payload !== 'object') this.#tell(bareBreach(typeof payload))
     else this.#tellAll(envelopeBreach(membersOf(payload).map(envelopePart)))
     this.#read(payload, '', 0)
   }
 
   #read(value: unknown, pointer: string, depth: number): void {
-    if (depth >= payloadBounds.depth || isOpaque(value) || typeof value !== 'object') return
+    if (depth >= payloadBounds.depth || !isReadable(value)) return
     if (Array.isArray(value)) {
       for (const item of value.slice(0, payloadBounds.itemsOfArray))
         this.#read(item, `${pointer}/*`, depth + 1)
@@ -113,7 +114,8 @@ class PayloadReader {
 
 /** The members that JSON will have, without those whose value a getter makes up. */
 function membersOf(value: object): [string, unknown][] {
-  return Object.keys(value).flatMap((name): [string, unknown][] => {
+  const names = Object.keys(value).slice(0, payloadBounds.keys)
+  return names.flatMap((name): [string, unknown][] => {
     const member: unknown = Object.getOwnPropertyDescriptor(value, name)?.value
     return member === undefined || typeof member === 'function' || typeof member === 'symbol'
       ? []
@@ -131,7 +133,6 @@ function mayBeTuple(value: readonly unknown[]): boolean {
   return value.length > 1 && value.length <= 4 && value.every((item) => typeof item === 'number')
 }
 
-function isOpaque(value: unknown): boolean {
-  if (value === null || value === undefined || ArrayBuffer.isView(value)) return true
-  return typeof value === 'object' && 'toJSON' in value
+function isReadable(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !('toJSON' in value)
 }

@@ -3,14 +3,8 @@ import { type FieldTree, fieldPaths } from './field-tree.js'
 import { missing, type WriteObject } from './object-writer.js'
 import type { Member, ObjectShape, Shape } from './schema-shape.js'
 import { isWide, twinName } from './twins.js'
-import {
-  arrayWriter,
-  choiceWriter,
-  type Write,
-  type WriterCompiler,
-  type WrittenMember,
-  withoutToJson,
-} from './writer.js'
+import type { Write, WrittenMember } from './write.js'
+import { arrayWriter, choiceWriter, type WriterCompiler, withoutToJson } from './writer.js'
 
 /** The names that a selection may have at the top of a shape; a twin goes by the name of its number. */
 export function fieldNames(shape: Shape): string[] {

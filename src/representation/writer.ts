@@ -1,20 +1,12 @@
 import { exactJson } from './exact-json.js'
-import { type OnLostDigits, wideDigits } from './integer-text.js'
+import { wideDigits } from './integer-text.js'
 import { textOf } from './json-text.js'
 import { generateObjectWriter, type WriteRest } from './object-writer.js'
 import { dateWriters, writeInteger, writeNumber, writeText } from './scalar-writers.js'
 import type { Match } from './schema-match.js'
-import type { Member, ObjectShape, Shape } from './schema-shape.js'
+import type { ObjectShape, Shape } from './schema-shape.js'
 import { isWide, mayBeInteger, noTwin, twinName, twinWriter } from './twins.js'
-
-/** Writes a value as JSON. */
-export type Write = (value: unknown, onLost: OnLostDigits) => string
-
-/** A member of an object as it is written: with its twin, where it has one. */
-export interface WrittenMember extends Member {
-  /** JSON of the value, followed by the twin and its key. */
-  readonly write: Write
-}
+import type { Write, WrittenMember } from './write.js'
 
 /** Compiles writers of shapes; what it has compiled it knows. */
 export class WriterCompiler {

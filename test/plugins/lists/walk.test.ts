@@ -220,13 +220,20 @@ function fetchRows(all: readonly Row[], { fetch, beforeId, beforeTime, afterId }
     const earlier = all.filter(({ id }) => beforeId === undefined || id < beforeId)
     return earlier.sort((a, b) => Number(b.id - a.id)).slice(0, fetch)
   }
-  const at = Date.parse(beforeTime.slice(0, 19)) + Number(`0${/\.\d+/.exec(beforeTime)?.[0] ?? ''}`)
-  const timeOf = (row: Row): number =>
-    Date.parse(row.created_at.slice(0, 19)) + Number(`0${/\.\d+/.exec(row.created_at)?.[0] ?? ''}`)
-  const earlier = all.filter(
-    (row) => timeOf(row) < at || (beforeId !== undefined && timeOf(row) === at && row.id < beforeId),
-  )
-  return earlier.sort((a, b) => timeOf(b) - timeOf(a) || Number(b.id - a.id)).slice(0, fetch)
+  const at = instant(beforeTime)
+  const isEarlier = ({ id, created_at }: Row): boolean =>
+    instant(created_at) < at || (beforeId !== undefined && instant(created_at) === at && id < beforeId)
+  return all.filter(isEarlier).sort(byTimeDescending).slice(0, fetch)
+}
+
+function byTimeDescending(a: Row, b: Row): number {
+  const [left, right] = [instant(a.created_at), instant(b.created_at)]
+  return left < right ? 1 : left > right ? -1 : Number(b.id - a.id)
+}
+
+/** A time in UTC in a form that sorts as text. */
+function instant(time: string): string {
+  return time.slice(0, 19) + time.slice(20, -1).padEnd(9, '0')
 }
 
 async function walk(app: FastifyInstance, first: string): Promise<string[]> {

@@ -1,0 +1,56 @@
+import { maxInt64, minInt64 } from './int64.js'
+
+/** The integers that a declared format allows. */
+export interface WideRange {
+  readonly min: bigint
+  readonly max: bigint
+}
+
+const ranges: ReadonlyMap<unknown, WideRange> = new Map([
+  ['int64', { min: minInt64, max: maxInt64 }],
+  ['uint64', { min: 0n, max: 2n ** 64n - 1n }],
+])
+
+const plain = /^-?\d{1,20}$/
+const number = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+const mostDigits = 20
+
+/** The range of a `format`; `null` if it is none of 64-bit integers. */
+export function rangeOf(format: unknown): WideRange | null {
+  return ranges.get(format) ?? null
+}
+
+/** The range of what either allows. */
+export function unitedRange(one: WideRange | null, other: WideRange | null): WideRange | null {
+  if (one === null || other === null || one === other) return one ?? other
+  return {
+    min: one.min < other.min ? one.min : other.min,
+    max: one.max > other.max ? one.max : other.max,
+  }
+}
+
+export function isWithin(range: WideRange, value: bigint): boolean {
+  return value >= range.min && value <= range.max
+}
+
+/**
+ * The integer that a JSON number literal is; `null` for a fraction, and beyond 20 digits. Exact also for literals such
+ * as `9007199254740993.0` and `1e3`.
+ */
+export function exactInteger(literal: string): bigint | null {
+  if (plain.test(literal)) return BigInt(literal)
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = number.exec(literal) ?? []
+  const digits = whole + fraction
+  const start = skipZeros(digits, 0, 1)
+  const end = skipZeros(digits, digits.length - 1, -1) + 1
+  if (start >= end) return digits === '' ? null : 0n
+  const zeros = Number(exponent) - fraction.length + digits.length - end
+  if (zeros < 0 || end - start + zeros > mostDigits) return null
+  return BigInt(sign + digits.slice(start, end) + '0'.repeat(zeros))
+}
+
+function skipZeros(digits: string, from: number, step: 1 | -1): number {
+  let index = from
+  while (digits[index] === '0') index += step
+  return index
+}
