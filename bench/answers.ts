@@ -7,7 +7,7 @@ export interface Answer {
 }
 
 /**
- * What is wrong with the answers of a variant, one line per fault: another status than declared, or, where
+ * What is wrong with the answers of a variant, one line per fault: another status or body than declared, or, where
  * `baseline` is given, another body than there.
  */
 export function answerFaults(
@@ -22,6 +22,9 @@ export function answerFaults(
     if (answer === undefined) return [`${name}: no answer`]
     if (answer.status !== expected) {
       return [`${name}: expected ${expected}, got ${answer.status} ${clip(answer.body)}`]
+    }
+    if (request.answer !== undefined && answer.body !== request.answer) {
+      return [`${name}: expected ${clip(request.answer)}, got ${clip(answer.body)}`]
     }
     const body = baseline?.[index]?.body
     if (baseline !== null && answer.body !== body) {

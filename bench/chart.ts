@@ -62,7 +62,7 @@ export function chart(report: SuiteReport): string {
 
 function layOut(report: SuiteReport): Layout {
   const left = Math.ceil(padding + longest(report.rows.map((row) => row.variant)) * glyph + 12)
-  const reach = Math.max(1, ...report.rows.flatMap((row) => [row.ratio.max, row.bound?.max ?? 0]))
+  const reach = Math.max(1, ...report.rows.flatMap((row) => [row.ratio.max, ...marks(row)]))
   const valueLeft = left + plotWidth + 12
   const right = Math.max(
     valueLeft + longest(report.rows.map((row) => shownValue(row, report.baseline))) * glyph,
@@ -91,15 +91,19 @@ function bar(row: ReportRow, index: number, baseline: string, { left, valueLeft,
   if (row.variant !== baseline) {
     lines.push(`  <line class="spread" x1="${x(min)}" x2="${x(max)}" y1="${middle}" y2="${middle}"/>`)
   }
-  if (row.bound !== null) {
-    const at = x(row.bound.max)
+  for (const at of marks(row).map(x)) {
     lines.push(`  <line class="bound" x1="${at}" x2="${at}" y1="${top - 5}" y2="${top + barHeight + 5}"/>`)
   }
   return lines
 }
 
+/** The bounds that stand on the scale of the bars; those to another variant stand in words. */
+function marks(row: ReportRow): number[] {
+  return row.bounds.filter(({ to }) => to === undefined).map(({ max }) => max)
+}
+
 function titles(report: SuiteReport): [title: string, subtitle: string] {
-  const bounded = report.rows.some((row) => row.bound !== null)
+  const bounded = report.rows.some((row) => marks(row).length > 0)
   return [
     `${report.name}: ${report.title}`,
     `${report.unit}, as a ratio to ${report.baseline}; line: min–max${bounded ? '; blue: bound' : ''}`,

@@ -57,12 +57,20 @@ export function joined(runs: readonly Samples[]): Samples {
  * @throws RangeError when a variant has not as many figures as the baseline, or the baseline cost nothing.
  */
 export function summarize(samples: Samples, baseline: string): VariantSummary[] {
-  const reference = samples[baseline] ?? []
   return Object.entries(samples).map(([variant, figures]) => ({
     variant,
     cost: median(figures),
-    ratio: spread(ratios(variant, figures, reference)),
+    ratio: ratioTo(samples, variant, baseline),
   }))
+}
+
+/**
+ * The ratios of one variant to another, each taken within one round.
+ *
+ * @throws RangeError when they have not as many figures, or the other cost nothing
+ */
+export function ratioTo(samples: Samples, variant: string, other: string): Spread {
+  return spread(ratios(variant, samples[variant] ?? [], other, samples[other] ?? []))
 }
 
 /** The items, started at another one each turn. */
@@ -90,13 +98,18 @@ function spread(figures: readonly number[]): Spread {
   return { median: median(figures), min: Math.min(...figures), max: Math.max(...figures) }
 }
 
-function ratios(variant: string, figures: readonly number[], reference: readonly number[]): number[] {
+function ratios(
+  variant: string,
+  figures: readonly number[],
+  other: string,
+  reference: readonly number[],
+): number[] {
   if (figures.length !== reference.length) {
-    throw new RangeError(`'${variant}' has ${figures.length} figures, the baseline ${reference.length}`)
+    throw new RangeError(`'${variant}' has ${figures.length} figures, '${other}' ${reference.length}`)
   }
   return figures.map((figure, round) => {
     const base = reference[round] ?? 0
-    if (base <= 0) throw new RangeError(`the baseline cost nothing in round ${round + 1}: run longer rounds`)
+    if (base <= 0) throw new RangeError(`'${other}' cost nothing in round ${round + 1}: run longer rounds`)
     return figure / base
   })
 }

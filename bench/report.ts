@@ -1,4 +1,4 @@
-import type { VariantSummary } from './measure.js'
+import { ratioTo, type Samples, type Spread, summarize, type VariantSummary } from './measure.js'
 import type { Bound, Scenario } from './scenario.js'
 
 /** All that a report says of one scenario. */
@@ -16,7 +16,12 @@ export interface SuiteReport {
 /** One variant of a report. */
 export interface ReportRow extends VariantSummary {
   readonly about: string
-  readonly bound: Bound | null
+  readonly bounds: readonly BoundRatio[]
+}
+
+/** A bound, and the ratio that it is about. */
+export interface BoundRatio extends Bound {
+  readonly ratio: Spread
 }
 
 /** What the cost of a scenario counts, by its kind. */
@@ -30,14 +35,17 @@ export const units: Readonly<Record<Scenario['kind'], string>> = {
 export function suiteReport(
   name: string,
   scenario: Scenario,
-  summaries: readonly VariantSummary[],
+  samples: Samples,
   facts: SuiteReport['facts'],
 ): SuiteReport {
   const { title, baseline, variants, bounds, kind } = scenario
-  const rows = summaries.map((summary) => ({
+  const rows = summarize(samples, baseline).map((summary) => ({
     ...summary,
     about: variants[summary.variant]?.about ?? '',
-    bound: bounds?.[summary.variant] ?? null,
+    bounds: [bounds?.[summary.variant] ?? []].flat().map((bound) => ({
+      ...bound,
+      ratio: ratioTo(samples, summary.variant, bound.to ?? baseline),
+    })),
   }))
   return { name, title, baseline, unit: units[kind], rows, facts }
 }
@@ -69,12 +77,16 @@ export function markdownReport(report: SuiteReport): string {
   ].join('\n')}\n`
 }
 
-/** Whether the median is within the bound, in words; empty where there is no bound. */
+/** Whether the medians are within the bounds, in words; empty where there is no bound. */
 export function verdict(row: ReportRow): string {
-  if (row.bound === null) return ''
-  // Judged as it is printed: nothing reads '1.10, above 1.10'.
-  const kept = Number(row.ratio.median.toFixed(2)) <= row.bound.max
-  return `${kept ? 'within' : 'ABOVE'} ${row.bound.max.toFixed(2)}`
+  return row.bounds
+    .map(({ max, to, ratio }) => {
+      const shown = ratio.median.toFixed(2)
+      // Judged as it is printed: nothing reads '1.10, above 1.10'.
+      const kept = `${Number(shown) <= max ? 'within' : 'ABOVE'} ${max.toFixed(2)}`
+      return to === undefined ? kept : `${shown} of ${to}, ${kept}`
+    })
+    .join('; ')
 }
 
 function headings(report: SuiteReport): string[] {

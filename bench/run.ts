@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { type Arguments, helpText, readArguments } from './arguments.js'
 import { chart } from './chart.js'
 import { startChild } from './child.js'
-import { type Samples, summarize } from './measure.js'
+import type { Samples } from './measure.js'
 import { markdownReport, type SuiteReport, suiteReport, textReport } from './report.js'
 import { runBoot } from './run-boot.js'
 import { runLoad } from './run-load.js'
@@ -49,7 +49,7 @@ function argumentsOrExit(known: readonly string[]): Arguments {
 async function runScenario(name: string, scenario: Scenario, args: Arguments): Promise<SuiteReport> {
   const rounds = args.rounds ?? scenario.rounds ?? roundsByKind[scenario.kind]
   const { samples, facts } = await measure(name, scenario, rounds, args.requests)
-  return suiteReport(name, scenario, summarize(samples, scenario.baseline), {
+  return suiteReport(name, scenario, samples, {
     Date: new Date().toISOString().slice(0, 10),
     'Node.js': process.versions.node,
     Fastify: fastifyVersion(),

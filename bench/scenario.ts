@@ -10,12 +10,16 @@ export interface BenchRequest {
   readonly body?: string
   /** The status that a right answer has. @default 200 */
   readonly status?: number
+  /** The very body that a right answer has. Default: any. */
+  readonly answer?: string
 }
 
 /** What a variant's figure may be. Said in the report; no run fails by it. */
-export interface Bound {
-  /** The highest ratio to the baseline. */
+export interface Bound<Name extends string = string> {
+  /** The highest ratio. */
   readonly max: number
+  /** The variant that the ratio is to. Default: the baseline. */
+  readonly to?: Name
 }
 
 /** What all kinds of scenario declare. */
@@ -24,7 +28,7 @@ interface Comparison<Name extends string> {
   readonly title: string
   /** The variant that the others are set against. */
   readonly baseline: NoInfer<Name>
-  readonly bounds?: { readonly [Variant in NoInfer<Name>]?: Bound }
+  readonly bounds?: { readonly [Variant in NoInfer<Name>]?: Bound<NoInfer<Name>> | readonly Bound<NoInfer<Name>>[] }
   /** Rounds that count, unless the command line says otherwise. */
   readonly rounds?: number
 }

@@ -15,6 +15,7 @@ export class BoundedCache<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
+    if (this.#most < 1) return
     if (this.#entries.size >= this.#most && !this.#entries.has(key)) {
       const [oldest] = this.#entries.keys()
       this.#entries.delete(oldest as Key)

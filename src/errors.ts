@@ -6,7 +6,7 @@ import createError from '@fastify/error'
  * The `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3);
  * what happened this time goes into `detail`. `docs/errors.md` describes each of them; a test keeps both in step.
  */
-export const problemTypes = Object.freeze({
+export const problemTypes = frozen({
   'request-malformed': { status: 400, title: 'Malformed request' },
   'uri-malformed': { status: 400, title: 'Malformed URI' },
   'body-malformed': { status: 400, title: 'Malformed body' },
@@ -28,6 +28,11 @@ export const problemTypes = Object.freeze({
   'server-closing': { status: 503, title: 'Server is closing' },
   'handler-timeout': { status: 503, title: 'Handler timed out' },
 } as const satisfies Readonly<Record<string, ProblemType>>)
+
+function frozen<Types extends Readonly<Record<string, ProblemType>>>(types: Types): Types {
+  for (const type of Object.values(types)) Object.freeze(type)
+  return Object.freeze(types)
+}
 
 /** What belongs to a problem code, whatever happened this time. */
 export interface ProblemType {
@@ -57,17 +62,17 @@ export type ProblemIssue =
 
 /** What an occurrence of a problem adds to its type. */
 export interface ProblemErrorOptions {
-  /** What happened this time, for the client's developer. Never sent for a 5xx. */
+  /** What happened this time, for the client's developer. Of a 5xx only the texts of this package's own codes are sent. */
   readonly detail?: string
   /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}. */
   readonly status?: number
   /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
   readonly title?: string
-  /** The faults in the input, one by one. */
+  /** The faults in the input, one by one. Not sent for a 5xx. */
   readonly errors?: readonly ProblemIssue[]
   /** Header fields of the answer, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. */
+  /** Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. Not sent for a 5xx. */
   readonly extensions?: Readonly<Record<string, unknown>>
   /** What caused it; goes to the log only. */
   readonly cause?: unknown

@@ -26,6 +26,7 @@ declare module 'fastify' {
 export class Reporter {
   readonly #findings: Finding[] = []
   readonly #exceptions: Exception[] = []
+  readonly #checks: (() => void)[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
 
@@ -35,6 +36,11 @@ export class Reporter {
 
   except(exception: Exception): void {
     this.#exceptions.push(exception)
+  }
+
+  /** Has something checked when the app gets ready, before the findings are concluded: for what is complete only then. */
+  checkAtReady(check: () => void): void {
+    this.#checks.push(check)
   }
 
   /** Counts an occurrence; the first of each rule and route is logged. */
@@ -59,6 +65,7 @@ export class Reporter {
 
   /** Throws all findings that stop the boot as one table; logs the others. */
   conclude(app: FastifyInstance): void {
+    for (const check of this.#checks) check()
     const told = this.#findings.filter((finding) => finding.mode === 'report')
     const refused = this.#findings.filter((finding) => finding.mode === 'enforce')
     if (told.length > 0) app.log.warn(`conventions: ${summary(told)}\n${findingsTable(told)}`)

@@ -1,4 +1,6 @@
-/** A text cut to a length, with an ellipsis where something was cut. */
+/** A text cut to a length, with an ellipsis where something was cut; never in the middle of a character. */
 export function clip(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text
+  if (text.length <= length) return text
+  const splitsPair = /[\ud800-\udbff]/.test(text.charAt(length - 1))
+  return `${text.slice(0, splitsPair ? length - 1 : length)}…`
 }

@@ -51,3 +51,9 @@ t.test('any sequence of sets: a map that drops its first key when it is full', a
     }),
   )
 })
+
+t.test('a cache of none keeps none', async (t) => {
+  const cache = new BoundedCache<string, number>(0)
+  cache.set('a', 1)
+  t.equal(cache.size, 0)
+})

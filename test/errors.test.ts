@@ -93,6 +93,7 @@ t.test('a code of the consumer’s own is put into words, and needs a status of 
 t.test('a problem is known by its brand, whichever copy of the package made it', async (t) => {
   t.ok(isProblemError(new ProblemError('not-found')))
   t.ok(isProblemError({ [brand]: true }))
+  t.equal(Reflect.get(new ProblemError('not-found'), brand), true)
   for (const value of [undefined, null, 'x', 7, {}, new Error('x'), { code: 'not-found', statusCode: 404 }]) {
     t.notOk(isProblemError(value), String(value))
   }
@@ -214,3 +215,7 @@ function sectionsOf(text: string): Map<string, string> {
 function blockOf(section: string, language: string): string {
   return new RegExp(`\`\`\`${language}\\n([^]*?)\\n\`\`\``).exec(section)?.[1] ?? ''
 }
+
+t.test('the registry cannot be changed, nor its entries', async (t) => {
+  for (const type of Object.values(problemTypes)) t.ok(Object.isFrozen(type))
+})

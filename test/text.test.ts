@@ -34,3 +34,8 @@ t.test('clipped twice is clipped once', async () => {
     ),
   )
 })
+
+t.test('a character of two code units is not cut in half', async (t) => {
+  t.equal(clip('𐀀𐀀', 1), '…')
+  t.equal(clip('𐀀𐀀', 3), '𐀀…')
+})

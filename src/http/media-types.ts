@@ -6,7 +6,11 @@
  * @param produced media types in lowercase, without parameters
  */
 export function acceptsAny(accept: string, produced: readonly string[]): boolean {
-  const ranges = accept.split(',').flatMap((part) => rangeOf(part) ?? [])
+  // A quoted parameter value may hold commas and semicolons; none is compared, so all of them can go.
+  const ranges = accept
+    .replace(quotedString, '""')
+    .split(',')
+    .flatMap((part) => rangeOf(part) ?? [])
   if (ranges.length === 0) return true
   return produced.some((type) => {
     const matching = ranges.filter((range) => covers(range.type, type))
@@ -20,6 +24,7 @@ interface MediaRange {
   readonly quality: number
 }
 
+const quotedString = /"(?:[^"\\]|\\.)*"/g
 const mediaRange = /^\s*([!#$%&'*+\-.^_`|~0-9a-z]+\/[!#$%&'*+\-.^_`|~0-9a-z]+)\s*(;.*)?$/i
 const weight = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i
 
@@ -47,7 +52,7 @@ export function isJson(mediaType: string): boolean {
   return mediaType === 'application/json' || mediaType.endsWith('+json')
 }
 
-/** What a response schema says of the media types of success; `null` where it says nothing. */
+/** What a response schema says of the media types of success; `null` where it says nothing, or leaves it open. */
 export function producedTypes(response: unknown): readonly string[] | null {
   if (typeof response !== 'object' || response === null) return null
   const successes = Object.entries(response).filter(([status]) => /^(2|default)/i.test(status))
@@ -57,7 +62,7 @@ export function producedTypes(response: unknown): readonly string[] | null {
     if (typeof content === 'object' && content !== null) return Object.keys(content).map(mediaTypeOf)
     return isNull(schema) ? [] : ['application/json']
   })
-  return types.length === 0 ? null : [...new Set(types)]
+  return types.length === 0 || types.some((type) => type.includes('*')) ? null : [...new Set(types)]
 }
 
 // `204: { type: 'null' }` is how a schema says that there is no body.

@@ -1,6 +1,6 @@
 import { isProblemError, type ProblemCode, ProblemError, problemTypes } from '../errors.js'
-import { statusCode, statusTitle } from './status.js'
-import { type SchemaFault, validationIssues } from './validation-issues.js'
+import { reasonPhrases, statusCode, statusTitle } from './status.js'
+import { validationIssues } from './validation-issues.js'
 
 /** The framework's own errors, by their code. */
 const causes: Readonly<Record<string, ProblemCode>> = {
@@ -54,7 +54,9 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
 export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   if (isProblemError(thrown)) return thrown
   const error = typeof thrown === 'object' && thrown !== null ? (thrown as ThrownFields) : {}
-  if (Array.isArray(error.validation)) return validationProblem(error, thrown)
+  // A response that breaks its schema carries `validation` too; that is a fault of the server.
+  const isInput = !isErrorStatus(error.statusCode) || error.statusCode < 500
+  if (Array.isArray(error.validation) && isInput) return validationProblem(error, thrown)
 
   const status = [error.statusCode, error.status, statusSoFar].find(isErrorStatus) ?? 500
   const headers = headersOf(error)
@@ -76,20 +78,25 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 }
 
 /**
- * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members; what
- * Fastify's own error answers repeat (`statusCode`, `error`) goes. Other bodies, HTML among them, are not kept.
+ * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members, and its
+ * `code`, where that has the form of one; `message` or `detail` becomes the detail, and what Fastify's own error answers
+ * repeat goes. Other bodies, HTML among them, are not kept.
  */
 export function problemOfBody(status: number, body: unknown): ProblemError {
   const problem = problemOf({ statusCode: status })
   if (status >= 500 || typeof body !== 'object' || body === null || Array.isArray(body)) return problem
-  const { message, statusCode: _, ...members } = body as Record<string, unknown>
-  return new ProblemError(problem.code, {
+  const { message, detail, code, title, statusCode: _, ...members } = body as Record<string, unknown>
+  if (members.error === reasonPhrases[status]) delete members.error
+  const said = [detail, message].find(hasText)
+  return new ProblemError(typeof code === 'string' && kebabCode.test(code) ? code : problem.code, {
     status,
-    title: problem.title,
-    ...(hasText(message) ? { detail: message } : {}),
+    title: hasText(title) ? title : problem.title,
+    ...(said === undefined ? {} : { detail: said }),
     extensions: members,
   })
 }
+
+const kebabCode = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
 interface ThrownFields {
   readonly code?: unknown
@@ -103,7 +110,7 @@ interface ThrownFields {
 
 function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
   const part = typeof error.validationContext === 'string' ? error.validationContext : undefined
-  const errors = validationIssues(error.validation as SchemaFault[], part)
+  const errors = validationIssues(error.validation as unknown[], part)
   return new ProblemError('validation', {
     status: isErrorStatus(error.statusCode) ? error.statusCode : 400,
     detail: hasText(error.message) ? error.message : 'The input is not valid',
@@ -112,10 +119,23 @@ function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
   })
 }
 
+// What frames or describes the body that the error would have had: ours is another one.
+const notTaken = new Set([
+  'connection',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'trailer',
+])
+
 function headersOf(error: ThrownFields): Record<string, string> | undefined {
   if (typeof error.headers !== 'object' || error.headers === null) return undefined
-  const fields = Object.entries(error.headers).filter(([name]) => name.toLowerCase() !== 'content-type')
-  return Object.fromEntries(fields.map(([name, value]) => [name, String(value)]))
+  const fields = Object.entries(error.headers).flatMap(([name, value]: [string, unknown]) => {
+    const isText = ['string', 'number'].includes(typeof value) || Array.isArray(value)
+    return isText && !notTaken.has(name.toLowerCase()) ? [[name, String(value)]] : []
+  })
+  return Object.fromEntries(fields)
 }
 
 function isErrorStatus(status: unknown): status is number {

@@ -27,15 +27,16 @@ export const serverFaultDetail = 'The server failed to answer. The cause is in i
 
 /** The document for an error. What a 5xx says of its cause stays out of it. */
 export function problemDocument(error: ProblemError, typeBase: string, requestId?: string): ProblemDocument {
+  const isClients = error.statusCode < 500
   return {
-    ...error.extensions,
+    ...(isClients ? error.extensions : undefined),
     type: typeBase + error.code,
     title: error.title,
     status: error.statusCode,
-    detail: error.statusCode < 500 || isOurs(error.code) ? error.message : serverFaultDetail,
+    detail: isClients || isOurs(error.code) ? error.message : serverFaultDetail,
     ...(requestId === undefined ? undefined : { instance: occurrence(requestId) }),
     code: error.code,
-    ...(error.errors === undefined ? undefined : { errors: error.errors }),
+    ...(isClients && error.errors !== undefined ? { errors: error.errors } : undefined),
   }
 }
 

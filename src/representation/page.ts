@@ -99,7 +99,12 @@ function readId(text: string): bigint | null {
 const longestId = 200
 
 function readText(text: string): string | null {
-  return text === '' || text.length > longestId ? null : text
+  return text === '' || text.length > longestId || hasControl(text) ? null : text
+}
+
+// A database may refuse them, and no id has them.
+function hasControl(text: string): boolean {
+  return [...text].some((character) => character < ' ' || character === '\u007f')
 }
 
 function readFlag(text: string): boolean | null {

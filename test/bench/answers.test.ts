@@ -36,6 +36,14 @@ t.test('another body counts only where the same is wanted', async (t) => {
   t.equal(answerFaults(requests, good, []).length, 2, 'a baseline that did not answer is no baseline')
 })
 
+t.test('another body than the one declared', async (t) => {
+  const declared = [{ target: '/v1/users/42', answer: '{"id":42}' }, ...requests.slice(1)]
+  t.same(answerFaults(declared, good, null), [])
+  t.same(answerFaults(declared, [{ status: 200, body: '{}' }, ...good.slice(1)], null), [
+    'GET /v1/users/42: expected {"id":42}, got {}',
+  ])
+})
+
 t.test('no answer', async (t) => {
   t.same(answerFaults(requests, good.slice(0, 1), null), ['POST /v1/users: no answer'])
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { joined, median, rotated, runRounds, shares, summarize } from '../../bench/measure.js'
+import { joined, median, ratioTo, rotated, runRounds, shares, summarize } from '../../bench/measure.js'
 
 t.test('median', async (t) => {
   t.equal(median([3]), 3)
@@ -114,13 +114,21 @@ t.test('summarize', async (t) => {
     t.same(cheaper?.ratio, { median: 0.375, min: 0.25, max: 0.5 })
   })
 
+  t.test('sets any two variants against each other', async (t) => {
+    const samples = { bare: [1, 1], peers: [20, 40], preset: [10, 10] }
+    t.same(ratioTo(samples, 'preset', 'peers'), { median: 0.375, min: 0.25, max: 0.5 })
+    t.throws(() => ratioTo(samples, 'preset', 'nobody'), {
+      message: "'preset' has 2 figures, 'nobody' 0",
+    })
+  })
+
   t.test('refuses figures that cannot be paired', async (t) => {
     t.throws(() => summarize({ bare: [1, 2], preset: [1] }, 'bare'), {
-      message: "'preset' has 1 figures, the baseline 2",
+      message: "'preset' has 1 figures, 'bare' 2",
     })
     t.throws(() => summarize({ preset: [1] }, 'bare'), RangeError)
     t.throws(() => summarize({ bare: [1, 0], preset: [1, 1] }, 'bare'), {
-      message: 'the baseline cost nothing in round 2: run longer rounds',
+      message: "'bare' cost nothing in round 2: run longer rounds",
     })
   })
 })

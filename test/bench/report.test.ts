@@ -15,14 +15,15 @@ const bare: ReportRow = {
   about: 'Fastify',
   cost: 11.04,
   ratio: { median: 1, min: 1, max: 1 },
-  bound: null,
+  bounds: [],
 }
+const presetRatio = { median: 1.08, min: 1.02, max: 1.31 }
 const preset: ReportRow = {
   variant: 'preset',
   about: 'all | of it',
   cost: 120.4,
-  ratio: { median: 1.08, min: 1.02, max: 1.31 },
-  bound: { max: 1.1 },
+  ratio: presetRatio,
+  bounds: [{ max: 1.1, ratio: presetRatio }],
 }
 
 const report: SuiteReport = {
@@ -40,18 +41,15 @@ t.test('suiteReport', async (t) => {
     baseline: 'plain',
     callsPerRound: 1,
     sameResult: true,
-    bounds: { clever: { max: 0.5 } },
+    bounds: { clever: { max: 0.5 }, brilliant: [{ max: 0.3 }, { max: 1, to: 'clever' }] },
     variants: {
       plain: { about: 'one by one', run: () => 1 },
       clever: { about: 'all at once', run: () => 1 },
+      brilliant: { about: 'not at all', run: () => 1 },
     },
   })
-  const ratio = { median: 0.4, min: 0.3, max: 0.6 }
-  const summaries = [
-    { variant: 'plain', cost: 10, ratio: { median: 1, min: 1, max: 1 } },
-    { variant: 'clever', cost: 4, ratio },
-  ]
-  const made = suiteReport('sum', scenario, summaries, { Rounds: 3 })
+  const samples = { plain: [10, 10, 20], clever: [4, 3, 12], brilliant: [2, 6, 3] }
+  const made = suiteReport('sum', scenario, samples, { Rounds: 3 })
   t.match(made, {
     name: 'sum',
     title: 'adding',
@@ -59,18 +57,47 @@ t.test('suiteReport', async (t) => {
     unit: 'CPU ns per call',
     facts: { Rounds: 3 },
   })
-  t.same(made.rows[1], { variant: 'clever', about: 'all at once', cost: 4, ratio, bound: { max: 0.5 } })
-  t.equal(made.rows[0]?.bound, null)
+  const ratio = { median: 0.4, min: 0.3, max: 0.6 }
+  t.same(made.rows[1], {
+    variant: 'clever',
+    about: 'all at once',
+    cost: 4,
+    ratio,
+    bounds: [{ max: 0.5, ratio }],
+  })
+  t.same(made.rows[0]?.bounds, [])
+  t.same(
+    made.rows[2]?.bounds,
+    [
+      { max: 0.3, ratio: { median: 0.2, min: 0.15, max: 0.6 } },
+      { max: 1, to: 'clever', ratio: { median: 0.5, min: 0.25, max: 2 } },
+    ],
+    'the ratio to another variant is taken round by round, too',
+  )
 })
 
 t.test('verdict', async (t) => {
-  const at = (median: number) => verdict({ ...preset, ratio: { median, min: 1, max: 2 } })
+  const at = (median: number) => verdict({ ...preset, bounds: [{ max: 1.1, ratio: spreadAt(median) }] })
   t.equal(verdict(bare), '', 'nothing without a bound')
   t.equal(at(1.08), 'within 1.10')
   t.equal(at(1.1), 'within 1.10')
   t.equal(at(1.104), 'within 1.10', 'judged as printed')
   t.equal(at(1.106), 'ABOVE 1.10')
+
+  const bounds = [
+    { max: 1.2, ratio: presetRatio },
+    { max: 0.95, to: 'peers', ratio: spreadAt(0.6) },
+  ]
+  t.equal(verdict({ ...preset, bounds }), 'within 1.20; 0.60 of peers, within 0.95')
+  t.equal(
+    verdict({ ...preset, bounds: [{ max: 0.95, to: 'peers', ratio: spreadAt(0.99) }] }),
+    '0.99 of peers, ABOVE 0.95',
+  )
 })
+
+function spreadAt(median: number) {
+  return { median, min: median / 2, max: median * 2 }
+}
 
 t.test('textReport', async (t) => {
   t.equal(
@@ -114,7 +141,15 @@ t.test('chart', async (t) => {
     rows: [
       bare,
       { ...preset, variant: 'a-variant-with-a-long-name', ratio: { median: 12.5, min: 0.2, max: 30 } },
-      { ...preset, variant: 'cheap', ratio: { median: 0.05, min: 0.04, max: 0.06 }, bound: { max: 40 } },
+      {
+        ...preset,
+        variant: 'cheap',
+        ratio: { median: 0.05, min: 0.04, max: 0.06 },
+        bounds: [
+          { max: 40, ratio: spreadAt(0.05) },
+          { max: 90, to: 'a-variant-with-a-long-name', ratio: spreadAt(0.004) },
+        ],
+      },
     ],
   }
 

@@ -169,3 +169,12 @@ function isTaken(ranges: readonly (readonly [range: string, weight: string])[], 
   }
   return false
 }
+
+t.test('commas and semicolons in quoted strings separate nothing (RFC 9110 §5.6.4)', async (t) => {
+  t.notOk(acceptsAny('text/html;p=",application/json,"', ['application/json']))
+  t.ok(acceptsAny('application/json;p=";q=0;"', ['application/json']))
+})
+
+t.test('a schema that leaves the media type open says nothing of it (decisions §7: 406)', async (t) => {
+  t.equal(producedTypes({ 200: { content: { '*/*': {} } } }), null)
+})

@@ -183,3 +183,39 @@ t.test('any JSON body and any error status: a problem with that status, and JSON
     }),
   )
 })
+
+t.test(
+  'a response that breaks its schema is a fault of the server: nothing of it leaks (decisions §7)',
+  async (t) => {
+    const validation = [{ instancePath: '/secret', keyword: 'type', message: 'must be string' }]
+    const thrown = Object.assign(new Error('response/secret must be string'), { statusCode: 500, validation })
+    t.equal(problemOf(thrown).code, 'internal-server-error')
+    t.notMatch(JSON.stringify(problemDocument(problemOf(thrown), 'x:')), 'secret')
+  },
+)
+
+t.test('headers that frame or describe another body are not taken from an error (RFC 9112 §6)', async (t) => {
+  const headers = {
+    'Transfer-Encoding': 'chunked',
+    'content-length': '5',
+    connection: 'close',
+    'content-encoding': 'gzip',
+    'retry-after': 1,
+    'x-object': Object.create(null),
+  }
+  t.same(problemOf({ statusCode: 404, headers }).headers, { 'retry-after': '1' })
+})
+
+t.test('faults in no known form never make a 4xx a 5xx (decisions §7)', async (t) => {
+  for (const validation of [[null], ['name is required'], [undefined], [{}], [[]]]) {
+    t.equal(problemOf({ validation }).statusCode, 400)
+  }
+})
+
+t.test('what a handler says in an error body of its own is kept (decisions §7)', async (t) => {
+  const documentOf = (body: unknown) => problemDocument(problemOfBody(409, body), 'x:')
+  t.equal(documentOf({ detail: 'the name is taken' }).detail, 'the name is taken')
+  t.equal(documentOf({ code: 'name-taken', message: 'm' }).code, 'name-taken')
+  t.equal(documentOf({ code: 'E_NAME', message: 'm' }).code, 'conflict', 'a code in another form is none')
+  t.notOk('error' in documentOf({ statusCode: 409, error: 'Conflict', message: 'm' }))
+})

@@ -139,3 +139,17 @@ function resolve(value: unknown, pointer: string): unknown {
     .map((token) => token.replace(/~1/g, '/').replace(/~0/g, '~'))
     .reduce((whole, name) => new Map(Object.entries(whole as object)).get(name), value)
 }
+
+t.test('faults of other validators keep what they say (decisions §7)', async (t) => {
+  const [worded] = validationIssues(['name is required'], 'body')
+  t.equal(worded?.message, 'name is required')
+  const allowedValues = [{ a: 1 }, 'b']
+  const [chosen] = validationIssues(
+    [{ instancePath: '', keyword: 'enum', params: { allowedValues } }],
+    'body',
+  )
+  t.equal(chosen?.message, 'must be one of {"a":1}, b')
+  const params = { unevaluatedProperty: 'x' }
+  const [extra] = validationIssues([{ instancePath: '', keyword: 'unevaluatedProperties', params }], 'body')
+  t.match(extra, { pointer: '/x', message: 'is not known here' })
+})

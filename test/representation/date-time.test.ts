@@ -65,6 +65,8 @@ t.test('what is no date-time of RFC 3339, or of no day there is', async (t) => {
     '1990-12-31T23:59:60Z',
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+00:01',
+    '9999-12-31T23:59:59-00:01',
+    '9999-12-31T23:59:59-23:59',
     ' 2026-01-02T03:04:05Z',
     '2026-01-02T03:04:05Z\n',
     '٢٠٢٦-01-02T03:04:05Z',
@@ -112,7 +114,6 @@ t.test('any text: no throw, and nothing but UTC comes out', async () => {
   const near = fc.stringMatching(/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{0,10})?([Zz]|[+-]\d\d:\d\d)?$/)
   fc.assert(
     fc.property(fc.oneof(near, fc.string()), (text) => {
-      fc.pre(!text.startsWith('9999'))
       const utc = utcDateTime(text)
       return utc === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(utc)
     }),

@@ -1,0 +1,62 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { problems, serverOptions } from 'fastify-conventions'
+import { presetApp } from '../fixtures/apps.js'
+import { user, userSchema } from '../fixtures/user.js'
+import { loadScenario } from '../scenario.js'
+
+const unserved = { requests: [{ target: '/v1/nothings/42', headers: { accept: 'application/json' }, status: 404 }] }
+const invalid = {
+  requests: [
+    {
+      method: 'POST',
+      target: '/v1/users',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: '{"name":"Ada Lovelace","age":-1}',
+      status: 400,
+    },
+  ],
+}
+
+const schema = {
+  body: {
+    type: 'object',
+    required: ['name'],
+    properties: { name: userSchema.properties.name, age: userSchema.properties.age },
+  },
+  response: { 201: userSchema },
+}
+
+/** What is refused costs the server too, and whoever scans for paths asks for a lot of it. */
+export default loadScenario({
+  title: 'a 404 for a path that nobody serves, and a 400 for a body that its schema refuses',
+  baseline: 'bare404',
+  requests: unserved.requests,
+  sameBody: false,
+  variants: {
+    bare404: { about: 'Fastify: 404', ...unserved, build: () => withRoute(Fastify()) },
+    problems404: { about: 'problems alone: 404', ...unserved, build: async () => withRoute(await problemsApp()) },
+    preset404: {
+      about: 'all conventions with their defaults: 404',
+      ...unserved,
+      build: async () => withRoute(await presetApp()),
+    },
+    bare400: { about: 'Fastify: 400', ...invalid, build: () => withRoute(Fastify()) },
+    problems400: { about: 'problems alone: 400', ...invalid, build: async () => withRoute(await problemsApp()) },
+    preset400: {
+      about: 'all conventions with their defaults: 400',
+      ...invalid,
+      build: async () => withRoute(await presetApp()),
+    },
+  },
+})
+
+async function problemsApp(): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions())
+  await app.register(problems)
+  return app
+}
+
+function withRoute(app: FastifyInstance): FastifyInstance {
+  app.post('/v1/users', { schema }, async (_request, reply) => reply.code(201).send(user))
+  return app
+}

@@ -1,0 +1,208 @@
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import t, { type Test } from 'tap'
+import conventions, { serverOptions } from '../src/index.js'
+import { keepLogs, levels } from './support/logs.js'
+import { injected, isProblem } from './support/problem.js'
+import { ask, requestBytes } from './support/raw.js'
+import { serve } from './support/serve.js'
+
+const host = 'Host: localhost\r\nConnection: close\r\n'
+const malformed = { status: 400, code: 'request-malformed', title: 'Malformed request' }
+const noRequest = 'What arrived is not a request in HTTP/1.1'
+
+t.test('what is no request in HTTP/1.1 is a 400 problem (decisions §1)', async (t) => {
+  const { port } = await service(t)
+  const table: ReadonlyArray<readonly [about: string, bytes: string]> = [
+    ['no request line', 'GARBAGE\r\n\r\n'],
+    ['a method in lowercase', `get /v1/users HTTP/1.1\r\n${host}\r\n`],
+    ['a method that is none', `FETCH /v1/users HTTP/1.1\r\n${host}\r\n`],
+    ['a version that is none', `GET /v1/users HTTP/3.7\r\n${host}\r\n`],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a handshake of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a space in the target', `GET /v1/users/a b HTTP/1.1\r\n${host}\r\n`],
+    ['a target that is relative', `GET v1/users HTTP/1.1\r\n${host}\r\n`],
+    ['a control character in the target', `GET /v1/\x00users HTTP/1.1\r\n${host}\r\n`],
+    ['a byte above 127 in the target', `GET /v1/\xe4 HTTP/1.1\r\n${host}\r\n`],
+    ['a space in a field name', `GET /v1/users HTTP/1.1\r\n${host}Bad Field: x\r\n\r\n`],
+    ['a field without a colon', `GET /v1/users HTTP/1.1\r\n${host}Bad\r\n\r\n`],
+    ['a space before the colon, RFC 9112 §5.1', `GET /v1/users HTTP/1.1\r\n${host}X : y\r\n\r\n`],
+    ['a folded field, RFC 9112 §5.2', `GET /v1/users HTTP/1.1\r\n${host}X: a\r\n b\r\n\r\n`],
+    ['a control character in a field', `GET /v1/users HTTP/1.1\r\n${host}X: a\x01b\r\n\r\n`],
+    ['two lengths, RFC 9112 §6.3', post('Content-Length: 1\r\nContent-Length: 2', 'ab')],
+    [
+      'a length and chunks, RFC 9112 §6.1',
+      post('Content-Length: 1\r\nTransfer-Encoding: chunked', '0\r\n\r\n'),
+    ],
+    ['a length that is none', post('Content-Length: -1', '')],
+    [
+      'a chunk size that is none',
+      post('Content-Type: application/json\r\nTransfer-Encoding: chunked', 'zz\r\n'),
+    ],
+  ]
+  for (const [about, bytes] of table) {
+    const answer = await ask(port, bytes)
+    isProblem(t, answer, { ...malformed, detail: noRequest }, about)
+    t.equal(answer.reason, 'Bad Request', about)
+    t.equal(answer.headers.connection, 'close', `${about}: the connection ends`)
+    t.match(answer.headers.date, /GMT$/, `${about}: RFC 9110 §6.6.1`)
+  }
+})
+
+t.test('what routing stumbles over is a problem too (decisions §1)', async (t) => {
+  const { app, port } = await service(t)
+  const uri = { status: 400, code: 'uri-malformed', title: 'Malformed URI' }
+  const long = { status: 414, code: 'uri-too-long', title: 'URI too long' }
+  const table = [
+    ['/%zz', uri],
+    ['/v1/users/%', uri],
+    ['/v1/users/%c3%28', uri],
+    ['http://localhost/%zz', uri],
+    [`/v1/users/${'a'.repeat(5000)}`, long],
+    [`/v1/users/${'a'.repeat(101)}?x=y`, long],
+  ] as const
+  for (const [target, expected] of table) {
+    const document = isProblem(t, await ask(port, requestBytes('GET', target)), expected, target.slice(0, 40))
+    t.match(document.instance, /^urn:request:req-/, 'the occurrence')
+  }
+  isProblem(t, injected(await app.inject('/%zz')), uri, 'through inject')
+})
+
+t.test('these are logged with the request id that the client sees', async (t) => {
+  const logs = keepLogs('info')
+  const app = Fastify({ ...serverOptions(), logger: logs.logger })
+  const { instance } = (await app.inject('/%zz')).json()
+
+  const line = logs.lines.find(({ msg }) => msg === 'Malformed URI')
+  t.match(line, { level: levels.info, err: { code: 'FST_ERR_BAD_URL' } })
+  t.equal(instance, `urn:request:${line?.reqId}`)
+})
+
+t.test('they need no plugin', async (t) => {
+  const app = Fastify(serverOptions())
+  app.get('/v1/users/:id', async () => ({}))
+  const { port } = await serve(t, app)
+
+  isProblem(t, await ask(port, 'GARBAGE\r\n\r\n'), malformed)
+  isProblem(t, await ask(port, requestBytes('GET', '/%zz')), { status: 400, code: 'uri-malformed' })
+})
+
+t.test('a missing Host is a 400 in HTTP/1.1 and fine in HTTP/1.0 (RFC 9112 §3.2)', async (t) => {
+  const { port } = await service(t)
+  const expected = { ...malformed, detail: 'A request in HTTP/1.1 has a Host header' }
+
+  for (const target of ['/v1/users', '/nothing']) {
+    const answer = await ask(port, `GET ${target} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+    isProblem(t, answer, expected, target)
+  }
+  t.equal((await ask(port, 'GET /v1/users HTTP/1.0\r\n\r\n')).status, 200)
+  t.equal(
+    (await ask(port, 'GET /v1/users HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n')).status,
+    200,
+    'an empty one',
+  )
+})
+
+t.test('targets in the other forms (RFC 9112 §3.2)', async (t) => {
+  const { port } = await service(t)
+  t.equal(
+    (await ask(port, requestBytes('GET', 'http://localhost/v1/users'))).body,
+    '{"users":[]}',
+    'absolute form',
+  )
+  const absolute = await ask(port, requestBytes('DELETE', 'http://localhost/v1/users'))
+  isProblem(t, absolute, { status: 405, code: 'method-not-allowed' }, 'absolute form, another method')
+
+  const server = await ask(port, requestBytes('OPTIONS', '*'))
+  t.match({ status: server.status, body: server.body }, { status: 204, body: '' }, 'asterisk form')
+  isProblem(
+    t,
+    await ask(port, requestBytes('GET', '*')),
+    { status: 404, code: 'not-found' },
+    'asterisk, but no OPTIONS',
+  )
+})
+
+t.test('methods that Node knows and the app does not', async (t) => {
+  const { port } = await service(t)
+  for (const method of ['TRACE', 'PROPFIND', 'SEARCH', 'M-SEARCH', 'PURGE', 'LINK']) {
+    const known = await ask(port, requestBytes(method, '/v1/users'))
+    isProblem(t, known, { status: 405, code: 'method-not-allowed' }, `${method} on a known path`)
+    t.equal(known.headers.allow, 'GET, HEAD, OPTIONS, POST', method)
+    const unknown = await ask(port, requestBytes(method, '/nothing'))
+    isProblem(t, unknown, { status: 404, code: 'not-found' }, `${method} on an unknown path`)
+  }
+})
+
+t.test('an expectation that is not known is a 417 (RFC 9110 §10.1.1)', async (t) => {
+  const { port } = await service(t)
+  for (const [target, expect] of [
+    ['/v1/users', 'x'],
+    ['/v1/users', '200-ok'],
+    ['/nothing', 'x'],
+  ] as const) {
+    const answer = await ask(port, requestBytes('GET', target, { expect }))
+    isProblem(
+      t,
+      answer,
+      { status: 417, code: 'expectation-failed', title: 'Expectation failed' },
+      `${target} ${expect}`,
+    )
+  }
+  const json = { 'content-type': 'application/json', expect: '100-continue' }
+  t.equal(
+    (await ask(port, requestBytes('POST', '/v1/users', json, '{}'))).status,
+    200,
+    '100-continue is known',
+  )
+})
+
+t.test('typeBase is what the types begin with', async (t) => {
+  const typeBase = 'https://errors.example/'
+  const app = Fastify(serverOptions({ typeBase }))
+  const { port } = await serve(t, app)
+
+  isProblem(t, await ask(port, 'GARBAGE\r\n\r\n'), { ...malformed, typeBase })
+  isProblem(t, await ask(port, requestBytes('GET', '/%zz')), { status: 400, code: 'uri-malformed', typeBase })
+})
+
+t.test('wrong options say option, what was expected and what came', async (t) => {
+  t.throws(() => serverOptions({ typeBase: '' }), {
+    code: 'FST_CONV_OPTION_INVALID',
+    message: "serverOptions.typeBase: expected a non-empty string, received ''",
+  })
+  t.throws(() => serverOptions({ base: 'x' } as object), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+    message: 'serverOptions.base: there is no such option; expected one of typeBase',
+  })
+})
+
+t.test('options of the user’s own, after the spread, count', async (t) => {
+  const app = Fastify({
+    ...serverOptions(),
+    frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
+      void reply.code(418).send({ own: error.code }),
+  })
+
+  const response = await app.inject('/%zz')
+  t.equal(response.statusCode, 418)
+  t.strictSame(response.json(), { own: 'FST_ERR_BAD_URL' })
+})
+
+async function service(t: Test): Promise<{ app: FastifyInstance; port: number }> {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  app.get('/v1/users', async () => ({ users: [] }))
+  app.post('/v1/users', async () => ({}))
+  app.get('/v1/users/:id', async () => ({}))
+  const { port } = await serve(t, app)
+  return { app, port }
+}
+
+function post(fields: string, body: string): string {
+  return `POST /v1/users HTTP/1.1\r\n${host}${fields}\r\n\r\n${body}`
+}
