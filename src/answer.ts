@@ -46,7 +46,7 @@ export function refuse(
     next(error)
     return
   }
-  request.log.info({ err: error }, error.message)
+  request.log[error.statusCode < 500 ? 'info' : 'error']({ err: error }, error.message)
   answerProblem(reply, error, defaultStyle)
 }
 

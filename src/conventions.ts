@@ -6,6 +6,7 @@ import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.
 import { type ListsOptions, lists } from './plugins/lists.js'
 import { type PathGuardOptions, pathGuard } from './plugins/path-guard.js'
 import { type ProblemsOptions, problems } from './plugins/problems.js'
+import { type ResponseRulesOptions, responseRules } from './plugins/response-rules.js'
 
 /** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
 export interface ConventionsOptions {
@@ -18,6 +19,7 @@ export interface ConventionsOptions {
   readonly problems?: ProblemsOptions | false
   readonly pathGuard?: PathGuardOptions | false
   readonly lists?: ListsOptions | false
+  readonly responseRules?: ResponseRulesOptions | false
   readonly fields?: FieldsOptions | false
   readonly integerTwins?: IntegerTwinsOptions | false
 }
@@ -33,6 +35,7 @@ const checks: Checks<ConventionsOptions> = {
   problems: pluginOptions,
   pathGuard: pluginOptions,
   lists: pluginOptions,
+  responseRules: pluginOptions,
   fields: pluginOptions,
   integerTwins: pluginOptions,
 }
@@ -42,6 +45,7 @@ const defaults: Required<ConventionsOptions> = {
   problems: {},
   pathGuard: {},
   lists: {},
+  responseRules: {},
   fields: {},
   integerTwins: {},
 }
@@ -65,6 +69,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
     if (options.problems !== false) await app.register(problems, { mode, ...options.problems })
     if (options.pathGuard !== false) await app.register(pathGuard, { mode, ...options.pathGuard })
     if (options.lists !== false) await app.register(lists, options.lists)
+    if (options.responseRules !== false) await app.register(responseRules, { mode, ...options.responseRules })
     if (options.fields !== false) await app.register(fields, { mode, ...options.fields })
     if (options.integerTwins !== false) await app.register(integerTwins, { mode, ...options.integerTwins })
   },

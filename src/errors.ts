@@ -25,6 +25,7 @@ export const problemTypes = frozen({
   'expectation-failed': { status: 417, title: 'Expectation failed' },
   'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
   'internal-server-error': { status: 500, title: 'Internal server error' },
+  'response-invalid': { status: 500, title: 'Invalid response' },
   'server-closing': { status: 503, title: 'Server is closing' },
   'handler-timeout': { status: 503, title: 'Handler timed out' },
 } as const satisfies Readonly<Record<string, ProblemType>>)

@@ -26,6 +26,13 @@ export {
 export { type ListsOptions, type ListsRouteOptions, lists, type Page } from './plugins/lists.js'
 export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
 export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'
+export {
+  type ResponseRulesOptions,
+  type ResponseRulesRouteOptions,
+  responseRules,
+} from './plugins/response-rules.js'
 export type { ConventionsReport } from './report.js'
+export type { KeyStyle } from './representation/key-names.js'
+export type { ResponseRule } from './representation/response-rules.js'
 export type { RouteRuleOptions, RuleException, RuleOptions } from './rules.js'
 export { type ServerOptions, serverOptions } from './server-options.js'

@@ -38,7 +38,7 @@ export class Reporter {
     this.#exceptions.push(exception)
   }
 
-  /** Has something checked when the app gets ready, before the findings are concluded: for what is complete only then. */
+  /** Takes a check for when the app gets ready, before the findings are concluded: for what is complete only then. */
   checkAtReady(check: () => void): void {
     this.#checks.push(check)
   }
@@ -65,7 +65,7 @@ export class Reporter {
 
   /** Throws all findings that stop the boot as one table; logs the others. */
   conclude(app: FastifyInstance): void {
-    for (const check of this.#checks) check()
+    for (const check of this.#checks.splice(0)) check()
     const told = this.#findings.filter((finding) => finding.mode === 'report')
     const refused = this.#findings.filter((finding) => finding.mode === 'enforce')
     if (told.length > 0) app.log.warn(`conventions: ${summary(told)}\n${findingsTable(told)}`)

@@ -114,6 +114,17 @@ t.test('Accept-Patch comes with a 405 too', async (t) => {
   t.equal(response.headers['accept-patch'], 'application/json')
 })
 
+t.test('Accept-Patch names what the context of the route parses, not what the root does', async (t) => {
+  const app = await appWith({})
+  app.register(async (child) => {
+    child.addContentTypeParser('application/merge-patch+json', (_request, _payload, done) => done(null, {}))
+    child.patch('/v1/users/:id', nothing)
+  })
+
+  const { headers } = await app.inject({ method: 'OPTIONS', url: '/v1/users/42' })
+  t.equal(headers['accept-patch'], 'application/merge-patch+json, application/json')
+})
+
 t.test('an OPTIONS route of the app answers itself', async (t) => {
   const app = await appWith({})
   app.get('/v1/users', nothing)

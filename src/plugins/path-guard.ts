@@ -11,6 +11,7 @@ import {
 } from '../http/path-rules.js'
 import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
 import { type PathSegment, routePath } from '../http/route-path.js'
+import { reasonToLeaveAlone } from '../left-alone.js'
 import { type Checks, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
 import { conventionPlugin } from '../plugin.js'
 import { type Reporter, reporterOf } from '../report.js'
@@ -204,15 +205,6 @@ function routeInspector(
       reporter.except({ ...exception, rules: except, reason, unused })
     }
   }
-}
-
-function reasonToLeaveAlone(route: RouteOptions & { path: string }): string | null {
-  if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
-  if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
-  if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {
-    return 'hidden from the OpenAPI document: not part of the API'
-  }
-  return null
 }
 
 function guardedRouteOf(request: FastifyRequest): GuardedRoute | undefined {

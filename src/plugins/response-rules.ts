@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Mode } from '../findings.js'
 import { isJson } from '../http/media-types.js'
 import { problemMediaType } from '../http/problem.js'
+import { reasonToLeaveAlone } from '../left-alone.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
 import { watchPayloads } from '../payload-watch.js'
 import { conventionPlugin } from '../plugin.js'
@@ -166,7 +167,7 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
   return {
     keyStyle: options.keyStyle,
     words: new Set(options.words),
-    sexes: new Set(options.sexValues.map((value) => value.toLowerCase())),
+    sexes: options.sexValues,
     timeNames: options.timeNames,
     unixTimes: options.unixTimes,
   }
@@ -178,7 +179,7 @@ function hasNothingToRead(
   own: ResponseRulesRouteOptions | false,
 ): boolean {
   const { judged, leftAlone } = schemasOf(route)
-  return judged.length === 0 && leftAlone.length === 0 && reasonToLeaveAlone(route, own) === null
+  return judged.length === 0 && leftAlone.length === 0 && reasonFor(route, own) === null
 }
 
 function inspectSchemas(
@@ -192,7 +193,7 @@ function inspectSchemas(
   const exception = { plugin: 'responseRules', route: name }
   const leaveAlone = (reason: string): void =>
     reporter.except({ ...exception, rules: responseRuleNames, reason, unused: false })
-  const untouched = reasonToLeaveAlone(route, own)
+  const untouched = reasonFor(route, own)
   if (untouched !== null) {
     leaveAlone(untouched)
     return
@@ -228,15 +229,9 @@ function schemasOf(route: RouteOptions): SuccessSchemas {
   return successSchemas(route.schema?.response, (type) => isJson(type) && type !== problemMediaType)
 }
 
-function reasonToLeaveAlone(
+function reasonFor(
   route: RouteOptions & { path: string },
   own: ResponseRulesRouteOptions | false,
 ): string | null {
-  if (own === false) return 'config.responseRules is false'
-  if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
-  if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
-  if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {
-    return 'hidden from the OpenAPI document: not part of the API'
-  }
-  return null
+  return own === false ? 'config.responseRules is false' : reasonToLeaveAlone(route)
 }

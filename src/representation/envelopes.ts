@@ -14,10 +14,10 @@ const contents: ReadonlySet<string> = new Set(['data', 'payload', 'response', 'r
 // What status, headers and links of the response say, or would say better.
 const metadata: ReadonlySet<string> = new Set(
   (
-    'api_version code count cursor detail details error errors has_more has_next headers http_status included info ' +
-    'is_error is_success jsonapi limit link links message messages meta metadata msg next next_cursor next_page offset ' +
-    'ok page page_count page_info page_size paging pagination per_page prev previous request_id response_code status ' +
-    'status_code success successful timestamp total total_count total_pages trace_id warnings'
+    'api_version code count cursor error errors has_more has_next headers http_status included is_error is_success ' +
+    'jsonapi limit link links message messages meta metadata msg next next_cursor next_page offset ok page page_count ' +
+    'page_info page_size paging pagination per_page prev previous request_id response_code status status_code ' +
+    'success successful timestamp total total_count total_pages trace_id warnings'
   ).split(' '),
 )
 

@@ -8,7 +8,7 @@ const inStyle: Readonly<Record<KeyStyle, RegExp>> = {
   camelCase: /^[\p{Ll}\p{Lm}\p{Lo}\p{M}\p{N}][\p{L}\p{M}\p{N}]*$/u,
 }
 
-/** The words of a name in lowercase, however they are joined: `userIDs`, `user_ids` and `user-ids` are `user`, `ids`. */
+/** The words of a name in lowercase, however they are joined: `userIDs` and `user_ids` are both `user`, `ids`. */
 export function wordsOf(name: string): string[] {
   return (
     name

@@ -52,7 +52,9 @@ export function marked(literal: string): string {
 
 /** The number literal that a marked string stands for; `null` for all other values. */
 export function markedLiteral(value: unknown): string | null {
-  return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : null
+  return typeof value === 'string' && value.length > mark.length && value.startsWith(mark)
+    ? value.slice(mark.length)
+    : null
 }
 
 function endOfString(text: string, start: number): number {

@@ -4,7 +4,7 @@ import { IntegerJudge } from './integer-verdict.js'
 import { everyPart, type Said, type SaidWhole, saidOfItems, saidOfMember, wholeOf } from './said-of-place.js'
 import type { Json, SchemaStore } from './schema-refs.js'
 import { twinName } from './twins.js'
-import type { WideMember, WideNode } from './wide-node.js'
+import type { WideMember, WideNode, WideTwin } from './wide-node.js'
 import { WideSurvey } from './wide-survey.js'
 
 /** Compiles schemas to nodes; what it has compiled it knows. */
@@ -62,12 +62,21 @@ export class PlanCompiler {
   }
 
   #member(whole: SaidWhole, name: string, names: ReadonlySet<string>): WideMember | null {
-    const node = this.#node(saidOfMember(this.#reader, whole, name))
-    if (node === null) return null
+    const said = saidOfMember(this.#reader, whole, name)
+    const node = this.#node(said)
+    return node === null ? null : { name, node, twin: this.#twin(whole, name, said, names) }
+  }
+
+  #twin(whole: SaidWhole, name: string, said: Said, names: ReadonlySet<string>): WideTwin | null {
+    if (!this.#survey.isTwinned(said)) return null
     const twin = twinName(name)
-    const isOwn = names.has(twin) && this.#survey.isTwinned(saidOfMember(this.#reader, whole, twin))
-    const keepsTwin = whole.firm.some(({ schema }) => listOf(schema.required).includes(twin))
-    return { name, node, twin: node.twinned && !isOwn ? twin : null, keepsTwin }
+    const saidOfTwin = saidOfMember(this.#reader, whole, twin)
+    if (names.has(twin) && this.#survey.isTwinned(saidOfTwin)) return null
+    const certain = this.#survey.isTwinned({ firm: said.firm, loose: [] })
+    // In some alternative it may be a member of its own.
+    if (!certain && names.has(twin)) return null
+    const demanded = whole.firm.some(({ schema }) => listOf(schema.required).includes(twin))
+    return { name: twin, certain, demanded }
   }
 
   /** What is declared for names that are not. */

@@ -21,8 +21,8 @@ export interface ResponseVocabulary extends TimeVocabulary {
   readonly keyStyle: KeyStyle
   /** Names that `plural` and `dates` take as they are. */
   readonly words: ReadonlySet<string>
-  /** The biological sexes, in lowercase. */
-  readonly sexes: ReadonlySet<string>
+  /** The values of `sex`; case does not count. */
+  readonly sexes: readonly string[]
 }
 
 /** The member of a pointer; `*` stands for any item of an array and any key of a map. */

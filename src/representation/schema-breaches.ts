@@ -51,16 +51,17 @@ export function schemaBreaches(
   const seen = new Set<SchemaObject>()
   const pending: Node[] = [{ parts: reader.partsOf([start]), pointer: '' }]
   for (const { parts, pointer } of pending) {
-    if (parts.every((part) => seen.has(part.schema))) continue
-    for (const part of parts) seen.add(part.schema)
+    const fresh = parts.filter((part) => !seen.has(part.schema))
+    for (const part of fresh) seen.add(part.schema)
     const members = membersOf(parts)
-    for (const [name, declared] of members) {
-      const member = reader.partsOf(declared)
+    // What is declared by schemas that were all seen before has been told of.
+    for (const name of membersOf(fresh).keys()) {
+      const member = reader.partsOf(members.get(name) ?? [])
       breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
       pending.push({ parts: member, pointer: memberOf(pointer, name) })
     }
-    for (const nameless of namelessOf(parts))
-      pending.push({ parts: reader.partsOf(nameless), pointer: `${pointer}/*` })
+    for (const nameless of namelessOf(fresh))
+      pending.push({ parts: reader.partsOf([nameless]), pointer: `${pointer}/*` })
   }
   return { breaches: withoutRepeats(breaches), unresolved: [...reader.unresolved] }
 }

@@ -108,12 +108,12 @@ export function membersOf(parts: readonly SchemaPart[]): Map<string, Located[]> 
 }
 
 /** What is in a value under no name of its own: the items of arrays, and the values of maps. */
-export function namelessOf(parts: readonly SchemaPart[]): Located[][] {
+export function namelessOf(parts: readonly SchemaPart[]): Located[] {
   return parts.flatMap(({ schema, root }) => {
     const { items, prefixItems, additionalItems, additionalProperties, unevaluatedProperties } = schema
     const patterns = isSchemaObject(schema.patternProperties) ? Object.values(schema.patternProperties) : []
     const each = [items, prefixItems, additionalItems, additionalProperties, unevaluatedProperties].flat()
-    return [...each, ...patterns].filter(isSchemaObject).map((part) => [{ schema: part, root }])
+    return [...each, ...patterns].filter(isSchemaObject).map((part) => ({ schema: part, root }))
   })
 }
 

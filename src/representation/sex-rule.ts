@@ -18,7 +18,8 @@ export function sexBreaches(
   const noun = nounOf(name)
   if ((noun !== 'sex' && noun !== 'gender') || !mayBeWord(parts)) return []
   const values = [...new Set(valuesOf(parts).filter((value) => value !== null))].map(String)
-  const others = values.filter((value) => !sexes.has(value.toLowerCase()))
+  const known = new Set(sexes.map((value) => value.toLowerCase()))
+  const others = values.filter((value) => !known.has(value.toLowerCase()))
   const place = memberOf(pointer, name)
   const breach = (problem: string, instead: string): ResponseBreach[] => [
     { rule: 'sex', problem: `${place} ${problem}`, instead },
@@ -27,7 +28,7 @@ export function sexBreaches(
     const isSex = values.length > 1 && others.length === 0
     return isSex ? breach('has the biological sexes as its values', 'sex') : []
   }
-  const biologicalEnum = `"enum": ${JSON.stringify([...sexes])}`
+  const biologicalEnum = `"enum": ${JSON.stringify(sexes)}`
   if (values.length === 0) return breach('has no enum of the biological sexes', biologicalEnum)
   if (others.length > 0) {
     const shown = others.slice(0, mostShown).join(', ')

@@ -30,8 +30,15 @@ export interface WideNode {
 export interface WideMember {
   readonly name: string
   readonly node: WideNode
-  /** Name of its string twin; `null` where it has none. */
-  readonly twin: string | null
-  /** Does the schema demand the twin? Then it stays. */
-  readonly keepsTwin: boolean
+  /** `null` where it has none. */
+  readonly twin: WideTwin | null
+}
+
+/** The string twin of a member. */
+export interface WideTwin {
+  readonly name: string
+  /** Is it one for certain, or only if it looks like one? */
+  readonly certain: boolean
+  /** Does the schema demand it? Then it stays. */
+  readonly demanded: boolean
 }

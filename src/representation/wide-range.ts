@@ -11,7 +11,7 @@ const ranges: ReadonlyMap<unknown, WideRange> = new Map([
   ['uint64', { min: 0n, max: 2n ** 64n - 1n }],
 ])
 
-const plain = /^-?\d{1,20}$/
+const plain = /^-?(?:0|[1-9]\d{0,19})$/
 const number = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const mostDigits = 20
 
@@ -34,16 +34,16 @@ export function isWithin(range: WideRange, value: bigint): boolean {
 }
 
 /**
- * The integer that a JSON number literal is; `null` for a fraction, and beyond 20 digits. Exact also for literals such
- * as `9007199254740993.0` and `1e3`.
+ * The integer that a JSON number literal is, also one with a fraction or an exponent, such as `1.0` or `1e3`; `null`
+ * for `-0`, for what is no integer, and beyond 20 digits.
  */
 export function exactInteger(literal: string): bigint | null {
-  if (plain.test(literal)) return BigInt(literal)
+  if (plain.test(literal)) return literal === '-0' ? null : BigInt(literal)
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = number.exec(literal) ?? []
   const digits = whole + fraction
   const start = skipZeros(digits, 0, 1)
   const end = skipZeros(digits, digits.length - 1, -1) + 1
-  if (start >= end) return digits === '' ? null : 0n
+  if (start >= end) return digits === '' || sign === '-' ? null : 0n
   const zeros = Number(exponent) - fraction.length + digits.length - end
   if (zeros < 0 || end - start + zeros > mostDigits) return null
   return BigInt(sign + digits.slice(start, end) + '0'.repeat(zeros))

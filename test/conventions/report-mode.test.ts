@@ -34,6 +34,10 @@ const requests: readonly string[] = [
     getAndHead(`/v1/hooks/${name}`),
   ),
   ...['/v1/Users', '/v1/users/AbC', '/v1/users/a%20b?name=A%20b', '/v1/get_all_users'].flatMap(getAndHead),
+  ...['', '?fields=id', '?fields=nothing', '?limit=x'].flatMap((query) =>
+    getAndHead(`/v1/payments/7${query}`),
+  ),
+  ...['', '?before_id=x', '?fields=id'].flatMap((query) => getAndHead(`/v1/payments${query}`)),
   ...['text/html', '*/*;q=0'].map((accept) => requestBytes('GET', '/v1/Users', { accept })),
   ...['DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].map((method) => requestBytes(method, '/v1/Users')),
   ...['{"name":1}', '{"name":', '{"__proto__":{}}', '{}', '"text"'].map((body) =>
@@ -201,6 +205,15 @@ function addRoutes(app: FastifyInstance): void {
   app.get('/v1/Users', { schema: { response: { 200: { type: 'object' } } } }, async () => ({ users: [] }))
   app.get('/v1/users/:id', async (request) => request.params)
   app.get('/v1/get_all_users', async () => ({}))
+  const payment = {
+    type: 'object',
+    properties: { id: { type: 'integer', format: 'int64' }, note: { type: 'string' } },
+  }
+  app.get('/v1/payments/:id', { schema: { response: { 200: payment } } }, async () => ({
+    id: 2n ** 60n,
+    note: 'a',
+  }))
+  app.get('/v1/payments', async () => [{ id: 2 ** 60, amount: 1, Currency: 'jpy', made: 'today' }])
   app.post('/v1/orders', { schema: { body: named } }, async (request, reply) => {
     const { statusCode = 200 } = request.body as { readonly statusCode?: number }
     return reply.code(statusCode).send(request.body)

@@ -44,11 +44,7 @@ t.test('payloads that break a rule', async (t) => {
     ['data and a list in it', { success: true, data: [] }, ['envelope: /data wraps the list']],
     ['an outcome', { status: 'success', data: {} }, ['envelope: /data wraps the resource']],
     ['camelCase', { createdBy: 'x' }, ['keys: /createdBy is not in snake_case']],
-    [
-      'further down',
-      { a: [{ b: { cD: 1 } }] },
-      ['keys: /a/*/b/cD is not in snake_case', 'plural: /a is a list under a singular name'],
-    ],
+    ['further down', { as: [{ b: { cD: 1 } }] }, ['keys: /as/*/b/cD is not in snake_case']],
     ['a list in the singular', { user: [] }, ['plural: /user is a list under a singular name']],
     ['ids in the singular', { friend_id: [1n, 2n] }, ['plural: /friend_id is a list under a singular name']],
     ['words for a time', { created_at: 'yesterday' }, ['dates: /created_at is not an RFC 3339 date-time']],

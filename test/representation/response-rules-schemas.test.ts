@@ -3,7 +3,7 @@ import { isJson } from '../../src/http/media-types.js'
 import { schemaBreaches } from '../../src/representation/schema-breaches.js'
 import type { Json } from '../../src/representation/schema-refs.js'
 import { successSchemas } from '../../src/representation/success-schemas.js'
-import { vocabulary } from './response-rules-vocabulary.js'
+import { condition, vocabulary } from './response-rules-vocabulary.js'
 
 const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }
 
@@ -20,7 +20,7 @@ t.test('what is behind a reference is judged', async (t) => {
     ['its own part', { properties: { home: { $ref: '#/$defs/x' } }, $defs: { x: bad } }, '/home/badKey'],
     ['items', { properties: { users: { items: { $ref: 'user#' } } } }, '/users/*/badKey'],
     ['an alternative', { properties: { home: { oneOf: [{ $ref: 'user#' }, true] } } }, '/home/badKey'],
-    ['a condition', { properties: { home: { if: true, then: { $ref: 'user#' } } } }, '/home/badKey'],
+    ['a condition', { properties: { home: condition({ $ref: 'user#' }, true) } }, '/home/badKey'],
     ['a part of allOf in allOf', { allOf: [{ allOf: [{ $ref: 'user#' }] }] }, '/badKey'],
   ]
   for (const [about, schema, place] of places) {

@@ -1,11 +1,21 @@
 import type { ResponseVocabulary } from '../../src/representation/response-rules.js'
+import type { Json } from '../../src/representation/schema-refs.js'
 import { defaultTimeNames, defaultUnixTimes } from '../../src/representation/time-names.js'
 
 /** What the rules know where nobody said otherwise. */
 export const vocabulary: ResponseVocabulary = {
   keyStyle: 'snake_case',
   words: new Set(),
-  sexes: new Set(['male', 'female', 'intersex', 'unknown']),
+  sexes: ['male', 'female', 'intersex', 'unknown'],
   timeNames: defaultTimeNames,
   unixTimes: defaultUnixTimes,
+}
+
+/** A schema that has two sides; put together of entries, for an object with a `then` looks like a promise. */
+export function condition(positive: Json, negative: Json): Json {
+  return Object.fromEntries<Json>([
+    ['if', { type: 'object' }],
+    ['then', positive],
+    ['else', negative],
+  ])
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { ResponseRule, ResponseVocabulary } from '../../src/representation/response-rules.js'
 import { schemaBreaches } from '../../src/representation/schema-breaches.js'
 import type { Json } from '../../src/representation/schema-refs.js'
-import { vocabulary } from './response-rules-vocabulary.js'
+import { condition, vocabulary } from './response-rules-vocabulary.js'
 
 /** A schema, and what is wrong with it: `[place and fault, what to write instead]` each. */
 interface Case {
@@ -47,7 +47,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     },
     {
       about: 'a condition of which one side is an array',
-      schema: { if: { type: 'object' }, then: anything, else: list(anything) },
+      schema: condition(anything, list(anything)),
       wrong: [[/an array/, /<collection>/]],
     },
     {
@@ -235,7 +235,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     {
       about: 'codes of the service',
       schema: object({ sex: { type: 'integer', enum: [0, 1, 2, 9] } }),
-      with: { sexes: new Set(['0', '1', '2', '9']) },
+      with: { sexes: ['0', '1', '2', '9'] },
     },
     {
       about: 'a description that speaks of both',

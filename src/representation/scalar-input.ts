@@ -1,0 +1,110 @@
+import { markedLiteral } from './long-literals.js'
+import { StandIns } from './stand-ins.js'
+import { faultOf, outside } from './wide-faults.js'
+import type { FoundInteger } from './wide-found.js'
+import type { WideNode } from './wide-node.js'
+import type { InputSource } from './wide-plan.js'
+import { exactInteger, isWithin, type WideRange } from './wide-range.js'
+
+type Holder = Record<string | number, unknown>
+
+const decimal = /^(?:0|-?[1-9]\d{0,19})$/
+const notDecimal = 'must be an integer in plain decimal digits'
+
+/** Reads the single values of an input that are declared as 64-bit integers. */
+export class ScalarReader {
+  /** How many marked strings are left. */
+  marks: number
+  readonly #isText: boolean
+  readonly #refuse: (message: string) => void
+  #standIns: StandIns | null = null
+
+  constructor(source: InputSource, marks: number, refuse: (message: string) => void) {
+    this.#isText = source === 'text'
+    this.marks = marks
+    this.#refuse = refuse
+  }
+
+  /** From here on no two integers may seem equal; `false` if so already. */
+  beginUnique(): boolean {
+    if (this.#standIns !== null) return false
+    this.#standIns = new StandIns()
+    return true
+  }
+
+  endUnique(): void {
+    this.#standIns = null
+  }
+
+  read(
+    node: WideNode,
+    holder: Holder,
+    key: string | number,
+    given: number | string,
+  ): FoundInteger | undefined {
+    const { range } = node
+    if (range === null) return undefined
+    if (typeof given === 'number') return this.#number(node, range, holder, key, given)
+    const literal = markedLiteral(given)
+    if (literal === null) return this.#text(node, range, holder, key, given)
+    this.marks--
+    const exact = within(range, exactInteger(literal))
+    if (exact !== null) return this.#exact(node, holder, key, exact)
+    const number = Number(literal)
+    holder[key] = number
+    return this.#fault(node, number, faultOf(number, range))
+  }
+
+  #number(
+    node: WideNode,
+    range: WideRange,
+    holder: Holder,
+    key: string | number,
+    number: number,
+  ): FoundInteger | undefined {
+    if (!isPlain(number, range)) return this.#fault(node, number, faultOf(number, range))
+    return this.#standIns === null ? undefined : this.#exact(node, holder, key, BigInt(number))
+  }
+
+  #text(
+    node: WideNode,
+    range: WideRange,
+    holder: Holder,
+    key: string | number,
+    text: string,
+  ): FoundInteger | undefined {
+    const isDecimal = decimal.test(text)
+    const exact = isDecimal ? within(range, BigInt(text)) : null
+    if (this.#isText && !node.text) {
+      if (exact !== null) return this.#exact(node, holder, key, exact)
+      if (text === '' && node.null) return undefined
+      if (node.certain) return void this.#refuse(isDecimal ? outside(range) : notDecimal)
+    }
+    // It stays, but the validator may make a Number of it.
+    const standIn = Number(text)
+    if (exact !== null) return { standIn, exact, fault: '' }
+    if (!Number.isInteger(standIn) || (!this.#isText && isPlain(standIn, range))) return undefined
+    return { standIn, exact: null, fault: isDecimal || !this.#isText ? faultOf(standIn, range) : notDecimal }
+  }
+
+  #exact(node: WideNode, holder: Holder, key: string | number, exact: bigint): FoundInteger {
+    // In an alternative that declares something else the stand-in stays, so there it has to be the Number itself.
+    const standIn = this.#standIns !== null && node.certain ? this.#standIns.of(exact) : Number(exact)
+    holder[key] = standIn
+    return { standIn, exact, fault: '' }
+  }
+
+  #fault(node: WideNode, number: number, fault: string): FoundInteger | undefined {
+    if (node.certain) return void this.#refuse(fault)
+    return Number.isInteger(number) ? { standIn: number, exact: null, fault } : undefined
+  }
+}
+
+// A safe integer, of which no digit can be lost.
+function isPlain(number: number, range: WideRange): boolean {
+  return Number.isSafeInteger(number) && !Object.is(number, -0) && (number >= 0 || range.min < 0n)
+}
+
+function within(range: WideRange, exact: bigint | null): bigint | null {
+  return exact !== null && isWithin(range, exact) ? exact : null
+}

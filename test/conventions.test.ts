@@ -1,0 +1,136 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import conventions, {
+  type ConventionsOptions,
+  lists,
+  conventions as named,
+  pathGuard,
+  problems,
+  serverOptions,
+} from '../src/index.js'
+import { fetched, injected, isProblem } from './support/problem.js'
+import { serve } from './support/serve.js'
+
+t.test('the preset sets up all plugins at once', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ id: 2 }, { id: 1 }]),
+  )
+  const { origin } = await serve(t, app)
+
+  const served = await fetch(`${origin}/v1/users?limit=1`)
+  t.strictSame(await served.json(), { users: [{ id: 2 }] }, 'lists')
+  t.equal(served.headers.get('link'), '</v1/users?limit=1&before_id=2>; rel="next"', 'lists')
+  const nothing = await fetched(await fetch(`${origin}/nothing`))
+  isProblem(t, nothing, { status: 404, code: 'not-found' }, 'problems')
+  const upper = await fetched(await fetch(`${origin}/v1/Users`))
+  isProblem(t, upper, { status: 404, code: 'path-uppercase' }, 'pathGuard')
+})
+
+t.test('it is the default export and a named one', async (t) => {
+  t.equal(conventions, named)
+})
+
+t.test('each key is that plugin’s options', async (t) => {
+  const app = await appWith({
+    problems: { typeBase: 'https://errors.example/' },
+    pathGuard: { statusCode: 400 },
+    lists: { defaultLimit: 3 },
+  })
+  app.get('/v1/users', { config: { lists: {} } }, async ({ page }) => ({ limit: page.limit }))
+
+  const typeBase = 'https://errors.example/'
+  isProblem(t, injected(await app.inject('/V1')), { typeBase, status: 400, code: 'path-uppercase' })
+  t.strictSame((await app.inject('/v1/users')).json(), { limit: 3 })
+})
+
+t.test('false leaves a plugin out', async (t) => {
+  const withoutProblems = await appWith({ problems: false })
+  t.match((await withoutProblems.inject('/nothing')).json(), { statusCode: 404 })
+  const withoutGuard = await appWith({ pathGuard: false })
+  withoutGuard.get('/V1', async () => ({}))
+  t.equal((await withoutGuard.inject('/V1')).statusCode, 200)
+  const withoutLists = await appWith({ lists: false })
+  t.notOk(withoutLists.hasRequestDecorator('page'))
+})
+
+t.test('an option that is undefined is not set', async (t) => {
+  const app = await appWith({ mode: undefined, lists: undefined, problems: undefined } as object)
+
+  t.ok(app.hasRequestDecorator('page'))
+  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+})
+
+t.test('wrong options say option, what was expected and what came', async (t) => {
+  const table: ReadonlyArray<readonly [options: object, code: string, message: string]> = [
+    [
+      { mode: 'on' },
+      'FST_CONV_OPTION_INVALID',
+      "conventions.mode: expected one of 'enforce', 'report', 'off', received 'on'",
+    ],
+    [
+      { problems: true },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.problems: expected an object or false, received true',
+    ],
+    [
+      { pathGuard: null },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.pathGuard: expected an object or false, received null',
+    ],
+    [
+      { lists: { limit: 5 } },
+      'FST_CONV_OPTION_UNKNOWN',
+      'lists.limit: there is no such option; expected one of defaultLimit, id, idFormat, maxLimit, time',
+    ],
+  ]
+  for (const [options, code, message] of table) {
+    await t.rejects(async () => Fastify().register(conventions, options as ConventionsOptions), {
+      code,
+      message,
+    })
+  }
+  const misspelt = { pathguard: {} } as ConventionsOptions
+  await t.rejects(async () => Fastify().register(conventions, misspelt), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+    message: /^conventions\.pathguard: there is no such option; expected one of .*mode, pathGuard, problems/,
+  })
+})
+
+t.test('it does not stand beside itself or one of its plugins (FST_CONV_ALREADY_REGISTERED)', async (t) => {
+  for (const [plugin, name] of [
+    [conventions, 'conventions'],
+    [problems, 'problems'],
+    [pathGuard, 'pathGuard'],
+    [lists, 'lists'],
+  ] as const) {
+    const app = await appWith({})
+    const message = new RegExp(`^${name} is already registered`)
+    await t.rejects(async () => app.register(plugin), { code: 'FST_CONV_ALREADY_REGISTERED', message }, name)
+  }
+  const app = await appWith({ problems: false })
+  await app.register(problems)
+  t.pass('where one is left out, it can stand on its own')
+})
+
+t.test('in a child it serves that child', async (t) => {
+  const app = Fastify()
+  app.register(
+    async (child) => {
+      await child.register(conventions)
+      child.get('/users', async () => ({}))
+    },
+    { prefix: '/v1' },
+  )
+  app.get('/Old_path', async () => ({}))
+
+  t.equal((await app.inject('/Old_path')).statusCode, 200)
+  isProblem(t, injected(await app.inject('/v1/Users')), { status: 404, code: 'path-uppercase' })
+})
+
+async function appWith(options: ConventionsOptions): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(conventions, options)
+  return app
+}

@@ -1,0 +1,28 @@
+import { createRequire } from 'node:module'
+import type { OnLostDigits } from '../../src/representation/integer-text.js'
+import type { Json, SchemaStore } from '../../src/representation/schema-refs.js'
+import { shapeOf } from '../../src/representation/schema-shape.js'
+import { WriterCompiler } from '../../src/representation/writer.js'
+
+type Stringify = (value: unknown) => string
+type Build = (schema: Json, options: { readonly schema: SchemaStore }) => Stringify
+
+const requireOfFastify = createRequire(createRequire(import.meta.url).resolve('fastify'))
+const build = requireOfFastify('fast-json-stringify') as Build
+
+/** The writer that Fastify makes of a schema. */
+export function fastifyWriter(schema: Json, shared: SchemaStore = {}): Stringify {
+  // It completes the schemas that it is given.
+  return build(structuredClone(schema), { schema: structuredClone(shared) })
+}
+
+/** The writer that this package makes of a schema; lost digits are an error. */
+export function ourWriter(schema: Json, options: { twins: boolean; shared?: SchemaStore }): Stringify {
+  const write = new WriterCompiler(options.twins).writerOf(shapeOf(schema, options.shared))
+  return (value) => write(value, refuseLost)
+}
+
+/** Throws. */
+export const refuseLost: OnLostDigits = () => {
+  throw new TypeError('lost digits')
+}
