@@ -81,7 +81,8 @@ export class FieldSelector {
 
   #requested(values: readonly string[], hidden: ReadonlySet<string>): FieldTree | null | RefusedFields {
     const read = readFields(values, this.#bounds)
-    if ('message' in read) return { detail: `fields ${read.message}`, messages: [read.message] }
+    if ('message' in read)
+      return { detail: `fields ${read.message}. ${this.#allowed(hidden)}`, messages: [read.message] }
     const wantsAll = read.has('*')
     const tree = canonicalFields(this.#shape, new Map([...read].filter(([name]) => name !== '*')))
     const unknown = [
@@ -93,11 +94,16 @@ export class FieldSelector {
 
   #refused(unknown: readonly string[], hidden: ReadonlySet<string>): RefusedFields {
     const named = unknown.slice(0, mostNamed).map((name) => clip(name, longestName))
-    const allowed = fieldNames(this.#shape).filter((name) => !hidden.has(name))
     return {
-      detail: `Not among the fields: ${named.join(', ')}. The fields are ${allowed.join(', ')}`,
+      detail: `Not among the fields: ${named.join(', ')}. ${this.#allowed(hidden)}`,
       messages: named.map((name) => `'${name}' is not among the fields`),
     }
+  }
+
+  #allowed(hidden: ReadonlySet<string>): string {
+    return `The fields are ${fieldNames(this.#shape)
+      .filter((name) => !hidden.has(name))
+      .join(', ')}`
   }
 }
 

@@ -5,7 +5,7 @@ import { shapeOf } from '../../src/representation/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/writer.js'
 
 type Stringify = (value: unknown) => string
-type Build = (schema: Json, options: { readonly schema: SchemaStore }) => Stringify
+type Build = (schema: Json, options: { readonly schema: SchemaStore; readonly ajv: object }) => Stringify
 
 const requireOfFastify = createRequire(createRequire(import.meta.url).resolve('fastify'))
 const build = requireOfFastify('fast-json-stringify') as Build
@@ -13,7 +13,7 @@ const build = requireOfFastify('fast-json-stringify') as Build
 /** The writer that Fastify makes of a schema. */
 export function fastifyWriter(schema: Json, shared: SchemaStore = {}): Stringify {
   // It completes the schemas that it is given.
-  return build(structuredClone(schema), { schema: structuredClone(shared) })
+  return build(structuredClone(schema), { schema: structuredClone(shared), ajv: { logger: false } })
 }
 
 /** The writer that this package makes of a schema; lost digits are an error. */

@@ -38,7 +38,7 @@ const unsafeInteger = fc
   .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
   .filter((value) => !Number.isSafeInteger(Number(value)))
 const asBigInt = unsafeInteger.map((digits) => new Integer(digits, 'bigint'))
-const asNumber = unsafeInteger.map((digits) => new Integer(BigInt(Number(digits)), 'number'))
+const asNumber = unsafeInteger.map((digits) => new Integer(digits, 'number'))
 const asText = unsafeInteger.map((digits) => new Integer(digits, 'text'))
 const asShortText = anyInteger.map((digits) => new Integer(BigInt(digits), 'text'))
 

@@ -25,11 +25,9 @@ export interface Draft {
 
 /** An integer in one of the forms in which handlers have it. */
 export class Integer {
-  readonly digits: bigint
-  readonly given: unknown
+  readonly given: bigint | number | string
 
   constructor(digits: bigint, form: 'bigint' | 'number' | 'text') {
-    this.digits = digits
     this.given = form === 'bigint' ? digits : form === 'number' ? Number(digits) : digits.toString()
   }
 }
@@ -87,7 +85,7 @@ function payloadOf(value: unknown): Payload {
   const digits: string[] = []
   return {
     given: replaced(value, ({ given }) => given),
-    standIn: replaced(value, (integer) => firstStandIn + digits.push(String(integer.digits)) - 1),
+    standIn: replaced(value, ({ given }) => firstStandIn + digits.push(String(given)) - 1),
     exact: (json) => json.replace(/\b7777\d{9}\b/g, (token) => digits[Number(token) - firstStandIn] ?? token),
   }
 }
