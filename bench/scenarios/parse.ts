@@ -8,7 +8,7 @@ import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n
 const long = bodyOf((index) => firstLargeId + BigInt(index * 7919))
-const short = bodyOf((index) => 100_000_000_000_000n + BigInt(index * 7919))
+const short = bodyOf((index) => 1_000_000n + BigInt(index * 7919))
 
 const plan = compileWidePlan(
   {

@@ -1,43 +1,99 @@
 /** One segment of a route's path pattern. */
 export interface PathSegment {
-  /** `mixed` has a parameter and literal text, such as `:id.json`. */
+  /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may have text in front: `files-*`. */
   readonly kind: 'literal' | 'parameter' | 'mixed' | 'wildcard'
   /** As it stands in the pattern; for a literal with `::` undone. */
   readonly text: string
 }
 
+/** A stretch of a segment: literal text, with `::` undone, or a parameter or wildcard as it stands. */
+export interface SegmentPart {
+  readonly literal: boolean
+  readonly text: string
+}
+
 /**
  * Splits a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon) into its
- * segments. The empty segment before the first slash is left out; others that are empty (doubled or trailing
- * slash) are literals with no text.
+ * segments, where the router splits it. The empty segment before the first slash is left out; others that are empty
+ * (doubled or trailing slash) are literals with no text.
  */
 export function routePath(pattern: string): readonly PathSegment[] {
-  return splitOutsideParentheses(pattern).map(segment)
-}
-
-function splitOutsideParentheses(pattern: string): string[] {
-  const segments: string[] = []
-  let depth = 0
-  let text = ''
-  for (const character of pattern.startsWith('/') ? pattern.slice(1) : pattern) {
-    if (character === '(') depth++
-    if (character === ')') depth--
-    if (character === '/' && depth === 0) {
-      segments.push(text)
-      text = ''
-    } else {
-      text += character
-    }
+  const segments: PathSegment[] = []
+  let start = pattern.startsWith('/') ? 1 : 0
+  while (start <= pattern.length) {
+    const end = segmentEnd(pattern, start)
+    segments.push(segment(pattern.slice(start, end)))
+    start = end + 1
   }
-  return [...segments, text]
+  return segments
 }
 
-const parameterStart = /(?<!:):(?!:)/
-const wholeParameter = /^:[^:().-]+(\(.*\))?\??$/
+/** The parts of a segment in the router's notation: `:id.json` is the parameter `:id` and the literal `.json`. */
+export function segmentParts(text: string): readonly SegmentPart[] {
+  const parts: SegmentPart[] = []
+  let literal = ''
+  let at = 0
+  while (at < text.length) {
+    const start = at
+    at = partEnd(text, at)
+    if (!isParameterStart(text, start) && !isWildcard(text, start, parts)) {
+      literal += text.startsWith('::', start) ? ':' : text.slice(start, at)
+      continue
+    }
+    if (literal !== '') parts.push({ literal: true, text: literal })
+    parts.push({ literal: false, text: text.slice(start, at) })
+    literal = ''
+  }
+  return literal === '' ? parts : [...parts, { literal: true, text: literal }]
+}
 
 function segment(text: string): PathSegment {
-  if (text === '*') return { kind: 'wildcard', text }
-  if (wholeParameter.test(text)) return { kind: 'parameter', text }
-  if (parameterStart.test(text.replaceAll('::', ''))) return { kind: 'mixed', text }
-  return { kind: 'literal', text: text.replaceAll('::', ':') }
+  const parts = segmentParts(text)
+  const only = parts.length === 1 ? parts[0] : undefined
+  if (parts.every((part) => part.literal)) return { kind: 'literal', text: only?.text ?? '' }
+  if (parts.at(-1)?.text === '*' && parts.at(-1)?.literal === false) return { kind: 'wildcard', text }
+  return { kind: only === undefined ? 'mixed' : 'parameter', text }
+}
+
+function segmentEnd(pattern: string, start: number): number {
+  let at = start
+  while (at < pattern.length && pattern[at] !== '/') at = partEnd(pattern, at)
+  return Math.min(at, pattern.length)
+}
+
+/** The end of what starts at `at`: an escaped colon, a parameter or a character. */
+function partEnd(text: string, at: number): number {
+  if (text.startsWith('::', at)) return at + 2
+  return isParameterStart(text, at) ? parameterEnd(text, at) : at + 1
+}
+
+function isParameterStart(text: string, at: number): boolean {
+  return text[at] === ':' && text[at + 1] !== ':'
+}
+
+// To the router only these end a name: `:a_:b` is one parameter, and `:id::b` as well.
+const nameEnd = /[(\-./]/g
+
+function parameterEnd(text: string, start: number): number {
+  nameEnd.lastIndex = start
+  const end = nameEnd.exec(text)?.index ?? text.length
+  if (text[end] !== '(') return end
+  const close = closingParenthesis(text, end)
+  return text[close + 1] === '?' ? close + 2 : close + 1
+}
+
+/** Where the parenthesis at `open` closes; the end of a text where it does not, which the router refuses. */
+function closingParenthesis(text: string, open: number): number {
+  let depth = 0
+  for (let at = open; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '(') depth++
+    else if (text[at] === ')' && --depth === 0) return at
+  }
+  return text.length
+}
+
+// Behind a parameter the router takes a star for text.
+function isWildcard(text: string, at: number, before: readonly SegmentPart[]): boolean {
+  return text[at] === '*' && at === text.length - 1 && before.length === 0
 }

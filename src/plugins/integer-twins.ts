@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { addExactInput } from '../exact-input.js'
 import { type Mode, modes } from '../findings.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../options.js'
 import { conventionPlugin } from '../plugin.js'
 import { type Reporter, reporterOf } from '../report.js'
+import type { ParseJson } from '../representation/exact-body.js'
 import { unsafePath } from '../representation/integer-text.js'
-import type { SchemaStore } from '../representation/schema-refs.js'
-import { completeShared, withTwinsInResponse } from '../representation/twin-schema.js'
-import { type RouteSerialization, serializationOf } from '../serialization.js'
+import { isObjectSchema } from '../representation/query-schema.js'
+import type { Json, SchemaStore } from '../representation/schema-refs.js'
+import { completeShared, withTwins, withTwinsInResponse } from '../representation/twin-schema.js'
+import { serializationOf } from '../serialization.js'
 
 /** Options of {@link integerTwins}. */
 export interface IntegerTwinsOptions {
@@ -52,7 +55,8 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
     const options = resolveOptions('integerTwins', received, checks, defaults)
     if (options.mode === 'off') return
     const reporter = reporterOf(app)
-    const serializations: RouteSerialization[] = []
+    const parse = jsonParserOf(app)
+    const prepared: { prepare(): void }[] = []
 
     app.addHook('onRoute', function completeOnRoute(route) {
       const own = resolveRouteOptions(
@@ -69,21 +73,41 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       if (route.schema !== undefined) route.schema = withTwinsInSchema(route.schema, this)
       const serialization = serializationOf(this, route)
       serialization.twins = true
-      serializations.push(serialization)
+      prepared.push(serialization)
+      const input = addExactInput(this, route, parse)
+      if (input !== null) prepared.push(input)
     })
-    app.addHook('onReady', function prepareSerializations(done) {
-      for (const serialization of serializations) serialization.prepare()
+    app.addHook('onReady', function prepareRoutes(done) {
+      for (const part of prepared) part.prepare()
       if (options.mode === 'enforce') completeShared(app.getSchemas() as SchemaStore)
       done()
     })
   },
 )
 
-// Of the response; what comes in is completed where it is read.
 function withTwinsInSchema(schema: FastifySchema, app: FastifyInstance): FastifySchema {
-  if (schema.response === undefined) return schema
-  return { ...schema, response: withTwinsInResponse(schema.response, app.getSchemas() as SchemaStore) }
+  const shared = app.getSchemas() as SchemaStore
+  return {
+    ...schema,
+    ...(schema.response === undefined ? {} : { response: withTwinsInResponse(schema.response, shared) }),
+    ...(isObjectSchema(schema.body) ? { body: withTwins(schema.body as Json, shared) } : {}),
+  }
 }
+
+/** Fastify's own parser, with the app's view of prototype poisoning. */
+function jsonParserOf(app: FastifyInstance): ParseJson {
+  const { onProtoPoisoning = 'error', onConstructorPoisoning = 'error' } = app.initialConfig
+  const parser = app.getDefaultJsonParser(onProtoPoisoning, onConstructorPoisoning) as unknown as SyncParser
+  return function parseJson(text) {
+    const outcome: { error: Error | null; value?: unknown } = { error: null }
+    // It calls back at once.
+    parser(null, text, (error, value) => Object.assign(outcome, { error, value }))
+    if (outcome.error !== null) throw outcome.error
+    return outcome.value
+  }
+}
+
+type SyncParser = (request: null, text: string, done: (error: Error | null, value?: unknown) => void) => void
 
 function twinsObserver(reporter: Reporter) {
   return function observeTwins(

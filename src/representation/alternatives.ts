@@ -2,7 +2,7 @@ import type { Alternative, SchemaPlace, SchemaReader } from './input-schema.js'
 import { type IntegerJudge, typesOf } from './integer-verdict.js'
 import { type Match, type MatcherCompiler, matcherCompiler } from './schema-match.js'
 import type { Located, SchemaStore } from './schema-refs.js'
-import { type Found, integerOf } from './wide-found.js'
+import { type Found, foundInteger } from './wide-found.js'
 import type { WideNode } from './wide-node.js'
 
 /** Gives what is declared for a validated value by the alternatives that it is of. */
@@ -43,10 +43,13 @@ export class AlternativeChooser {
   among(parts: readonly SchemaPlace[], groups: readonly (readonly Alternative[])[]): Choose {
     const firm = parts.map((part) => this.#reader.alone(part))
     const choices = groups.map((group) => group.map((alternative) => this.#option(alternative)))
-    const nodeOf = this.#nodeOf
+    const nodeOf = (places: readonly SchemaPlace[]): WideNode | null => this.#nodeOf([...firm, ...places])
+    const known = new Map<string, WideNode | null>()
     return function choose(value, found, nesting = 0) {
       const picked = choices.flatMap((options) => pick(options, value, found))
-      const node = nodeOf([...firm, ...picked])
+      const key = picked.map((place) => place.id).join()
+      const node = known.get(key) ?? nodeOf(picked)
+      known.set(key, node)
       if (node === null || node.choose === null || nesting >= deepest) return node
       return node.choose(value, found, nesting + 1)
     }
@@ -98,7 +101,7 @@ function pick(options: readonly Option[], value: unknown, found: Found | undefin
 function best(possible: readonly Option[], value: unknown, found: Found | undefined): readonly Option[] {
   if (possible.length < 2) return possible
   const matching = possible.filter((option) => option.matches(value))
-  const isFaulty = typeof value === 'number' && integerOf(found)?.exact === null
+  const isFaulty = typeof value === 'number' && foundInteger(found)?.exact === null
   const sound = isFaulty ? matching.filter((option) => !option.wideOnly) : matching
   return [sound, matching, possible].find((some) => some.length > 0) ?? possible
 }

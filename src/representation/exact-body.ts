@@ -1,5 +1,4 @@
-import { hasLongDigits } from './json-text.js'
-import { markLongLiterals } from './long-literals.js'
+import { type MarkedJson, markLongLiterals } from './long-literals.js'
 
 /** Parses JSON; throws for what is none. */
 export type ParseJson = (text: string) => unknown
@@ -13,23 +12,33 @@ export interface ExactBody {
 }
 
 /**
- * Parses JSON by `parse`, so that no digits of long integers are lost. A text without long runs of digits is handed to
- * `parse` as it is. What `parse` refuses is refused by its own error.
+ * Parses JSON by `parse` so that no digits of long integers are lost. A text without any is handed to `parse` as it
+ * is, and what `parse` refuses is refused by its own error.
  *
- * The value is not for handlers yet: `readWide` has to go over it, even if nothing in it is declared.
+ * The value is not for handlers yet: `readWide` has to go over it, whatever is declared.
  */
 export function parseExact(text: string, parse: ParseJson): ExactBody {
-  if (!hasLongDigits(text)) return { value: parse(text), marks: 0 }
-  const { json, marks } = markLongLiterals(text)
-  if (marks === 0) return { value: parse(text), marks }
-  return parseMarked(json, marks, parse) ?? { value: parse(text), marks: 0 }
+  const quick = markLongLiterals(text, 'nothing')
+  if (quick.marks === 0) return unmarked(text, parse)
+  return parseMarked(quick, parse) ?? parseMinding(text, quick, parse)
 }
 
-function parseMarked(json: string, marks: number, parse: ParseJson): ExactBody | null {
+// Either there are long integers in strings, or the text is no JSON.
+function parseMinding(text: string, quick: MarkedJson, parse: ParseJson): ExactBody {
+  const minding = markLongLiterals(text, 'strings')
+  const isNew = minding.marks > 0 && minding.marks < quick.marks
+  // The error that the client gets is the one about the text that the client sent.
+  return (isNew ? parseMarked(minding, parse) : null) ?? unmarked(text, parse)
+}
+
+function unmarked(text: string, parse: ParseJson): ExactBody {
+  return { value: parse(text), marks: 0 }
+}
+
+function parseMarked({ json, marks }: MarkedJson, parse: ParseJson): ExactBody | null {
   try {
     return { value: parse(json), marks }
   } catch {
-    // The error for the client is the one about the text that the client sent.
     return null
   }
 }

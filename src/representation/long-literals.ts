@@ -1,3 +1,14 @@
+import {
+  endOfDigits,
+  endOfNumber,
+  endOfString,
+  isDigitAt,
+  isMinusAt,
+  isValue,
+  startOfDigits,
+  startOfNumber,
+} from './literal-bounds.js'
+
 /** JSON in which long integers are marked strings. */
 export interface MarkedJson {
   readonly json: string
@@ -5,47 +16,31 @@ export interface MarkedJson {
   readonly marks: number
 }
 
-// Nobody outside can write such a string, as nobody can guess it; so a string in a body never passes for a number.
-const mark = globalThis.crypto.randomUUID()
+// Nobody outside can write such a string, as nobody can guess it: no string of a client passes for a number.
+// It starts with a letter, so that JSON ends where it is put into a string.
+const mark = `n${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
 const opening = `"${mark}`
 
-const fewestDigits = 16
-// 2^64 has 20 digits.
+const longRun = 16
+// 2^64 has as many.
 const mostDigits = 20
-const largestSafe = `${Number.MAX_SAFE_INTEGER}`
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-const longRun = /\d{16}/
 
 /**
- * Puts a marked string in place of each number that would lose digits and may be an integer of 64 bits: integers of
- * 16 to 20 digits beyond 2^53, and fractions of so many digits that a Number makes an integer of them. Other numbers,
- * and whatever is not JSON, stay as they are: the result is JSON if and only if the text is.
+ * Puts a marked string in place of each number that may lose digits and may be an integer of 64 bits: long integers of
+ * up to 20 digits, and fractions of so many digits that a Number makes a safe integer of them.
+ *
+ * Looks at every 16th character only, and takes strings for what they are only if told so (`minding`). Without that,
+ * a mark in a string makes the JSON malformed; malformed JSON stays malformed either way.
  */
-export function markLongLiterals(text: string): MarkedJson {
-  let json = ''
-  let marks = 0
-  let taken = 0
-  let index = 0
-  while (index < text.length) {
-    const code = text.charCodeAt(index)
-    if (code === quote) {
-      index = endOfString(text, index + 1)
-    } else if (isDigit(code) || code === minus) {
-      const end = endOfNumber(text, index + 1)
-      if (end - index >= fewestDigits && losesDigits(text, index, end) && !isKey(text, end)) {
-        json += `${text.slice(taken, index)}${opening}${text.slice(index, end)}"`
-        taken = end
-        marks++
-      }
-      index = end
-    } else {
-      index++
-    }
-  }
-  return { json: json + text.slice(taken), marks }
+export function markLongLiterals(text: string, minding: 'strings' | 'nothing'): MarkedJson {
+  const marker = new Marker(text)
+  if (minding === 'nothing') marker.mark(0, text.length)
+  else markBetweenStrings(text, marker)
+  return marker.result()
 }
 
-/** A number literal as the string that {@link markLongLiterals} would put in its place. */
+/** A number literal as the string that {@link markLongLiterals} puts in its place. */
 export function marked(literal: string): string {
   return mark + literal
 }
@@ -57,63 +52,65 @@ export function markedLiteral(value: unknown): string | null {
     : null
 }
 
-function endOfString(text: string, start: number): number {
-  for (let index = start; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === quote) return index + 1
-    if (code === backslash) index++
+class Marker {
+  readonly #text: string
+  #json = ''
+  #marks = 0
+  #taken = 0
+
+  constructor(text: string) {
+    this.#text = text
   }
-  return text.length
+
+  /** Marks what is between two places, where no number may begin before or end behind them. */
+  mark(from: number, to: number): void {
+    const text = this.#text
+    for (let index = from + longRun - 1; index < to; index += longRun) {
+      if (!isDigitAt(text, index)) continue
+      // Of 16 digits around one, there is one 8 places away.
+      if (!isDigitAt(text, index - longRun / 2) && !isDigitAt(text, index + longRun / 2)) continue
+      const end = this.#markNumber(index)
+      if (end > index) index = end - 1
+    }
+  }
+
+  result(): MarkedJson {
+    return { json: this.#json + this.#text.slice(this.#taken), marks: this.#marks }
+  }
+
+  #markNumber(index: number): number {
+    const text = this.#text
+    const runStart = startOfDigits(text, index)
+    const runEnd = endOfDigits(text, index)
+    if (runEnd - runStart < longRun) return runEnd
+    const start = startOfNumber(text, runStart)
+    const end = endOfNumber(text, runEnd)
+    const isInteger =
+      end === runEnd && start >= runStart - 1 && (start === runStart || isMinusAt(text, start))
+    const mayLose = isInteger ? mayLoseDigits(text, runStart, end) : isRoundedFraction(text.slice(start, end))
+    if (!mayLose || !isValue(text, start, end)) return end
+    this.#json += `${text.slice(this.#taken, start)}${opening}${text.slice(start, end)}"`
+    this.#taken = end
+    this.#marks++
+    return end
+  }
 }
 
-function endOfNumber(text: string, start: number): number {
-  let index = start
-  while (isNumberPart(text.charCodeAt(index))) index++
-  return index
+function markBetweenStrings(text: string, marker: Marker): void {
+  for (let from = 0; from < text.length; ) {
+    const start = text.indexOf('"', from)
+    marker.mark(from, start < 0 ? text.length : start)
+    from = start < 0 ? text.length : endOfString(text, start + 1)
+  }
 }
 
-function losesDigits(text: string, start: number, end: number): boolean {
-  const first = text.charCodeAt(start) === minus ? start + 1 : start
-  if (end - first < fewestDigits) return false
-  let index = first
-  while (index < end && isDigit(text.charCodeAt(index))) index++
-  if (index < end) return isRoundedFraction(text.slice(start, end))
-  const digits = end - first
-  if (digits > mostDigits || text.charCodeAt(first) === zero) return false
-  return digits > fewestDigits || text.slice(first, end) > largestSafe
+// All integers of 16 digits below 9e15 are safe; some beyond are too, and lose nothing by a mark.
+function mayLoseDigits(text: string, start: number, end: number): boolean {
+  const digits = end - start
+  const first = text[start]
+  return digits === longRun ? first === '9' : digits <= mostDigits && first !== '0'
 }
 
 function isRoundedFraction(literal: string): boolean {
-  return longRun.test(literal) && number.test(literal) && Number.isSafeInteger(Number(literal))
-}
-
-// A number is no key, but a string in its place would be one.
-function isKey(text: string, end: number): boolean {
-  let index = end
-  while (isWhitespace(text.charCodeAt(index))) index++
-  return text.charCodeAt(index) === colon
-}
-
-const quote = 0x22
-const plus = 0x2b
-const minus = 0x2d
-const dot = 0x2e
-const zero = 0x30
-const colon = 0x3a
-const upperE = 0x45
-const backslash = 0x5c
-const lowerE = 0x65
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
-}
-
-function isNumberPart(code: number): boolean {
-  return (
-    isDigit(code) || code === dot || code === lowerE || code === upperE || code === plus || code === minus
-  )
-}
-
-function isWhitespace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+  return number.test(literal) && Number.isSafeInteger(Number(literal))
 }

@@ -1,5 +1,5 @@
 import { FaultCollector, outside, type WideRefusal } from './wide-faults.js'
-import { type Found, type FoundInteger, integerOf, ofItem, ofMember } from './wide-found.js'
+import { type Found, type FoundInteger, foundInteger, foundItem, foundMember } from './wide-found.js'
 import type { WideNode } from './wide-node.js'
 import type { WidePlan } from './wide-plan.js'
 import { isWithin, type WideRange } from './wide-range.js'
@@ -44,13 +44,14 @@ class InputWriter {
     const value = (holder as Holder)[key]
     if (value === null || value === undefined || depth > deepest) return
     if (typeof value === 'string') {
-      this.#text(declared, holder as Holder, key, value, integerOf(found))
+      this.#text(declared, holder as Holder, key, value, foundInteger(found))
       return
     }
     const node = declared.choose === null ? declared : declared.choose(value, found)
     if (node === null) return
     if (typeof value === 'number') {
-      if (node.range !== null) this.#number(node, node.range, holder as Holder, key, value, integerOf(found))
+      if (node.range !== null)
+        this.#number(node, node.range, holder as Holder, key, value, foundInteger(found))
     } else if (Array.isArray(value)) {
       this.#array(node, value, found, depth + 1)
     } else if (typeof value === 'object') {
@@ -62,18 +63,18 @@ class InputWriter {
     if (node.itemAt === null) return
     for (let index = 0; index < items.length; index++) {
       const item = node.itemAt(index)
-      if (item !== null) this.#step(item, items, index, ofItem(found, index), depth)
+      if (item !== null) this.#step(item, items, index, foundItem(found, index), depth)
     }
   }
 
   #object(node: WideNode, object: Holder, found: Found | undefined, depth: number): void {
     for (const { name, node: member } of node.members) {
-      if (Object.hasOwn(object, name)) this.#step(member, object, name, ofMember(found, name), depth)
+      if (Object.hasOwn(object, name)) this.#step(member, object, name, foundMember(found, name), depth)
     }
-    if (node.nodeOf === null) return
+    if (node.nodeOf === null || ArrayBuffer.isView(object)) return
     for (const name of Object.keys(object)) {
       const other = node.names.has(name) ? null : node.nodeOf(name)
-      if (other !== null) this.#step(other, object, name, ofMember(found, name), depth)
+      if (other !== null) this.#step(other, object, name, foundMember(found, name), depth)
     }
   }
 
@@ -103,12 +104,11 @@ class InputWriter {
     value: number,
     integer: FoundInteger | undefined,
   ): void {
-    if (integer === undefined || integer.standIn !== value) {
-      if (Number.isInteger(value)) holder[key] = BigInt(value)
-    } else if (integer.exact !== null && isWithin(range, integer.exact)) {
-      holder[key] = integer.exact
-    } else if (node.certain) {
-      this.faults.add('invalid', this.#path, integer.exact === null ? integer.fault : outside(range))
-    }
+    const known = integer?.standIn === value ? integer : undefined
+    // The validator may have put another there: a default, or what it made of a boolean.
+    if (known === undefined && !Number.isInteger(value)) return
+    const exact = known === undefined ? BigInt(value) : known.exact
+    if (exact !== null && isWithin(range, exact)) holder[key] = exact
+    else if (node.certain) this.faults.add('invalid', this.#path, known?.fault || outside(range))
   }
 }

@@ -2,7 +2,7 @@ import { looksLikeTwin, withTwin } from './given-twins.js'
 import { ScalarReader } from './scalar-input.js'
 import { unmark } from './unmark.js'
 import { FaultCollector, type WideRefusal } from './wide-faults.js'
-import type { Found } from './wide-found.js'
+import { type Found, type FoundItems, type FoundMembers, withFound } from './wide-found.js'
 import type { WideNode, WideTwin } from './wide-node.js'
 import type { WidePlan } from './wide-plan.js'
 
@@ -17,8 +17,6 @@ export interface WideRead {
 
 /** Whatever has the value under a key. */
 type Holder = Record<string | number, unknown>
-
-type Within = Map<string | number, Found> | undefined
 
 /**
  * Makes an input ready for validation, in place: a Number stands where a 64-bit integer is declared, and string twins
@@ -75,30 +73,33 @@ class InputReader {
   }
 
   #array(node: WideNode, items: readonly unknown[], depth: number): Found | undefined {
-    let within: Within
+    let within: FoundItems | undefined
     const outermost = node.unique && this.#scalars.beginUnique()
     for (let index = 0; index < items.length; index++) {
       const item = node.itemAt === null ? aloneIn(items, node) : node.itemAt(index)
-      if (item !== null) within = keep(within, index, this.#step(item, items, index, depth, index))
+      const found = item === null ? undefined : this.#step(item, items, index, depth, index)
+      if (found === undefined) continue
+      within ??= []
+      within[index] = found
     }
     if (outermost) this.#scalars.endUnique()
     return within
   }
 
   #object(node: WideNode, object: Holder, depth: number): Found | undefined {
-    let within: Within
+    let within: FoundMembers | undefined
     for (const { name, node: member, twin } of node.members) {
       const from = twin !== null && this.#takesTwin(object, name, twin) ? twin.name : name
       if (Object.hasOwn(object, name)) {
-        within = keep(within, name, this.#step(member, object, name, depth, from))
+        within = withFound(within, name, this.#step(member, object, name, depth, from))
       }
     }
-    if (node.nodeOf === null) return within
+    if (node.nodeOf === null || ArrayBuffer.isView(object)) return within
     const twins = this.#takeTwinsOfOthers(node, node.nodeOf, object)
     for (const name of Object.keys(object)) {
       const other = node.names.has(name) ? null : node.nodeOf(name)
       if (other === null) continue
-      within = keep(within, name, this.#step(other, object, name, depth, twins.get(name) ?? name))
+      within = withFound(within, name, this.#step(other, object, name, depth, twins.get(name) ?? name))
     }
     return within
   }
@@ -147,11 +148,6 @@ class InputReader {
     if (!demanded) delete object[key]
     return true
   }
-}
-
-// Most values have no long integers: nothing is made for them.
-function keep(within: Within, key: string | number, found: Found | undefined): Within {
-  return found === undefined ? within : (within ?? new Map<string | number, Found>()).set(key, found)
 }
 
 // Ajv can make an item of an array of one.

@@ -65,6 +65,14 @@ export function writeExact(tree: Tree): string {
   return `{${tree.members.map(({ raw, value }) => `${raw}:${writeExact(value)}`).join(',')}}`
 }
 
+/** The value of a tree, with BigInts for the integers that a Number cannot hold. */
+export function valueIn(tree: Tree): unknown {
+  if (tree.kind === 'array') return tree.items.map(valueIn)
+  if (tree.kind === 'object')
+    return Object.fromEntries(tree.members.map(({ key, value }) => [key, valueIn(value)]))
+  return isUnsafe(tree.json) ? BigInt(tree.json) : JSON.parse(tree.json)
+}
+
 /** The tree without the members that are called `<name>_str`. */
 export function withoutTwins(tree: Tree): Tree {
   if (tree.kind === 'array') return { ...tree, items: tree.items.map(withoutTwins) }
@@ -104,12 +112,16 @@ export function leavesOf(tree: Tree, path = ''): string[] {
 
 function hasUnsafe(tree: Tree): boolean {
   if (tree.kind === 'array') return tree.items.some((item) => item.kind !== 'object' && hasUnsafe(item))
-  return tree.kind === 'scalar' && isInteger(tree.json) && !Number.isSafeInteger(Number(tree.json))
+  return tree.kind === 'scalar' && isUnsafe(tree.json)
 }
 
 function twinOf(tree: Tree): string {
   if (tree.kind === 'array') return `[${tree.items.map(twinOf).join(',')}]`
   return tree.kind === 'scalar' && isInteger(tree.json) ? `"${tree.json}"` : 'null'
+}
+
+function isUnsafe(json: string): boolean {
+  return isInteger(json) && !Number.isSafeInteger(Number(json))
 }
 
 function isInteger(json: string): boolean {

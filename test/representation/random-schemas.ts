@@ -15,9 +15,9 @@ import {
 export interface Contents {
   /** Alternatives: `anyOf`, `oneOf`, `if`, lists of types. */
   readonly choices: boolean
-  /** 64-bit integers, BigInts, decimal strings, unsafe Numbers. */
-  readonly wide: boolean
-  /** Values that no schema describes. */
+  /** 64-bit integers, BigInts, decimal strings, unsafe Numbers; or only those that are declared. */
+  readonly wide: boolean | 'declared'
+  /** Values that no schema describes, and members that none names. */
   readonly open: boolean
 }
 
@@ -43,16 +43,16 @@ const asText = unsafeInteger.map((digits) => new Integer(digits, 'text'))
 const asShortText = anyInteger.map((digits) => new Integer(BigInt(digits), 'text'))
 
 function anyNumber({ wide }: Contents): fc.Arbitrary<unknown> {
-  const bounds = wide ? { min: -1e6, max: 1e6 } : {}
+  const bounds = wide === true ? { min: -1e6, max: 1e6 } : {}
   const fraction = fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds })
-  return wide ? fc.oneof(fraction, anyInteger, asNumber, asBigInt) : fc.oneof(fraction, anyInteger)
+  return wide === true ? fc.oneof(fraction, anyInteger, asNumber, asBigInt) : fc.oneof(fraction, anyInteger)
 }
 
 /** A scalar of which there can be no doubt which alternative it is for. */
 function plainDraft(contents: Contents): fc.Arbitrary<Draft> {
   return fc.oneof(
     drafted({ type: 'string' }, anyText),
-    drafted({ type: 'integer' }, contents.wide ? fc.oneof(anyInteger, asBigInt) : anyInteger),
+    drafted({ type: 'integer' }, contents.wide === true ? fc.oneof(anyInteger, asBigInt) : anyInteger),
     drafted({ type: 'boolean' }, fc.boolean()),
     drafted({ type: 'number' }, anyNumber(contents)),
   )
@@ -64,18 +64,15 @@ const wideDraft = fc
     drafted({ type: 'integer', format }, fc.oneof(asBigInt, asText, asShortText, anyInteger)),
   )
 
-const dateDraft = fc.constantFrom('date-time', 'date', 'time').chain((format) =>
-  drafted(
-    { type: 'string', format },
-    fc.oneof(
-      anyDate,
-      anyDate.map((date) => date.toISOString()),
-    ),
-  ),
-)
+const dateDraft = fc
+  .constantFrom(['date-time', 0, 24] as const, ['date', 0, 10] as const, ['time', 11, 24] as const)
+  .chain(([format, start, end]) => {
+    const text = anyDate.map((date) => date.toISOString().slice(start, end))
+    return drafted({ type: 'string', format }, fc.oneof(anyDate, text))
+  })
 
 const constantDraft = fc
-  .constantFrom<Json>('a', 1, true, [1, 'b'], { c: null })
+  .constantFrom<Json>('a', 1, true, [1, 'b'])
   .chain((value) => drafted({ const: value }, fc.constant(value)))
 
 function openDraft(contents: Contents): fc.Arbitrary<Draft> {
@@ -114,7 +111,12 @@ function anyDraft(contents: Contents, level: number): fc.Arbitrary<Draft> {
     { weight: 4, arbitrary: scalarDraft(contents) },
     { weight: 2, arbitrary: objectDraft(contents, level - 1) },
     { weight: 2, arbitrary: arrayDraft(contents, level - 1) },
-    { weight: 1, arbitrary: anyDraft(contents, level - 1).map(referredTo) },
+    {
+      weight: 1,
+      arbitrary: anyDraft(contents, level - 1)
+        .filter(isNamable)
+        .map(referredTo),
+    },
     { weight: 1, arbitrary: tupleDraft(contents) },
     { weight: contents.choices ? 2 : 0, arbitrary: choiceDraft(contents, level - 1) },
   )
@@ -161,7 +163,7 @@ const ordinaryName = fc.constantFrom(
 )
 const anyName = fc
   .oneof(ordinaryName, fc.string({ unit: 'binary', minLength: 1, maxLength: 4 }))
-  .filter((name) => !(name in Object.prototype) && !/_str$|^[zp]_|[.,*\s]/.test(name.replace('\u2028', '')))
+  .filter((name) => !(name in Object.prototype) && !/_str$|^[zp]_|[.,*\s]/.test(name))
 
 function membersDraft(contents: Contents, level: number): fc.Arbitrary<Member[]> {
   const draft = anyDraft(contents, level)
@@ -273,10 +275,23 @@ function choiceDraft(contents: Contents, level: number): fc.Arbitrary<Draft> {
   const orNull = anyDraft(contents, level)
     .filter(({ schema }) => !isDated(schema))
     .map((one) => [one, nothing])
-  const options = fc.tuple(fc.oneof(kinds, orNull), fc.constantFrom('anyOf', 'oneOf'), times(fc.nat(1)))
-  const scalar = fc.oneof(anyText, anyInteger, fc.constant(null), ...(contents.wide ? [asBigInt] : []))
+  const named = fc.oneof(
+    fc.tuple(kinds, fc.constantFrom('anyOf', 'oneOf')),
+    fc.tuple(orNull, fc.constant('anyOf')),
+  )
+  const scalar = fc.oneof(
+    anyText,
+    anyInteger,
+    fc.constant(null),
+    ...(contents.wide === true ? [asBigInt] : []),
+  )
   return fc.oneof(
-    { weight: 3, arbitrary: options.map(([drafts, keyword, picks]) => choice(drafts, keyword, picks)) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(named, times(fc.nat(1)))
+        .map(([[drafts, keyword], picks]) => choice(drafts, keyword, picks)),
+    },
     { weight: 1, arbitrary: drafted({ type: ['string', 'integer', 'null'] }, scalar) },
   )
 }
@@ -301,7 +316,12 @@ function choice(options: readonly Draft[], keyword: string, picks: readonly numb
   }
 }
 
+// A shared schema that is nullable itself is for examples.
+function isNamable({ schema }: Draft): boolean {
+  return typeof schema === 'object' && schema !== null && !('nullable' in schema)
+}
+
 // A Date in one of several shapes, each of which has a way of its own to write it, is for examples.
 function isDated(schema: Json): boolean {
-  return /^\{[^{[]*"format":"(date|time)"/.test(JSON.stringify(schema))
+  return /^(?:\{"\$target":)*\{"type":"string","format":"(?:date|time)"/.test(JSON.stringify(schema))
 }

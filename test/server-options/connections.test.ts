@@ -26,6 +26,25 @@ t.test('header fields of 300 kB are a 431 that arrives (decisions §1, RFC 6585 
   for (const [about, bytes] of table) isProblem(t, await ask(port, bytes), tooLarge, about)
 })
 
+t.test('the answer reaches a client that goes on sending before it reads', async (t) => {
+  const { app, port } = await service(t)
+  const failed = once(app.server, 'clientError')
+  const connection = await openConnection(port)
+  connection.socket.pause()
+  connection.send(`GET /v1/users HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(20_000)}`)
+  await failed
+  for (let part = 0; part < 10; part++) {
+    await new Promise<void>((resolve) => connection.socket.write('y'.repeat(20_000), () => resolve()))
+  }
+  connection.socket.resume()
+  await connection.received((bytes) => bytes.endsWith('}'))
+  connection.socket.end()
+
+  const [answer] = parseAnswers(await connection.ended())
+  if (answer === undefined) throw new Error('there is no answer')
+  isProblem(t, answer, tooLarge)
+})
+
 t.test('the extensions of a chunk have a limit too: 413', async (t) => {
   const { port } = await service(t)
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
@@ -39,10 +58,11 @@ t.test('the extensions of a chunk have a limit too: 413', async (t) => {
 })
 
 t.test('a request that does not arrive whole in time is a 408 (RFC 9110 §15.5.9)', async (t) => {
-  const { http } = serverOptions()
+  // Node takes the shorter of the two for the header, so both are short.
+  const http = { ...serverOptions().http, headersTimeout: 50, connectionsCheckingInterval: 20 }
   const { port } = await service(t, {
     requestTimeout: 50,
-    http: { ...http, connectionsCheckingInterval: 20 },
+    http,
   })
   const parts = [
     ['GET /v1/us', 'a part of the request line'],

@@ -111,6 +111,22 @@ t.test('a HEAD request is asked as its GET is', async (t) => {
   t.equal(served.statusCode, 200)
 })
 
+t.test('the same Accept gets the same answer each time', async (t) => {
+  const app = await appWithRoute(json)
+  for (const [accept, status] of [
+    ['text/html', 406],
+    ['application/json', 200],
+  ] as const) {
+    for (let time = 1; time <= 3; time++) {
+      t.equal(
+        (await app.inject({ url: '/v1/users', headers: { accept } })).statusCode,
+        status,
+        `${accept} ${time}`,
+      )
+    }
+  }
+})
+
 t.test('a great many different Accept headers are answered each as it should be', async (t) => {
   const app = await appWithRoute(json)
   for (let index = 0; index < 300; index++) {

@@ -46,6 +46,18 @@ t.test(
   },
 )
 
+t.test('HEAD tells the length of the problem, not that of what the handler wrote', async (t) => {
+  const app = await appThatWrites(written)
+  for (const name of Object.keys(written)) {
+    const [get, head] = await Promise.all([
+      app.inject({ method: 'GET', url: `/v1/${name}`, headers: { 'x-id': '1' } }),
+      app.inject({ method: 'HEAD', url: `/v1/${name}`, headers: { 'x-id': '2' } }),
+    ])
+    t.equal(head.headers['content-length'], get.headers['content-length'], name)
+    t.equal(head.payload, '', name)
+  }
+})
+
 t.test('over a socket too: fetch reads each of them whole', async (t) => {
   const app = await appThatWrites(written)
   const { origin } = await serve(t, app)
@@ -205,7 +217,7 @@ t.test('a hijacked reply is the business of whoever hijacked it', async (t) => {
 })
 
 async function appThatWrites(answers: Readonly<Record<string, Write>>): Promise<FastifyInstance> {
-  const app = Fastify()
+  const app = Fastify({ genReqId: ({ headers }) => `req-${headers['x-id'] ?? 1}` })
   await app.register(problems)
   for (const [name, write] of Object.entries(answers))
     app.get(`/v1/${name}`, async (_request, reply) => write(reply))

@@ -1,0 +1,14 @@
+/** The rules that a route's path is held against; seed §4 "Path rules" 1–5 and §9. */
+export const pathRuleNames = [
+  'uppercase',
+  'underscore',
+  'encoding',
+  'plural',
+  'words',
+  'version',
+  'action',
+  'slash',
+] as const
+
+/** Name of a path rule. */
+export type PathRule = (typeof pathRuleNames)[number]
