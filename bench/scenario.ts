@@ -28,7 +28,9 @@ interface Comparison<Name extends string> {
   readonly title: string
   /** The variant that the others are set against. */
   readonly baseline: NoInfer<Name>
-  readonly bounds?: { readonly [Variant in NoInfer<Name>]?: Bound<NoInfer<Name>> | readonly Bound<NoInfer<Name>>[] }
+  readonly bounds?: {
+    readonly [Variant in NoInfer<Name>]?: Bound<NoInfer<Name>> | readonly Bound<NoInfer<Name>>[]
+  }
   /** Rounds that count, unless the command line says otherwise. */
   readonly rounds?: number
 }

@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from './errors.js'
 import { defaultTypeBase, problemDocument, problemMediaType } from './http/problem.js'
 import { passString } from './reply-serializer.js'
@@ -21,7 +22,8 @@ export function writeProblem(reply: FastifyReply, error: ProblemError, style: Pr
   if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(style.retryAfter))
   }
-  reply.header('content-type', problemMediaType)
+  // A coding that the handler announced was for the body it meant to send.
+  reply.removeHeader('content-encoding').header('content-type', problemMediaType)
   return JSON.stringify(problemDocument(error, style.typeBase, reply.request.id))
 }
 
@@ -42,7 +44,7 @@ export function refuse(
   error: ProblemError,
   next: (error: ProblemError) => void,
 ): void {
-  if (hasOwnErrorHandler(request.server)) {
+  if (hasErrorHandler(request.server)) {
     next(error)
     return
   }
@@ -50,7 +52,38 @@ export function refuse(
   answerProblem(reply, error, defaultStyle)
 }
 
-/** Has somebody set an error handler for this context, or is it Fastify's own? */
-export function hasOwnErrorHandler(app: FastifyRequest['server']): boolean {
+/**
+ * Sends a problem past all hooks, for when a hook that runs on every answer has failed, or a header cannot be written:
+ * whatever is tried the usual way would fail again, and end in Fastify's own words about the cause.
+ */
+export function answerPastHooks(reply: FastifyReply, error: ProblemError, style: ProblemStyle): void {
+  const document = writeProblem(reply, error, style)
+  const headers = Object.entries({ ...reply.getHeaders(), 'content-length': Buffer.byteLength(document) })
+  reply.hijack()
+  const writable = headers.filter(([name, value]) => isWritable(name, value))
+  reply.raw.writeHead(error.statusCode, Object.fromEntries(writable) as OutgoingHttpHeaders)
+  reply.raw.end(reply.request.method === 'HEAD' ? undefined : document)
+}
+
+function isWritable(name: string, value: unknown): boolean {
+  try {
+    for (const one of [value].flat()) validateHeaderValue(name, one as string)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Has somebody set an error handler for this context or one above, or is it Fastify's own? */
+export function hasErrorHandler(app: FastifyInstance): boolean {
   return app.errorHandler.name !== 'defaultErrorHandler'
+}
+
+/** Has somebody set an error handler for this very context? */
+export function hasErrorHandlerOfItsOwn(app: FastifyInstance): boolean {
+  // Fastify has no question for it: a context that has not set one inherits the field.
+  const field = Object.getOwnPropertySymbols(app).find(
+    (symbol) => symbol.description === 'fastify.errorHandler',
+  )
+  return field !== undefined && hasErrorHandler(app)
 }

@@ -66,11 +66,17 @@ export const conventions = conventionPlugin<ConventionsOptions>(
   async function setUpConventions(app, received) {
     const { mode, ...options } = resolveOptions('conventions', received, checks, defaults)
 
-    if (options.problems !== false) await app.register(problems, { mode, ...options.problems })
-    if (options.pathGuard !== false) await app.register(pathGuard, { mode, ...options.pathGuard })
+    if (options.problems !== false) await app.register(problems, withMode(options.problems, mode))
+    if (options.pathGuard !== false) await app.register(pathGuard, withMode(options.pathGuard, mode))
     if (options.lists !== false) await app.register(lists, options.lists)
-    if (options.responseRules !== false) await app.register(responseRules, { mode, ...options.responseRules })
-    if (options.fields !== false) await app.register(fields, { mode, ...options.fields })
-    if (options.integerTwins !== false) await app.register(integerTwins, { mode, ...options.integerTwins })
+    if (options.responseRules !== false)
+      await app.register(responseRules, withMode(options.responseRules, mode))
+    if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))
+    if (options.integerTwins !== false) await app.register(integerTwins, withMode(options.integerTwins, mode))
   },
 )
+
+/** The options of a plugin with the preset's mode, unless they name one. */
+function withMode<Options extends { readonly mode?: Mode }>(options: Options, mode: Mode): Options {
+  return { ...options, mode: options.mode ?? mode }
+}

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { answerProblem, defaultStyle, hasOwnErrorHandler } from './answer.js'
+import { answerProblem, defaultStyle, hasErrorHandler } from './answer.js'
 import { ProblemError } from './errors.js'
 import type { Mode } from './findings.js'
 import { isJson, mediaTypeOf } from './http/media-types.js'
@@ -99,7 +99,7 @@ function refusePayload(
     detail: serverFaultDetail,
     cause,
   })
-  if (hasOwnErrorHandler(request.server)) {
+  if (hasErrorHandler(request.server)) {
     next(error)
     return
   }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from './errors.js'
 import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
+import { clip } from './text.js'
 
 /** What the conventions found: at boot, and in `report` mode while requests came in. */
 export interface ConventionsReport {
@@ -44,15 +45,17 @@ export class Reporter {
   }
 
   /** Counts an occurrence; the first of each rule and route is logged. */
-  observe(plugin: string, rule: string, request: FastifyRequest, example: string): void {
+  observe(plugin: string, rule: string, request: FastifyRequest, given: string): void {
     const route = request.routeOptions.url ?? '*'
     const key = `${plugin}.${rule} ${route}`
     const before = this.#observations.get(key)
     const observation: Observation = before
       ? { ...before, count: before.count + 1 }
-      : { plugin, rule, route, count: 1, example, requestId: request.id }
+      : { plugin, rule, route, count: 1, example: clip(given, longestExample), requestId: request.id }
     this.#observations.set(key, observation)
-    if (!before) request.log.warn({ convention: `${plugin}.${rule}`, route, example }, 'convention not kept')
+    if (before) return
+    const { example } = observation
+    request.log.warn({ convention: `${plugin}.${rule}`, route, example }, 'convention not kept')
   }
 
   report(): ConventionsReport {
@@ -79,11 +82,14 @@ export class Reporter {
   }
 }
 
+const longestExample = 300
+
 const key = Symbol.for('fastify-conventions.reporter')
 
 /** The reporter of a context: that of the context above, or a new one. */
 export function reporterOf(app: FastifyInstance): Reporter {
-  if (app.hasDecorator(key)) return app.getDecorator<Reporter>(key)
+  const known = (app as { readonly [key]?: Reporter })[key]
+  if (known !== undefined) return known
   const reporter = new Reporter()
   app.decorate(key, reporter)
   app.decorate('conventions', { report: () => reporter.report() })
@@ -94,7 +100,11 @@ export function reporterOf(app: FastifyInstance): Reporter {
   return reporter
 }
 
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 function summary(findings: readonly Finding[]): string {
   const routes = new Set(findings.map((finding) => finding.route)).size
-  return `${findings.length} breaches of conventions in ${routes} ${routes === 1 ? 'route' : 'routes'}`
+  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route', 'routes')}`
 }

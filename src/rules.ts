@@ -63,12 +63,23 @@ export function exceptionsOf<Rule extends string>(
   own: RouteRuleOptions<Rule> | false,
   declared: readonly RuleException<Rule>[],
 ): HeldException<Rule>[] {
-  const held: HeldException<Rule>[] = declared.filter(({ url }) =>
-    url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url,
-  )
+  const held: HeldException<Rule>[] = declared.filter(({ url }) => meets(url, path))
   if (own === false || own.except === undefined) return held
   if (own.reason === undefined) return invalid(`${label}.reason`, 'why the route is excepted', own.reason)
   return [...held, { except: own.except, reason: own.reason }]
+}
+
+/** The exceptions that are declared for paths which no route has: a typo, or a route that is gone. */
+export function unmetExceptions<Rule extends string>(
+  declared: readonly RuleException<Rule>[],
+  paths: Iterable<string>,
+): RuleException<Rule>[] {
+  const all = [...paths]
+  return declared.filter(({ url }) => !all.some((path) => meets(url, path)))
+}
+
+function meets(url: string, path: string): boolean {
+  return url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url
 }
 
 /** The mode of every rule on a route. The nearest word counts: exception, route's rule, route, rule, plugin. */

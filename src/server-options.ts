@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { answerProblem, defaultStyle } from './answer.js'
@@ -19,9 +20,9 @@ export interface ServerOptions {
 /** What {@link serverOptions} hands to Fastify. */
 export interface ConventionServerOptions {
   /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees. */
-  readonly frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
+  frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void
   /** Answers what is no HTTP request: a broken request line (400), header overflow (431), a slow request (408). */
-  readonly clientErrorHandler: (error: Error & { readonly code?: string }, socket: Socket) => void
+  clientErrorHandler(error: Error & { readonly code?: string }, socket: Socket): void
   /** Fastify's own 503 is no problem document; the plugin `problems` answers instead. */
   readonly return503OnClosing: false
   /** Node's own answer to a missing Host has no body; the plugin `problems` answers instead. */
@@ -54,8 +55,19 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       answerProblem(reply, problem, { ...defaultStyle, typeBase })
     },
     clientErrorHandler: function answerClientError(error, socket) {
-      if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
         socket.destroy(error)
+        return
+      }
+      const before = answerDue(socket)
+      if (before?.headersSent === true) {
+        // Bytes of ours would corrupt an answer that is on its way.
+        socket.destroy(error)
+        return
+      }
+      if (before?.req.complete === true) {
+        // A request that arrived whole gets its own answer, and then nothing more is read.
+        before.once('close', () => socket.destroy())
         return
       }
       const document = problemDocument(clientProblem(error.code), typeBase)
@@ -86,10 +98,11 @@ function clientProblem(code: string | undefined): ProblemError {
   return new ProblemError(problem, { detail: clientDetails[problem] ?? '' })
 }
 
-// A second, broken request on a connection whose first is being answered: bytes of ours would corrupt that answer.
-function isAnswering(socket: Socket): boolean {
-  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent?: boolean } | null }
-  return response?.headersSent === true
+/** The answer that is still due on the connection; `null` where there is none. */
+function answerDue(socket: Socket): ServerResponse | null {
+  // Fastify and Node tell only the socket; the response on it is found as Node's own handler finds it.
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  return response ?? null
 }
 
 const lingerFor = 1000

@@ -17,7 +17,7 @@ export function answerUnserved(
   reply: FastifyReply,
   patchContexts: Iterable<FastifyInstance>,
 ): FastifyReply {
-  const path = pathOf(request.raw.url ?? '/')
+  const path = pathOf(request.raw.url ?? '/') || '/'
   // RFC 9110 §9.3.7: `*` asks the server as a whole whether it is there.
   if (path === '*' && request.method === 'OPTIONS') return reply.code(204).send()
   // What is too long for a parameter is too long for the rest of a path: the same answer, whatever it meets.
@@ -42,8 +42,8 @@ export function answerUnserved(
 
 // OPTIONS does not make a path known: @fastify/cors has an OPTIONS route for every path there may be.
 function methodsAt(request: FastifyRequest, path: string): HTTPMethods[] {
-  const { host, 'accept-version': version } = request.headers
-  const constraints = { host, version }
+  const { host, ':authority': authority, 'accept-version': version } = request.headers
+  const constraints = { host: host ?? authority, version }
   return request.server.supportedMethods.filter(
     (method) =>
       method !== 'OPTIONS' &&

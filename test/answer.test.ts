@@ -1,6 +1,6 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
-import { answerProblem, defaultStyle, hasOwnErrorHandler, refuse, writeProblem } from '../src/answer.js'
+import { answerProblem, defaultStyle, hasErrorHandler, refuse, writeProblem } from '../src/answer.js'
 import { ProblemError } from '../src/index.js'
 import { injected, isProblem } from './support/problem.js'
 
@@ -80,15 +80,15 @@ t.test('refuse leaves it to an error handler that somebody set', async (t) => {
   t.strictSame((await app.inject('/v1/users')).json(), { own: 'not-found' })
 })
 
-t.test('hasOwnErrorHandler tells Fastify’s own error handler from another', async (t) => {
+t.test('hasErrorHandler tells Fastify’s own error handler from another', async (t) => {
   const app = Fastify()
-  t.equal(hasOwnErrorHandler(app), false)
+  t.equal(hasErrorHandler(app), false)
   app.register(async (child) => {
     child.setErrorHandler(() => {})
-    t.equal(hasOwnErrorHandler(child), true)
+    t.equal(hasErrorHandler(child), true)
   })
   await app.ready()
-  t.equal(hasOwnErrorHandler(app), false)
+  t.equal(hasErrorHandler(app), false)
 })
 
 t.test('the default style is what the options of problems say by default', async (t) => {

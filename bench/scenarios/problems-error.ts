@@ -4,7 +4,9 @@ import { presetApp } from '../fixtures/apps.js'
 import { user, userSchema } from '../fixtures/user.js'
 import { loadScenario } from '../scenario.js'
 
-const unserved = { requests: [{ target: '/v1/nothings/42', headers: { accept: 'application/json' }, status: 404 }] }
+const unserved = {
+  requests: [{ target: '/v1/nothings/42', headers: { accept: 'application/json' }, status: 404 }],
+}
 const invalid = {
   requests: [
     {
@@ -34,14 +36,22 @@ export default loadScenario({
   sameBody: false,
   variants: {
     bare404: { about: 'Fastify: 404', ...unserved, build: () => withRoute(Fastify()) },
-    problems404: { about: 'problems alone: 404', ...unserved, build: async () => withRoute(await problemsApp()) },
+    problems404: {
+      about: 'problems alone: 404',
+      ...unserved,
+      build: async () => withRoute(await problemsApp()),
+    },
     preset404: {
       about: 'all conventions with their defaults: 404',
       ...unserved,
       build: async () => withRoute(await presetApp()),
     },
     bare400: { about: 'Fastify: 400', ...invalid, build: () => withRoute(Fastify()) },
-    problems400: { about: 'problems alone: 400', ...invalid, build: async () => withRoute(await problemsApp()) },
+    problems400: {
+      about: 'problems alone: 400',
+      ...invalid,
+      build: async () => withRoute(await problemsApp()),
+    },
     preset400: {
       about: 'all conventions with their defaults: 400',
       ...invalid,

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { presetApp } from '../fixtures/apps.js'
-import { users, userSchema } from '../fixtures/user.js'
+import { userSchema, users } from '../fixtures/user.js'
 import { loadScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n
@@ -22,7 +22,10 @@ export default loadScenario({
   bounds: { preset: { max: 1.12 } },
   variants: {
     bare: { about: 'Fastify; the ids are small numbers', build: () => withList(Fastify(), plain) },
-    bareBigInt: { about: 'Fastify; the ids are BigInts, without twins', build: () => withList(Fastify(), large) },
+    bareBigInt: {
+      about: 'Fastify; the ids are BigInts, without twins',
+      build: () => withList(Fastify(), large),
+    },
     preset: {
       about: 'all conventions with their defaults; the ids are BigInts and have twins',
       build: async () => withList(await presetApp(), large),

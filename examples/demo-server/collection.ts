@@ -25,16 +25,18 @@ export async function mountCollection(
   app: FastifyInstance,
   { collection, database }: CollectionOptions,
 ): Promise<void> {
-  const { name, singular } = collection
+  const { name, singular, defaultFields } = collection
   const path = `/v1/${name}`
   const itemPath = `${path}/:id`
   const schemas = routeSchemas(collection)
+  const fields = defaultFields === undefined ? {} : { default: defaultFields }
 
   app.get<{ Querystring: Values }>(
     path,
-    { schema: schemas.list, config: { lists: { member: name } } },
+    { schema: schemas.list, config: { lists: { member: name }, fields } },
     async function listItems(request, reply) {
-      const rows = await database.query(selectPage(collection, request.page, request.query))
+      const names = request.fields?.names ?? null
+      const rows = await database.query(selectPage(collection, request.page, request.query, names))
       if (!request.page.includeTotal) return reply.list(rows)
       const [count] = await database.query(countAll(collection, request.query))
       return reply.list(rows, count?.total as bigint)
@@ -49,8 +51,9 @@ export async function mountCollection(
       .send(row)
   })
 
-  app.get<ById>(itemPath, { schema: schemas.read }, async function readItem({ params: { id } }) {
-    const [row] = await database.query(selectOne(collection, id))
+  app.get<ById>(itemPath, { schema: schemas.read, config: { fields } }, async function readItem(request) {
+    const { id } = request.params
+    const [row] = await database.query(selectOne(collection, id, request.fields?.names ?? null))
     return row ?? missing(id)
   })
 

@@ -48,4 +48,6 @@ export interface Collection {
   readonly rules?: readonly RowRule[]
   /** Fields that a list can be narrowed by: `?status=paid`. */
   readonly filters: readonly string[]
+  /** Fields that a read or a list answers where the client selects none. Default: all. */
+  readonly defaultFields?: readonly string[]
 }

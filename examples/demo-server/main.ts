@@ -50,7 +50,7 @@ function welcome(origin: string): string {
   return `
 The demo listens on ${origin}. Its API is described at ${origin}/docs. Try:
 
-  curl -i '${origin}/v1/users?limit=2'
+  curl -i '${origin}/v1/users?limit=2&fields=id,name,email'
   curl -i '${origin}/v1/payments?status=failed'
   curl -i -X PATCH '${origin}/v1/users/${firstId}' -H 'content-type: application/merge-patch+json' -d '{"age": 37}'
 `

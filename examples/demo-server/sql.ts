@@ -2,21 +2,32 @@ import type { Page } from 'fastify-conventions'
 import type { SqlValue, Statement } from './database.js'
 import type { Collection } from './declaration.js'
 
+/** Names of the fields to read; `null` for all. */
+export type FieldNames = readonly string[] | null
+
 /** Values of fields, by name: a body that was validated, the filters of a list, a row to seed. */
 export type Values = Readonly<Record<string, unknown>>
 
 /**
  * One page of a list, in the order of its walk: newest first by id, newest first by time, or, after an id, oldest
- * first. It asks for one row more than the page shows, which tells whether there is a next page.
+ * first. It asks for one row more than the page shows, which tells whether there is a next page. Beside the named
+ * fields it reads those that the next page goes by.
  */
-export function selectPage(collection: Collection, page: Page, filters: Values): Statement {
+export function selectPage(
+  collection: Collection,
+  page: Page,
+  filters: Values,
+  names: FieldNames,
+): Statement {
   const values: SqlValue[] = []
   const conditions = filterConditions(collection, filters, values)
   const { condition, order } = walk(page, values)
   if (condition !== null) conditions.push(condition)
   values.push(page.fetch)
+  const cursor = page.beforeTime === undefined ? ['id'] : ['id', 'created_at']
+  const columns = columnList(collection, names === null ? null : [...names, ...cursor])
   return {
-    text: `select ${columnList(collection)} from ${collection.name}${where(conditions)} order by ${order} limit $${values.length}`,
+    text: `select ${columns} from ${collection.name}${where(conditions)} order by ${order} limit $${values.length}`,
     values,
   }
 }
@@ -28,9 +39,10 @@ export function countAll(collection: Collection, filters: Values): Statement {
   return { text: `select count(*) as total from ${collection.name}${where(conditions)}`, values }
 }
 
-/** The row of an id. */
-export function selectOne(collection: Collection, id: bigint): Statement {
-  return { text: `select ${columnList(collection)} from ${collection.name} where id = $1`, values: [id] }
+/** The named fields of the row of an id. */
+export function selectOne(collection: Collection, id: bigint, names: FieldNames): Statement {
+  const columns = columnList(collection, names)
+  return { text: `select ${columns} from ${collection.name} where id = $1`, values: [id] }
 }
 
 /** A new row; columns without a value take the default of the table. */
@@ -70,8 +82,9 @@ export function deleteRow(collection: Collection, id: bigint): Statement {
   return { text: `delete from ${collection.name} where id = $1 returning id`, values: [id] }
 }
 
-function columnList(collection: Collection): string {
-  return ['id', ...Object.keys(collection.fields), 'created_at', 'updated_at'].join(', ')
+function columnList(collection: Collection, names: FieldNames = null): string {
+  const columns = ['id', ...Object.keys(collection.fields), 'created_at', 'updated_at']
+  return columns.filter((column) => names === null || names.includes(column)).join(', ')
 }
 
 function filterConditions(collection: Collection, filters: Values, values: SqlValue[]): string[] {

@@ -60,12 +60,14 @@ export function producedTypes(response: unknown): readonly string[] | null {
     const content =
       typeof schema === 'object' && schema !== null && 'content' in schema ? schema.content : null
     if (typeof content === 'object' && content !== null) return Object.keys(content).map(mediaTypeOf)
-    return isNull(schema) ? [] : ['application/json']
+    if (isOfType(schema, 'null')) return []
+    // Text may be of any media type; the handler says of which.
+    return isOfType(schema, 'string') ? ['*/*'] : ['application/json']
   })
   return types.length === 0 || types.some((type) => type.includes('*')) ? null : [...new Set(types)]
 }
 
 // `204: { type: 'null' }` is how a schema says that there is no body.
-function isNull(schema: unknown): boolean {
-  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'null'
+function isOfType(schema: unknown, type: string): boolean {
+  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
 }

@@ -1,228 +1,146 @@
-import pluralize from 'pluralize'
-import { type PathSegment, routePath } from './route-path.js'
+import { mendedRoute } from './path-mend.js'
+import { actionFaultOf, type RouteReading, readRoute } from './path-reading.js'
+import { type PathRule, pathRuleNames } from './path-rule-names.js'
+import type { ReadSegment } from './path-segments.js'
+import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
+import { lastWord, type PathVocabulary } from './path-words.js'
+import { isPlural } from './plurals.js'
 
-/** The rules that a route's path is held against; seed §4 "Path rules" 1–5 and §9. */
-export const pathRuleNames = [
-  'uppercase',
-  'underscore',
-  'encoding',
-  'plural',
-  'words',
-  'version',
-  'action',
-  'slash',
-] as const
-
-/** Name of a path rule. */
-export type PathRule = (typeof pathRuleNames)[number]
+export { type PathRule, pathRuleNames } from './path-rule-names.js'
+export { knownVerbs, type PathVocabulary } from './path-words.js'
 
 /** How a route breaks a rule, and what to write instead. */
 export interface PathBreach {
   readonly rule: PathRule
   readonly problem: string
+  /** A path that keeps every rule in force, the same for all breaches of a route; with a method where that counts. */
   readonly instead: string
 }
 
-/** Words of the domain that the rules must know. */
-export interface PathVocabulary {
-  /** Collection names that are right as they are, whatever the plural rule thinks. */
-  readonly collections: ReadonlySet<string>
-  /** Verbs of actions. */
-  readonly verbs: ReadonlySet<string>
-  /** Segments that stand for the caller's own record, such as `me`. */
-  readonly selfAliases: ReadonlySet<string>
+type Problem = (reading: RouteReading) => string | null
+
+const problemOf: Readonly<Record<PathRule, Problem>> = {
+  uppercase: literalProblem(hasUppercase, 'has uppercase letters', 'have uppercase letters'),
+  underscore: literalProblem(hasUnderscore, 'joins words by an underscore', 'join words by an underscore'),
+  encoding: encodingProblem,
+  plural: pluralProblem,
+  words: wordsProblem,
+  version: versionProblem,
+  action: actionProblem,
+  slash: slashProblem,
 }
 
-/** A route as the rules see it. */
-export interface RouteShape {
-  readonly methods: readonly string[]
-  readonly pattern: string
-  /** Segments after the base path. */
-  readonly segments: readonly PathSegment[]
-  readonly basePath: string
-}
+// One word mended can make another of what stands around it, such as a method: mostly once is enough.
+const mostRounds = 4
 
 /**
- * Verbs that are known as actions without being declared. Words that are as often nouns (`export`, `search`,
- * `start`) are left out: a service that uses one as an action declares it.
+ * Holds a route against every rule; at most one breach per rule.
+ *
+ * @param inForce the rules that `instead` keeps; what only another rule finds wrong is left in it
  */
-export const knownVerbs: readonly string[] = (
-  'accept activate approve archive assign cancel capture confirm deactivate decline disable dismiss enable ' +
-  'execute follow invite join login logout merge pause publish recalculate refresh refund regenerate reject ' +
-  'renew reopen reprocess resend reset restore resume retry revoke rotate send submit subscribe suspend sync ' +
-  'unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe validate verify'
-).split(' ')
-
-/** Holds a route against every rule; at most one breach per rule. */
 export function pathBreaches(
   methods: readonly string[],
   pattern: string,
   vocabulary: PathVocabulary,
   basePath = '',
+  inForce: readonly PathRule[] = pathRuleNames,
 ): PathBreach[] {
-  const route: RouteShape = {
-    methods,
-    pattern,
-    segments: routePath(pattern.startsWith(`${basePath}/`) ? pattern.slice(basePath.length) : pattern),
-    basePath,
-  }
-  return pathRuleNames.flatMap((rule) => {
-    const breach = checks[rule](route, vocabulary)
-    return breach === null ? [] : [{ rule, ...breach }]
+  // RFC 8615: the names below are registered, not chosen.
+  if (pattern.startsWith('/.well-known/')) return []
+  const reading = readRoute(methods, pattern, vocabulary, basePath)
+  const broken = pathRuleNames.flatMap((rule) => {
+    const problem = problemOf[rule](reading)
+    return problem === null ? [] : [{ rule, problem }]
   })
+  if (broken.length === 0) return []
+  const instead = insteadOf(reading, vocabulary, basePath, new Set(inForce))
+  return broken.map((breach) => ({ ...breach, instead }))
 }
 
-type RuleCheck = (route: RouteShape, vocabulary: PathVocabulary) => Omit<PathBreach, 'rule'> | null
-
-const checks: Readonly<Record<PathRule, RuleCheck>> = {
-  uppercase: literalRule(/[A-Z]/, 'has uppercase letters', kebab),
-  underscore: literalRule(/_/, 'joins words by an underscore', (text) => text.replaceAll('_', '-')),
-  // RFC 3986 §3.3: what is not a pchar needs encoding; uppercase and underscore have rules of their own.
-  encoding: literalRule(/[^A-Za-z0-9\-._~!$&'()*+,;=:@]/, 'has characters that need encoding', (text) =>
-    text.replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~]+/g, '-').replace(/^-+|-+$/g, ''),
-  ),
-  plural: checkPlural,
-  words: checkWords,
-  version: checkVersion,
-  action: checkAction,
-  slash: checkSlash,
-}
-
-function literalRule(fault: RegExp, what: string, mend: (text: string) => string): RuleCheck {
-  return (route) => {
-    const broken = route.segments.filter((segment) => segment.kind === 'literal' && fault.test(segment.text))
-    if (broken.length === 0) return null
-    return {
-      problem: `${broken.map(quoted).join(', ')} ${what}`,
-      instead: mended(route, (segment) => (broken.includes(segment) ? mend(segment.text) : segment.text)),
-    }
+function insteadOf(
+  reading: RouteReading,
+  vocabulary: PathVocabulary,
+  basePath: string,
+  inForce: ReadonlySet<PathRule>,
+): string {
+  let current = reading
+  let method: string | null = null
+  for (let round = 0; round < mostRounds; round++) {
+    const mended = mendedRoute(current, vocabulary, basePath, inForce)
+    method = mended.method ?? method
+    current = readRoute(method === null ? reading.methods : [method], mended.pattern, vocabulary, basePath)
+    if (keepsRules(current, inForce)) break
   }
+  return method === null ? current.pattern : `${method} ${current.pattern}`
 }
 
-function checkPlural(route: RouteShape, vocabulary: PathVocabulary): Omit<PathBreach, 'rule'> | null {
-  const segments = afterVersion(route.segments)
-  const singular = segments.filter(
-    (segment, index) =>
-      isCollection(segments, index, vocabulary) &&
-      !vocabulary.collections.has(segment.text) &&
-      !vocabulary.verbs.has(segment.text) &&
-      !isPlural(segment.text),
+function keepsRules(reading: RouteReading, inForce: ReadonlySet<PathRule>): boolean {
+  return pathRuleNames.every((rule) => !inForce.has(rule) || problemOf[rule](reading) === null)
+}
+
+function literalProblem(isFaulty: (text: string) => boolean, one: string, many: string): Problem {
+  return ({ segments }) =>
+    said(
+      segments.filter((read) => hasLiteral(read, isFaulty)),
+      one,
+      many,
+    )
+}
+
+function encodingProblem({ segments }: RouteReading): string | null {
+  const broken = segments.filter((read) =>
+    read.segment.kind === 'literal' ? needsEncoding(read.segment.text) : hasLiteral(read, needsEncoding),
   )
-  if (singular.length === 0) return null
-  return {
-    problem: `${singular.map(quoted).join(', ')} names a collection in the singular`,
-    instead: mended(route, (segment) => (singular.includes(segment) ? plural(segment.text) : segment.text)),
-  }
+  return said(broken, 'has characters that need encoding', 'have characters that need encoding')
 }
 
-// A literal names a collection when an item of it is addressed next, or when it is all that the path has.
-function isCollection(segments: readonly PathSegment[], index: number, vocabulary: PathVocabulary): boolean {
-  const segment = segments[index]
-  const next = segments[index + 1]
-  if (segment?.kind !== 'literal' || segment.text === '' || vocabulary.selfAliases.has(segment.text))
-    return false
-  if (next === undefined) return index === 0
-  return next.kind === 'parameter' || next.kind === 'mixed' || vocabulary.selfAliases.has(next.text)
+function pluralProblem({ names }: RouteReading): string | null {
+  const singular = names.filter(
+    ({ isCollection, crud, noun }) => isCollection && crud.length === 0 && !isPlural(lastWord(noun)),
+  )
+  return said(
+    singular.map(({ read }) => read),
+    'names a collection in the singular',
+    'name collections in the singular',
+  )
 }
 
-// CRUD in the path says again what the method says already.
-const crudWords = new Set('all create delete edit fetch get list new read retrieve show update'.split(' '))
-const crudPrefix = /^(create|delete|fetch|get|list|retrieve|update)-/
-const crudSuffix = /-list$/
-
-function checkWords(route: RouteShape, vocabulary: PathVocabulary): Omit<PathBreach, 'rule'> | null {
-  const isRedundant = ({ kind, text }: PathSegment): boolean => {
-    const word = kebab(text)
-    if (kind !== 'literal' || vocabulary.collections.has(text)) return false
-    return crudWords.has(word) || crudPrefix.test(word) || crudSuffix.test(word)
-  }
-  const redundant = route.segments.filter(isRedundant)
-  if (redundant.length === 0) return null
-  return {
-    problem: `${redundant.map(quoted).join(', ')} says what the method says`,
-    instead: mended(route, (segment) =>
-      redundant.includes(segment) ? withoutCrud(kebab(segment.text)) : segment.text,
-    ),
-  }
+function wordsProblem({ names }: RouteReading): string | null {
+  const redundant = names.filter(({ crud }) => crud.length > 0)
+  return said(
+    redundant.map(({ read }) => read),
+    'says what the method says',
+    'say what the method says',
+  )
 }
 
-function withoutCrud(word: string): string | null {
-  if (crudWords.has(word)) return null
-  const noun = word.replace(crudPrefix, '').replace(crudSuffix, '')
-  return isPlural(noun) ? noun : plural(noun)
+function versionProblem({ version }: RouteReading): string | null {
+  return version.isRight ? null : 'has no major version in front'
 }
 
-const majorVersion = /^v(0|[1-9][0-9]*)$/i
-
-function checkVersion(route: RouteShape): Omit<PathBreach, 'rule'> | null {
-  if (majorVersion.test(route.segments[0]?.text ?? '')) return null
-  const rest = mended(route, (segment) => segment.text).slice(route.basePath.length)
-  return {
-    problem: 'has no major version in front',
-    instead: `${route.basePath}/v1${rest === '/' ? '' : rest}`,
-  }
+function actionProblem(reading: RouteReading): string | null {
+  const fault = actionFaultOf(reading)
+  if (fault === null) return null
+  const verb = `the verb ${quoted(fault.verb.read)}`
+  return fault.wrongMethods.length === 0
+    ? `${verb} is not the last segment`
+    : `${verb} is reached by ${fault.wrongMethods.join(', ')}; an action is a POST`
 }
 
-function checkAction(route: RouteShape, vocabulary: PathVocabulary): Omit<PathBreach, 'rule'> | null {
-  const segments = afterVersion(route.segments)
-  const at = segments.findIndex(({ kind, text }) => kind === 'literal' && isVerb(text, vocabulary))
-  const verb = segments[at]
-  if (verb === undefined) return null
-  const wrongMethods = route.methods.filter((method) => method !== 'POST' && method !== 'OPTIONS')
-  if (at === segments.length - 1 && wrongMethods.length === 0) return null
-  const order = [...route.segments.filter((segment) => segment !== verb), verb]
-  return {
-    problem:
-      wrongMethods.length === 0
-        ? `the verb ${quoted(verb)} is not the last segment`
-        : `the verb ${quoted(verb)} is reached by ${wrongMethods.join(', ')}; an action is a POST`,
-    instead: `POST ${route.basePath}/${order.map((segment) => segment.text).join('/')}`,
-  }
+function slashProblem({ pattern, segments }: RouteReading): string | null {
+  if (pattern === '/' || !segments.some(({ segment }) => segment.text === '')) return null
+  return segments.at(-1)?.segment.text === '' ? 'ends in a slash' : 'has a doubled slash'
 }
 
-function isVerb(text: string, vocabulary: PathVocabulary): boolean {
-  if (vocabulary.collections.has(text)) return false
-  return vocabulary.verbs.has(text) || vocabulary.verbs.has(kebab(text).split('-')[0] ?? '')
+function hasLiteral({ parts }: ReadSegment, isFaulty: (text: string) => boolean): boolean {
+  return parts.some(({ literal, text }) => literal && isFaulty(text))
 }
 
-function checkSlash(route: RouteShape): Omit<PathBreach, 'rule'> | null {
-  if (route.pattern === '/' || !route.segments.some((segment) => segment.text === '')) return null
-  return {
-    problem: route.pattern.endsWith('/') ? 'ends in a slash' : 'has a doubled slash',
-    instead: mended(route, (segment) => (segment.text === '' ? null : segment.text)),
-  }
+function said(broken: readonly ReadSegment[], one: string, many: string): string | null {
+  if (broken.length === 0) return null
+  return `${broken.map(quoted).join(', ')} ${broken.length === 1 ? one : many}`
 }
 
-function afterVersion(segments: readonly PathSegment[]): readonly PathSegment[] {
-  return majorVersion.test(segments[0]?.text ?? '') ? segments.slice(1) : segments
-}
-
-function mended(route: RouteShape, mend: (segment: PathSegment) => string | null): string {
-  const texts = route.segments.map(mend).filter((text) => text !== null)
-  return `${route.basePath}/${texts.join('/')}`
-}
-
-function kebab(text: string): string {
-  return text
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
-    .replaceAll('_', '-')
-    .toLowerCase()
-}
-
-function isPlural(text: string): boolean {
-  return pluralize.isPlural(lastWord(text))
-}
-
-function plural(text: string): string {
-  const word = lastWord(text)
-  return text.slice(0, text.length - word.length) + pluralize.plural(word)
-}
-
-function lastWord(text: string): string {
-  return text.slice(Math.max(text.lastIndexOf('-'), text.lastIndexOf('_')) + 1)
-}
-
-function quoted(segment: PathSegment): string {
+function quoted({ segment }: ReadSegment): string {
   return `'${segment.text}'`
 }

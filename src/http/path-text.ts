@@ -1,7 +1,6 @@
 // RFC 3986 §3.3: what is not a pchar needs encoding; an escape says that something did.
 const outsidePath = /[^A-Za-z0-9\-._~!$&'()*+,;=:@]/
 
-const escape = /%[0-9A-Fa-f]{2}/g
 const escapes = /(?:%[0-9A-Fa-f]{2})+/g
 
 // Letters that do not come apart into one of ASCII and its marks.
@@ -23,7 +22,12 @@ export const anyCollection = 'items'
 
 /** Whether a literal has uppercase letters; the hex digits of an escape are none. */
 export function hasUppercase(text: string): boolean {
-  return /[A-Z]/.test(text.includes('%') ? text.replace(escape, '') : text)
+  return /[A-Z]/.test(text.includes('%') ? text.replace(escapes, '') : text)
+}
+
+/** Whether a literal joins words by an underscore. */
+export function hasUnderscore(text: string): boolean {
+  return text.includes('_')
 }
 
 /** Whether a literal has characters that are encoded or would have to be. */
@@ -41,7 +45,7 @@ export function lowercase(text: string): string {
 
 /** A literal with words joined by hyphens, none at the ends. */
 export function hyphenated(text: string): string {
-  return text.includes('_') ? withoutOuterHyphens(innerHyphens(text)) : text
+  return hasUnderscore(text) ? withoutOuterHyphens(innerHyphens(text)) : text
 }
 
 /** The same within a segment that has a parameter, where a hyphen at the end joins it to that. */
@@ -77,10 +81,15 @@ function lowercaseLetters(text: string): string {
 
 function unreserved(text: string): string {
   return text
-    .replace(spelledLetter, (letter) => spelled[letter.toLowerCase()] ?? letter)
+    .replace(spelledLetter, spelledOut)
     .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
+    .replace(/[\p{M}'’]+/gu, '')
     .replace(/[^A-Za-z0-9\-._~]+/g, '-')
+}
+
+function spelledOut(letter: string): string {
+  const small = spelled[letter.toLowerCase()] ?? ''
+  return letter === letter.toLowerCase() ? small : `${small.slice(0, 1).toUpperCase()}${small.slice(1)}`
 }
 
 function decodedText(text: string): string {

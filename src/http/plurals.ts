@@ -66,6 +66,11 @@ export function plural(word: string): string {
   return isPlural(found) ? found : `${found}es`
 }
 
+/** The singular of a lowercase word. */
+export function singular(word: string): string {
+  return pluralize.singular(word)
+}
+
 function isPluralForm(word: string): boolean {
   if (plurals.has(word)) return true
   if (pairs.has(word)) return false

@@ -129,11 +129,16 @@ const notTaken = new Set([
   'trailer',
 ])
 
+// RFC 9110 §5.1 and §5.5; Node refuses to write others.
+const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
 function headersOf(error: ThrownFields): Record<string, string> | undefined {
   if (typeof error.headers !== 'object' || error.headers === null) return undefined
   const fields = Object.entries(error.headers).flatMap(([name, value]: [string, unknown]) => {
     const isText = ['string', 'number'].includes(typeof value) || Array.isArray(value)
-    return isText && !notTaken.has(name.toLowerCase()) ? [[name, String(value)]] : []
+    const isField = isText && fieldName.test(name) && fieldValue.test(String(value))
+    return isField && !notTaken.has(name.toLowerCase()) ? [[name, String(value)]] : []
   })
   return Object.fromEntries(fields)
 }

@@ -42,7 +42,7 @@ export function problemDocument(error: ProblemError, typeBase: string, requestId
 
 /** URI of one occurrence, from the id of its request. */
 export function occurrence(requestId: string): string {
-  return `urn:request:${encodeURIComponent(requestId.toWellFormed())}`
+  return `urn:request:${encodeURIComponent(String(requestId).toWellFormed())}`
 }
 
 // The texts of this package's own 5xx codes are written for clients; a consumer's may not be.

@@ -7,15 +7,23 @@ export type PathFault = 'uppercase' | 'encoding'
 const fine = /^[a-z0-9\-._~!$&'()*+,;=:@/]*(?:[?#]|$)/
 const uppercaseFirst = /^[a-z0-9\-._~!$&'()*+,;=:@/]*[A-Z]/
 
+// The scheme and the authority, which end where the path, the query or the fragment starts (RFC 3986 §3.2).
+const absoluteStart = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
+const slash = 47
+
+// RFC 3986 §5.2.4: a client removes them; a server that takes them for names serves another path than was meant.
+const dotSegment = /\/\.\.?(?=\/|$)/
+
 /**
  * The first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or would
  * need to be. Reads up to the query and allocates nothing where there is none.
  */
 export function pathFault(target: string): PathFault | null {
-  if (fine.test(target)) return null
+  if (fine.test(target) && !target.includes('/.')) return null
   // The authority of the absolute form (RFC 9112 §3.2.2) is no part of the path.
   const path = pathOf(target)
-  return fine.test(path) ? null : uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
+  if (fine.test(path)) return dotSegment.test(path) ? 'encoding' : null
+  return uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
 }
 
 /**
@@ -59,9 +67,9 @@ export function pathOf(target: string): string {
 
 /** The raw query of a request target, without its question mark; `''` when it has none. */
 export function queryOf(target: string): string {
+  const hash = target.indexOf('#')
   const mark = target.indexOf('?')
-  if (mark === -1) return ''
-  const hash = target.indexOf('#', mark)
+  if (mark === -1 || (hash !== -1 && hash < mark)) return ''
   return hash === -1 ? target.slice(mark + 1) : target.slice(mark + 1, hash)
 }
 
@@ -75,7 +83,7 @@ function isParameter(route: readonly PathSegment[] | null, index: number): boole
 function rawFaults(text: string): PathFault[] {
   const faults: PathFault[] = []
   if (/[A-Z]/.test(text.replace(/%[0-9A-Fa-f]{2}/g, ''))) faults.push('uppercase')
-  if (pathFault(text.toLowerCase()) === 'encoding') faults.push('encoding')
+  if (text === '.' || text === '..' || pathFault(text.toLowerCase()) === 'encoding') faults.push('encoding')
   return faults
 }
 
@@ -86,7 +94,7 @@ function decodedFaults(text: string): PathFault[] {
 
 // A separator or a control character in a parameter is a path of its own, or an injection, to whoever uses it.
 function hasHarm(value: string): boolean {
-  return [...value].some((character) => character < ' ' || '\u007f/\\'.includes(character))
+  return /[\p{Cc}/\\]/u.test(value)
 }
 
 function decoded(text: string): string | null {
@@ -97,12 +105,7 @@ function decoded(text: string): string | null {
   }
 }
 
-const slash = 47
-
 function pathStart(target: string): number {
   if (target.charCodeAt(0) === slash) return 0
-  const authority = target.indexOf('://')
-  if (authority === -1) return 0
-  const start = target.indexOf('/', authority + 3)
-  return start === -1 ? target.length : start
+  return absoluteStart.exec(target)?.[0].length ?? 0
 }

@@ -12,6 +12,9 @@ export interface SegmentPart {
   readonly text: string
 }
 
+// To the router only these end a name: `:a_:b` is one parameter, and `:id::b` as well.
+const nameEnd = /[(\-./]/g
+
 /**
  * Splits a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon) into its
  * segments, where the router splits it. The empty segment before the first slash is left out; others that are empty
@@ -70,9 +73,6 @@ function partEnd(text: string, at: number): number {
 function isParameterStart(text: string, at: number): boolean {
   return text[at] === ':' && text[at + 1] !== ':'
 }
-
-// To the router only these end a name: `:a_:b` is one parameter, and `:id::b` as well.
-const nameEnd = /[(\-./]/g
 
 function parameterEnd(text: string, start: number): number {
   nameEnd.lastIndex = start

@@ -120,16 +120,12 @@ const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLe
  */
 export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFields(app, received) {
   const options = resolveOptions('fields', received, bounds, defaults)
-  if (options.mode === 'off') return
   const reporter = reporterOf(app)
   const selectors: RouteSelector[] = []
 
-  app.decorateRequest(selectionOfRequest, null)
-  app.decorateRequest('fields', {
-    getter() {
-      return (this as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest]
-    },
-  })
+  let decorated = false
+  if (!app.hasRequestDecorator('fields')) decorateOnce()
+
   app.addHook('onRoute', function selectOnRoute(route) {
     if (![route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
@@ -144,6 +140,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       route.preHandler = [...[route.preHandler ?? []].flat(), fieldsObserver(reporter)]
       return
     }
+    decorateOnce()
     route.schema = withFieldsParameter(route.schema, own.default ?? null)
     const selector = new RouteSelector(label, own, listNames(route, own), serializationOf(this, route))
     selectors.push(selector)
@@ -153,6 +150,18 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     for (const selector of selectors) selector.prepare()
     done()
   })
+
+  // An app in which no route selects may have names of its own; otherwise Fastify tells that they are taken.
+  function decorateOnce(): void {
+    if (decorated) return
+    decorated = true
+    app.decorateRequest(selectionOfRequest, null)
+    app.decorateRequest('fields', {
+      getter() {
+        return (this as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest]
+      },
+    })
+  }
 })
 
 /** Reads the selection of each request to a route. */

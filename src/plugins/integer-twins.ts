@@ -53,7 +53,6 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
   'integerTwins',
   function setUpIntegerTwins(app, received) {
     const options = resolveOptions('integerTwins', received, checks, defaults)
-    if (options.mode === 'off') return
     const reporter = reporterOf(app)
     const parse = jsonParserOf(app)
     const prepared: { prepare(): void }[] = []

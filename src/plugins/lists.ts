@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { refuse } from '../answer.js'
 import { bootErrors, ProblemError } from '../errors.js'
 import { formatLinks, hrefWith } from '../http/links.js'
@@ -115,14 +115,9 @@ type WithList = { [listOfRequest]: ListRequest | null }
 export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
   const options = resolveOptions('lists', received, checks, defaults)
   orderedLimits('lists', options)
+  let decorated = false
+  if (!app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')) decorateOnce()
 
-  app.decorateRequest(listOfRequest, null)
-  app.decorateRequest('page', {
-    getter() {
-      return listOf(this as FastifyRequest).page as Page
-    },
-  })
-  app.decorateReply('list', writeList)
   app.addHook('onRoute', function completeListRoute(route) {
     if (route.config?.lists === undefined || route.config.lists === false) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.lists`
@@ -130,14 +125,41 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
       label,
       route.config.lists,
       routeChecks,
-      { ...options, member: memberOf(route.path) },
+      { ...options, ...declaredLimits(route.schema, options), member: memberOf(route.path) },
     )
     if (rules === false) return
     orderedLimits(label, rules)
+    decorateOnce()
     route.schema = withPaging(route.schema, rules)
     route.preValidation = [pageReader(rules), ...[route.preValidation ?? []].flat()]
   })
+
+  // An app without lists may have names of its own; one with lists is told by Fastify that they are taken.
+  function decorateOnce(): void {
+    if (decorated) return
+    decorated = true
+    app.decorateRequest(listOfRequest, null)
+    app.decorateRequest('page', {
+      getter() {
+        return listOf(this as FastifyRequest).page as Page
+      },
+    })
+    app.decorateReply('list', writeList)
+  }
 })
+
+/** What the route's own schema says of `limit`; `config.lists` may say otherwise. */
+function declaredLimits(schema: FastifySchema | undefined, options: Required<ListsOptions>): ListsOptions {
+  const { querystring } = (schema ?? {}) as { readonly querystring?: { readonly properties?: Limited } }
+  const { default: declared, maximum } = querystring?.properties?.limit ?? {}
+  const maxLimit = typeof maximum === 'number' ? maximum : options.maxLimit
+  const defaultLimit = typeof declared === 'number' ? declared : options.defaultLimit
+  return { maxLimit, defaultLimit: Math.min(defaultLimit, maxLimit) }
+}
+
+interface Limited {
+  readonly limit?: { readonly default?: unknown; readonly maximum?: unknown }
+}
 
 function pageReader(rules: Required<ListsRouteOptions>) {
   return function readPageOnPreValidation(
@@ -174,12 +196,18 @@ function writeList(
     const links = [this.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
     this.header('link', links.join(', '))
   }
-  return { [rules.member]: items, ...(total === undefined ? {} : { total }) }
+  return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
+}
+
+// A count is no identifier: what a Number holds is written as one, also by JSON.stringify.
+function countOf(total: number | bigint): number | bigint {
+  return total <= Number.MAX_SAFE_INTEGER ? Number(total) : total
 }
 
 function listOf(request: FastifyRequest): ListRequest {
   const list = (request as unknown as WithList)[listOfRequest]
-  if (list === null) throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
+  if (list === null || list === undefined)
+    throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
   return list
 }
 

@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { refuse } from '../answer.js'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import { answerProblem, defaultStyle, refuse } from '../answer.js'
 import { ProblemError } from '../errors.js'
 import type { Mode } from '../findings.js'
+import { headSiblings } from '../head-sibling.js'
 import {
   knownVerbs,
   type PathRule,
@@ -22,6 +23,7 @@ import {
   type RuleOptions,
   routeRuleChecks,
   ruleChecks,
+  unmetExceptions,
 } from '../rules.js'
 import { clip } from '../text.js'
 
@@ -132,16 +134,23 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       anyParameter: false,
     }
 
-    app.addHook('onRoute', routeInspector(options, reporter))
-    if (options.mode === 'off' && Object.values(unknownPath.modeOf).every((mode) => mode === 'off')) return
+    const guardsAll = requestRules.some((rule) => unknownPath.modeOf[rule] !== 'off')
 
-    app.addHook('onRequest', function pathCaseOnRequest(request, reply, next) {
+    app.addHook('onRoute', routeInspector(options, reporter, guardsAll ? null : pathCaseOnRequest))
+    if (guardsAll) app.addHook('onRequest', pathCaseOnRequest)
+
+    function pathCaseOnRequest(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      next: (error?: Error) => void,
+    ): void {
       if (pathFault(request.raw.url ?? '/') === null) next()
       else judge(request, reply, next)
-    })
+    }
 
     function judge(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-      const route = guardedRouteOf(request) ?? unknownPath
+      const known = guardedRouteOf(request)
+      const route = known ?? unknownPath
       const path = pathOf(request.raw.url ?? '/')
       const faults = segmentFaults(path, route.segments, route.anyParameter)
       for (const { fault } of faults) {
@@ -149,22 +158,41 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       }
       const refused = faults.filter(({ fault }) => route.modeOf[fault] === 'enforce')
       if (refused.length === 0) next()
-      else refuse(request, reply, pathProblem(path, refused, options.statusCode), next)
+      else {
+        const problem = pathProblem(path, refused, options.statusCode)
+        // A route from before this plugin may be from before the app's error handler too.
+        if (known === undefined && !request.is404) answerProblem(reply, problem, defaultStyle)
+        else refuse(request, reply, problem, next)
+      }
     }
   },
 )
 
-/** Holds each new route against the rules, and leaves on it what the request hook needs to know. */
+// The rules that requests are held against.
+const requestRules = ['uppercase', 'encoding'] as const
+
+/**
+ * Holds each new route against the rules, and leaves on it what the request hook needs to know.
+ *
+ * @param guard the request hook, where only routes that ask for it have it; `null` where all have it already
+ */
 function routeInspector(
   options: Required<PathGuardOptions>,
   reporter: Reporter,
+  guard: onRequestHookHandler | null,
 ): (route: RouteOptions & { path: string }) => void {
   const vocabulary: PathVocabulary = {
     collections: new Set(options.collections),
     verbs: new Set([...knownVerbs, ...options.verbs]),
     selfAliases: new Set(options.selfAliases),
   }
-  const readable = new Set<string>()
+  const isHeadSibling = headSiblings()
+  const paths = new Set<string>()
+  reporter.checkAtReady(() => {
+    for (const { url, except, reason } of unmetExceptions(options.exceptions, paths)) {
+      reporter.except({ plugin: 'pathGuard', route: url, rules: except, reason, unused: true })
+    }
+  })
 
   return function inspectRoute(route) {
     const methods = [route.method].flat()
@@ -177,7 +205,11 @@ function routeInspector(
       {},
     )
     const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
-    const modeOf = modesOf(pathRuleNames, options, own, exceptions)
+    const untouched = own === false ? 'config.pathGuard is false' : reasonToLeaveAlone(route)
+    // A route that is left alone is so for requests too, unless it says something of its own.
+    const isGuarded = untouched === null || route.config?.pathGuard !== undefined
+    const modeOf = modesOf(pathRuleNames, options, isGuarded ? own : false, exceptions)
+    paths.add(route.path)
     const known: GuardedRoute = {
       modeOf,
       segments: routePath(route.path),
@@ -185,17 +217,18 @@ function routeInspector(
     }
     route.config = Object.assign({}, route.config, { [guarded]: known })
 
-    // Fastify adds a HEAD route to each GET route; what is wrong with the one has been said of the other.
-    if (methods.includes('GET')) readable.add(route.path)
-    else if (methods.length === 1 && methods[0] === 'HEAD' && readable.has(route.path)) return
+    if (guard !== null && requestRules.some((rule) => modeOf[rule] !== 'off')) {
+      route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
+    }
+    if (isHeadSibling(route)) return
 
     const exception = { plugin: 'pathGuard', route: name }
-    const untouched = own === false ? 'config.pathGuard is false' : reasonToLeaveAlone(route)
     if (untouched !== null) {
       reporter.except({ ...exception, rules: pathRuleNames, reason: untouched, unused: false })
       return
     }
-    const breaches = pathBreaches(methods, route.path, vocabulary, options.basePath)
+    const inForce = pathRuleNames.filter((rule) => modeOf[rule] !== 'off')
+    const breaches = pathBreaches(methods, route.path, vocabulary, options.basePath, inForce)
     for (const breach of breaches) {
       const mode = modeOf[breach.rule]
       if (mode !== 'off') reporter.find({ plugin: 'pathGuard', route: name, mode, ...breach })
@@ -219,8 +252,9 @@ function pathProblem(path: string, refused: readonly SegmentFault[], status: num
     const detail = `A path is lowercase: ${clip(lowercasePath(path, refused), longestShown)}`
     return new ProblemError('path-uppercase', { status, detail })
   }
-  return new ProblemError('path-encoded', {
-    status,
-    detail: 'A path has no characters that are, or would have to be, percent-encoded',
-  })
+  const isDot = refused.some(({ index }) => ['.', '..'].includes(path.split('/')[index + 1] ?? ''))
+  const detail = isDot
+    ? 'A path has no dot segments'
+    : 'A path has no characters that are, or would have to be, percent-encoded'
+  return new ProblemError('path-encoded', { status, detail })
 }

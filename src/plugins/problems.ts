@@ -1,12 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answerProblem, defaultStyle, hasOwnErrorHandler, writeProblem } from '../answer.js'
-import { BoundedCache } from '../bounded-cache.js'
+import { Admission } from '../admission.js'
+import {
+  answerPastHooks,
+  answerProblem,
+  defaultStyle,
+  hasErrorHandlerOfItsOwn,
+  writeProblem,
+} from '../answer.js'
+import { problemOfAnswer, takeErrorResponse } from '../error-body.js'
 import { ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
-import { acceptsAny, producedTypes } from '../http/media-types.js'
+import { producedTypes } from '../http/media-types.js'
 import { problemDocument, problemMediaType } from '../http/problem.js'
-import { problemOf, problemOfBody } from '../http/problem-of.js'
+import { problemOf } from '../http/problem-of.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
 import { conventionPlugin } from '../plugin.js'
 import { reporterOf } from '../report.js'
@@ -103,29 +110,20 @@ const defaults: Required<ProblemsOptions> = {
  */
 export const problems = conventionPlugin<ProblemsOptions>('problems', function setUpProblems(app, received) {
   const options = resolveOptions('problems', received, checks, defaults)
-  if (options.mode === 'off') return
   const reporter = reporterOf(app)
-  const appHandlesErrors = hasOwnErrorHandler(app)
+  const admission = new Admission()
   const patchContexts = new Set<FastifyInstance>()
-  let closing = false
+  const appHandlesErrors = hasErrorHandlerOfItsOwn(app)
+  const before = app.errorHandler
+  const enforces = options.mode === 'enforce'
 
-  if (options.mode === 'enforce' && !appHandlesErrors) app.setErrorHandler(handleError)
+  if (enforces && !appHandlesErrors) app.setErrorHandler(handleError)
   const handler = app.errorHandler
-  if (options.mode === 'enforce' && options.notFound === 'answer') {
-    try {
-      app.setNotFoundHandler(function handleUnserved(request, reply) {
-        const refusal = refusalAtTheDoor(request)
-        if (refusal !== null) throw refusal
-        return answerUnserved(request, reply, patchContexts)
-      })
-    } catch (error) {
-      // Fastify takes one not-found handler for a context; the app's own was here first.
-      app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
-    }
-  }
+  const answersUnserved = enforces && options.notFound === 'answer' && setNotFoundHandler(app, handleUnserved)
 
+  app.decorateReply(sending, false)
   app.addHook('preClose', function noteClosing(done) {
-    closing = options.whileClosing === 'refuse'
+    admission.closing = options.whileClosing === 'refuse'
     done()
   })
   app.addHook('onRoute', function admitOnRoute(route) {
@@ -138,124 +136,121 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     if ([route.method].flat().includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
     const handlesErrors = appHandlesErrors || route.errorHandler !== undefined
-    route.config = Object.assign({}, route.config, { [routeMode]: handlesErrors ? 'off' : mode })
+    route.config = Object.assign({}, route.config, { [modeOfRoute]: handlesErrors ? 'off' : mode })
     if (mode === 'off') return
-    if (mode === 'enforce' && options.mode !== 'enforce' && !handlesErrors) route.errorHandler = handleError
+    if (mode === 'enforce' && !enforces && !handlesErrors) route.errorHandler = handleError
     const produced = (own !== false && own.produces) || producedTypes(route.schema?.response)
-    route.onRequest = [admission(mode, produced), ...[route.onRequest ?? []].flat()]
+    const admit = mode === 'enforce' ? admission.enforcer(produced) : admission.observer(produced, reporter)
+    route.onRequest = [admit, ...[route.onRequest ?? []].flat()]
+    if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]
   })
-  app.addHook('onSend', function problemOnSend(request, reply, payload, next) {
-    if (reply.statusCode < 400) next(null, payload)
-    else next(null, keepErrorBody(request, reply, payload))
-  })
-  app.addHook('onReady', function watchExpectations(done) {
-    if (app.server.listenerCount('checkExpectation') === 0)
-      app.server.on('checkExpectation', refuseExpectation)
-    done()
-  })
-
-  function refusalAtTheDoor(request: FastifyRequest): ProblemError | null {
-    if (closing) return new ProblemError('server-closing', { detail: 'The server is closing; try again' })
-    const { headers, httpVersionMajor, httpVersionMinor } = request.raw
-    // RFC 9112 §3.2; Node's own answer to this has no body, so serverOptions() leaves the check to us.
-    if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
-      return new ProblemError('request-malformed', { detail: 'A request in HTTP/1.1 has a Host header' })
-    }
-    return null
-  }
-
-  function admission(mode: Mode, produced: readonly string[] | null) {
-    const verdicts = new BoundedCache<string, boolean>(100)
-    return function admitOnRequest(
-      request: FastifyRequest,
-      _reply: FastifyReply,
-      next: (error?: Error) => void,
-    ): void {
-      const refusal = mode === 'enforce' ? refusalAtTheDoor(request) : null
-      const { accept } = request.raw.headers
-      if (refusal !== null) next(refusal)
-      else if (accept === undefined || produced === null || isAcceptable(accept, produced)) next()
-      else if (mode === 'enforce') next(notAcceptable(produced))
-      else {
-        reporter.observe('problems', 'accept', request, `Accept takes none of ${produced.join(', ')}`)
-        next()
-      }
-    }
-
-    function isAcceptable(accept: string, types: readonly string[]): boolean {
-      const known = verdicts.get(accept)
-      if (known !== undefined) return known
-      const verdict = acceptsAny(accept, types)
-      verdicts.set(accept, verdict)
-      return verdict
-    }
+  if (options.mode !== 'off') app.addHook('onSend', problemOnSend)
+  if (enforces) {
+    app.addHook('onReady', function watchExpectations(done) {
+      // What Expect asks for is not known (RFC 9110 §10.1.1); Node's own 417 has no body.
+      if (app.server.listenerCount('checkExpectation') === 0)
+        app.server.on('checkExpectation', refuseExpectation)
+      done()
+    })
   }
 
   function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (modeOf(request, options.mode) !== 'enforce') {
-      // On to the error handler above, which answers as if this plugin were not there.
-      reply.send(thrown)
+      // On to the handler before, which answers as if this plugin were not there.
+      if (thrown instanceof Error) reply.send(thrown)
+      else before.call(app, thrown as never, request, reply)
       return
     }
     const problem = unsupportedMediaType(problemOf(thrown, reply.statusCode), request)
     if (problem.statusCode < 500) request.log.info({ err: thrown, res: reply }, problem.message)
     else request.log.error({ err: thrown, req: request, res: reply }, problem.title)
-    answerProblem(reply, problem, options)
+    if ((reply as Sendable)[sending]) answerPastHooks(reply, problem, options)
+    else answerProblem(reply, problem, options)
+  }
+
+  function handleUnserved(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const refusal = admission.refusal(request)
+    if (refusal !== null) throw refusal
+    return answerUnserved(request, reply, patchContexts)
+  }
+
+  function problemOnSend(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: (error: null, payload: unknown) => void,
+  ): void {
+    const again = (reply as Sendable)[sending]
+    ;(reply as Sendable)[sending] = true
+    // A hook has failed on a problem too: what is sent now would meet it again, and then Fastify's own words get out.
+    if (again && reply.statusCode >= 500 && modeOf(request, options.mode) === 'enforce') {
+      answerPastHooks(reply, new ProblemError('internal-server-error'), options)
+      return
+    }
+    if (reply.statusCode < 400 && (typeof payload !== 'object' || !takeErrorResponse(reply, payload))) {
+      next(null, payload)
+    } else next(null, keepErrorBody(request, reply, payload instanceof Response ? undefined : payload))
   }
 
   /** What is sent for an error answer that no error handler wrote. */
   function keepErrorBody(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-    const mode = modeOf(request, 'off')
+    const mode = modeOf(request, request.is404 && !isAnsweredHere(request) ? 'off' : options.mode)
     const ours = request.server.errorHandler === handler
-    if (mode === 'off' || !ours || isProblem(reply) || !isRewritable(reply, payload)) return payload
+    if (mode === 'off' || !ours) return payload
+    const problem = problemOfAnswer(reply, payload)
     if (mode === 'report') {
-      reporter.observe('problems', 'body', request, `${reply.statusCode} without a problem document`)
+      if (problem !== null) {
+        reporter.observe('problems', 'body', request, `${reply.statusCode} without a problem document`)
+      }
       return payload
     }
-    const problem = problemOfBody(reply.statusCode, jsonOf(payload))
+    if (problem === null) {
+      if (reply.statusCode === 503 && !reply.hasHeader('retry-after')) {
+        reply.header('retry-after', String(options.retryAfter))
+      }
+      return payload
+    }
     reply.removeHeader('content-length')
     return writeProblem(reply, unsupportedMediaType(problem, request), options)
   }
+
+  /** A not-found handler of the app's own wins in its scope. */
+  function isAnsweredHere({ routeOptions }: FastifyRequest): boolean {
+    const { name } = routeOptions.handler
+    return enforces ? answersUnserved && name.endsWith(handleUnserved.name) : name === 'basic404'
+  }
+
+  function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+    const error = new ProblemError('expectation-failed', { detail: 'Of Expect, only 100-continue is known' })
+    const body = JSON.stringify(problemDocument(error, options.typeBase))
+    const length = Buffer.byteLength(body)
+    response.writeHead(error.statusCode, { 'content-type': problemMediaType, 'content-length': length })
+    response.end(body)
+  }
 })
 
-const routeMode = Symbol('fastify-conventions.problems.mode')
+const modeOfRoute = Symbol('fastify-conventions.problems.mode')
+const sending = Symbol('fastify-conventions.problems.sending')
+
+/** A reply that remembers that its hooks have begun to run. */
+type Sendable = FastifyReply & { [sending]?: boolean }
 
 /** The mode of the request's route; `otherwise` where no route serves it. */
 function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
-  const config = request.routeOptions.config as { [routeMode]?: Mode } | undefined
-  return config?.[routeMode] ?? otherwise
+  const config = request.routeOptions.config as { [modeOfRoute]?: Mode } | undefined
+  return config?.[modeOfRoute] ?? otherwise
 }
 
-function notAcceptable(produced: readonly string[]): ProblemError {
-  return new ProblemError('not-acceptable', { detail: `What is served here is ${produced.join(', ')}` })
-}
-
-function isProblem(reply: FastifyReply): boolean {
-  return String(reply.getHeader('content-type') ?? '').startsWith(problemMediaType)
-}
-
-// A stream may be a file or somebody else's answer, and is not read here; coded bytes are no text.
-function isRewritable(reply: FastifyReply, payload: unknown): boolean {
-  const isText =
-    payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
-  return isText && !reply.hasHeader('content-encoding')
-}
-
-function jsonOf(payload: unknown): unknown {
+/** Sets the not-found handler of a context, unless the app has; Fastify takes one only. */
+function setNotFoundHandler(
+  app: FastifyInstance,
+  handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): boolean {
   try {
-    return JSON.parse(String(payload))
-  } catch {
-    return undefined
+    app.setNotFoundHandler(handler)
+    return true
+  } catch (error) {
+    app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
+    return false
   }
-}
-
-/** `checkExpectation` of the server: what `Expect` asks for is not known (RFC 9110 §10.1.1). */
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const error = new ProblemError('expectation-failed', { detail: 'Of Expect, only 100-continue is known' })
-  const body = JSON.stringify(problemDocument(error, defaultStyle.typeBase))
-  response.writeHead(error.statusCode, {
-    'content-type': problemMediaType,
-    'content-length': Buffer.byteLength(body),
-  })
-  response.end(body)
 }

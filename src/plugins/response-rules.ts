@@ -1,5 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Mode } from '../findings.js'
+import { headSiblings } from '../head-sibling.js'
 import { isJson } from '../http/media-types.js'
 import { problemMediaType } from '../http/problem.js'
 import { reasonToLeaveAlone } from '../left-alone.js'
@@ -25,6 +26,7 @@ import {
   type RuleOptions,
   routeRuleChecks,
   ruleChecks,
+  unmetExceptions,
 } from '../rules.js'
 
 /** Options of {@link responseRules}. */
@@ -131,9 +133,17 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
     const options = resolveOptions('responseRules', received, checks, defaults)
     const reporter = reporterOf(app)
     const vocabulary = vocabularyOf(options)
-    const readable = new Set<string>()
+    const isHeadSibling = headSiblings()
+
+    const paths = new Set<string>()
+    reporter.checkAtReady(() => {
+      for (const { url, except, reason } of unmetExceptions(options.exceptions, paths)) {
+        reporter.except({ plugin: 'responseRules', route: url, rules: except, reason, unused: true })
+      }
+    })
 
     app.addHook('onRoute', function inspectRoute(route) {
+      paths.add(route.path)
       const methods = [route.method].flat()
       const name = `${methods.join(', ')} ${route.path}`
       const label = `${name} config.responseRules`
@@ -151,9 +161,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
         : null
       if (watch !== null) route.preSerialization = [...[route.preSerialization ?? []].flat(), watch.hook]
 
-      // Fastify adds a HEAD route to each GET route; what is wrong with the one has been said of the other.
-      const isSibling = methods.length === 1 && methods[0] === 'HEAD' && readable.has(route.path)
-      if (methods.includes('GET')) readable.add(route.path)
+      const isSibling = isHeadSibling(route)
       // Shared schemas, and what other plugins make of this route's, are complete when the app gets ready.
       reporter.checkAtReady(() => {
         if (watch !== null && !hasNothingToRead(route, own)) watch.stop()

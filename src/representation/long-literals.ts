@@ -69,8 +69,7 @@ class Marker {
       if (!isDigitAt(text, index)) continue
       // Of 16 digits around one, there is one 8 places away.
       if (!isDigitAt(text, index - longRun / 2) && !isDigitAt(text, index + longRun / 2)) continue
-      const end = this.#markNumber(index)
-      if (end > index) index = end - 1
+      index = this.#markNumber(index)
     }
   }
 
@@ -78,6 +77,7 @@ class Marker {
     return { json: this.#json + this.#text.slice(this.#taken), marks: this.#marks }
   }
 
+  /** Gives the place behind the digits or the number, where no other begins. */
   #markNumber(index: number): number {
     const text = this.#text
     const runStart = startOfDigits(text, index)

@@ -8,7 +8,7 @@ import { exactInteger, isWithin, type WideRange } from './wide-range.js'
 
 type Holder = Record<string | number, unknown>
 
-const decimal = /^(?:0|-?[1-9]\d{0,19})$/
+const decimal = /^(?:0|-?[1-9]\d*)$/
 const notDecimal = 'must be an integer in plain decimal digits'
 
 /** Reads the single values of an input that are declared as 64-bit integers. */
@@ -74,7 +74,7 @@ export class ScalarReader {
     text: string,
   ): FoundInteger | undefined {
     const isDecimal = decimal.test(text)
-    const exact = isDecimal ? within(range, BigInt(text)) : null
+    const exact = isDecimal ? within(range, exactInteger(text)) : null
     if (this.#isText && !node.text) {
       if (exact !== null) return this.#exact(node, holder, key, exact)
       if (text === '' && node.null) return undefined

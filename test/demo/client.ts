@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrate.js'
+import { faultyTwin, parseExact, writeExact } from './exact-json.js'
 
 /** A JSON object of an answer. */
 export type Json = Record<string, unknown>
@@ -14,18 +15,18 @@ export interface Answer {
   readonly headers: Headers
   /** The body as it was sent. */
   readonly text: string
-  /** The body parsed; `{}` where there is none. */
+  /** The body parsed, large integers as BigInts; `{}` where there is none. */
   readonly json: Json
 }
 
 /** What goes along with a request. */
 export interface Sent {
-  /** Sent as JSON, unless it is a string: that goes as it is. */
+  /** Sent as JSON, BigInts with all their digits, unless it is a string: that goes as it is. */
   readonly body?: unknown
   readonly headers?: Record<string, string>
 }
 
-/** Talks to a service over real sockets. */
+/** Talks to a service over real sockets. An integer that is answered without a true twin is an error. */
 export interface Client {
   readonly app: FastifyInstance
   readonly origin: string
@@ -72,16 +73,14 @@ function clientOf(app: FastifyInstance, origin: string): Client {
     const response = await fetch(origin + target, {
       method,
       headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? undefined : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? undefined : { body: typeof body === 'string' ? body : writeExact(body) }),
     })
     const text = await response.text()
     const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '') && text !== ''
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: isJson ? (JSON.parse(text) as Json) : {},
-    }
+    const json = isJson ? (parseExact(text) as Json) : {}
+    const fault = faultyTwin(json)
+    if (fault !== null) throw new Error(`${method} ${target}: ${fault} is no twin: ${text}`)
+    return { status: response.status, headers: response.headers, text, json }
   }
   return {
     app,

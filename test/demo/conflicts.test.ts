@@ -9,7 +9,7 @@ await onEachDatabase(async (t, database) => {
   const order = await newOrder(client)
 
   await t.test('a reference to what does not exist is 422 with its pointer', async (t) => {
-    const nobody = 999_999
+    const nobody = 9_223_372_036_854_775_807n
     const attempts = [
       ['/v1/orders', sampleOf.orders(nobody), '/user_id'],
       ['/v1/subscriptions', sampleOf.subscriptions(nobody), '/user_id'],

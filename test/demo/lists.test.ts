@@ -1,4 +1,5 @@
 import { users } from '../../examples/demo-server/collections/users.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { insertRow } from '../../examples/demo-server/sql.js'
 import { type Answer, itemsOf, nextOf, serve, walk } from './client.js'
@@ -18,8 +19,8 @@ await onEachDatabase(async (t, database) => {
   const sharedTime = String(shared?.time)
   const justAfter = sharedTime.replace('.000Z', '.001Z')
   const idsOf = (pages: readonly Answer[]) =>
-    pages.flatMap((page) => itemsOf(page, 'users').map(({ id }) => Number(id)))
-  const everyId = Array.from({ length: userCount }, (_, index) => index + 1)
+    pages.flatMap((page) => itemsOf(page, 'users').map(({ id }) => id))
+  const everyId = Array.from({ length: userCount }, (_, index) => idOf(index))
   const newestFirst = everyId.toReversed()
 
   await t.test('the links alone lead through 1,000 rows, each exactly once, newest first', async (t) => {
@@ -74,15 +75,17 @@ await onEachDatabase(async (t, database) => {
   })
 
   await t.test('before_id begins below an id, be it there or not', async (t) => {
-    t.strictSame(idsOf([await client.get('/v1/users?before_id=10')]), [9, 8, 7, 6, 5, 4, 3, 2, 1])
-    t.strictSame(idsOf([await client.get('/v1/users?before_id=9223372036854775807&limit=1')]), [userCount])
-    t.same((await client.get('/v1/users?before_id=1')).json, { users: [] })
+    const firstNine = everyId.slice(0, 9).reverse()
+    t.strictSame(idsOf([await client.get(`/v1/users?before_id=${idOf(9)}`)]), firstNine)
+    const newest = await client.get('/v1/users?before_id=9223372036854775807&limit=1')
+    t.strictSame(idsOf([newest]), newestFirst.slice(0, 1))
+    t.same((await client.get(`/v1/users?before_id=${firstId}`)).json, { users: [] })
   })
 
   await t.test('after_id walks forward, oldest first', async (t) => {
     const pages = await walk(client, '/v1/users?after_id=0&limit=90')
     t.strictSame(idsOf(pages), everyId)
-    t.strictSame(idsOf([await client.get(`/v1/users?after_id=${userCount}`)]), [])
+    t.strictSame(idsOf([await client.get(`/v1/users?after_id=${everyId.at(-1)}`)]), [])
   })
 
   await t.test('limit: 50 by default, at most 200, never wrong silently', async (t) => {
@@ -151,8 +154,13 @@ await onEachDatabase(async (t, database) => {
       1,
       'any case',
     )
-    t.match((await client.get('/v1/friends?friend_user_id=4')).json, { friends: [{ friend_user_id: 4 }] })
-    t.match((await client.get('/v1/payments?order_id=1')).json, { payments: [{ order_id: 1 }] })
+    const friend_user_id = idOf(3)
+    t.match((await client.get(`/v1/friends?friend_user_id=${friend_user_id}`)).json, {
+      friends: [{ friend_user_id }],
+    })
+    t.match((await client.get(`/v1/payments?order_id=${firstId}`)).json, {
+      payments: [{ order_id: firstId }],
+    })
     t.match((await client.get('/v1/orders?status=failed&currency=EUR')).json, {
       orders: [{ status: 'failed', currency: 'EUR' }],
     })
@@ -169,18 +177,18 @@ await onEachDatabase(async (t, database) => {
     await t.test(
       `${name}: inserts and deletes between pages neither repeat nor lose another row`,
       async (t) => {
-        const before = idsOf(await walk(client, '/v1/users'))
-        const seen: number[] = []
-        const deletedAhead: number[] = []
+        const before = idsOf(await walk(client, '/v1/users')) as bigint[]
+        const seen: bigint[] = []
+        const deletedAhead: bigint[] = []
         let target: string | null = start
         while (target !== null) {
           const page: Answer = await client.get(target)
-          seen.push(...idsOf([page]))
+          seen.push(...(idsOf([page]) as bigint[]))
           target = nextOf(page)
           await newUser(client)
           // The row the link leads on from, and one that is still to come.
-          const last = seen.at(-1) ?? 0
-          const ahead = before.find((id) => id < last - 3) ?? 0
+          const last = seen.at(-1) ?? 0n
+          const ahead = before.find((id) => id < last - 3n) ?? 0n
           await deleteUser(last)
           await deleteUser(ahead)
           deletedAhead.push(ahead)
@@ -204,10 +212,10 @@ await onEachDatabase(async (t, database) => {
     const rest = await walk(client, nextOf(first) ?? '')
     const ids = idsOf([first, ...rest])
     t.equal(new Set(ids).size, ids.length, 'no row twice')
-    t.notOk(ids.includes(Number(late?.id)), 'the new row has the largest id of its time: it lies behind')
+    t.notOk(ids.includes(late?.id), 'the new row has the largest id of its time: it lies behind')
   })
 
-  async function deleteUser(id: number): Promise<void> {
+  async function deleteUser(id: bigint): Promise<void> {
     for (const [table, column] of [
       ['friends', 'user_id'],
       ['friends', 'friend_user_id'],
@@ -223,3 +231,7 @@ await onEachDatabase(async (t, database) => {
     await database.query({ text: 'delete from users where id = $1', values: [id] })
   }
 })
+
+function idOf(index: number): bigint {
+  return firstId + BigInt(index)
+}

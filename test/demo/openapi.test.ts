@@ -5,9 +5,16 @@ import { type Json, serve } from './client.js'
 
 interface Operation {
   readonly operationId: string
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Json }[]
+  readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Json }> }
   readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: Json }> }>
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: Json
+  readonly description?: string
 }
 
 interface Document {
@@ -48,7 +55,40 @@ await t.test('the OpenAPI document', async (t) => {
     t.strictSame(Object.keys(document.components.schemas).sort(), names.sort())
     for (const { singular, fields } of collections) {
       const { properties } = document.components.schemas[singular] ?? {}
-      t.strictSame(Object.keys(properties ?? {}), ['id', ...Object.keys(fields), 'created_at', 'updated_at'])
+      const members = ['id', ...Object.keys(fields), 'created_at', 'updated_at']
+      t.strictSame(Object.keys(properties ?? {}), members.flatMap(withTwin))
+    }
+  })
+
+  await t.test('shows the twin of every id and reference, as text, in items and in bodies', async (t) => {
+    const twin = { type: 'string', pattern: '^-?[0-9]+$' }
+    for (const { name, singular, fields } of collections) {
+      const references = Object.keys(fields).filter((field) => fields[field]?.references !== undefined)
+      const { properties = {} } = document.components.schemas[singular] ?? {}
+      for (const field of ['id', ...references])
+        t.match(properties[`${field}_str`], twin, `${singular} ${field}`)
+      const bodies = [
+        document.paths[`/v1/${name}`]?.post,
+        document.paths[`/v1/${name}/{id}`]?.put,
+        document.paths[`/v1/${name}/{id}`]?.patch,
+      ].map((operation) => operation?.requestBody?.content['application/json']?.schema.properties as Json)
+      for (const body of bodies) {
+        for (const field of references) t.match(body[`${field}_str`], twin, `body of ${singular}: ${field}`)
+      }
+    }
+  })
+
+  await t.test('shows fields where something is read, with its default, and nowhere else', async (t) => {
+    for (const { operationId, parameters = [] } of operations(document)) {
+      const names = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
+      t.equal(names.includes('fields'), /^(list|read)/.test(operationId), operationId)
+    }
+    for (const [path, otherwise] of [
+      ['/v1/users', /Default: id, name, age, gender, email_verified, created_at, updated_at$/],
+      ['/v1/orders/{id}', /Default: all$/],
+    ] as const) {
+      const { parameters = [] } = document.paths[path]?.get ?? {}
+      t.match(parameters.find(({ name }) => name === 'fields')?.description, otherwise, path)
     }
   })
 
@@ -56,12 +96,13 @@ await t.test('the OpenAPI document', async (t) => {
     const { parameters = [] } = document.paths['/v1/orders']?.get ?? {}
     const names = parameters.map(({ name }) => name).sort()
     const paging = ['after_id', 'before_id', 'before_time', 'include_total', 'limit']
-    t.strictSame(names, [...paging, 'currency', 'status', 'user_id'].sort())
+    t.strictSame(names, [...paging, 'fields', 'currency', 'status', 'user_id'].sort())
   })
 
   await t.test('shows ids as what they are', async (t) => {
     const { parameters = [] } = document.paths['/v1/orders/{id}']?.get ?? {}
-    t.match(parameters, [{ name: 'id', in: 'path', schema: { type: 'integer', format: 'int64' } }])
+    const id = parameters.find((parameter) => parameter.in === 'path')
+    t.match(id, { name: 'id', schema: { type: 'integer', format: 'int64' } })
   })
 
   await t.test('shows a problem for every error status', async (t) => {
@@ -103,6 +144,10 @@ await t.test('the human page is there and is let through', async (t) => {
   }
   t.equal((await client.get('/docs/json')).status, 200, 'what the page reads')
 })
+
+function withTwin(member: string): string[] {
+  return /(^|_)id$/.test(member) ? [member, `${member}_str`] : [member]
+}
 
 function operations(document: Document): Operation[] {
   return Object.values(document.paths).flatMap((routes) => Object.values(routes))

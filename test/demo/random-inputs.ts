@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { collections } from '../../examples/demo-server/collections/index.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { writeExact } from './exact-json.js'
 import { sampleOf } from './samples.js'
 
 /** A request that writes. */
@@ -13,9 +15,13 @@ export interface RandomWrite {
 
 const names = collections.map(({ name }) => name)
 
+// Mostly of an item that is there; some lie before the first.
+const likelyId = fc.integer({ min: -2, max: 60 }).map((index) => firstId + BigInt(index))
+const longDigits = fc.bigInt({ min: -(2n ** 66n), max: 2n ** 66n })
 const id = fc.oneof(
-  fc.integer({ min: 0, max: 60 }).map(String),
-  fc.bigInt({ min: -(2n ** 66n), max: 2n ** 66n }).map(String),
+  likelyId.map(String),
+  longDigits.map(String),
+  fc.nat({ max: 400 }).map((length) => '9'.repeat(length)),
   fc.constantFrom(
     'abc',
     '1.5',
@@ -49,7 +55,29 @@ const segment = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }).map(encodeSafely),
   fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
 )
-const parameter = fc.tuple(
+const fieldName = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom(
+      ...['id', 'id_str', ...collections.flatMap(({ fields }) => Object.keys(fields))],
+      'user_id_str',
+      'items.sku',
+      'created_at',
+      '*',
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.oneof(
+      fc.constantFrom('', '.', '__proto__', 'constructor', 'items.', 'a.b.c.d.e', ' name ', 'password'),
+      fc.string({ maxLength: 10 }),
+    ),
+  },
+)
+const selection = fc
+  .array(fieldName, { maxLength: 5 })
+  .map((names): [string, string] => ['fields', encodeSafely(names.join())])
+const anyParameter = fc.tuple(
   fc.oneof(
     fc.constantFrom(
       'limit',
@@ -59,6 +87,8 @@ const parameter = fc.tuple(
       'include_total',
       'status',
       'user_id',
+      'user_id_str',
+      'fields',
       'email',
     ),
     fc.string({ maxLength: 10 }).map(encodeSafely),
@@ -70,6 +100,7 @@ const parameter = fc.tuple(
     fc.string({ unit: 'binary', maxLength: 20 }).map(encodeSafely),
   ),
 )
+const parameter = fc.oneof({ weight: 3, arbitrary: anyParameter }, { weight: 1, arbitrary: selection })
 const query = fc
   .array(parameter, { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
@@ -87,6 +118,9 @@ const oddValue = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.integer({ min: -1, max: 60 }),
+  likelyId,
+  longDigits,
+  likelyId.map(String),
   fc.double(),
   fc.constantFrom(
     null,
@@ -106,16 +140,20 @@ const oddValue = fc.oneof(
 const sample = fc.constantFrom(
   ...Object.entries(sampleOf).map(([name, make]): [string, object] => [
     name,
-    (make as (...ids: number[]) => object)(1, 2),
+    (make as (...ids: bigint[]) => object)(firstId, firstId + 1n),
   ]),
 )
-// An id that fits, a fault, or nothing at all: the rest of the body is right.
-const oddFields = (fields: readonly string[]) =>
-  fc.oneof(
+// An id that fits, its twin, a fault, or nothing at all: the rest of the body is right.
+const oddFields = (fields: readonly string[]) => {
+  const twins = fields.filter((field) => field.endsWith('_id')).map((field) => `${field}_str`)
+  const other = [...twins, 'id', 'id_str', 'total_amount_str', 'updated_at', '__proto__', 'x']
+  return fc.oneof(
     fc.constant({}),
-    fc.dictionary(fc.constantFrom(...fields), fc.integer({ min: 1, max: 60 }), { maxKeys: 2 }),
-    fc.dictionary(fc.constantFrom(...fields, 'id', 'updated_at', '__proto__', 'x'), oddValue, { maxKeys: 3 }),
+    fc.dictionary(fc.constantFrom(...fields), likelyId, { maxKeys: 2 }),
+    fc.dictionary(fc.constantFrom(...twins, 'id_str'), likelyId.map(String), { maxKeys: 2 }),
+    fc.dictionary(fc.constantFrom(...fields, ...other), oddValue, { maxKeys: 3 }),
   )
+}
 const almostRight = sample.chain(([name, body]) =>
   fc
     .tuple(fc.subarray(Object.keys(body)), oddFields(Object.keys(body)), fc.nat({ max: 500 }))
@@ -123,7 +161,7 @@ const almostRight = sample.chain(([name, body]) =>
       // Not too often, or hardly anything would be created.
       const kept = Object.entries(body).filter(([field]) => omitted.length > 1 || !omitted.includes(field))
       const email = 'email' in body ? { email: `person.${number}@example.com` } : {}
-      return { name, text: JSON.stringify({ ...Object.fromEntries(kept), ...email, ...odd }) }
+      return { name, text: writeExact({ ...Object.fromEntries(kept), ...email, ...odd }) }
     }),
 )
 const anyBody = fc.oneof(
@@ -135,7 +173,7 @@ const anyBody = fc.oneof(
       text: fc.oneof(
         fc.json(),
         fc.string({ unit: 'binary', maxLength: 50 }),
-        fc.constantFrom('', '[', '1e400', '{"a":1}}'),
+        fc.constantFrom('', '[', '1e400', '{"a":1}}', `[${firstId}]`, `{"user_id":${'9'.repeat(5000)}}`),
       ),
     }),
   },
@@ -143,10 +181,7 @@ const anyBody = fc.oneof(
 const writeParts = fc.record({
   method: fc.constantFrom('POST', 'POST', 'PUT', 'PATCH'),
   body: anyBody,
-  id: fc.oneof(
-    { weight: 4, arbitrary: fc.integer({ min: 1, max: 60 }).map(String) },
-    { weight: 1, arbitrary: id },
-  ),
+  id: fc.oneof({ weight: 4, arbitrary: likelyId.map(String) }, { weight: 1, arbitrary: id }),
   isPatchType: fc.boolean(),
   oddType: fc.oneof(
     { weight: 12, arbitrary: fc.constant(null) },

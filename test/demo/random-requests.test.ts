@@ -6,6 +6,7 @@ import { collections } from '../../examples/demo-server/collections/index.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { type Client, serve, walk } from './client.js'
 import { onEachDatabase } from './each-database.js'
+import { faultyTwin, parseExact } from './exact-json.js'
 import { randomMethod, randomTarget, randomWrite } from './random-inputs.js'
 
 /** What is checked of an answer, however it came. */
@@ -82,6 +83,9 @@ async function hold<T>(
 function faultOf({ status, type, body }: Seen): string | null {
   if (status >= 500) return 'a fault of the server'
   if (status < 400) {
+    if (type.startsWith('application/json') && body !== '') {
+      return faultyTwin(parseExact(body)) === null ? null : 'an integer without a true twin'
+    }
     // The human page is the one place for HTML.
     return type.startsWith('text/html') && body !== '' && !body.includes('swagger-ui') ? 'HTML' : null
   }

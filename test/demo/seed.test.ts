@@ -22,10 +22,7 @@ await onEachDatabase(async (t, database) => {
     const rows = seedRows(defaultSeedSize)
     for (const { name } of collections) {
       const shown = await everything(client, name)
-      const seeded = rows[name]
-        ?.toReversed()
-        .map((row) => JSON.parse(JSON.stringify(row, withNumbers)) as Json)
-      t.same(shown, seeded, name)
+      t.same(shown, rows[name]?.toReversed().map(withTwins), name)
     }
   })
 
@@ -66,7 +63,7 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('the next id comes after the seeded ones', async (t) => {
     const { json } = await client.post('/v1/users', sampleOf.users())
-    t.equal(BigInt(json.id as number), firstId + BigInt(defaultSeedSize.users))
+    t.equal(json.id, firstId + BigInt(defaultSeedSize.users))
   })
 
   await t.test('a database that holds anything stays as it is', async (t) => {
@@ -77,9 +74,10 @@ await onEachDatabase(async (t, database) => {
 })
 
 async function everything(client: Client, name: string): Promise<Json[]> {
-  return (await walk(client, `/v1/${name}?limit=200`)).flatMap((page) => itemsOf(page, name))
+  return (await walk(client, `/v1/${name}?limit=200&fields=*`)).flatMap((page) => itemsOf(page, name))
 }
 
-function withNumbers(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value
+function withTwins(row: Json): Json {
+  const twins = Object.entries(row).filter(([, value]) => typeof value === 'bigint')
+  return { ...row, ...Object.fromEntries(twins.map(([name, value]) => [`${name}_str`, String(value)])) }
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { firstId } from '../../examples/demo-server/migrations.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 
@@ -33,7 +34,7 @@ t.test('DATABASE_URL: two instances share the data', { skip }, async (t) => {
 })
 
 async function rename(origin: string, name: string): Promise<void> {
-  await fetch(`${origin}/v1/users/1`, {
+  await fetch(`${origin}/v1/users/${firstId}`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/merge-patch+json' },
     body: JSON.stringify({ name }),
@@ -41,6 +42,6 @@ async function rename(origin: string, name: string): Promise<void> {
 }
 
 async function nameOfFirst(origin: string): Promise<unknown> {
-  const { name } = (await (await fetch(`${origin}/v1/users/1`)).json()) as { name: unknown }
+  const { name } = (await (await fetch(`${origin}/v1/users/${firstId}`)).json()) as { name: unknown }
   return name
 }

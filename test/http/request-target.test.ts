@@ -14,6 +14,7 @@ import { routePath } from '../../src/http/route-path.js'
 const user = routePath('/v1/users/:id')
 const twoParameters = routePath('/v1/users/:id/files/:name.json')
 const wildcard = routePath('/v1/files/*')
+const prefixed = routePath('/v1/files-*')
 
 /** The characters a path may hold as they are: pchar without percent-encoding, and the slash. */
 const pathCharacter = /[A-Za-z0-9\-._~!$&'()*+,;=:@/]/
@@ -65,6 +66,7 @@ t.test('decisions §1: the guard reads the raw path and no query', async (t) => 
     ['http://example.com/v1/Users', 'uppercase'],
     ['http://user%40:p@example.com/v1/users', null],
     ['http://example.com', null],
+    ['http://Example.com?x=/Y', null],
   ]
   for (const [text, fault] of rows) t.equal(pathFault(text), fault, text)
 })
@@ -80,6 +82,10 @@ t.test('path and query of a request target', async (t) => {
     ['http://h/v1/users?a=1', '/v1/users', 'a=1'],
     ['https://h:8443/', '/', ''],
     ['http://h', '', ''],
+    ['http://h?x=/Y', '', 'x=/Y'],
+    ['http://h#/y', '', ''],
+    ['/v1/users#f?a=1', '/v1/users', ''],
+    ['v1?to=http://h/x', 'v1', 'to=http://h/x'],
     ['/proxy?to=http://h/x', '/proxy', 'to=http://h/x'],
     ['//h/v1', '//h/v1', ''],
     ['*', '*', ''],
@@ -113,9 +119,14 @@ t.test('the absolute form (RFC 9112 §3.2.2) is read as its path', async () => {
 t.test('pathFault is the first character that a path may not hold', async () => {
   fc.assert(
     fc.property(target, (text) => {
-      const first = [...pathOf(text)].find((character) => !/[a-z]/.test(character) && !isFine(character))
-      const fault = first === undefined ? null : /[A-Z]/.test(first) ? 'uppercase' : 'encoding'
-      return pathFault(text) === fault
+      const path = pathOf(text)
+      const first = [...path].find((character) => !/[a-z]/.test(character) && !isFine(character))
+      const hasDotSegment = path
+        .split('/')
+        .slice(1)
+        .some((segment) => segment === '.' || segment === '..')
+      if (first === undefined) return pathFault(text) === (hasDotSegment ? 'encoding' : null)
+      return pathFault(text) === (/[A-Z]/.test(first) ? 'uppercase' : 'encoding')
     }),
   )
 })
@@ -153,6 +164,8 @@ t.test('params: any — parameters are let through, literals stay strict (decisi
     ['/v1/users/', user],
     ['/v1/users/X/files/Report.json', twoParameters],
     ['/v1/files/A/B%20C/d', wildcard],
+    ['/v1/files-A/B', prefixed],
+    ['/v1/users/%C2%A0', user],
   ]
   for (const [path, route] of fine) t.same(segmentFaults(path, route, true), [], path)
 
@@ -175,6 +188,9 @@ t.test('params: any — what a parameter decodes to is still checked (decisions 
     '%00',
     '%0d%0a',
     '%7F',
+    '%C2%80',
+    '%C2%85',
+    '%C2%9F',
     '%2e',
     '%2E%2E',
     '.',

@@ -1,7 +1,8 @@
 /** Patterns in the notation of Fastify's router, taken apart. */
 import fc from 'fast-check'
+import Fastify from 'fastify'
 import t from 'tap'
-import { type PathSegment, routePath } from '../../src/http/route-path.js'
+import { type PathSegment, routePath, segmentParts } from '../../src/http/route-path.js'
 
 type Kind = PathSegment['kind']
 
@@ -29,6 +30,18 @@ t.test('the kinds of segments', async (t) => {
       ['/:hour(^\\d{2}$)h:minute(^\\d{2}$)m', ['mixed', ':hour(^\\d{2}$)h:minute(^\\d{2}$)m']],
       ['/files/*', ['literal', 'files'], ['wildcard', '*']],
       ['*', ['wildcard', '*']],
+      ['/files/backup-*', ['literal', 'files'], ['wildcard', 'backup-*']],
+      ['/:id.x*', ['mixed', ':id.x*']],
+      ['/a(b/c', ['literal', 'a(b'], ['literal', 'c']],
+      ['/a)b/c', ['literal', 'a)b'], ['literal', 'c']],
+      ['/:id(\\))/x', ['parameter', ':id(\\))'], ['literal', 'x']],
+      ['/:id-(a)/b', ['mixed', ':id-(a)'], ['literal', 'b']],
+      ['/:h(\\d+)h:m(\\d+)', ['mixed', ':h(\\d+)h:m(\\d+)']],
+      ['/:a_:b', ['parameter', ':a_:b']],
+      ['/:id::x', ['parameter', ':id::x']],
+      ['/:id(\\d+)::x', ['mixed', ':id(\\d+)::x']],
+      ['/:id(a/b', ['parameter', ':id(a/b']],
+      ['/:', ['parameter', ':']],
       ['/orders::batch', ['literal', 'orders:batch']],
       ['/::x', ['literal', ':x']],
       ['/', ['literal', '']],
@@ -43,6 +56,52 @@ t.test('the kinds of segments', async (t) => {
       segments.map(([kind, text]) => ({ kind, text })),
       pattern,
     )
+  }
+})
+
+t.test('the parts of a segment: literal text, with :: undone, and what stands for a value', async (t) => {
+  const rows: readonly (readonly [text: string, ...parts: (readonly [literal: boolean, text: string])[]])[] =
+    [
+      [''],
+      ['users', [true, 'users']],
+      ['orders::batch', [true, 'orders:batch']],
+      [':id', [false, ':id']],
+      [':id?', [false, ':id?']],
+      [':id(\\d+)?', [false, ':id(\\d+)?']],
+      [':id.json', [false, ':id'], [true, '.json']],
+      ['user-:id', [true, 'user-'], [false, ':id']],
+      ['a::b:id-::c', [true, 'a:b'], [false, ':id'], [true, '-:c']],
+      [':lat-:lng', [false, ':lat'], [true, '-'], [false, ':lng']],
+      [':h(\\d+)h:m(\\d+)', [false, ':h(\\d+)'], [true, 'h'], [false, ':m(\\d+)']],
+      ['*', [false, '*']],
+      ['backup-*', [true, 'backup-'], [false, '*']],
+      [':id-*', [false, ':id'], [true, '-*']],
+    ]
+  for (const [text, ...parts] of rows) {
+    t.same(
+      segmentParts(text),
+      parts.map(([literal, text]) => ({ literal, text })),
+      text,
+    )
+  }
+})
+
+t.test('the router itself splits a pattern there', async (t) => {
+  const rows: readonly (readonly [pattern: string, path: string, params: Record<string, string>])[] = [
+    ['/a(b/:c', '/a(b/1', { c: '1' }],
+    ['/:id(\\))/x', '/)/x', { id: ')' }],
+    ['/:id-(a)/b', '/1-(a)/b', { id: '1' }],
+    ['/:h(\\d+)h:m(\\d+)', '/12h30', { h: '12', m: '30' }],
+    ['/:a_:b', '/1_2', { 'a_:b': '1_2' }],
+    ['/:id::x', '/1', { 'id::x': '1' }],
+    ['/:id(\\d+)::x', '/1:x', { id: '1' }],
+    ['/backup-*', '/backup-a/b', { '*': 'a/b' }],
+    ['/:id.x*', '/1.x*', { id: '1' }],
+  ]
+  for (const [pattern, url, params] of rows) {
+    const app = Fastify()
+    app.get(pattern, async (request) => request.params)
+    t.same((await app.inject(url)).json(), params, pattern)
   }
 })
 
@@ -70,6 +129,23 @@ t.test('without parentheses and colons every slash parts literals', async () => 
   )
 })
 
+t.test('the parts of a segment that has a parameter are the segment again', async () => {
+  const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
+  fc.assert(
+    fc.property(text, (pattern) => {
+      const written = segmentParts(pattern).map((part) =>
+        part.literal ? part.text.replaceAll(':', '::') : part.text,
+      )
+      return written.join('') === pattern
+    }),
+  )
+})
+
 t.test('any text: no throw, at least one segment', async () => {
-  fc.assert(fc.property(anyText, (pattern) => routePath(pattern).length > 0))
+  fc.assert(
+    fc.property(anyText, (pattern) => {
+      segmentParts(pattern)
+      return routePath(pattern).length > 0
+    }),
+  )
 })

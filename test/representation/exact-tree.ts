@@ -1,3 +1,5 @@
+import type { FieldTree } from '../../src/representation/field-tree.js'
+
 /** JSON as it stands on the wire: every number by its digits, every member in its place. An oracle of its own. */
 export type Tree =
   | { readonly kind: 'object'; readonly members: readonly Member[] }
@@ -101,6 +103,26 @@ export function twinFaults(tree: Tree): string[] {
     return twin === twinOf(value) ? [] : [`${key} is ${writeExact(value)}, its twin ${twin}`]
   })
   return [...repeated, ...faults]
+}
+
+/** What a selection leaves of a tree; a twin and its number stay together. */
+export function narrowed(tree: Tree, fields: FieldTree): Tree {
+  if (tree.kind === 'array') return { ...tree, items: tree.items.map((item) => narrowed(item, fields)) }
+  if (tree.kind === 'scalar') return tree
+  const members = tree.members.flatMap((member) => {
+    const number = member.key.replace(/_str$/, '')
+    const below = fields.get(number) ?? fields.get(`${number}_str`)
+    if (below === undefined) return []
+    return [below === true ? member : { ...member, value: narrowed(member.value, below) }]
+  })
+  return { ...tree, members }
+}
+
+/** The dot paths of all that is in a tree. */
+export function pathsOf(tree: Tree, prefix = ''): string[] {
+  if (tree.kind === 'array') return [...new Set(tree.items.flatMap((item) => pathsOf(item, prefix)))]
+  if (tree.kind === 'scalar') return []
+  return tree.members.flatMap(({ key, value }) => [prefix + key, ...pathsOf(value, `${prefix}${key}.`)])
 }
 
 /** The leaves of a tree, each with the path that leads to it; empty objects and arrays are none. */

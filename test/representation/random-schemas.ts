@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Json } from '../../src/representation/schema-refs.js'
+import { anyInteger, anyText, asBigInt, type Contents, plainDraft, scalarDraft } from './random-scalars.js'
 import {
   type Draft,
   drafted,
@@ -11,98 +12,11 @@ import {
   times,
 } from './schema-drafts.js'
 
-/** What the schemas have in them. */
-export interface Contents {
-  /** Alternatives: `anyOf`, `oneOf`, `if`, lists of types. */
-  readonly choices: boolean
-  /** 64-bit integers, BigInts, decimal strings, unsafe Numbers; or only those that are declared. */
-  readonly wide: boolean | 'declared'
-  /** Values that no schema describes, and members that none names. */
-  readonly open: boolean
-}
-
 /** Random schemas with payloads that are made for them. */
 export function anySample(contents: Contents): fc.Arbitrary<Sample> {
   return fc
     .tuple(objectDraft(contents, 3), fc.constantFrom('local' as const, 'shared' as const))
     .map(([draft, refs]) => sampleOf(draft, refs))
-}
-
-const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }),
-  fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\ud800', 'é', '😀'), maxLength: 60 }),
-)
-const anyDate = fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
-const anyInteger = fc.integer()
-const unsafeInteger = fc
-  .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
-  .filter((value) => !Number.isSafeInteger(Number(value)))
-const asBigInt = unsafeInteger.map((digits) => new Integer(digits, 'bigint'))
-const asNumber = unsafeInteger.map((digits) => new Integer(digits, 'number'))
-const asText = unsafeInteger.map((digits) => new Integer(digits, 'text'))
-const asShortText = anyInteger.map((digits) => new Integer(BigInt(digits), 'text'))
-
-function anyNumber({ wide }: Contents): fc.Arbitrary<unknown> {
-  const bounds = wide === true ? { min: -1e6, max: 1e6 } : {}
-  const fraction = fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds })
-  return wide === true ? fc.oneof(fraction, anyInteger, asNumber, asBigInt) : fc.oneof(fraction, anyInteger)
-}
-
-/** A scalar of which there can be no doubt which alternative it is for. */
-function plainDraft(contents: Contents): fc.Arbitrary<Draft> {
-  return fc.oneof(
-    drafted({ type: 'string' }, anyText),
-    drafted({ type: 'integer' }, contents.wide === true ? fc.oneof(anyInteger, asBigInt) : anyInteger),
-    drafted({ type: 'boolean' }, fc.boolean()),
-    drafted({ type: 'number' }, anyNumber(contents)),
-  )
-}
-
-const wideDraft = fc
-  .constantFrom('int64', 'uint64')
-  .chain((format) =>
-    drafted({ type: 'integer', format }, fc.oneof(asBigInt, asText, asShortText, anyInteger)),
-  )
-
-const dateDraft = fc
-  .constantFrom(['date-time', 0, 24] as const, ['date', 0, 10] as const, ['time', 11, 24] as const)
-  .chain(([format, start, end]) => {
-    const text = anyDate.map((date) => date.toISOString().slice(start, end))
-    return drafted({ type: 'string', format }, fc.oneof(anyDate, text))
-  })
-
-const constantDraft = fc
-  .constantFrom<Json>('a', 1, true, [1, 'b'])
-  .chain((value) => drafted({ const: value }, fc.constant(value)))
-
-function openDraft(contents: Contents): fc.Arbitrary<Draft> {
-  const scalar = fc.oneof(anyText, fc.boolean(), fc.constant(null), anyNumber(contents))
-  const numbers = fc.array(anyNumber(contents), { maxLength: 3 })
-  const value = fc.oneof(
-    scalar,
-    numbers,
-    fc.record({ key: scalar, keys: fc.array(numbers, { maxLength: 2 }) }),
-  )
-  return fc.constantFrom<Json>({}, true).chain((schema) => drafted(schema, value))
-}
-
-function nullableDraft(contents: Contents): fc.Arbitrary<Draft> {
-  const isNull = times(fc.boolean())
-  return fc.tuple(plainDraft(contents), isNull).map(([{ schema, values }, nulls]) => ({
-    schema: { ...(schema as object), nullable: true },
-    values: values.map((value, index) => (nulls[index] ? null : value)),
-  }))
-}
-
-function scalarDraft(contents: Contents): fc.Arbitrary<Draft> {
-  return fc.oneof(
-    { weight: 6, arbitrary: plainDraft(contents) },
-    { weight: 2, arbitrary: dateDraft },
-    { weight: 2, arbitrary: nullableDraft(contents) },
-    { weight: 1, arbitrary: constantDraft },
-    { weight: contents.wide ? 6 : 0, arbitrary: wideDraft },
-    { weight: contents.open ? 2 : 0, arbitrary: openDraft(contents) },
-  )
 }
 
 function anyDraft(contents: Contents, level: number): fc.Arbitrary<Draft> {
@@ -118,7 +32,7 @@ function anyDraft(contents: Contents, level: number): fc.Arbitrary<Draft> {
         .map(referredTo),
     },
     { weight: 1, arbitrary: tupleDraft(contents) },
-    { weight: contents.choices ? 2 : 0, arbitrary: choiceDraft(contents, level - 1) },
+    ...(contents.choices ? [{ weight: 2, arbitrary: choiceDraft(contents, level - 1) }] : []),
   )
 }
 
@@ -178,14 +92,8 @@ function objectDraft(contents: Contents, level: number): fc.Arbitrary<Draft> {
     { weight: 1, arbitrary: fc.tuple(members, fc.nat(3)).map(([drafts, cut]) => partedObject(drafts, cut)) },
     { weight: 1, arbitrary: members.map(recursiveObject) },
     { weight: 1, arbitrary: fc.tuple(plainDraft(contents), times(fc.boolean())).map(defaultedObject) },
-    {
-      weight: 1,
-      arbitrary: fc.tuple(members, plainDraft(contents)).map(([drafts, rest]) => map(drafts, rest)),
-    },
-    {
-      weight: contents.choices ? 1 : 0,
-      arbitrary: fc.tuple(members, members).map(([one, other]) => conditional(one, other)),
-    },
+    ...(contents.open ? [{ weight: 1, arbitrary: fc.tuple(members, plainDraft(contents)).map(map) }] : []),
+    ...(contents.choices ? [{ weight: 1, arbitrary: fc.tuple(members, members).map(conditional) }] : []),
   )
 }
 
@@ -242,7 +150,7 @@ function defaultedObject([{ schema, values }, isAbsent]: [Draft, boolean[]]): Dr
   }
 }
 
-function map(members: readonly Member[], rest: Draft): Draft {
+function map([members, rest]: [Member[], Draft]): Draft {
   const schema = { ...schemaOf(members), patternProperties: { '^p_': { type: 'boolean' } } }
   return {
     schema: { ...schema, additionalProperties: rest.schema },
@@ -250,7 +158,7 @@ function map(members: readonly Member[], rest: Draft): Draft {
   }
 }
 
-function conditional(one: readonly Member[], other: readonly Member[]): Draft {
+function conditional([one, other]: [Member[], Member[]]): Draft {
   const [first, ...others] = [valuesOf(one)[0], ...valuesOf(other).slice(1)]
   const branches = [
     ['if', { type: 'object', properties: { z_kind: { const: 'one' } } }],

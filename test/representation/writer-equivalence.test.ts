@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { fastifyWriter, ourWriter } from './compiled.js'
 import { parseExact, twinFaults, withoutTwins, writeExact } from './exact-tree.js'
-import { anySample, type Contents } from './random-schemas.js'
+import type { Contents } from './random-scalars.js'
+import { anySample } from './random-schemas.js'
 import type { Sample } from './schema-drafts.js'
 
 const everything: Contents = { choices: true, wide: true, open: true }

@@ -31,4 +31,6 @@ export const users: Collection = {
   },
   unique: [{ fields: ['email'], ignoreCase: true }],
   filters: ['email', 'email_verified'],
+  // An address is answered to those who ask for it.
+  defaultFields: ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at'],
 }

@@ -17,7 +17,6 @@ t.test('an uppercase path is a 404 that names the right one (decisions §1)', as
     ['/v1/users/AbC?name=Ab%20C', '/v1/users/abc'],
     ['/Nothing', '/nothing'],
     ['/nothing/At/all', '/nothing/at/all'],
-    ['/v1/files/README', '/v1/files/readme'],
     ['/v1/users/a%20B', '/v1/users/a%20b'],
     ['/v1/Users/%2F', '/v1/users/%2F'],
   ]
@@ -189,7 +188,7 @@ async function appWithRoutes(): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(problems)
   await app.register(pathGuard)
-  addEchoes(app, {}, ['/v1/users', '/v1/users/:id', '/v1/files/*'])
+  addEchoes(app, {}, ['/v1/users', '/v1/users/:id'])
   return app
 }
 

@@ -1,0 +1,133 @@
+/** What the pages tell a reader to type: it does what they say. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { openEmbeddedDatabase } from '../examples/demo-server/database-embedded.js'
+import { seed } from '../examples/demo-server/seed.js'
+import { serve } from './demo/client.js'
+import { curlSettings, hasCurl, runLine } from './docs/curl.js'
+import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
+import { userEnvironment } from './package/run-command.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const documented = /\b(?:localhost|127\.0\.0\.1):3000\b/g
+
+const pages = [
+  'README.md',
+  ...(await readdir(join(root, 'docs'))).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`),
+  'examples/demo-server/README.md',
+]
+const skip =
+  process.env.CI || (await hasCurl()) ? false : 'there is no curl: no command of the pages is tried'
+
+for (const page of pages) {
+  const shellBlocks = blocksOf(await readPage(page)).filter(({ language }) => language === 'sh')
+  const withCurl = shellBlocks.filter((block) => curlLinesOf(block).length > 0)
+  if (withCurl.length === 0) continue
+  t.test(`${page}: its curl commands`, { skip }, (t) => tryCommands(t, withCurl))
+}
+
+t.test('README.md: the whole service', async (t) => {
+  const blocks = blocksOf(await readPage('README.md'))
+  const [service = '', ...others] = blocks
+    .map((block) => block.text)
+    .filter((code) => code.includes('app.listen('))
+  t.strictSame(others, [], 'there is one')
+
+  await t.test('serves both of its routes', async (t) => {
+    const origin = await originOf(startService(t, service))
+    const order = { id: 1, status: 'pending' }
+    t.strictSame(await ask(origin, '/v1/orders/1'), [200, order])
+    t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [order] }])
+    const detail = 'There is no order 2'
+    t.match(await ask(origin, '/v1/orders/2'), [404, { code: 'not-found', detail }])
+    t.match(await ask(origin, '/v1/orders?before_id=1'), [200, { orders: [] }])
+  })
+
+  await t.test('does not boot with the path that the page says, and says what the page says', async (t) => {
+    const child = startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'"))
+    const [said, [exitCode]] = await Promise.all([outputOf(child), once(child, 'close')])
+    t.not(exitCode, 0)
+    const table =
+      blocks.map((block) => block.text).find((block) => block.includes('pathGuard.uppercase')) ?? ''
+    const rows = table.split('\n').filter((row) => row.includes('/v1/Order/get_all'))
+    t.ok(rows.length > 0, 'the page shows it')
+    for (const row of rows) t.match(withSingleSpaces(said), withSingleSpaces(row), row)
+  })
+})
+
+/** Runs the commands of a page, in their order, on a demo that has seen no other. */
+async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
+  const folder = t.testdir(curlSettings)
+  const database = await openEmbeddedDatabase()
+  t.teardown(() => database.close())
+  const { origin } = await serve(t, database)
+  await seed(database)
+
+  for (const block of blocks) {
+    const printed: string[] = []
+    for (const documentedLine of curlLinesOf(block)) {
+      const line = documentedLine.replace(documented, new URL(origin).host)
+      t.not(line, documentedLine, `it asks the demo: ${documentedLine}`)
+      if (line === documentedLine) continue
+      const { exitCode, complaints, statuses, printed: output } = await runLine(line, folder)
+      printed.push(output)
+      t.equal(exitCode, 0, `${documentedLine}\n${complaints}`)
+      t.ok(statuses.length > 0 && statuses.every((status) => status >= 200 && status < 500), statuses.join())
+      const promised = promisedStatus(documentedLine)
+      if (promised !== null) t.equal(statuses.at(-1), promised, documentedLine)
+    }
+    const { shown } = block
+    if (shown === null) continue
+    const faults = printed.map((output) => missingOf(shown, output))
+    t.ok(faults.includes(null), `one of them answers what the page shows; missing: ${faults.join('\n')}`)
+  }
+}
+
+function startService(t: Test, code: string) {
+  const file = join(t.testdir({ 'service.mjs': replaced(code, 'port: 3000', 'port: 0') }), 'service.mjs')
+  const child = spawn(process.execPath, [file], { env: userEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+async function originOf(child: ReturnType<typeof startService>): Promise<string> {
+  const complaints = text(child.stderr)
+  for await (const line of createInterface({ input: child.stdout })) {
+    const origin = /Server listening at (http:[^"]+)/.exec(line)?.[1]
+    if (origin !== undefined) {
+      child.stdout.resume()
+      return origin
+    }
+  }
+  throw new Error(`it ended before it listened\n${await complaints}`)
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  const streams = [child.stdout, child.stderr].flatMap((stream) => (stream === null ? [] : [text(stream)]))
+  return (await Promise.all(streams)).join('\n')
+}
+
+async function ask(origin: string, path: string): Promise<[status: number, body: unknown]> {
+  const response = await fetch(origin + path)
+  return [response.status, await response.json()]
+}
+
+function readPage(page: string): Promise<string> {
+  return readFile(join(root, page), 'utf8')
+}
+
+/** The text with one part changed; throws where it is not there. */
+function replaced(whole: string, part: string, by: string): string {
+  if (!whole.includes(part)) throw new Error(`not in the example of the page: ${part}`)
+  return whole.replace(part, by)
+}
+
+function withSingleSpaces(row: string): string {
+  return row.replace(/ +/g, ' ')
+}

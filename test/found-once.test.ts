@@ -1,0 +1,270 @@
+/** Faults that tests found once: each stays found. The rules are those of decisions.md §1, §3, §7 and §10. */
+
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import cors from '@fastify/cors'
+import Fastify from 'fastify'
+import t from 'tap'
+import conventions, { lists, pathGuard, problems, serverOptions } from '../src/index.js'
+import { injected, isProblem } from './support/problem.js'
+import { ask, exchange, openConnection, parseAnswers, requestBytes } from './support/raw.js'
+import { serve } from './support/serve.js'
+
+const nothing = async (): Promise<object> => ({})
+
+t.test('autoload layout: a route at / below a prefix boots', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/users' })
+  await app.ready()
+  t.strictSame(app.conventions.report().findings, [])
+})
+
+t.test('config.problems false / mode report: a thrown non-error keeps its 500', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', { config: { problems: false } }, async () => Promise.reject('secret'))
+  app.get('/v1/b', { config: { problems: { mode: 'report' } } }, async () => Promise.reject(null))
+  t.equal((await app.inject('/v1/a')).statusCode, 500)
+  t.equal((await app.inject('/v1/b')).statusCode, 500)
+})
+
+t.test('report mode: an unknown Expect is answered as without the plugin', async (t) => {
+  const bare = Fastify()
+  const app = Fastify()
+  await app.register(conventions, { mode: 'report' })
+  const bytes = requestBytes('GET', '/', { expect: 'x' })
+  const expected = await exchange((await serve(t, bare)).port, bytes)
+  const received = await exchange((await serve(t, app)).port, bytes)
+  t.equal(received.replace(/^date.*\r\n/im, ''), expected.replace(/^date.*\r\n/im, ''))
+})
+
+t.test('417 has the typeBase of problems', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { typeBase: 'https://errors.example/' })
+  const { port } = await serve(t, app)
+  const answer = await ask(port, requestBytes('GET', '/', { expect: 'x' }))
+  t.equal(JSON.parse(answer.body).type, 'https://errors.example/expectation-failed')
+})
+
+t.test('an onSend hook that always fails leaks nothing', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', { onSend: async () => Promise.reject(new Error('secret')) }, nothing)
+  const answer = injected(await app.inject('/v1/a'))
+  t.notMatch(answer.body, 'secret')
+  isProblem(t, answer, { status: 500, code: 'internal-server-error' })
+})
+
+t.test('a header that cannot be written is a 500 problem', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', async (_request, reply) => reply.header('x-a', 'a\nb').send({}))
+  app.get('/v1/b', async () =>
+    Promise.reject(Object.assign(new Error('no'), { statusCode: 400, headers: { 'x-a': '\u2028' } })),
+  )
+  isProblem(t, injected(await app.inject('/v1/a')), { status: 500, code: 'internal-server-error' })
+  t.equal((await app.inject('/v1/b')).headers['content-type'], 'application/problem+json')
+})
+
+t.test('a request id that is a number', async (t) => {
+  let id = 0
+  const app = Fastify({ genReqId: () => id++ as unknown as string })
+  await app.register(problems)
+  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+})
+
+t.test('routes registered before: what pathGuard refuses is a problem', async (t) => {
+  const app = Fastify()
+  await app.register(cors)
+  app.get('/v1/users/:id', nothing)
+  await app.register(conventions)
+  isProblem(t, injected(await app.inject('/v1/users/A')), { status: 404, code: 'path-uppercase' })
+})
+
+t.test('raw dot segments', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  app.get('/v1/links/:id', { config: { pathGuard: { params: 'any' } } }, nothing)
+  app.get('/v1/users/:id', nothing)
+  const { port } = await serve(t, app)
+  for (const target of ['/v1/links/..', '/v1/links/.', '/v1/users/..', '/v1/../users/7'])
+    t.not((await ask(port, requestBytes('GET', target))).status, 200, target)
+})
+
+t.test(
+  'wildcard routes, WebSocket routes and hidden routes are left alone at request time too',
+  async (t) => {
+    const app = Fastify()
+    await app.register(conventions)
+    app.get('/assets/*', nothing)
+    app.get('/Hidden/:x', { schema: { hide: true } as object }, nothing)
+    app.route({ method: 'GET', url: '/Socket', handler: nothing, websocket: true } as never)
+    for (const url of ['/assets/Index-Bx.js', '/assets/a%20b.png', '/Hidden/A', '/Socket'])
+      t.equal((await app.inject(url)).statusCode, 200, url)
+  },
+)
+
+t.test('plugin off, route enforce', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'off' })
+  await app.register(pathGuard, { mode: 'off' })
+  const config = { problems: { mode: 'enforce' }, pathGuard: { mode: 'enforce' } } as const
+  app.get('/v1/users/:id', { config }, async () => Promise.reject(new Error('broken')))
+  isProblem(t, injected(await app.inject('/v1/users/a')), { status: 500, code: 'internal-server-error' })
+  t.equal((await app.inject('/v1/users/A')).statusCode, 404)
+})
+
+t.test('preset in report mode with mode: undefined for one plugin stays in report', async (t) => {
+  const app = Fastify()
+  await app.register(conventions, {
+    mode: 'report',
+    problems: { mode: undefined } as object,
+    pathGuard: { mode: undefined } as object,
+  })
+  app.get('/v1/users/:id', async () => Promise.reject(new Error('broken')))
+  t.equal((await app.inject('/v1/users/a')).json().message, 'broken')
+})
+
+t.test('report mode counts 404, 405 and OPTIONS that would change', async (t) => {
+  const app = Fastify()
+  await app.register(conventions, { mode: 'report' })
+  app.get('/v1/users', nothing)
+  await app.inject('/nothing')
+  await app.inject({ method: 'POST', url: '/v1/users' })
+  t.ok(app.conventions.report().observations.length > 0)
+})
+
+t.test('a broken request behind one that is being worked on does not take its answer', async (t) => {
+  const app = Fastify(serverOptions())
+  let ran = false
+  app.post('/v1/payments', async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    ran = true
+    return { paid: true }
+  })
+  const { port } = await serve(t, app)
+  const connection = await openConnection(port)
+  connection.send('POST /v1/payments HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nGARBAGE\r\n\r\n')
+  const [first] = parseAnswers(await connection.ended())
+  t.ok(ran)
+  t.equal(first?.status, 200)
+})
+
+t.test('serverOptions: absolute form without a path', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  const { port } = await serve(t, app)
+  t.match(JSON.parse((await ask(port, requestBytes('GET', 'http://a'))).body).detail, 'There is nothing at /')
+  t.notMatch(JSON.parse((await ask(port, requestBytes('GET', 'http://a?secret=/B'))).body).detail, 'B')
+})
+
+t.test('a response schema of type string is text/plain', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', { schema: { response: { 200: { type: 'string' } } } }, async () => 'hello')
+  t.equal((await app.inject({ url: '/v1/a', headers: { accept: 'text/plain' } })).statusCode, 200)
+})
+
+t.test('a problem is not sent with the Content-Encoding the handler had set', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', async (_request, reply) => {
+    reply.header('content-encoding', 'gzip')
+    throw new Error('broken')
+  })
+  t.notOk('content-encoding' in (await app.inject('/v1/a')).headers)
+})
+
+t.test('total as a BigInt, which the type allows', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list([], 10n))
+  t.equal((await app.inject('/v1/users')).payload, '{"users":[],"total":10}')
+})
+
+t.test('a limit with a default in the route’s schema', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  const schema = {
+    querystring: { type: 'object', properties: { limit: { type: 'integer', default: 20, maximum: 30 } } },
+  }
+  app.get('/v1/users', { config: { lists: {} }, schema }, async ({ page }) => ({ limit: page.limit }))
+  t.equal((await app.inject('/v1/users')).json().limit, 20)
+})
+
+t.test('405 over HTTP/2 with a host constraint', async (t) => {
+  const options: object = serverOptions()
+  const app = Fastify({ ...options, http2: true })
+  await app.register(problems)
+  app.get('/v1/a', { constraints: { host: 'a.example' } }, nothing)
+  const session = connect((await serve(t, app)).origin)
+  const stream = session.request({ ':path': '/v1/a', ':method': 'POST', ':authority': 'a.example' })
+  const [headers] = await once(stream.resume(), 'response')
+  t.equal(headers[':status'], 405)
+  session.close()
+})
+
+t.test('an error answer of a hook on an unknown path is a problem', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.addHook('onRequest', async (_request, reply) => reply.code(401).send({ error: 'who are you' }))
+  isProblem(t, injected(await app.inject('/nothing')), { status: 401, code: 'unauthorized' })
+})
+
+t.test('problems in a child, under an error handler of the root', async (t) => {
+  const app = Fastify()
+  app.setErrorHandler(async () => ({ root: true }))
+  app.register(async (child) => {
+    await child.register(problems, { notFound: 'leave' })
+    child.get('/v1/a', async () => Promise.reject(new Error('broken')))
+  })
+  isProblem(t, injected(await app.inject('/v1/a')), { status: 500, code: 'internal-server-error' })
+})
+
+t.test('a problem document of a handler with 503 gets Retry-After', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', async (_request, reply) =>
+    reply.code(503).type('application/problem+json').send({ type: 'x' }),
+  )
+  t.ok('retry-after' in (await app.inject('/v1/a')).headers)
+})
+
+t.test('an exception of the plugin that meets no route says so', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { exceptions: [{ url: '/nope', except: ['plural'], reason: 'a typo' }] })
+  await app.ready()
+  t.equal(app.conventions.report().exceptions.length, 1)
+})
+
+t.test('one breach is not breaches', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  app.get('/v1/Users', nothing)
+  await t.rejects(async () => app.ready(), { message: /^1 breach of/ })
+})
+
+t.test('an answer that is a Response of the web is no success', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get(
+    '/v1/a',
+    async () => new Response('<h1>No</h1>', { status: 404, headers: { 'content-type': 'text/html' } }),
+  )
+  t.equal((await app.inject('/v1/a')).headers['content-type'], 'application/problem+json')
+})
+
+t.test('the plain text of a 4xx becomes the detail', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/a', async (_request, reply) => reply.code(409).send('It is paid'))
+  isProblem(t, injected(await app.inject('/v1/a')), { status: 409, code: 'conflict', detail: 'It is paid' })
+})
+
+t.test('report mode beside a decorator of the app called page', async (t) => {
+  const app = Fastify()
+  app.decorateRequest('page', null)
+  await app.register(conventions, { mode: 'report' })
+  await app.ready()
+})

@@ -1,0 +1,183 @@
+/** Decisions.md §3: a hidden field never appears, and to whom it is hidden it looks unknown. */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import {
+  type FieldSelection,
+  type FieldsRouteOptions,
+  fields,
+  integerTwins,
+  problems,
+} from '../../src/index.js'
+import { keepLogs, levels } from '../support/logs.js'
+import { injected, isProblem } from '../support/problem.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller?: string
+  }
+}
+
+const text = { type: 'string' }
+const address = { type: 'object', properties: { city: text, door_code: text } }
+const user = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    name: text,
+    salary: { type: 'integer' },
+    address,
+    friends: { type: 'array', items: { type: 'object', properties: { name: text, phone: text } } },
+  },
+}
+const ada = {
+  id: 9_007_199_254_740_993n,
+  name: 'Ada',
+  salary: 5,
+  address: { city: 'London', door_code: '1234' },
+  friends: [{ name: 'Eve', phone: '555' }],
+}
+const visible =
+  '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada","address":{"city":"London"},"friends":[{"name":"Eve"}]}'
+const hidden: FieldsRouteOptions['hidden'] = {
+  salary: (request) => request.caller !== 'boss',
+  'address.door_code': true,
+  'friends.phone': true,
+}
+
+t.test('whatever is asked for', async (t) => {
+  const app = await service({ hidden })
+  const rows: readonly (readonly [query: string, body: string])[] = [
+    ['', visible],
+    ['?fields=*', visible],
+    ['?fields=*&fields=name', visible],
+    ['?fields=address', '{"address":{"city":"London"}}'],
+    ['?fields=address,address.city', '{"address":{"city":"London"}}'],
+    ['?fields=friends', '{"friends":[{"name":"Eve"}]}'],
+    ['?fields=friends.name', '{"friends":[{"name":"Eve"}]}'],
+  ]
+  for (const [query, body] of rows) {
+    t.equal((await app.inject(`/v1/users/1${query}`)).payload, body, query)
+    t.equal((await app.inject(`/v1/users${query}`)).payload, `{"users":[${body}]}`, `${query} of a list`)
+    const head = await app.inject({ method: 'HEAD', url: `/v1/users/1${query}` })
+    t.equal(head.headers['content-length'], String(Buffer.byteLength(body)), `${query} by HEAD`)
+  }
+})
+
+t.test('asking for one is refused as asking for one that does not exist', async (t) => {
+  const app = await service({ hidden })
+  for (const [asked, unknown] of [
+    ['salary', 'nope'],
+    ['address.door_code', 'address.nope'],
+    ['friends.phone', 'friends.nope'],
+    ['name&fields=salary', 'name&fields=nope'],
+  ] as const) {
+    const [received, expected] = [
+      injected(await app.inject(`/v1/users/1?fields=${asked}`)),
+      injected(await app.inject(`/v1/users/1?fields=${unknown}`)),
+    ]
+    isProblem(
+      t,
+      received,
+      { status: 400, code: 'fields-invalid', detail: /The fields are id, name, address, friends$/ },
+      asked,
+    )
+    const nameless = (body: string): string =>
+      body.replaceAll(/nope|salary|door_code|phone|"instance":"[^"]*"/g, '')
+    t.equal(nameless(received.body), nameless(expected.body), asked)
+  }
+})
+
+t.test('a predicate sees the request as the hooks of the app have left it', async (t) => {
+  const app = await service({ hidden })
+  const answer = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { caller: 'boss' } })
+  t.equal(answer.payload, '{"name":"Ada","salary":5}')
+  const other = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { caller: 'somebody' } })
+  t.equal(other.statusCode, 400)
+  const all = await app.inject({ url: '/v1/users/1', headers: { caller: 'boss' } })
+  t.match(all.payload, '"salary":5')
+  t.notMatch(all.payload, 'door_code')
+})
+
+t.test('it is asked once per request, before the handler runs', async (t) => {
+  const order: string[] = []
+  const app = await service({ hidden: { salary: () => order.push('predicate') > 0 } }, () =>
+    order.push('handler'),
+  )
+  for (const query of ['', '?fields=name', '?fields=*']) {
+    order.length = 0
+    await app.inject(`/v1/users/1${query}`)
+    t.strictSame(order, ['predicate', 'handler'], query)
+  }
+})
+
+t.test('what is hidden is hidden in the default set too', async (t) => {
+  const app = await service({ hidden, default: ['name', 'salary', 'address'] })
+  t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","address":{"city":"London"}}')
+  const boss = await app.inject({ url: '/v1/users/1', headers: { caller: 'boss' } })
+  t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
+})
+
+t.test('a number that is hidden takes its twin with it', async (t) => {
+  const app = await service({ hidden: { id: true } })
+  for (const query of ['', '?fields=*']) t.notMatch((await app.inject(`/v1/users/1${query}`)).payload, 'id')
+  for (const query of ['?fields=id', '?fields=id_str', '?fields=name,id_str']) {
+    t.equal((await app.inject(`/v1/users/1${query}`)).statusCode, 400, query)
+  }
+})
+
+t.test('request.fields does not name what is hidden: the handler need not read it', async (t) => {
+  const seen: unknown[] = []
+  const app = await service({ hidden }, (fields) =>
+    seen.push(fields?.names, fields?.paths, fields?.has('salary')),
+  )
+  await app.inject('/v1/users/1')
+  t.strictSame(seen, [
+    ['id', 'name', 'address', 'friends'],
+    ['id', 'name', 'address.city', 'friends.name'],
+    false,
+  ])
+})
+
+t.test('a predicate that throws answers 500 and hides all, and the log says why', async (t) => {
+  const logs = keepLogs('info')
+  const app = await service({ hidden: { salary: () => broken() } }, undefined, logs.logger)
+  const answer = injected(await app.inject('/v1/users/1'))
+  isProblem(t, answer, { status: 500, code: 'internal-server-error' })
+  t.match(
+    logs.lines.find(({ level }) => level === levels.error),
+    { err: { message: 'no such caller' } },
+  )
+})
+
+function broken(): boolean {
+  throw new Error('no such caller')
+}
+
+type Seen = (fields: FieldSelection | null) => unknown
+
+async function service(
+  options: FieldsRouteOptions,
+  see: Seen = () => {},
+  logger: object | false = false,
+): Promise<FastifyInstance> {
+  const app = Fastify({ logger })
+  await app.register(problems)
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.addHook('preHandler', async (request) => {
+    request.caller = String(request.headers.caller)
+  })
+  app.get(
+    '/v1/users/:id',
+    { schema: { response: { 200: user } }, config: { fields: options } },
+    (request) => {
+      see(request.fields)
+      return ada
+    },
+  )
+  const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
+  app.get('/v1/users', { schema: { response: { 200: list } }, config: { fields: options } }, () => ({
+    users: [ada],
+  }))
+  return app
+}
