@@ -155,7 +155,8 @@ export function addExactInput(
   if (schema === undefined || !parts.some(({ of }) => mentionsWide(schema[of]))) return null
   const input = new ExactInput(app, schema, parse)
   if (mentionsWide(schema.body)) route.preParsing = [...[route.preParsing ?? []].flat(), input.collect]
-  route.preValidation = [input.read, ...[route.preValidation ?? []].flat()]
+  // Last, right before the validator: until then the hooks of the app see what they always saw.
+  route.preValidation = [...[route.preValidation ?? []].flat(), input.read]
   route.preHandler = [input.apply, ...[route.preHandler ?? []].flat()]
   return input
 }

@@ -3,10 +3,7 @@ import { type IntegerJudge, typesOf } from './integer-verdict.js'
 import { type Match, type MatcherCompiler, matcherCompiler } from './schema-match.js'
 import type { Located, SchemaStore } from './schema-refs.js'
 import { type Found, foundInteger } from './wide-found.js'
-import type { WideNode } from './wide-node.js'
-
-/** Gives what is declared for a validated value by the alternatives that it is of. */
-export type Choose = (value: unknown, found: Found | undefined, nesting?: number) => WideNode | null
+import type { Choose, WideNode } from './wide-node.js'
 
 interface Option {
   readonly place: SchemaPlace | null

@@ -1,3 +1,4 @@
+import { findLongRun } from './literal-bounds.js'
 import { type MarkedJson, markLongLiterals } from './long-literals.js'
 
 /** Parses JSON; throws for what is none. */
@@ -18,6 +19,7 @@ export interface ExactBody {
  * The value is not for handlers yet: `readWide` has to go over it, whatever is declared.
  */
 export function parseExact(text: string, parse: ParseJson): ExactBody {
+  if (findLongRun(text, 0, text.length) < 0) return unmarked(text, parse)
   const quick = markLongLiterals(text, 'nothing')
   if (quick.marks === 0) return unmarked(text, parse)
   return parseMarked(quick, parse) ?? parseMinding(text, quick, parse)

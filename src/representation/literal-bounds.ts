@@ -15,20 +15,26 @@ const closingBrace = 0x7d
 const beforeValue: ReadonlySet<number> = new Set([colon, comma, openingBracket])
 const afterValue: ReadonlySet<number> = new Set([comma, closingBracket, closingBrace])
 
-/** Is there a digit at that place of a text? */
-export function isDigitAt(text: string, index: number): boolean {
-  return isDigit(text.charCodeAt(index))
+/** So many digits may be more than a Number can hold. */
+export const longRun = 16
+
+/**
+ * Where the first run of 16 digits or more between two places starts; -1 if there is none. Looks at every 16th character
+ * only: a run that long has one of them.
+ */
+export function findLongRun(text: string, from: number, to: number): number {
+  for (let index = from + longRun - 1; index < to; index += longRun) {
+    if (!isDigitAt(text, index)) continue
+    // Of 16 digits around one, there is one 8 places away.
+    if (!isDigitAt(text, index - longRun / 2) && !isDigitAt(text, index + longRun / 2)) continue
+    const start = startOfDigits(text, index)
+    if (endOfDigits(text, index) - start >= longRun) return start
+  }
+  return -1
 }
 
 export function isMinusAt(text: string, index: number): boolean {
   return text.charCodeAt(index) === minus
-}
-
-/** Where the run of digits starts that goes on at a place. */
-export function startOfDigits(text: string, index: number): number {
-  let start = index
-  while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--
-  return start
 }
 
 /** The place behind the run of digits that a place is in. */
@@ -72,6 +78,16 @@ export function isValue(text: string, start: number, end: number): boolean {
     (before < 0 || beforeValue.has(text.charCodeAt(before))) &&
     (after >= text.length || afterValue.has(text.charCodeAt(after)))
   )
+}
+
+function startOfDigits(text: string, index: number): number {
+  let start = index
+  while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--
+  return start
+}
+
+function isDigitAt(text: string, index: number): boolean {
+  return isDigit(text.charCodeAt(index))
 }
 
 function isDigit(code: number): boolean {

@@ -2,10 +2,10 @@ import {
   endOfDigits,
   endOfNumber,
   endOfString,
-  isDigitAt,
+  findLongRun,
   isMinusAt,
   isValue,
-  startOfDigits,
+  longRun,
   startOfNumber,
 } from './literal-bounds.js'
 
@@ -21,7 +21,6 @@ export interface MarkedJson {
 const mark = `n${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
 const opening = `"${mark}`
 
-const longRun = 16
 // 2^64 has as many.
 const mostDigits = 20
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
@@ -65,11 +64,8 @@ class Marker {
   /** Marks what is between two places, where no number may begin before or end behind them. */
   mark(from: number, to: number): void {
     const text = this.#text
-    for (let index = from + longRun - 1; index < to; index += longRun) {
-      if (!isDigitAt(text, index)) continue
-      // Of 16 digits around one, there is one 8 places away.
-      if (!isDigitAt(text, index - longRun / 2) && !isDigitAt(text, index + longRun / 2)) continue
-      index = this.#markNumber(index)
+    for (let start = findLongRun(text, from, to); start >= 0; ) {
+      start = findLongRun(text, this.#markNumber(start), to)
     }
   }
 
@@ -77,12 +73,10 @@ class Marker {
     return { json: this.#json + this.#text.slice(this.#taken), marks: this.#marks }
   }
 
-  /** Gives the place behind the digits or the number, where no other begins. */
-  #markNumber(index: number): number {
+  /** Marks the number with a long run of digits in it; gives the place behind it. */
+  #markNumber(runStart: number): number {
     const text = this.#text
-    const runStart = startOfDigits(text, index)
-    const runEnd = endOfDigits(text, index)
-    if (runEnd - runStart < longRun) return runEnd
+    const runEnd = endOfDigits(text, runStart + longRun)
     const start = startOfNumber(text, runStart)
     const end = endOfNumber(text, runEnd)
     const isInteger =

@@ -1,4 +1,4 @@
-import type { Choose } from './alternatives.js'
+import type { Found } from './wide-found.js'
 import type { WideRange } from './wide-range.js'
 
 /** What is declared at one place of an input, in whatever alternative. */
@@ -25,6 +25,9 @@ export interface WideNode {
   /** `null` where there are no alternatives. */
   readonly choose: Choose | null
 }
+
+/** Gives what is declared for a validated value by the alternatives that it is of. */
+export type Choose = (value: unknown, found: Found | undefined, nesting?: number) => WideNode | null
 
 /** A declared member of an object with a 64-bit integer in it. */
 export interface WideMember {

@@ -18,6 +18,8 @@ interface Row {
   /** Of the problem that the answer is; none: it is no problem. */
   readonly code?: string
   readonly headers?: Readonly<Record<string, string | RegExp>>
+  /** The answer, byte for byte. */
+  readonly body?: string
 }
 
 const whole: readonly Row[] = [
@@ -48,10 +50,40 @@ const problemsAlone: readonly Row[] = [
   { asked: 'GET /nope', status: 404, code: 'not-found' },
 ]
 
+const fieldsAlone: readonly Row[] = [
+  { asked: 'GET /v1/users/1', status: 200, body: '{"id":1}' },
+  { asked: 'GET /v1/users/1?fields=name', status: 200, body: '{"name":"knows name"}' },
+  { asked: 'GET /v1/users/1?fields=password', status: 400, code: 'fields-invalid' },
+]
+
+const integerTwinsAlone: readonly Row[] = [
+  {
+    asked: 'GET /v1/users/9007199254740992',
+    status: 200,
+    body: '{"id":9007199254740993,"id_str":"9007199254740993"}',
+  },
+  { asked: 'GET /v1/users/9223372036854775808', status: 400, code: 'validation' },
+]
+
+const responseRulesAlone: readonly Row[] = [
+  { asked: 'GET /v1/users/1', status: 200, body: '{"firstName":"Ada"}' },
+  { asked: 'GET /v1/users', status: 500, code: 'response-invalid' },
+]
+
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
 const tarball = await pack(work)
+
+const programNames = [
+  'server',
+  'path-guard',
+  'lists',
+  'problems',
+  'fields',
+  'integer-twins',
+  'response-rules',
+]
 
 // Most of the time goes into installing and compiling.
 t.jobs = 2
@@ -69,13 +101,16 @@ for (const type of ['module', 'commonjs']) {
     const folder = await install(type, 'typescript', ['fastify', 'typescript', '@types/node'])
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
     // A program for each file: the types that one subpath brings along must not be there through another.
-    const programs = ['server', 'path-guard', 'lists', 'problems'].map((name) => `tsconfig.${name}.json`)
+    const programs = programNames.map((name) => `tsconfig.${name}.json`)
     const compile = ['node_modules/typescript/bin/tsc', '--build', ...programs]
     await t.resolves(runCommand(process.execPath, compile, folder), 'compiles')
     await serves(t, folder, 'dist/server.js', whole)
     await serves(t, folder, 'dist/path-guard.js', pathGuardAlone)
     await serves(t, folder, 'dist/lists.js', listsAlone)
     await serves(t, folder, 'dist/problems.js', problemsAlone)
+    await serves(t, folder, 'dist/fields.js', fieldsAlone)
+    await serves(t, folder, 'dist/integer-twins.js', integerTwinsAlone)
+    await serves(t, folder, 'dist/response-rules.js', responseRulesAlone)
   })
 }
 
@@ -92,11 +127,12 @@ async function install(name: string, fixture: string, dependencies: readonly str
 async function serves(t: Test, folder: string, file: string, rows: readonly Row[]): Promise<void> {
   const server = await startServer(file, folder)
   try {
-    for (const { asked, status, code, headers } of rows) {
+    for (const { asked, status, code, headers, body } of rows) {
       const [method = '', path = ''] = asked.split(' ')
       const answer = await server.ask(method, path)
       const type = code === undefined ? undefined : { 'content-type': 'application/problem+json' }
       t.match(answer, { status, headers: { ...type, ...headers } }, `${file}: ${asked}: ${status}`)
+      if (body !== undefined) t.equal(answer.body, body, `${file}: ${asked}: the bytes`)
       if (code !== undefined) t.match(JSON.parse(answer.body), { status, code }, `${file}: ${asked}: ${code}`)
     }
   } finally {

@@ -67,7 +67,11 @@ t.test(
       const app = Fastify()
       await app.register(fields)
       route(app, '/v1/users/:id', config)
-      await t.rejects(app.ready(), { code: 'FST_CONV_OPTION_INVALID', message }, JSON.stringify(config))
+      await t.rejects(
+        async () => app.ready(),
+        { code: 'FST_CONV_OPTION_INVALID', message },
+        JSON.stringify(config),
+      )
     }
   },
 )
