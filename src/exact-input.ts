@@ -5,6 +5,7 @@ import { type ProblemCode, ProblemError } from './errors.js'
 import { isJson, mediaTypeOf } from './http/media-types.js'
 import { type ParseJson, parseExact } from './representation/exact-body.js'
 import { hasLongDigits } from './representation/json-text.js'
+import { markBody } from './representation/mark-body.js'
 import { mentionsWide } from './representation/mentions-wide.js'
 import type { SchemaStore } from './representation/schema-refs.js'
 import { applyWide } from './representation/wide-apply.js'
@@ -97,7 +98,7 @@ export class ExactInput {
     const { text } = state
     let marks = 0
     if (text !== null && isParsed(request.body) && hasLongDigits(text)) {
-      const body = parseExact(text, this.#parse)
+      const body = markBody(request.body, parseExact(text, this.#parse).value)
       marks = body.marks
       put(request, 'body', body.value)
     }

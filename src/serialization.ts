@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from './http/media-types.js'
 import { hasSerializerOfItsOwn, passString } from './reply-serializer.js'
+import { reporterOf } from './report.js'
 import { exactJson } from './representation/exact-json.js'
 import { type FieldTree, fieldPaths } from './representation/field-tree.js'
 import type { OnLostDigits } from './representation/integer-text.js'
@@ -71,28 +72,38 @@ export class RouteSerialization {
   /** Do integers get string twins? Set before the app is ready. */
   twins = false
   readonly #app: FastifyInstance
+  readonly #route: string
   readonly #response: unknown
   readonly #writers = new Map<string, ResponseWriter>()
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #prepared = false
 
-  constructor(app: FastifyInstance, response: unknown) {
+  /** @param route method and path pattern, for the report */
+  constructor(app: FastifyInstance, route: string, response: unknown) {
     this.#app = app
+    this.#route = route
     this.#response = response
   }
 
   /**
-   * Reads the response schemas, once all shared schemas are known.
-   *
-   * @throws TypeError for a schema that cannot be read
+   * Reads the response schemas, once all shared schemas are known. A route whose schemas cannot be read is left to
+   * Fastify, and the report says so.
    */
   prepare(): void {
     if (this.#prepared) return
     this.#prepared = true
     const shared = this.#app.getSchemas() as SchemaStore
-    for (const { key, schema, mediaType } of responseSchemas(this.#response)) {
-      const writer = responseWriter(shapeOf(schema, shared), this.twins, mediaType !== null)
-      this.#writers.set(mediaType === null ? key : `${key} ${mediaType}`, writer)
+    try {
+      for (const { key, schema, mediaType } of responseSchemas(this.#response)) {
+        const writer = responseWriter(shapeOf(schema, shared), this.twins, mediaType !== null)
+        this.#writers.set(mediaType === null ? key : `${key} ${mediaType}`, writer)
+      }
+    } catch (error) {
+      this.#writers.clear()
+      const reason = `its response schema cannot be read: ${(error as Error).message}`
+      for (const plugin of ['fields', 'integerTwins']) {
+        reporterOf(this.#app).except({ plugin, route: this.#route, rules: [plugin], reason, unused: false })
+      }
     }
   }
 
@@ -153,7 +164,8 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   const config = route.config as { [serializationOfRoute]?: RouteSerialization } | undefined
   const known = config?.[serializationOfRoute]
   if (known !== undefined) return known
-  const serialization = new RouteSerialization(app, route.schema?.response)
+  const name = `${[route.method].flat().join(', ')} ${route.url}`
+  const serialization = new RouteSerialization(app, name, route.schema?.response)
   route.config = Object.assign({}, route.config, { [serializationOfRoute]: serialization })
   // Last: it sees what the hooks of the app make of the payload.
   route.preSerialization = [...[route.preSerialization ?? []].flat(), serialization.serialize]

@@ -3,6 +3,10 @@ import { presetApp } from '../fixtures/apps.js'
 import { userSchema, users } from '../fixtures/user.js'
 import { loadScenario } from '../scenario.js'
 
+interface Page {
+  readonly users: readonly { readonly id: number | bigint }[]
+}
+
 const firstLargeId = 2n ** 53n + 1n
 
 // Both lists have the same items but for the ids.
@@ -32,10 +36,6 @@ export default loadScenario({
     },
   },
 })
-
-interface Page {
-  readonly users: readonly { readonly id: number | bigint }[]
-}
 
 function withList(app: FastifyInstance, page: Page): FastifyInstance {
   app.get('/v1/users', { schema: { response: { 200: listSchema() } } }, async () => page)

@@ -33,6 +33,7 @@ export function findLongRun(text: string, from: number, to: number): number {
   return -1
 }
 
+/** Is there a minus at that place of a text? */
 export function isMinusAt(text: string, index: number): boolean {
   return text.charCodeAt(index) === minus
 }

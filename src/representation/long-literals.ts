@@ -81,6 +81,7 @@ class Marker {
     const end = endOfNumber(text, runEnd)
     const isInteger =
       end === runEnd && start >= runStart - 1 && (start === runStart || isMinusAt(text, start))
+    if (!isInteger && end === runEnd && isPlainFraction(text, start, runStart)) return end
     const mayLose = isInteger ? mayLoseDigits(text, runStart, end) : isRoundedFraction(text.slice(start, end))
     if (!mayLose || !isValue(text, start, end)) return end
     this.#json += `${text.slice(this.#taken, start)}${opening}${text.slice(start, end)}"`
@@ -103,6 +104,13 @@ function mayLoseDigits(text: string, start: number, end: number): boolean {
   const digits = end - start
   const first = text[start]
   return digits === longRun ? first === '9' : digits <= mostDigits && first !== '0'
+}
+
+// A Number of up to 14 digits before the dot keeps a fraction that is not nearly 0 or 1. Most are told by that.
+function isPlainFraction(text: string, start: number, fraction: number): boolean {
+  if (text[fraction - 1] !== '.' || fraction - start > 15) return false
+  const nearly = text.slice(fraction, fraction + 2)
+  return nearly !== '00' && nearly !== '99'
 }
 
 function isRoundedFraction(literal: string): boolean {

@@ -31,6 +31,7 @@ export function unitedRange(one: WideRange | null, other: WideRange | null): Wid
   }
 }
 
+/** Is the integer one that the range allows? */
 export function isWithin(range: WideRange, value: bigint): boolean {
   return value >= range.min && value <= range.max
 }

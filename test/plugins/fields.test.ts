@@ -172,6 +172,31 @@ t.test('refused for a list too, with the fields of its items', async (t) => {
   }
 })
 
+t.test(
+  'a refusal is a problem without the problems plugin too; an error handler of the app has the last word',
+  async (t) => {
+    const response = { 200: user }
+    const alone = Fastify()
+    await alone.register(fields)
+    alone.get('/v1/users/:id', { schema: { response } }, () => ada)
+    const refusal = await ask((await serve(t, alone)).port, requestBytes('GET', '/v1/users/1?fields=nope'))
+    isProblem(t, refusal, {
+      status: 400,
+      code: 'fields-invalid',
+      detail: `Not among the fields: nope. ${names}`,
+    })
+
+    const handled = Fastify()
+    await handled.register(fields)
+    handled.setErrorHandler<Error & { code: string; statusCode: number }>((error, _, reply) =>
+      reply.code(error.statusCode).send({ mine: error.code }),
+    )
+    handled.get('/v1/users/:id', { schema: { response } }, () => ada)
+    const answer = await handled.inject('/v1/users/1?fields=nope')
+    t.strictSame([answer.statusCode, answer.json()], [400, { mine: 'fields-invalid' }])
+  },
+)
+
 async function service(onRun: () => void = () => {}) {
   const app = Fastify({ maxParamLength: 1000 })
   await app.register(problems)

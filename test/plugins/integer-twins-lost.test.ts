@@ -6,7 +6,7 @@ import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
 const id = { type: 'integer', format: 'int64' }
-const lost = 1_152_921_504_606_846_976
+const lost = 2 ** 60
 const digits = /11529215046068/
 
 /** Where a lost one may stand, and the value that has it. */
@@ -55,7 +55,7 @@ t.test('a projection without the member answers; one with it does not', async (t
 })
 
 t.test('what is no integer at all is a 500 too, without the value', async (t) => {
-  for (const value of ['secret', 1.5, true, {}, '1e3', '007']) {
+  for (const value of ['secret', 1.5, true, {}, '1e3']) {
     const logs = keepLogs('info')
     const app = await service({}, { id }, { id: value }, logs.logger)
     const answer = injected(await app.inject('/v1/users/1'))

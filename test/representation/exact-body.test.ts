@@ -5,7 +5,7 @@ import t from 'tap'
 import { parseExact } from '../../src/representation/exact-body.js'
 import { marked, markedLiteral } from '../../src/representation/long-literals.js'
 import { unmark } from '../../src/representation/unmark.js'
-import { jsonText, spoiled } from './json-texts.js'
+import { digits, jsonText, spoiled } from './json-texts.js'
 
 /** Like the parser of a framework: with an error of its own, and no tolerance for prototypes. */
 function parse(text: string): unknown {
@@ -153,6 +153,21 @@ t.test('nothing but long numbers is other than the native parser makes it', asyn
       const { value } = parseExact(text, JSON.parse)
       return isDeepStrictEqual(shape(value), shape(JSON.parse(text)))
     }),
+  )
+})
+
+t.test('every long fraction that a Number rounds to a safe integer is marked, and no other', async () => {
+  const whole = fc.bigInt({ min: 0n, max: 10n ** 16n }).chain((most) => fc.bigInt({ min: 0n, max: most }))
+  const near = fc.tuple(fc.constantFrom('0', '9', ''), fc.nat(20), digits(1, 20))
+  const sign = fc.constantFrom('', '-')
+  fc.assert(
+    fc.property(sign, whole, near, (minus, integer, [digit, times, rest]) => {
+      const literal = `${minus}${integer}.${digit.repeat(times)}${rest}`
+      const isLong = /\d{16}/.test(literal)
+      const isMarked = isLong && Number.isSafeInteger(Number(literal))
+      return parseExact(`[${literal}]`, JSON.parse).marks === (isMarked ? 1 : 0)
+    }),
+    { numRuns: 1_000 },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 
-const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+/** Digits, so many. */
+export const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
 
 const integer = fc
