@@ -79,7 +79,7 @@ export class RouteSerialization {
   #prepared = false
 
   /** @param route method and path pattern, for the report */
-  constructor(app: FastifyInstance, route: string, response: unknown) {
+  constructor(app: FastifyInstance, response: unknown, route = 'a route') {
     this.#app = app
     this.#route = route
     this.#response = response
@@ -165,7 +165,7 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   const known = config?.[serializationOfRoute]
   if (known !== undefined) return known
   const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const serialization = new RouteSerialization(app, name, route.schema?.response)
+  const serialization = new RouteSerialization(app, route.schema?.response, name)
   route.config = Object.assign({}, route.config, { [serializationOfRoute]: serialization })
   // Last: it sees what the hooks of the app make of the payload.
   route.preSerialization = [...[route.preSerialization ?? []].flat(), serialization.serialize]
