@@ -55,6 +55,11 @@ export class FieldSelector {
     return unknownFields(this.#shape, fieldTree(paths))
   }
 
+  /** The path by which a field goes: a twin by that of its number. */
+  canonical(path: string): string {
+    return fieldPaths(canonicalFields(this.#shape, fieldTree([path])))[0] ?? path
+  }
+
   /**
    * The selection that a request asks for; `null` where it gets all.
    *
@@ -76,7 +81,7 @@ export class FieldSelector {
   #selection(tree: FieldTree | null, hidden: ReadonlySet<string>): Selection | null {
     if (hidden.size === 0) return tree === null ? null : new Selection(this.#shape, tree, this.#within)
     const visible = allBut(this.#shape, hidden)
-    return new Selection(this.#shape, tree === null ? visible : common(tree, visible), this.#within)
+    return new Selection(this.#shape, tree === null ? visible : common(tree, visible), this.#within, true)
   }
 
   #requested(values: readonly string[], hidden: ReadonlySet<string>): FieldTree | null | RefusedFields {
@@ -84,11 +89,13 @@ export class FieldSelector {
     if ('message' in read)
       return { detail: `fields ${read.message}. ${this.#allowed(hidden)}`, messages: [read.message] }
     const wantsAll = read.has('*')
-    const tree = canonicalFields(this.#shape, new Map([...read].filter(([name]) => name !== '*')))
-    const unknown = [
-      ...unknownFields(this.#shape, tree),
-      ...fieldPaths(tree).filter((path) => isWithin(path, hidden)),
-    ]
+    const named = new Map([...read].filter(([name]) => name !== '*'))
+    const tree = canonicalFields(this.#shape, named)
+    // Hidden looks the same as unknown: in the order of the request, by the name that it used.
+    const unknown = fieldPaths(named).filter((path) => {
+      const canonical = this.canonical(path)
+      return isWithin(canonical, hidden) || this.unknown([canonical]).length > 0
+    })
     return unknown.length > 0 ? this.#refused(unknown, hidden) : wantsAll ? null : tree
   }
 

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
 
 /** Has the reply to send a string as it is, past the route's response schema. */
 export function passString(reply: FastifyReply): FastifyReply {
@@ -16,6 +16,32 @@ export function hasSerializerOfItsOwn(reply: FastifyReply): boolean {
 
 let field: symbol | null | undefined
 
+// What replaces the string later, such as an error handler's object, still has to become JSON.
 function asItIs(payload: unknown): string {
-  return payload as string
+  return typeof payload === 'string' ? payload : JSON.stringify(payload)
+}
+
+/**
+ * Does the app write JSON its own way (`setReplySerializer`, `setSerializerCompiler`, a compiler of the route)? Then its
+ * answers are none of ours.
+ */
+export function hasSerializerOfTheApp(
+  app: FastifyInstance,
+  compiler: RouteOptions['serializerCompiler'],
+): boolean {
+  if (compiler !== undefined) return true
+  const controller = hiddenField(app, 'fastify.schemaController') as {
+    readonly isCustomSerializerCompiler?: boolean
+  }
+  const replySerializer = hiddenField(app, 'fastify.replySerializerDefault') ?? null
+  return replySerializer !== null || controller?.isCustomSerializerCompiler === true
+}
+
+// Fastify has setters for these and no questions: found by description, in the context or one above it.
+function hiddenField(app: FastifyInstance, description: string): unknown {
+  for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {
+    const symbol = Object.getOwnPropertySymbols(context).find((one) => one.description === description)
+    if (symbol !== undefined) return (context as Record<symbol, unknown>)[symbol]
+  }
+  return undefined
 }

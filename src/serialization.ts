@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from './http/media-types.js'
-import { hasSerializerOfItsOwn, passString } from './reply-serializer.js'
+import { hasSerializerOfItsOwn, hasSerializerOfTheApp, passString } from './reply-serializer.js'
 import { reporterOf } from './report.js'
 import { exactJson } from './representation/exact-json.js'
 import { type FieldTree, fieldPaths } from './representation/field-tree.js'
@@ -17,6 +17,8 @@ import { WriterCompiler } from './representation/writer.js'
 export class Selection {
   readonly names: readonly string[]
   readonly paths: readonly string[]
+  /** Does it keep fields from the request, so that an answer without it must not be sent? */
+  readonly hides: boolean
   readonly #tree: FieldTree
   readonly #within: readonly string[]
   readonly #writers = new Map<ResponseWriter, Write>()
@@ -25,7 +27,8 @@ export class Selection {
    * @param tree what is selected of `shape`
    * @param within names of the members that lead to `shape`: to the items of a list
    */
-  constructor(shape: Shape, tree: FieldTree, within: readonly string[]) {
+  constructor(shape: Shape, tree: FieldTree, within: readonly string[], hides = false) {
+    this.hides = hides
     this.#tree = tree
     this.#within = within
     const ordered = fieldNames(shape).filter((name) => tree.has(name))
@@ -73,14 +76,22 @@ export class RouteSerialization {
   twins = false
   readonly #app: FastifyInstance
   readonly #route: string
+  readonly #compiler: RouteOptions['serializerCompiler']
   readonly #response: unknown
   readonly #writers = new Map<string, ResponseWriter>()
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #prepared = false
+  #isOfTheApp = false
 
   /** @param route method and path pattern, for the report */
-  constructor(app: FastifyInstance, response: unknown, route = 'a route') {
+  constructor(
+    app: FastifyInstance,
+    response: unknown,
+    route = 'a route',
+    compiler?: RouteOptions['serializerCompiler'],
+  ) {
     this.#app = app
+    this.#compiler = compiler
     this.#route = route
     this.#response = response
   }
@@ -92,10 +103,12 @@ export class RouteSerialization {
   prepare(): void {
     if (this.#prepared) return
     this.#prepared = true
+    this.#isOfTheApp = hasSerializerOfTheApp(this.#app, this.#compiler)
+    if (this.#isOfTheApp) return
     const shared = this.#app.getSchemas() as SchemaStore
     try {
       for (const { key, schema, mediaType } of responseSchemas(this.#response)) {
-        const writer = responseWriter(shapeOf(schema, shared), this.twins, mediaType !== null)
+        const writer = responseWriter(shapeOf(schema, shared, this.twins), this.twins, mediaType !== null)
         this.#writers.set(mediaType === null ? key : `${key} ${mediaType}`, writer)
       }
     } catch (error) {
@@ -142,11 +155,24 @@ export class RouteSerialization {
   /** The JSON of a payload; `null` where it is left to Fastify. */
   #jsonOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): string | null {
     const status = reply.statusCode
+    const selection = status < 300 ? selectionOf(request) : null
+    if (this.#isOfTheApp && selection?.hides !== true) return null
     const writer = this.#writerOf(status, reply)
-    const selection = status < 300 && status !== 202 ? selectionOf(request) : null
-    if (selection !== null && writer !== null) return selection.writerFor(writer)(payload, throwLost)
+    if (selection !== null && (status !== 202 || selection.hides)) {
+      if (writer !== null) return selection.writerFor(writer)(payload, throwLost)
+      if (selection.hides)
+        throw new TypeError('fields are hidden, and no schema says which an answer of this status has')
+    }
     if (!this.twins) return null
-    return writer?.always === true ? writer.write(payload, throwLost) : jsonOfFastify(reply, payload, writer)
+    if (writer?.always === true) return writer.write(payload, throwLost)
+    // Where the schema could not be read, only Fastify knows what it lets out.
+    return writer === null && this.#hasSchemaOf(status) ? null : jsonOfFastify(reply, payload, writer)
+  }
+
+  #hasSchemaOf(status: number): boolean {
+    if (typeof this.#response !== 'object' || this.#response === null) return false
+    const keys = Object.keys(this.#response).map((key) => key.toLowerCase())
+    return [`${status}`, `${Math.trunc(status / 100)}xx`, 'default'].some((key) => keys.includes(key))
   }
 
   #writerOf(status: number, reply: FastifyReply): ResponseWriter | null {
@@ -165,7 +191,7 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   const known = config?.[serializationOfRoute]
   if (known !== undefined) return known
   const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const serialization = new RouteSerialization(app, route.schema?.response, name)
+  const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
   route.config = Object.assign({}, route.config, { [serializationOfRoute]: serialization })
   // Last: it sees what the hooks of the app make of the payload.
   route.preSerialization = [...[route.preSerialization ?? []].flat(), serialization.serialize]

@@ -8,7 +8,7 @@ import { WriterCompiler } from '../src/representation/writer.js'
 import type { ResponseWriter } from '../src/serialization.js'
 import { refuseLost } from './representation/compiled.js'
 
-const names = Array.from({ length: 17 }, (_, index) => `field_${index}`)
+const names = Array.from({ length: 20 }, (_, index) => `field_${index}`)
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
 const inner = { type: 'object', properties: { id, a: text, b: text } }
@@ -67,8 +67,8 @@ async function growth(warmUp: number, rounds: number, call: (number: number) => 
   return -(await callAll(0, warmUp)) + (await callAll(warmUp, warmUp + rounds))
 }
 
-// Each number has names of its own: those of its binary digits.
+// Each number has names of its own: those of its digits, if there are as many digits as names.
 function distinct(number: number): string {
-  const asked = names.filter((_, index) => ((number + 1) >> index) & 1)
-  return asked.map((name) => (name === 'field_0' ? 'field_0.a' : name)).join()
+  const digits = [1, 20, 400, 8000].map((unit) => Math.trunc(number / unit) % names.length)
+  return digits.map((digit) => (digit === 0 ? 'field_0.a' : names[digit])).join()
 }

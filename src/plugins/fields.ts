@@ -127,7 +127,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   if (!app.hasRequestDecorator('fields')) decorateOnce()
 
   app.addHook('onRoute', function selectOnRoute(route) {
-    if (![route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return
+    if (![route.method].flat().some(isRead)) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
     const own = resolveRouteOptions<FieldsRouteOptions, Required<FieldsOptions> & FieldsRouteOptions>(
       label,
@@ -135,7 +135,11 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       routeChecks,
       options,
     )
-    if (own === false || own.mode === 'off' || !isObjectSchema(route.schema?.response)) return
+    if (own === false || own.mode === 'off') return
+    if (!isObjectSchema(route.schema?.response)) {
+      if (own.hidden !== undefined) invalid(`${label}.hidden`, 'a route with response schemas', own.hidden)
+      return
+    }
     if (own.mode === 'report') {
       route.preHandler = [...[route.preHandler ?? []].flat(), fieldsObserver(reporter)]
       return
@@ -170,7 +174,7 @@ class RouteSelector {
   readonly #options: Required<FieldsOptions> & FieldsRouteOptions
   readonly #lists: readonly string[]
   readonly #serialization: RouteSerialization
-  readonly #hidden: readonly [string, true | IsHidden][]
+  #hidden: readonly (readonly [string, true | IsHidden])[]
   #selector: FieldSelector | null = null
 
   /** @param lists names that the member with the items of a list may have, the likeliest first */
@@ -191,18 +195,36 @@ class RouteSelector {
   prepare(): void {
     this.#serialization.prepare()
     const top = this.#serialization.writerFor(200)?.shape
-    if (top === undefined) return
+    if (top === undefined) {
+      this.#cannotSelect()
+      return
+    }
+    const { list: named } = this.#options
+    if (typeof named === 'string' && shapeWithin(top, [named])?.kind !== 'array') {
+      invalid(`${this.#label}.list`, 'an array of the response schema', named)
+    }
     const list = this.#lists.find((name) => shapeWithin(top, [name])?.kind === 'array')
     const within = list === undefined ? [] : [list]
     const shape = shapeWithin(top, within) as Shape
-    if (fieldNames(shape).length === 0) return
+    if (fieldNames(shape).length === 0) {
+      this.#cannotSelect()
+      return
+    }
     const selector = new FieldSelector(shape, within, this.#options, this.#options.default ?? null)
     for (const name of ['default', 'hidden'] as const) {
       const paths = name === 'default' ? (this.#options.default ?? []) : this.#hidden.map(([path]) => path)
       const [unknown] = selector.unknown(paths)
       if (unknown !== undefined) invalid(`${this.#label}.${name}`, 'fields of the response schema', unknown)
     }
+    this.#hidden = this.#hidden.map(([path, hides]) => [selector.canonical(path), hides])
     this.#selector = selector
+  }
+
+  // A field that nobody can hide must not be declared hidden.
+  #cannotSelect(): void {
+    const [path] = this.#hidden[0] ?? []
+    if (path === undefined) return
+    invalid(`${this.#label}.hidden`, 'none, for no response schema of 200 names the fields', path)
   }
 
   /** The `preHandler` hook. Here a hook of the app has found out who the caller is, and the handler has not run. */
@@ -219,7 +241,7 @@ class RouteSelector {
   }
 
   #selectFor(request: FastifyRequest): ProblemError | null {
-    if (this.#selector === null) return null
+    if (this.#selector === null || !isRead(request.method)) return null
     const received = (request.query as { readonly fields?: unknown } | undefined)?.fields
     const values = received === undefined ? null : [received].flat().map(String)
     const selection = this.#selector.select(values, this.#hiddenFrom(request))
@@ -235,6 +257,10 @@ class RouteSelector {
     if (this.#hidden.length === 0) return nothing
     return new Set(this.#hidden.filter(([, hides]) => hides === true || hides(request)).map(([path]) => path))
   }
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 const nothing: ReadonlySet<string> = new Set()

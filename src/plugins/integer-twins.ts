@@ -56,6 +56,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
     const reporter = reporterOf(app)
     const parse = jsonParserOf(app)
     const prepared: { prepare(): void }[] = []
+    const contexts = new Set<FastifyInstance>()
 
     app.addHook('onRoute', function completeOnRoute(route) {
       const own = resolveRouteOptions(
@@ -72,13 +73,14 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       if (route.schema !== undefined) route.schema = withTwinsInSchema(route.schema, this)
       const serialization = serializationOf(this, route)
       serialization.twins = true
+      contexts.add(this)
       prepared.push(serialization)
       const input = addExactInput(this, route, parse)
       if (input !== null) prepared.push(input)
     })
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()
-      if (options.mode === 'enforce') completeShared(app.getSchemas() as SchemaStore)
+      for (const context of contexts) completeShared(context.getSchemas() as SchemaStore)
       done()
     })
   },

@@ -1,7 +1,7 @@
 import { exactJson } from './exact-json.js'
 import { type FieldTree, fieldPaths } from './field-tree.js'
-import { missing, type WriteObject } from './object-writer.js'
-import type { Member, ObjectShape, Shape } from './schema-shape.js'
+import { missing, type WriteObject, type WriteRest } from './object-writer.js'
+import { anything, type Member, type ObjectShape, type Shape } from './schema-shape.js'
 import { isWide, twinName } from './twins.js'
 import type { Write, WrittenMember } from './write.js'
 import { arrayWriter, choiceWriter, type WriterCompiler, withoutToJson } from './writer.js'
@@ -80,13 +80,12 @@ export function projectionWriter(
     (object) => {
       const members = compiler.membersOf(object)
       if (step === undefined) return membersWriter(selectedMembers(compiler, object, members, tree))
-      return membersWriter(
-        members.map((member) =>
-          member.name === step
-            ? { ...member, write: projectionWriter(compiler, member.shape, tree, rest) }
-            : member,
-        ),
+      const stepped = members.map((member) =>
+        member.name === step
+          ? { ...member, write: projectionWriter(compiler, member.shape, tree, rest) }
+          : member,
       )
+      return membersWriter(stepped, compiler.restWriter(object))
     },
     tree,
   )
@@ -150,37 +149,72 @@ function selectedMembers(
   const entries = [...tree].flatMap(([name, below]) => {
     const [shape] = names.has(name) ? [] : memberShapes(object, name)
     if (shape === undefined) return []
-    const write =
-      below === true ? compiler.memberWriter(name, shape) : projectionWriter(compiler, shape, below)
-    return [{ name, shape, required: false, fallback: null, write }]
+    const write = entryWriter(compiler, object, name, below)
+    return [{ name, shape, required: false, fallback: null, isOwn: true, write }]
   })
   return [...declared, ...entries]
 }
 
-function membersWriter(members: readonly WrittenMember[]): WriteObject {
+/**
+ * Writes a member that the schema does not name. Patterns are matched against it only when the payload has it: names
+ * that clients think up meet no regular expression.
+ */
+function entryWriter(
+  compiler: WriterCompiler,
+  object: ObjectShape,
+  name: string,
+  below: FieldTree | true,
+): Write {
+  let write: Write | undefined
+  return function writeEntry(value, onLost) {
+    write ??= writeOf(object.patterns.find(({ pattern }) => pattern.test(name))?.shape ?? object.rest)
+    return write(value, onLost)
+  }
+
+  function writeOf(shape: Shape | null): Write {
+    if (shape === null) return () => nothing
+    return below === true ? compiler.memberWriter(name, shape) : projectionWriter(compiler, shape, below)
+  }
+}
+
+function membersWriter(
+  members: readonly (WrittenMember & { readonly isOwn?: boolean })[],
+  writeRest: WriteRest | null = null,
+): WriteObject {
   const steps = members.map((member) => ({
     ...member,
     key: `${JSON.stringify(member.name)}:`,
-    isInherited: member.name in Object.prototype,
+    // What every object inherits is nobody's data, and of members without a name in the schema only data counts.
+    isOwn: member.isOwn === true || member.name in Object.prototype,
   }))
   return function writeMembers(object, onLost) {
     let json = ''
     for (let index = 0; index < steps.length; index++) {
       const step = steps[index] as (typeof steps)[number]
-      const value = step.isInherited ? ownValue(object, step.name) : (object as Fields)[step.name]
-      if (value !== undefined) json += (json === '' ? '{' : ',') + step.key + step.write(value, onLost)
-      else if (step.fallback !== null) json += (json === '' ? '{' : ',') + step.key + step.fallback
-      else if (step.required) throw missing(step.name)
+      const value = step.isOwn ? ownValue(object, step.name) : (object as Fields)[step.name]
+      if (value === undefined) {
+        if (step.fallback !== null) json += (json === '' ? '{' : ',') + step.key + step.fallback
+        else if (step.required) throw missing(step.name)
+        continue
+      }
+      const text = step.write(value, onLost)
+      if (text !== nothing) json += (json === '' ? '{' : ',') + step.key + text
+    }
+    if (writeRest !== null) {
+      const rest = writeRest(object, onLost)
+      json += json === '' && rest !== '' ? `{${rest.slice(1)}` : rest
     }
     return json === '' ? '{}' : `${json}}`
   }
 }
 
+// No JSON is empty: a member that the schema does not let out.
+const nothing = ''
+
 type Fields = Readonly<Record<string, unknown>>
 
-// What every object inherits is nobody's data.
 function ownValue(object: object, name: string): unknown {
-  return Object.hasOwn(object, name) ? (object as Fields)[name] : undefined
+  return Object.prototype.propertyIsEnumerable.call(object, name) ? (object as Fields)[name] : undefined
 }
 
 function ownFields(value: unknown, tree: FieldTree): unknown {
@@ -188,9 +222,7 @@ function ownFields(value: unknown, tree: FieldTree): unknown {
   if (Array.isArray(object)) return object.map((item) => ownFields(item, tree))
   if (typeof object !== 'object' || object === null) return object
   const entries = [...tree].flatMap(([name, below]) => {
-    const field = Object.prototype.propertyIsEnumerable.call(object, name)
-      ? ownValue(object, name)
-      : undefined
+    const field = ownValue(object, name)
     return field === undefined ? [] : [[name, below === true ? field : ownFields(field, below)]]
   })
   return Object.fromEntries(entries)
@@ -212,8 +244,8 @@ function isOpen(shape: Shape): boolean {
 function memberShapes(object: ObjectShape, name: string): Shape[] {
   const declared = object.members.find((member) => member.name === name) ?? wideOf(object, name)
   if (declared !== undefined) return [declared.shape]
-  const rest = object.patterns.find(({ pattern }) => pattern.test(name))?.shape ?? object.rest
-  return rest === null ? [] : [rest]
+  if (object.patterns.length > 0) return [anything]
+  return object.rest === null ? [] : [object.rest]
 }
 
 // A twin that the schema does not declare is known all the same.

@@ -15,7 +15,7 @@ export function writeText(value: unknown): string {
 export const dateWriters = {
   'date-time': (value: unknown) => writeDate(value, (date) => date.toISOString()),
   date: (value: unknown) => writeDate(value, (date) => localIso(date).slice(0, 10)),
-  time: (value: unknown) => writeDate(value, (date) => localIso(date).slice(11, 19)),
+  time: (value: unknown) => writeDate(value, (date) => (localIso(date).split('T')[1] ?? '').slice(0, 8)),
 } as const
 
 function writeDate(value: unknown, format: (date: Date) => string): string {

@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import type { Json, SchemaStore } from './schema-refs.js'
+import { absoluteReferences, type Json, type SchemaStore } from './schema-refs.js'
 
 /** Is the value one that the schema is for? */
 export type Match = (value: unknown) => boolean
@@ -19,12 +19,13 @@ export function matcherCompiler(shared: SchemaStore): MatcherCompiler {
     ajv ??= newAjv(shared)
     const refersToRoot = JSON.stringify(schema).includes('"#')
     if (!refersToRoot) return lazily(ajv, { ...(relaxed(schema) as object) })
-    const id = documents.get(root) ?? `fastify-conventions:${documents.size}`
+    // A relative id: references to shared schemas are not resolved against it.
+    const id = documents.get(root) ?? `fastify-conventions-${documents.size}`
     if (!documents.has(root)) {
       documents.set(root, id)
-      ajv.addSchema({ ...(relaxed(root) as object), $id: id })
+      ajv.addSchema({ ...(relaxed(withoutId(root)) as object), $id: id })
     }
-    return lazily(ajv, { allOf: [absolute(relaxed(schema), id)] })
+    return lazily(ajv, { allOf: [absoluteReferences(relaxed(schema), id)] })
   }
 }
 
@@ -41,7 +42,7 @@ function newAjv(shared: SchemaStore): Ajv {
   const ajv = new Ajv({ strict: false, validateFormats: false, allowUnionTypes: true, coerceTypes: false })
   ajv.addKeyword({ keyword: 'writesAs', schemaType: 'string', validate: writesAs })
   for (const [id, schema] of Object.entries(shared)) {
-    ajv.addSchema({ ...(relaxed(schema as Json) as object), $id: id })
+    ajv.addSchema({ ...(relaxed(withoutId(schema as Json)) as object), $id: id })
   }
   return ajv
 }
@@ -54,11 +55,18 @@ function writesAs(type: string, value: unknown): boolean {
   return type === 'integer' ? Number.isInteger(value) : typeof value === 'number' && Number.isFinite(value)
 }
 
+// An id of its own would stay inside of what a nullable schema becomes, beside that of the whole.
+function withoutId(schema: Json): Json {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+  const { $id: _, ...rest } = schema as Record<string, Json>
+  return rest
+}
+
 // What Ajv's own `type` would refuse of values that are not JSON yet.
 function relaxed(schema: Json): Json {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map(relaxed)
-  const { type, nullable, ...rest } = schema as Record<string, Json>
+  const { type, nullable, $schema: _, ...rest } = schema as Record<string, Json>
   const own = Object.fromEntries(
     Object.entries(rest).map(([keyword, value]) => [keyword, relaxedKeyword(keyword, value)]),
   )
@@ -86,16 +94,4 @@ function typeOf(type: string, format: Json | undefined): Record<string, Json> {
   if (type === 'integer')
     return { writesAs: format === 'int64' || format === 'uint64' ? 'digits' : 'integer' }
   return type === 'string' || type === 'number' ? { writesAs: type } : { type }
-}
-
-function absolute(schema: Json, id: string): Json {
-  if (typeof schema !== 'object' || schema === null) return schema
-  if (Array.isArray(schema)) return schema.map((part) => absolute(part, id))
-  return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) =>
-      keyword === '$ref' && typeof value === 'string' && value.startsWith('#')
-        ? [keyword, id + value]
-        : [keyword, absolute(value as Json, id)],
-    ),
-  )
 }

@@ -96,3 +96,16 @@ function mergeNamed(before: Record<string, Json>, value: Record<string, Json>): 
   }
   return merged
 }
+
+/** A schema whose references within its document name the document. */
+export function absoluteReferences(schema: Json, id: string): Json {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map((part) => absoluteReferences(part, id))
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) =>
+      keyword === '$ref' && typeof value === 'string' && value.startsWith('#')
+        ? [keyword, id + value]
+        : [keyword, absoluteReferences(value as Json, id)],
+    ),
+  )
+}

@@ -1,5 +1,12 @@
 import { type Match, type MatcherCompiler, matcherCompiler } from './schema-match.js'
-import { type Json, mergeSchemas, type SchemaStore, schemaResolver } from './schema-refs.js'
+import {
+  absoluteReferences,
+  type Json,
+  type Located,
+  mergeSchemas,
+  type SchemaStore,
+  schemaResolver,
+} from './schema-refs.js'
 
 /** What a response schema says of a value, in the terms that writing and projecting need. */
 export type Shape = { readonly nullable: boolean } & (
@@ -44,10 +51,11 @@ export interface ShapeOption {
  * Reads a response schema into a shape. References are resolved against `shared` (the context's `addSchema`), once;
  * a recursive schema becomes a recursive shape.
  *
+ * @param wide whether declared 64-bit integers are told from other integers
  * @throws TypeError for a reference to nothing, and for keywords that contradict each other
  */
-export function shapeOf(schema: Json, shared: SchemaStore = {}): Shape {
-  const reader = new ShapeReader(shared)
+export function shapeOf(schema: Json, shared: SchemaStore = {}, wide = true): Shape {
+  const reader = new ShapeReader(shared, wide)
   return reader.read(schema, schema)
 }
 
@@ -57,11 +65,15 @@ type Draft = { nullable?: boolean; kind?: Shape['kind'] }
 
 class ShapeReader {
   readonly #known = new Map<object, Draft>()
+  readonly #wide: boolean
+  readonly #shared: SchemaStore
   readonly #resolve
   readonly #matcher: MatcherCompiler
   #depth = 0
 
-  constructor(shared: SchemaStore) {
+  constructor(shared: SchemaStore, wide: boolean) {
+    this.#wide = wide
+    this.#shared = shared
     this.#resolve = schemaResolver(shared)
     this.#matcher = matcherCompiler(shared)
   }
@@ -93,8 +105,7 @@ class ShapeReader {
   #readNew(schema: Readonly<Record<string, Json>>, root: Json): Shape {
     if (typeof schema.$ref === 'string') {
       const { $ref, ...siblings } = schema
-      const target = this.#resolve($ref, root)
-      return this.read(mergeSchemas([target.schema, siblings]), target.root)
+      return this.read(mergeSchemas([this.#rooted(this.#resolve($ref, root), root), siblings]), root)
     }
     if (Array.isArray(schema.allOf)) {
       const { allOf, ...rest } = schema
@@ -116,7 +127,16 @@ class ShapeReader {
   #flat(part: Json, root: Json): Json {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
     const ref = (part as Record<string, Json>).$ref
-    return typeof ref === 'string' ? this.#flat(this.#resolve(ref, root).schema, root) : part
+    if (typeof ref !== 'string') return part
+    const target = this.#resolve(ref, root)
+    return this.#flat(this.#rooted(target, root), root)
+  }
+
+  // What is merged into another document takes the references within its own along, by the name of that.
+  #rooted(target: Located, root: Json): Json {
+    if (target.root === root) return target.schema
+    const id = Object.keys(this.#shared).find((name) => this.#shared[name] === target.root)
+    return id === undefined ? target.schema : absoluteReferences(target.schema, id)
   }
 
   #choice(rest: Readonly<Record<string, Json>>, options: readonly Json[], root: Json): Shape {
@@ -170,7 +190,11 @@ class ShapeReader {
       case 'string':
         return { kind: 'text', format: textFormat(schema.format), nullable }
       case 'integer':
-        return { kind: 'integer', wide: schema.format === 'int64' || schema.format === 'uint64', nullable }
+        return {
+          kind: 'integer',
+          wide: this.#wide && (schema.format === 'int64' || schema.format === 'uint64'),
+          nullable,
+        }
       case 'number':
         return { kind: 'number', nullable }
       case 'boolean':
@@ -222,7 +246,8 @@ function isSchemaObject(schema: Json): schema is Readonly<Record<string, Json>> 
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
 }
 
-const anything: Shape = { kind: 'anything', nullable: true }
+/** The shape of what a schema says nothing of. */
+export const anything: Shape = { kind: 'anything', nullable: true }
 
 function isPlainReference(
   schema: Readonly<Record<string, Json>>,

@@ -48,6 +48,8 @@ export class WriterCompiler {
       .filter((member) => !twinsOfWide.has(member.name))
       .map((member) => ({
         ...member,
+        fallback:
+          this.twins && isWide(member.shape) ? withTwin(member.name, member.fallback) : member.fallback,
         write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
       }))
     this.#members.set(shape, members)
@@ -114,7 +116,7 @@ export class WriterCompiler {
 
   #objectWriter(shape: ObjectShape): Write {
     const members = this.membersOf(shape)
-    const write = generateObjectWriter(members, this.#restWriter(shape))
+    const write = generateObjectWriter(members, this.restWriter(shape))
     return function writeObject(value, onLost) {
       const object = withoutToJson(value)
       return object === null ? '{}' : write(object as object, onLost)
@@ -122,9 +124,13 @@ export class WriterCompiler {
   }
 
   /** Writes the members of an object that its shape does not declare, each with a comma in front. */
-  #restWriter(shape: ObjectShape): WriteRest | null {
+  restWriter(shape: ObjectShape): WriteRest | null {
     if (shape.rest === null && shape.patterns.length === 0) return null
-    const declared = new Set(shape.members.map((member) => member.name))
+    const declared = new Set(
+      shape.members.flatMap(({ name, shape: one }) =>
+        this.twins && isWide(one) ? [name, twinName(name)] : [name],
+      ),
+    )
     const patterns = shape.patterns.map(({ pattern, shape: one }) => ({ pattern, ...this.#entryWriter(one) }))
     const rest = shape.rest === null ? null : this.#entryWriter(shape.rest)
     return function writeRest(object, onLost) {
@@ -152,6 +158,12 @@ function mismatch(expected: string): TypeError {
 
 function isWritable(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+}
+
+// A default stands in the schema as a number; its twin follows it as everywhere.
+function withTwin(name: string, fallback: string | null): string | null {
+  if (fallback === null || !/^-?\d+$/.test(fallback)) return fallback
+  return `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"`
 }
 
 /** What `toJSON` makes of an object, where it has one. */

@@ -186,7 +186,7 @@ t.test('unknown paths, in the order of the selection', async (t) => {
   const open = shapeOf({ type: 'object', properties: { any: {} } })
   t.strictSame(unknownFields(open, fieldTree(['any.a.b'])), [], 'of what is not described nobody can say')
   const map = shapeOf({ type: 'object', properties: { a: text }, patternProperties: { '^p_': text } })
-  t.strictSame(unknownFields(map, fieldTree(['p_a', 'q_a'])), ['q_a'])
+  t.strictSame(unknownFields(map, fieldTree(['p_a', 'q_a'])), [], 'names of clients meet no pattern')
 })
 
 t.test('twins go by the name of their number, wherever they are', async (t) => {
@@ -227,3 +227,27 @@ function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string
   const tree: FieldTree = fieldTree(paths)
   return projectionWriter(new WriterCompiler(true), shape, tree)(value, refuseLost)
 }
+
+t.test(
+  'a name that a client thinks up is matched against no pattern; what the pattern leaves out stays out',
+  async (t) => {
+    const shape = shapeOf({
+      type: 'object',
+      patternProperties: { '^(\\w+\\s?)*$': { type: 'string' }, '^p_': text },
+    })
+    const hostile = `${'a'.repeat(40)}!`
+    t.strictSame(unknownFields(shape, fieldTree([hostile])), [])
+    const write = projectionWriter(new WriterCompiler(true), shape, fieldTree([hostile, 'p_a']))
+    t.equal(
+      write({ p_a: 'x', other: 'y' }, () => {}),
+      '{"p_a":"x"}',
+    )
+
+    const strict = shapeOf({ type: 'object', patternProperties: { '^p_': text } })
+    const writeStrict = projectionWriter(new WriterCompiler(true), strict, fieldTree(['p_a', 'q_a']))
+    t.equal(
+      writeStrict({ p_a: 'x', q_a: 'secret' }, () => {}),
+      '{"p_a":"x"}',
+    )
+  },
+)

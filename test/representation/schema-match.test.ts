@@ -17,7 +17,7 @@ t.test('a BigInt is an integer and a number; its decimal string is a 64-bit inte
     [{ type: 'integer', format: 'uint64' }, [1, big, '1'], ['1e3', ' 1']],
     [{ type: 'number' }, [1, 1.5, big], ['1', Number.NaN, Infinity, null]],
     [{ type: 'string' }, ['', 'a', new Date(0)], [1, big, null, {}]],
-    [{ type: 'string', format: 'date-time' }, ['no date', new Date(0)], [1]],
+    [{ type: 'string', format: 'date-time' }, ['1970-01-01T00:00:00Z', new Date(0)], [1]],
     [{ type: 'boolean' }, [true, false], [0, 'true', null]],
     [{ type: 'null' }, [null], [0, '', undefined, {}]],
     [{ type: 'array' }, [[], [1]], [{}, 'a']],

@@ -52,7 +52,7 @@ t.test('payloads are not changed: frozen ones give the same bytes', async (t) =>
 })
 
 function holds(t: Test, contents: Contents, predicate: (sample: Sample) => void): void {
-  const details = fc.check(fc.property(anySample(contents), predicate), { numRuns: 100 })
+  const details = fc.check(fc.property(anySample(contents), predicate), { numRuns: 60 })
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} samples`)
 }
 
