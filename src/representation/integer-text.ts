@@ -37,14 +37,19 @@ const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
  */
 export function arrayTwin(items: readonly unknown[], declared: boolean): string | null {
   if (!declared && !items.some(isUnsafe)) return null
-  return `[${items.map(itemTwin).join(',')}]`
+  return itemsTwin(items, declared)
 }
 
-function itemTwin(item: unknown): string {
-  if (Array.isArray(item)) return arrayTwin(item, true) ?? 'null'
-  const isInteger =
-    typeof item === 'bigint' || Number.isInteger(item) || (typeof item === 'string' && decimal.test(item))
-  return isInteger ? `"${String(item)}"` : 'null'
+function itemsTwin(items: readonly unknown[], declared: boolean): string {
+  return `[${items.map((item) => itemTwin(item, declared)).join(',')}]`
+}
+
+function itemTwin(item: unknown, declared: boolean): string {
+  if (Array.isArray(item)) return itemsTwin(item, declared)
+  if (typeof item === 'bigint') return `"${item}"`
+  if (typeof item === 'number') return Number.isInteger(item) && Math.abs(item) < 1e21 ? `"${item}"` : 'null'
+  // Text is the digits of an integer only where one is declared.
+  return declared && typeof item === 'string' && decimal.test(item) ? `"${item}"` : 'null'
 }
 
 function isUnsafe(item: unknown): boolean {

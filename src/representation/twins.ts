@@ -34,8 +34,9 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
     case 'array':
     case 'tuple': {
       const wide = isWide(shape)
+      const nothing = shape.nullable ? 'null' : '[]'
       return (value) =>
-        Array.isArray(value) ? arrayTwin(value, wide) : wide && value === null ? 'null' : null
+        Array.isArray(value) ? arrayTwin(value, wide) : wide && value === null ? nothing : null
     }
     case 'choice': {
       const options = shape.options.map((option) => ({

@@ -176,7 +176,8 @@ export function withoutToJson(value: unknown): unknown {
 /** Writes a value by the first of the alternatives that it matches. */
 export function choiceWriter(options: readonly { readonly matches: Match; readonly write: Write }[]): Write {
   return function writeChoice(value, onLost) {
-    const plain = withoutToJson(value)
+    // A Date is written by the format of its schema, which its toJSON does not know.
+    const plain = value instanceof Date ? value : withoutToJson(value)
     const option = options.find(({ matches }) => matches(plain))
     if (option === undefined) throw mismatch('any of its schemas')
     return option.write(plain, onLost)

@@ -1,0 +1,121 @@
+/** Faults that tests found once in integer twins (decisions §3 “Integer twins”, §10). */
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import t from 'tap'
+import { integerTwins } from '../../src/index.js'
+import { exactJson } from '../../src/representation/exact-json.js'
+import type { Json } from '../../src/representation/schema-refs.js'
+import { ourWriter } from '../representation/compiled.js'
+
+const id = { type: 'integer', format: 'int64' }
+const big = 9_007_199_254_740_993n
+const rows: readonly (readonly [id: string, schema: object, value: unknown, json: string])[] = [
+  [
+    'a twin of the handler’s own beside a declared one: one key',
+    { properties: { id }, additionalProperties: true },
+    { id: 5n, id_str: '5', x: 1 },
+    '{"id":5,"id_str":"5","x":1}',
+  ],
+  [
+    'the same by a pattern',
+    { properties: { id }, patternProperties: { _str$: { type: 'string' } } },
+    { id: 5n, id_str: '5' },
+    '{"id":5,"id_str":"5"}',
+  ],
+  ['a default has its twin', { properties: { id: { ...id, default: 5 } } }, {}, '{"id":5,"id_str":"5"}'],
+  [
+    'null for an array that is not nullable: both are []',
+    { properties: { ids: { type: 'array', items: id } } },
+    { ids: null },
+    '{"ids":[],"ids_str":[]}',
+  ],
+]
+for (const [about, schema, value, json] of rows) {
+  t.test(about, async (t) =>
+    t.equal(ourWriter({ type: 'object', ...schema } as Json, { twins: true })(value), json),
+  )
+}
+
+t.test('the twin of an undeclared array: digits, or null for what is no integer', async (t) => {
+  t.equal(exactJson({ a: ['5', big] }, true), `{"a":["5",${big}],"a_str":[null,"${big}"]}`)
+  t.equal(exactJson({ a: [1e21, big] }, true), `{"a":[1e+21,${big}],"a_str":[null,"${big}"]}`)
+})
+
+t.test('shared schemas of a context below are completed', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(integerTwins)
+  await app.register(async (child) => {
+    child.addSchema({ $id: 'kid', type: 'object', properties: { id } })
+    child.get('/k', { schema: { response: { 200: { $ref: 'kid#' } } } }, () => ({ id: 1 }))
+  })
+  await app.ready()
+  t.match(JSON.stringify(app.swagger()), '"id_str"')
+})
+
+t.test(
+  'a schema that cannot be read still hides what it does not have: the answer stays Fastify’s',
+  async (t) => {
+    const text = { type: 'string' }
+    const both = ['a', 'b'].map((name) => ({ type: 'object', anyOf: [{ properties: { [name]: text } }] }))
+    for (const payload of [
+      { a: '1234567890123456', b: 'b', password: 'SECRET' },
+      { a: 'a', b: 5n, password: 'SECRET' },
+    ]) {
+      const app = Fastify()
+      await app.register(integerTwins)
+      app.get('/x', { schema: { response: { 200: { allOf: both } } } }, (_, reply) => reply.send(payload))
+      t.notMatch((await app.inject('/x')).payload, 'SECRET')
+    }
+  },
+)
+
+const schema = (properties: object) => ({ response: { 200: { type: 'object', properties } } })
+
+t.test('a serializer for all replies keeps its output, with long digits too', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.setReplySerializer((payload) => `<card>${(payload as { card: string }).card}</card>`)
+  app.get('/digits', (_, reply) => reply.type('application/json').send({ card: '1234567890123456' }))
+  app.get('/wide', { schema: schema({ id, card: { type: 'string' } }) }, () => ({ id: 1, card: '5' }))
+  t.equal((await app.inject('/digits')).payload, '<card>1234567890123456</card>')
+  t.equal((await app.inject('/wide')).payload, '<card>5</card>')
+})
+
+t.test(
+  'so does a serializer compiler; a schema that is no JSON Schema does not empty the answer',
+  async (t) => {
+    class OtherSchema {
+      readonly type = 'object'
+    }
+    const app = Fastify()
+    await app.register(integerTwins)
+    app.setSerializerCompiler(() => (payload) => JSON.stringify({ wrapped: payload }))
+    const card = { card: '1234567890123456' }
+    app.get('/other', { schema: { response: { 200: new OtherSchema() } } }, () => card)
+    app.get('/json', { schema: schema({ card: { type: 'string' } }) }, () => card)
+    app.get(
+      '/media',
+      { schema: { response: { 200: { content: { 'application/json': { schema: { type: 'object' } } } } } } },
+      (_, reply) => reply.send({ a: 1 }),
+    )
+    t.equal((await app.inject('/other')).payload, '{"wrapped":{"card":"1234567890123456"}}')
+    t.equal((await app.inject('/json')).payload, '{"wrapped":{"card":"1234567890123456"}}')
+    t.equal((await app.inject('/media')).payload, '{"wrapped":{"a":1}}')
+  },
+)
+
+t.test('an onSend hook that fails after the twins: the app’s error handler answers', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.setErrorHandler<Error>((error, _, reply) => reply.code(418).send({ mine: error.message }))
+  let failed = false
+  app.addHook('onSend', async () => {
+    if (failed) return
+    failed = true
+    throw new Error('late')
+  })
+  app.get('/x', { schema: schema({ id }) }, () => ({ id: 5 }))
+  const answer = await app.inject('/x')
+  t.strictSame([answer.statusCode, answer.payload], [418, '{"mine":"late"}'])
+})
