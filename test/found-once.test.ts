@@ -269,3 +269,16 @@ t.test('report mode beside a decorator of the app called page', async (t) => {
   await app.register(conventions, { mode: 'report' })
   await t.resolves(async () => void (await app.ready()))
 })
+
+t.test('an error handler of a route that hands on to the context is answered as a problem', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/files/:name', {
+    // As @fastify/static does.
+    errorHandler: (error, request, reply) => void app.errorHandler(error, request, reply),
+    handler: async () => {
+      throw Object.assign(new Error('Forbidden'), { statusCode: 403, code: 'FST_STATIC_FORBIDDEN_PATH' })
+    },
+  })
+  isProblem(t, injected(await app.inject('/v1/files/a')), { status: 403, code: 'forbidden' })
+})

@@ -136,7 +136,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     if ([route.method].flat().includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
     const handlesErrors = appHandlesErrors || route.errorHandler !== undefined
-    route.config = Object.assign({}, route.config, { [modeOfRoute]: handlesErrors ? 'off' : mode })
+    route.config = Object.assign({}, route.config, { [modeOfRoute]: mode, [answersItself]: handlesErrors })
     if (mode === 'off') return
     if (mode === 'enforce' && !enforces && !handlesErrors) route.errorHandler = handleError
     const produced = (own !== false && own.produces) || producedTypes(route.schema?.response)
@@ -183,7 +183,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     const again = (reply as Sendable)[sending]
     ;(reply as Sendable)[sending] = true
     // A hook has failed on a problem too: what is sent now would meet it again, and then Fastify's own words get out.
-    if (again && reply.statusCode >= 500 && modeOf(request, options.mode) === 'enforce') {
+    if (again && reply.statusCode >= 500 && modeOf(request, options.mode) === 'enforce' && isOurs(request)) {
       answerPastHooks(reply, new ProblemError('internal-server-error'), options)
       return
     }
@@ -195,8 +195,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   /** What is sent for an error answer that no error handler wrote. */
   function keepErrorBody(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
     const mode = modeOf(request, request.is404 && !isAnsweredHere(request) ? 'off' : options.mode)
-    const ours = request.server.errorHandler === handler
-    if (mode === 'off' || !ours) return payload
+    if (mode === 'off' || !isOurs(request)) return payload
     const problem = problemOfAnswer(reply, payload)
     if (mode === 'report') {
       if (problem !== null) {
@@ -212,6 +211,11 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     }
     reply.removeHeader('content-length')
     return writeProblem(reply, unsupportedMediaType(problem, request), options)
+  }
+
+  /** An error handler of the app's own wins in its scope. */
+  function isOurs(request: FastifyRequest): boolean {
+    return request.server.errorHandler === handler && !hasHandlerOfItsOwn(request)
   }
 
   /** A not-found handler of the app's own wins in its scope. */
@@ -230,6 +234,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
 })
 
 const modeOfRoute = Symbol('fastify-conventions.problems.mode')
+const answersItself = Symbol('fastify-conventions.problems.answersItself')
 const sending = Symbol('fastify-conventions.problems.sending')
 
 /** A reply that remembers that its hooks have begun to run. */
@@ -239,6 +244,12 @@ type Sendable = FastifyReply & { [sending]?: boolean }
 function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
   const config = request.routeOptions.config as { [modeOfRoute]?: Mode } | undefined
   return config?.[modeOfRoute] ?? otherwise
+}
+
+/** Has the route an error handler of its own? What that writes is left alone; what it hands on is answered. */
+function hasHandlerOfItsOwn(request: FastifyRequest): boolean {
+  const config = request.routeOptions.config as { [answersItself]?: boolean } | undefined
+  return config?.[answersItself] === true
 }
 
 /** Sets the not-found handler of a context, unless the app has; Fastify takes one only. */
