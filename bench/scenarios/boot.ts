@@ -25,8 +25,10 @@ function withRoutes(app: FastifyInstance, routes: number): FastifyInstance {
   for (let route = 0; route < routes; route++) {
     const collection = `coll-${(route >> 1) + 1}s`
     if (route % 2 === 0) app.get(`/v1/${collection}/:id`, { schema: itemSchema() }, async () => user)
-    else
-      app.get(`/v1/${collection}`, { schema: listSchema(collection) }, async () => ({ [collection]: users }))
+    else {
+      const member = collection.replace('-', '_')
+      app.get(`/v1/${collection}`, { schema: listSchema(member) }, async () => ({ [member]: users }))
+    }
   }
   return app
 }
@@ -36,7 +38,7 @@ function itemSchema() {
   return { response: { 200: structuredClone(userSchema) } }
 }
 
-function listSchema(collection: string) {
+function listSchema(member: string) {
   const items = structuredClone(userSchema)
-  return { response: { 200: { type: 'object', properties: { [collection]: { type: 'array', items } } } } }
+  return { response: { 200: { type: 'object', properties: { [member]: { type: 'array', items } } } } }
 }

@@ -20,11 +20,22 @@ export function withQueryParameters<Schema extends RouteSchema>(
   parameters: Readonly<Record<string, unknown>>,
 ): Schema {
   const { querystring, query, ...rest } = schema ?? ({} as Schema)
-  const declared = querystring ?? query ?? { type: 'object' }
+  const declared = querystring ?? query
+  if (declared === undefined) return { ...rest, querystring: sharedQuery(parameters) } as unknown as Schema
   const completed = isObjectSchema(declared)
     ? { ...declared, properties: { ...parameters, ...declared.properties } }
     : declared
   return { ...rest, querystring: completed } as unknown as Schema
+}
+
+// Validators are compiled once for a schema object: routes that ask for the same share it.
+const sharedQueries = new Map<string, ObjectSchema>()
+
+function sharedQuery(parameters: Readonly<Record<string, unknown>>): ObjectSchema {
+  const key = JSON.stringify(parameters)
+  const known = sharedQueries.get(key) ?? { type: 'object', properties: parameters }
+  sharedQueries.set(key, known)
+  return known
 }
 
 /** Is it a plain object, no reference? Other validators' schemas are instances of their classes. */
