@@ -155,6 +155,8 @@ export class RouteSerialization {
   /** The JSON of a payload; `null` where it is left to Fastify. */
   #jsonOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): string | null {
     const status = reply.statusCode
+    // Routes about which nothing has to be known at boot are read when first asked.
+    this.prepare()
     const selection = status < 300 ? selectionOf(request) : null
     if (this.#isOfTheApp && selection?.hides !== true) return null
     const writer = this.#writerOf(status, reply)

@@ -151,7 +151,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     route.preHandler = [...[route.preHandler ?? []].flat(), selector.select]
   })
   app.addHook('onReady', function prepareSelectors(done) {
-    for (const selector of selectors) selector.prepare()
+    for (const selector of selectors) selector.check()
     done()
   })
 
@@ -176,6 +176,7 @@ class RouteSelector {
   readonly #serialization: RouteSerialization
   #hidden: readonly (readonly [string, true | IsHidden])[]
   #selector: FieldSelector | null = null
+  #prepared = false
 
   /** @param lists names that the member with the items of a list may have, the likeliest first */
   constructor(
@@ -191,8 +192,14 @@ class RouteSelector {
     this.#hidden = Object.entries(options.hidden ?? {})
   }
 
-  /** Reads the response schema, once all shared schemas are known. */
-  prepare(): void {
+  /** Reads the response schema at boot where the route's options name fields of it; otherwise when first asked. */
+  check(): void {
+    const { default: defaults, hidden, list } = this.#options
+    if (defaults !== undefined || hidden !== undefined || typeof list === 'string') this.#prepare()
+  }
+
+  #prepare(): void {
+    this.#prepared = true
     this.#serialization.prepare()
     const top = this.#serialization.writerFor(200)?.shape
     if (top === undefined) {
@@ -241,6 +248,7 @@ class RouteSelector {
   }
 
   #selectFor(request: FastifyRequest): ProblemError | null {
+    if (!this.#prepared) this.#prepare()
     if (this.#selector === null || !isRead(request.method)) return null
     const received = (request.query as { readonly fields?: unknown } | undefined)?.fields
     const values = received === undefined ? null : [received].flat().map(String)

@@ -6,6 +6,7 @@ import { conventionPlugin } from '../plugin.js'
 import { type Reporter, reporterOf } from '../report.js'
 import type { ParseJson } from '../representation/exact-body.js'
 import { unsafePath } from '../representation/integer-text.js'
+import { mentionsWide } from '../representation/mentions-wide.js'
 import { isObjectSchema } from '../representation/query-schema.js'
 import type { Json, SchemaStore } from '../representation/schema-refs.js'
 import { completeShared, withTwins, withTwinsInResponse } from '../representation/twin-schema.js'
@@ -74,7 +75,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
-      prepared.push(serialization)
+      if (mentionsWide(route.schema?.response)) prepared.push(serialization)
       const input = addExactInput(this, route, parse)
       if (input !== null) prepared.push(input)
     })
