@@ -1,3 +1,4 @@
+import { BoundedCache } from '../bounded-cache.js'
 import { twinName } from './twins.js'
 
 /** How the words of a key are joined. */
@@ -9,7 +10,18 @@ const inStyle: Readonly<Record<KeyStyle, RegExp>> = {
 }
 
 /** The words of a name in lowercase, however they are joined: `userIDs` and `user_ids` are both `user`, `ids`. */
-export function wordsOf(name: string): string[] {
+export function wordsOf(name: string): readonly string[] {
+  const known = knownWords.get(name)
+  if (known !== undefined) return known
+  const words = splitWords(name)
+  knownWords.set(name, words)
+  return words
+}
+
+// The same few names come in every schema; payloads may bring others, so not all are kept.
+const knownWords = new BoundedCache<string, readonly string[]>(2000)
+
+function splitWords(name: string): string[] {
   return (
     name
       // The plural of an acronym: without this, `IDs` would be two words.
