@@ -1,6 +1,6 @@
+import { conventionPlugin } from './adapter/plugin.js'
 import { type Mode, modes } from './findings.js'
 import { type Check, type Checks, invalid, oneOf, resolveOptions } from './options.js'
-import { conventionPlugin } from './plugin.js'
 import { type FieldsOptions, fields } from './plugins/fields.js'
 import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.js'
 import { type ListsOptions, lists } from './plugins/lists.js'

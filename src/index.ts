@@ -1,3 +1,5 @@
+export type { ConventionsReport } from './adapter/report.js'
+export type { RouteRuleOptions, RuleException, RuleOptions } from './adapter/rules.js'
 export { type ConventionsOptions, conventions, conventions as default } from './conventions.js'
 export {
   isProblemError,
@@ -9,7 +11,7 @@ export {
   problemTypes,
 } from './errors.js'
 export type { Exception, Finding, Mode, Observation } from './findings.js'
-export type { PathRule } from './http/path-rules.js'
+export type { PathRule } from './http/path/path-rules.js'
 export type { ProblemDocument } from './http/problem.js'
 export {
   type FieldSelection,
@@ -31,8 +33,6 @@ export {
   type ResponseRulesRouteOptions,
   responseRules,
 } from './plugins/response-rules.js'
-export type { ConventionsReport } from './report.js'
-export type { KeyStyle } from './representation/key-names.js'
-export type { ResponseRule } from './representation/response-rules.js'
-export type { RouteRuleOptions, RuleException, RuleOptions } from './rules.js'
+export type { KeyStyle } from './representation/rules/key-names.js'
+export type { ResponseRule } from './representation/rules/response-rules.js'
 export { type ServerOptions, serverOptions } from './server-options.js'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { answerProblem, defaultStyle } from './answer.js'
+import { answerProblem, defaultStyle } from './adapter/answer.js'
 import { type ProblemCode, ProblemError } from './errors.js'
 import { problemDocument } from './http/problem.js'
 import { problemOf } from './http/problem-of.js'

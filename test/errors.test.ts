@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bootErrors, isProblemError, ProblemError, problemTypes } from '../src/errors.js'
 import { type Finding, findingsTable } from '../src/findings.js'
-import { pathBreaches } from '../src/http/path-rules.js'
+import { pathBreaches } from '../src/http/path/path-rules.js'
 import { statusTitle } from '../src/http/status.js'
 
 type BootCode = keyof typeof bootErrors

@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { parseExact } from '../../src/representation/exact-body.js'
-import { applyWide } from '../../src/representation/wide-apply.js'
-import { readWide } from '../../src/representation/wide-input.js'
-import { compileWidePlan } from '../../src/representation/wide-plan.js'
+import { parseExact } from '../../src/representation/input/exact-body.js'
+import { applyWide } from '../../src/representation/input/wide-apply.js'
+import { readWide } from '../../src/representation/input/wide-input.js'
+import { compileWidePlan } from '../../src/representation/input/wide-plan.js'
 import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { shapeOf } from '../../src/representation/schema-shape.js'
-import { WriterCompiler } from '../../src/representation/writer.js'
+import { shapeOf } from '../../src/representation/output/schema-shape.js'
+import { WriterCompiler } from '../../src/representation/output/writer.js'
 import { microScenario } from '../scenario.js'
 
 type Stringify = (value: unknown) => string

@@ -1,7 +1,15 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { refuse } from '../answer.js'
+import { refuse } from '../adapter/answer.js'
+import { FieldSelector } from '../adapter/field-selector.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { type Reporter, reporterOf } from '../adapter/report.js'
+import {
+  type RouteSerialization,
+  type Selection,
+  selectionOfRequest,
+  serializationOf,
+} from '../adapter/serialization.js'
 import { ProblemError } from '../errors.js'
-import { FieldSelector } from '../field-selector.js'
 import { type Mode, modes } from '../findings.js'
 import {
   type Checks,
@@ -13,18 +21,10 @@ import {
   resolveRouteOptions,
   text,
 } from '../options.js'
-import { conventionPlugin } from '../plugin.js'
-import { type Reporter, reporterOf } from '../report.js'
-import { withFieldsParameter } from '../representation/fields-schema.js'
-import { fieldNames, shapeWithin } from '../representation/projection.js'
-import { isObjectSchema } from '../representation/query-schema.js'
-import type { Shape } from '../representation/schema-shape.js'
-import {
-  type RouteSerialization,
-  type Selection,
-  selectionOfRequest,
-  serializationOf,
-} from '../serialization.js'
+import { fieldNames, shapeWithin } from '../representation/output/projection.js'
+import type { Shape } from '../representation/output/schema-shape.js'
+import { withFieldsParameter } from '../representation/schema/fields-schema.js'
+import { isObjectSchema } from '../representation/schema/query-schema.js'
 
 /** Options of {@link fields}. */
 export interface FieldsOptions {

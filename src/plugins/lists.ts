@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { refuse } from '../answer.js'
+import { refuse } from '../adapter/answer.js'
+import { conventionPlugin } from '../adapter/plugin.js'
 import { bootErrors, ProblemError } from '../errors.js'
 import { formatLinks, hrefWith } from '../http/links.js'
 import { pathOf, queryOf } from '../http/request-target.js'
@@ -12,9 +13,8 @@ import {
   resolveRouteOptions,
   text,
 } from '../options.js'
-import { conventionPlugin } from '../plugin.js'
-import { withPaging } from '../representation/list-schema.js'
 import { cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
+import { withPaging } from '../representation/schema/list-schema.js'
 
 export type { Page } from '../representation/page.js'
 

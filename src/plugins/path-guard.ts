@@ -1,21 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
-import { answerProblem, defaultStyle, refuse } from '../answer.js'
-import { ProblemError } from '../errors.js'
-import type { Mode } from '../findings.js'
-import { headSiblings } from '../head-sibling.js'
-import {
-  knownVerbs,
-  type PathRule,
-  type PathVocabulary,
-  pathBreaches,
-  pathRuleNames,
-} from '../http/path-rules.js'
-import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
-import { type PathSegment, routePath } from '../http/route-path.js'
-import { reasonToLeaveAlone } from '../left-alone.js'
-import { type Checks, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
-import { conventionPlugin } from '../plugin.js'
-import { type Reporter, reporterOf } from '../report.js'
+import { answerProblem, defaultStyle, refuse } from '../adapter/answer.js'
+import { headSiblings } from '../adapter/head-sibling.js'
+import { reasonToLeaveAlone } from '../adapter/left-alone.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { type Reporter, reporterOf } from '../adapter/report.js'
 import {
   exceptionsOf,
   modesOf,
@@ -24,7 +12,19 @@ import {
   routeRuleChecks,
   ruleChecks,
   unmetExceptions,
-} from '../rules.js'
+} from '../adapter/rules.js'
+import { ProblemError } from '../errors.js'
+import type { Mode } from '../findings.js'
+import {
+  knownVerbs,
+  type PathRule,
+  type PathVocabulary,
+  pathBreaches,
+  pathRuleNames,
+} from '../http/path/path-rules.js'
+import { type PathSegment, routePath } from '../http/path/route-path.js'
+import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
+import { type Checks, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
 import { clip } from '../text.js'
 
 /** Options of {@link pathGuard}. */

@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Admission } from '../admission.js'
+import { Admission } from '../adapter/admission.js'
 import {
   answerPastHooks,
   answerProblem,
   defaultStyle,
   hasErrorHandlerOfItsOwn,
   writeProblem,
-} from '../answer.js'
-import { problemOfAnswer, takeErrorResponse } from '../error-body.js'
+} from '../adapter/answer.js'
+import { problemOfAnswer, takeErrorResponse } from '../adapter/error-body.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { reporterOf } from '../adapter/report.js'
+import { answerUnserved } from '../adapter/unserved.js'
+import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
 import { ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
 import { producedTypes } from '../http/media-types.js'
 import { problemDocument, problemMediaType } from '../http/problem.js'
 import { problemOf } from '../http/problem-of.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
-import { conventionPlugin } from '../plugin.js'
-import { reporterOf } from '../report.js'
-import { answerUnserved } from '../unserved.js'
-import { unsupportedMediaType } from '../unsupported-media-type.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../errors.js'
 

@@ -1,23 +1,9 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import type { Mode } from '../findings.js'
-import { headSiblings } from '../head-sibling.js'
-import { isJson } from '../http/media-types.js'
-import { problemMediaType } from '../http/problem.js'
-import { reasonToLeaveAlone } from '../left-alone.js'
-import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
-import { watchPayloads } from '../payload-watch.js'
-import { conventionPlugin } from '../plugin.js'
-import { type Reporter, reporterOf } from '../report.js'
-import type { KeyStyle } from '../representation/key-names.js'
-import {
-  type ResponseBreach,
-  type ResponseRule,
-  type ResponseVocabulary,
-  responseRuleNames,
-} from '../representation/response-rules.js'
-import { schemaBreaches } from '../representation/schema-breaches.js'
-import { type SuccessSchemas, successSchemas } from '../representation/success-schemas.js'
-import { defaultTimeNames, defaultUnixTimes } from '../representation/time-names.js'
+import { headSiblings } from '../adapter/head-sibling.js'
+import { reasonToLeaveAlone } from '../adapter/left-alone.js'
+import { watchPayloads } from '../adapter/payload-watch.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { type Reporter, reporterOf } from '../adapter/report.js'
 import {
   exceptionsOf,
   type HeldException,
@@ -27,7 +13,21 @@ import {
   routeRuleChecks,
   ruleChecks,
   unmetExceptions,
-} from '../rules.js'
+} from '../adapter/rules.js'
+import type { Mode } from '../findings.js'
+import { isJson } from '../http/media-types.js'
+import { problemMediaType } from '../http/problem.js'
+import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
+import type { KeyStyle } from '../representation/rules/key-names.js'
+import {
+  type ResponseBreach,
+  type ResponseRule,
+  type ResponseVocabulary,
+  responseRuleNames,
+} from '../representation/rules/response-rules.js'
+import { schemaBreaches } from '../representation/rules/schema-breaches.js'
+import { defaultTimeNames, defaultUnixTimes } from '../representation/rules/time-names.js'
+import { type SuccessSchemas, successSchemas } from '../representation/schema/success-schemas.js'
 
 /** Options of {@link responseRules}. */
 export interface ResponseRulesOptions extends RuleOptions<ResponseRule> {

@@ -3,8 +3,8 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../src/index.js'
-import { exactJson } from '../../src/representation/exact-json.js'
-import type { Json } from '../../src/representation/schema-refs.js'
+import { exactJson } from '../../src/representation/output/exact-json.js'
+import type { Json } from '../../src/representation/schema/schema-refs.js'
 import { ourWriter } from '../representation/compiled.js'
 
 const id = { type: 'integer', format: 'int64' }

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
-import type { OnLostDigits } from '../../src/representation/integer-text.js'
-import type { Json, SchemaStore } from '../../src/representation/schema-refs.js'
-import { shapeOf } from '../../src/representation/schema-shape.js'
-import { WriterCompiler } from '../../src/representation/writer.js'
+import type { OnLostDigits } from '../../src/representation/output/integer-text.js'
+import { shapeOf } from '../../src/representation/output/schema-shape.js'
+import { WriterCompiler } from '../../src/representation/output/writer.js'
+import type { Json, SchemaStore } from '../../src/representation/schema/schema-refs.js'
 
 type Stringify = (value: unknown) => string
 type Build = (schema: Json, options: { readonly schema: SchemaStore; readonly ajv: object }) => Stringify

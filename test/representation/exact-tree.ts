@@ -1,4 +1,4 @@
-import type { FieldTree } from '../../src/representation/field-tree.js'
+import type { FieldTree } from '../../src/representation/output/field-tree.js'
 
 /** JSON as it stands on the wire: every number by its digits, every member in its place. An oracle of its own. */
 export type Tree =

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/representation/schema-refs.js'
+import type { Json } from '../../src/representation/schema/schema-refs.js'
 import { type Draft, drafted, Integer, times } from './schema-drafts.js'
 
 /** What the schemas have in them. */

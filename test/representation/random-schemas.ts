@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/representation/schema-refs.js'
+import type { Json } from '../../src/representation/schema/schema-refs.js'
 import { anyInteger, anyText, asBigInt, type Contents, plainDraft, scalarDraft } from './random-scalars.js'
 import {
   type Draft,

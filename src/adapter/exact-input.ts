@@ -1,0 +1,194 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type ProblemCode, ProblemError } from '../errors.js'
+import { isJson, mediaTypeOf } from '../http/media-types.js'
+import { type ParseJson, parseExact } from '../representation/input/exact-body.js'
+import { markBody } from '../representation/input/mark-body.js'
+import { mentionsWide } from '../representation/input/mentions-wide.js'
+import { applyWide } from '../representation/input/wide-apply.js'
+import type { WideRefusal } from '../representation/input/wide-faults.js'
+import type { Found } from '../representation/input/wide-found.js'
+import { readWide } from '../representation/input/wide-input.js'
+import { compileWidePlan, type WidePlan } from '../representation/input/wide-plan.js'
+import { hasLongDigits } from '../representation/output/json-text.js'
+import type { SchemaStore } from '../representation/schema/schema-refs.js'
+import { refuse } from './answer.js'
+
+/** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
+const parts = [
+  { of: 'params', name: 'params', place: 'path' },
+  { of: 'querystring', name: 'query', place: 'query' },
+  { of: 'body', name: 'body', place: 'body' },
+] as const
+
+type Part = (typeof parts)[number]['name']
+
+interface PlannedPart {
+  readonly name: Part
+  readonly plan: WidePlan
+}
+
+/** What is remembered of a request from its first hook to the last. */
+interface InputState {
+  /** The body as it came, as far as it came; `null` where it is not collected. */
+  text: string | null
+  readonly found: Partial<Record<Part, Found | undefined>>
+}
+
+type Next = (error?: Error) => void
+
+/**
+ * How the declared 64-bit integers of a route's input reach its handler: parser and validator of the app see Numbers,
+ * as ever, and what passes them becomes exact BigInts.
+ */
+export class ExactInput {
+  readonly #app: FastifyInstance
+  readonly #schema: RouteOptions['schema']
+  readonly #parse: ParseJson
+  // Weak: a request that a hook of the app ends early is forgotten with it.
+  readonly #states = new WeakMap<FastifyRequest, InputState>()
+  #parts: readonly PlannedPart[] = []
+  #collects = false
+
+  /** @param parse the JSON parser of the app, with its own view of prototype poisoning */
+  constructor(app: FastifyInstance, schema: RouteOptions['schema'], parse: ParseJson) {
+    this.#app = app
+    this.#schema = schema
+    this.#parse = parse
+  }
+
+  /** Finds what is declared, once all shared schemas are known. */
+  prepare(): void {
+    const shared = this.#app.getSchemas() as SchemaStore
+    this.#parts = parts.flatMap(({ of, name, place }) => {
+      const schema = this.#schema?.[of]
+      const plan = schema === undefined ? null : compileWidePlan(schema, { place, shared })
+      return plan === null ? [] : [{ name, plan }]
+    })
+    this.#collects = this.#parts.some(({ name }) => name === 'body')
+  }
+
+  /** The `preParsing` hook: keeps the text of a JSON body, of which a parser keeps rounded Numbers. */
+  readonly collect = (
+    request: FastifyRequest,
+    _reply: FastifyReply,
+    payload: Readable,
+    next: (error: null, payload: Readable) => void,
+  ): void => {
+    if (this.#collects && isJson(mediaTypeOf(request.headers['content-type']))) {
+      collectText(payload, request.routeOptions.bodyLimit, this.#stateOf(request))
+    }
+    next(null, payload)
+  }
+
+  /** The `preValidation` hook. */
+  readonly read = (request: FastifyRequest, reply: FastifyReply, next: Next): void => {
+    if (this.#parts.length === 0) next()
+    else this.#finish(request, reply, () => this.#read(request), next)
+  }
+
+  /** The `preHandler` hook. */
+  readonly apply = (request: FastifyRequest, reply: FastifyReply, next: Next): void => {
+    if (this.#parts.length === 0) next()
+    else this.#finish(request, reply, () => this.#apply(request), next)
+  }
+
+  #read(request: FastifyRequest): WideRefusal | null {
+    const state = this.#stateOf(request)
+    const { text } = state
+    let marks = 0
+    if (text !== null && isParsed(request.body) && hasLongDigits(text)) {
+      const body = markBody(request.body, parseExact(text, this.#parse).value)
+      marks = body.marks
+      put(request, 'body', body.value)
+    }
+    state.text = null
+    for (const { name, plan } of this.#parts) {
+      const { value, found, refusal } = readWide(plan, request[name], name === 'body' ? marks : 0)
+      if (refusal !== null) return refusal
+      put(request, name, value)
+      state.found[name] = found
+    }
+    return null
+  }
+
+  #apply(request: FastifyRequest): WideRefusal | null {
+    const { found } = this.#stateOf(request)
+    for (const { name, plan } of this.#parts) {
+      const { value, refusal } = applyWide(plan, request[name], found[name])
+      if (refusal !== null) return refusal
+      put(request, name, value)
+    }
+    return null
+  }
+
+  #finish(request: FastifyRequest, reply: FastifyReply, step: () => WideRefusal | null, next: Next): void {
+    let refusal: WideRefusal | null
+    try {
+      refusal = step()
+    } catch (error) {
+      next(error as Error)
+      return
+    }
+    if (refusal === null) next()
+    else refuse(request, reply, problemOf(refusal), next)
+  }
+
+  #stateOf(request: FastifyRequest): InputState {
+    const known = this.#states.get(request)
+    if (known !== undefined) return known
+    const state: InputState = { text: null, found: {} }
+    this.#states.set(request, state)
+    return state
+  }
+}
+
+/**
+ * Adds the hooks of exact input to a route that may declare 64-bit integers; `null` for one that surely does not. Call
+ * it from an `onRoute` hook, and `prepare` of what it returns when the app gets ready.
+ */
+export function addExactInput(
+  app: FastifyInstance,
+  route: RouteOptions,
+  parse: ParseJson,
+): ExactInput | null {
+  const { schema } = route
+  if (schema === undefined || !parts.some(({ of }) => mentionsWide(schema[of]))) return null
+  const input = new ExactInput(app, schema, parse)
+  if (mentionsWide(schema.body)) route.preParsing = [...[route.preParsing ?? []].flat(), input.collect]
+  // Last, right before the validator: until then the hooks of the app see what they always saw.
+  route.preValidation = [...[route.preValidation ?? []].flat(), input.read]
+  route.preHandler = [input.apply, ...[route.preHandler ?? []].flat()]
+  return input
+}
+
+// Listening to a stream sets it going; so this waits until the parser listens, and hears what the parser hears.
+function collectText(payload: Readable, limit: number, state: InputState): void {
+  payload.on('newListener', function listenAlong(event) {
+    if (event !== 'data') return
+    payload.removeListener('newListener', listenAlong)
+    const decoder = new TextDecoder()
+    state.text = ''
+    payload.on('data', (chunk: string | Uint8Array) => {
+      if (state.text === null) return
+      state.text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+      // The parser refuses what is over its limit: no need to keep it.
+      if (state.text.length > limit) state.text = null
+    })
+  })
+}
+
+// A parser of the app's own may leave the body as bytes or text: then there is nothing to put right.
+function isParsed(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
+}
+
+function put(request: FastifyRequest, part: Part, value: unknown): void {
+  ;(request as unknown as Record<Part, unknown>)[part] = value
+}
+
+function problemOf({ kind, issues }: WideRefusal): ProblemError {
+  const code: ProblemCode = kind === 'mismatch' ? 'integer-twin-mismatch' : 'validation'
+  const detail = issues.map((issue) => `${'name' in issue ? issue.name : issue.pointer} ${issue.message}`)
+  return new ProblemError(code, { detail: detail.join('; '), errors: issues })
+}

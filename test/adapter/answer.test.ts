@@ -1,0 +1,116 @@
+import Fastify, { type FastifyReply } from 'fastify'
+import t from 'tap'
+import {
+  answerProblem,
+  defaultStyle,
+  hasErrorHandler,
+  refuse,
+  writeProblem,
+} from '../../src/adapter/answer.js'
+import { ProblemError } from '../../src/index.js'
+import { injected, isProblem } from '../support/problem.js'
+
+const style = { typeBase: 'https://errors.example/', retryAfter: 9 }
+
+t.test('writeProblem puts status and headers on the reply and gives the document', async (t) => {
+  const seen = await withReply((reply) => {
+    const headers = { allow: 'GET' }
+    const document = writeProblem(
+      reply,
+      new ProblemError('method-not-allowed', { detail: 'no', headers }),
+      style,
+    )
+    return { document: JSON.parse(document), status: reply.statusCode, headers: reply.getHeaders() }
+  })
+
+  t.strictSame(seen, {
+    document: {
+      type: 'https://errors.example/method-not-allowed',
+      title: 'Method not allowed',
+      status: 405,
+      detail: 'no',
+      instance: 'urn:request:req-1',
+      code: 'method-not-allowed',
+    },
+    status: 405,
+    headers: { allow: 'GET', 'content-type': 'application/problem+json' },
+  })
+})
+
+t.test('a 503 gets a Retry-After, unless it has one (decisions §6)', async (t) => {
+  const closing = new ProblemError('server-closing')
+  const own = new ProblemError('server-closing', { headers: { 'Retry-After': '60' } })
+  const after = (error: ProblemError, before?: string) =>
+    withReply((reply) => {
+      if (before !== undefined) reply.header('retry-after', before)
+      writeProblem(reply, error, style)
+      return reply.getHeader('retry-after')
+    })
+
+  t.equal(await after(closing), '9')
+  t.equal(await after(own), '60', 'of the error')
+  t.equal(await after(closing, '30'), '30', 'of the reply')
+  t.equal(await after(new ProblemError('not-found')), undefined, 'a 404 has none')
+})
+
+t.test('answerProblem sends it, whatever serializer and schema the route has', async (t) => {
+  const app = Fastify()
+  const schema = { response: { '4xx': { type: 'object', properties: {} } } }
+  app.get('/v1/users', { schema }, async (_request, reply) => {
+    reply.serializer(() => 'no JSON')
+    return answerProblem(reply, new ProblemError('not-found', { detail: 'no user' }), style)
+  })
+
+  const expected = { typeBase: style.typeBase, status: 404, code: 'not-found', detail: 'no user' }
+  isProblem(t, injected(await app.inject('/v1/users')), expected)
+})
+
+t.test('refuse answers itself where nobody else would know how', async (t) => {
+  const app = Fastify()
+  app.addHook('onRequest', (request, reply, next) =>
+    refuse(request, reply, new ProblemError('not-found'), next),
+  )
+  app.get('/v1/users', async () => t.fail('the handler runs'))
+
+  isProblem(t, injected(await app.inject('/v1/users')), { status: 404, code: 'not-found' })
+})
+
+t.test('refuse leaves it to an error handler that somebody set', async (t) => {
+  const app = Fastify()
+  app.setErrorHandler(async (error: Error & { code?: string }) => ({ own: error.code }))
+  app.addHook('onRequest', (request, reply, next) =>
+    refuse(request, reply, new ProblemError('not-found'), next),
+  )
+  app.get('/v1/users', async () => t.fail('the handler runs'))
+
+  t.strictSame((await app.inject('/v1/users')).json(), { own: 'not-found' })
+})
+
+t.test('hasErrorHandler tells Fastify’s own error handler from another', async (t) => {
+  const app = Fastify()
+  t.equal(hasErrorHandler(app), false)
+  app.register(async (child) => {
+    child.setErrorHandler(() => {})
+    t.equal(hasErrorHandler(child), true)
+  })
+  await app.ready()
+  t.equal(hasErrorHandler(app), false)
+})
+
+t.test('the default style is what the options of problems say by default', async (t) => {
+  t.strictSame(defaultStyle, { typeBase: 'urn:problem-type:fastify-conventions:', retryAfter: 5 })
+})
+
+/** Runs something on the reply of a request, and gives what came of it. */
+async function withReply<Result>(use: (reply: FastifyReply) => Result): Promise<Result> {
+  const app = Fastify()
+  const results: Result[] = []
+  app.get('/', async (_request, reply) => {
+    results.push(use(reply))
+    return reply.code(204).send()
+  })
+  await app.inject('/')
+  const [result] = results
+  if (results.length === 0) throw new Error('the route did not run')
+  return result as Result
+}

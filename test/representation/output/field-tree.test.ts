@@ -1,0 +1,135 @@
+/** Decisions.md §3 "fields": how the parameter is read, and its bounds. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type FieldBounds,
+  type FieldFault,
+  type FieldTree,
+  fieldPaths,
+  fieldTree,
+  readFields,
+} from '../../../src/representation/output/field-tree.js'
+
+const bounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
+
+t.test('what is selected', async (t) => {
+  const rows: readonly (readonly [values: string[], paths: string[]])[] = [
+    [['name'], ['name']],
+    [['name,age'], ['name', 'age']],
+    [
+      ['name', 'age'],
+      ['name', 'age'],
+    ],
+    [[' name , age '], ['name', 'age']],
+    [['name,name', 'name'], ['name']],
+    [['address.city'], ['address.city']],
+    [['address.city,address.zip'], ['address.city', 'address.zip']],
+    [['address,address.city'], ['address']],
+    [['address.city,address'], ['address']],
+    [['a.b.c.d'], ['a.b.c.d']],
+    [['*'], ['*']],
+    [['__proto__,constructor.prototype'], ['__proto__', 'constructor.prototype']],
+  ]
+  for (const [values, paths] of rows) t.strictSame(fieldPaths(treeOf(values)), paths, values.join('&'))
+})
+
+t.test('what cannot be read, and why', async (t) => {
+  const rows: readonly (readonly [values: string[], message: string])[] = [
+    [[''], 'has an empty name'],
+    [[' '], 'has an empty name'],
+    [[','], 'has an empty name'],
+    [['a,'], 'has an empty name'],
+    [[',a'], 'has an empty name'],
+    [['a', ''], 'has an empty name'],
+    [['.'], "has '.'"],
+    [['a.'], "has 'a.'"],
+    [['.a'], "has '.a'"],
+    [['a..b'], "has 'a..b'"],
+    [['a.b.c.d.e'], 'goes deeper than 4: a.b.c.d.e'],
+    [[Array(65).fill('a').join()], 'has more than 64 names'],
+    [Array<string>(65).fill('a'), 'has more than 64 names'],
+    [['a'.repeat(1025)], 'has more than 1024 characters'],
+    [['a'.repeat(512), 'b'.repeat(512)], 'has more than 1024 characters'],
+    [[','.repeat(10_000)], 'has more than 1024 characters'],
+    [['.'.repeat(10_000)], 'has more than 1024 characters'],
+    [Array<string>(10_000).fill(''), 'has more than 1024 characters'],
+  ]
+  for (const [values, message] of rows) t.strictSame(readFields(values, bounds), { message }, message)
+})
+
+t.test('what is just within the bounds is read', async (t) => {
+  const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
+  t.strictSame(fieldPaths(treeOf([names.join()])), names, '64 names')
+  t.strictSame(fieldPaths(treeOf(names)), names, '64 parameters')
+  const long = 'a'.repeat(1024)
+  t.strictSame(fieldPaths(treeOf([long])), [long], '1,024 characters')
+  const halves = ['a'.repeat(511), 'b'.repeat(512)]
+  t.strictSame(fieldPaths(treeOf(halves)), halves, '1,024 characters with the comma that would join them')
+})
+
+t.test('a value beyond the bound is not even taken apart: the work is bounded by its length', async (t) => {
+  let splits = 0
+  const counting = (text: string): string =>
+    Object.assign(Object(text), {
+      split(this: string, separator: string) {
+        splits++
+        return text.split(separator)
+      },
+    }) as string
+  t.match(readFields([counting(','.repeat(10_000))], bounds), { message: /characters/ })
+  t.equal(splits, 0)
+  readFields([counting('a,b')], bounds)
+  t.equal(splits, 1)
+})
+
+t.test('a tree is no object: names of what objects inherit are names', async (t) => {
+  const tree = treeOf(['__proto__.a,constructor,toString'])
+  t.strictSame([...tree.keys()], ['__proto__', 'constructor', 'toString'])
+  t.notOk(({} as Record<string, unknown>).a, 'nothing is polluted')
+})
+
+t.test('any value: a tree within the bounds, or one reason', async (t) => {
+  const value = fc.string({
+    unit: fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\u0000'),
+    maxLength: 40,
+  })
+  const small: FieldBounds = { maxNames: 5, maxLength: 30, maxDepth: 3 }
+  const details = fc.check(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), (values) => {
+      const read = readFields(values, small)
+      if (isFault(read)) return Object.keys(read).join() === 'message' && read.message !== ''
+      const paths = fieldPaths(read)
+      const asked = values.flatMap((one) => one.split(',')).map((name) => name.trim())
+      return (
+        paths.length <= small.maxNames &&
+        paths.every((path) => path.split('.').length <= small.maxDepth && asked.includes(path)) &&
+        asked.every((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)))
+      )
+    }),
+    { numRuns: 1000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
+})
+
+t.test('reading the paths of a tree gives the tree again', async (t) => {
+  const path = fc
+    .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 4 })
+    .map((names) => names.join('.'))
+  const details = fc.check(
+    fc.property(fc.array(path, { minLength: 1, maxLength: 8 }), (paths) => {
+      const tree = fieldTree(paths)
+      return fieldPaths(fieldTree(fieldPaths(tree))).join() === fieldPaths(tree).join()
+    }),
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random paths')
+})
+
+function treeOf(values: readonly string[]): FieldTree {
+  const read = readFields(values, bounds)
+  if (isFault(read)) throw new Error(read.message)
+  return read
+}
+
+function isFault(read: FieldTree | FieldFault): read is FieldFault {
+  return 'message' in read
+}

@@ -1,0 +1,136 @@
+/** Decisions.md §3 "Integer twins": exact digits from every form that a handler has them in. */
+import t from 'tap'
+import {
+  arrayTwin,
+  unsafeDigits,
+  unsafePath,
+  wideDigits,
+} from '../../../src/representation/output/integer-text.js'
+import { refuseLost } from '../compiled.js'
+
+const lostAt = 2 ** 53
+
+t.test('a declared 64-bit integer has all its digits, whatever form it comes in', async (t) => {
+  const rows: readonly (readonly [value: unknown, digits: string | null])[] = [
+    [9_007_199_254_740_993n, '9007199254740993'],
+    [-9_223_372_036_854_775_808n, '-9223372036854775808'],
+    [18_446_744_073_709_551_615n, '18446744073709551615'],
+    ['9007199254740993', '9007199254740993'],
+    ['-1', '-1'],
+    ['0', '0'],
+    [0, '0'],
+    [-0, '0'],
+    [Number.MAX_SAFE_INTEGER, '9007199254740991'],
+    [Number.MIN_SAFE_INTEGER, '-9007199254740991'],
+    [null, null],
+  ]
+  for (const [value, digits] of rows) t.equal(wideDigits(value, refuseLost), digits, String(value))
+})
+
+t.test('a Number from 2^53 on has lost its digits already: that is told', async (t) => {
+  for (const value of [lostAt, -lostAt, 2 ** 63, 1e300]) {
+    const told: number[] = []
+    t.equal(
+      wideDigits(value, (lost) => void told.push(lost)),
+      BigInt(value).toString(),
+      `${value}`,
+    )
+    t.strictSame(told, [value])
+    t.throws(() => wideDigits(value, refuseLost), { message: 'lost digits' })
+  }
+})
+
+t.test('what is no integer is refused, without the value in the message', async (t) => {
+  const others = [
+    1.5,
+    Number.NaN,
+    Infinity,
+    '',
+    ' 1',
+    '1.0',
+    '1e3',
+    '+1',
+    '-0',
+    '01',
+    'secret',
+    true,
+    {},
+    [],
+    undefined,
+  ]
+  for (const value of others) {
+    const refused = { name: 'TypeError', message: `a value of type ${typeof value} is no 64-bit integer` }
+    t.throws(() => wideDigits(value, refuseLost), refused, String(value))
+  }
+})
+
+t.test('an integer is unsafe from 2^53 on; from 1e21 on a Number is written with an exponent', async (t) => {
+  const rows: readonly (readonly [value: unknown, digits: string | null])[] = [
+    [2n ** 53n, '9007199254740992'],
+    [-(2n ** 53n), '-9007199254740992'],
+    [2n ** 53n - 1n, null],
+    [-(2n ** 53n) + 1n, null],
+    [lostAt, '9007199254740992'],
+    [-lostAt, '-9007199254740992'],
+    [lostAt - 1, null],
+    [999_999_999_999_999_900_000, '999999999999999900000'],
+    [1e21, null],
+    [1.5, null],
+    [Infinity, null],
+    ['9007199254740993', null],
+    [null, null],
+    [{}, null],
+  ]
+  for (const [value, digits] of rows) t.equal(unsafeDigits(value), digits, String(value))
+})
+
+t.test(
+  'the twin of an array has null for what is no integer, and is there only where it is needed',
+  async (t) => {
+    const big = 9_007_199_254_740_993n
+    const rows: readonly (readonly [items: unknown[], declared: boolean, twin: string | null])[] = [
+      [[], false, null],
+      [[], true, '[]'],
+      [[1, 2], false, null],
+      [[1, 2], true, '["1","2"]'],
+      [[1, big], false, '["1","9007199254740993"]'],
+      [
+        [big, 1.5, 'a', null, true, {}, undefined],
+        false,
+        '["9007199254740993",null,null,null,null,null,null]',
+      ],
+      [[[1], [big]], false, '[["1"],["9007199254740993"]]'],
+      [['9007199254740993', -0], true, '["9007199254740993","0"]'],
+      [[{ id: big }], false, null],
+    ]
+    for (const [items, declared, twin] of rows) t.equal(arrayTwin(items, declared), twin)
+  },
+)
+
+t.test('the path of the first unsafe integer is found, however the value is built', async (t) => {
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  const rows: readonly (readonly [value: unknown, path: string | null])[] = [
+    [{ id: 1 }, null],
+    [{ id: 2n ** 60n }, 'id'],
+    [{ a: { b: [1, { c: lostAt }] } }, 'a.b.1.c'],
+    [[lostAt], '0'],
+    [2n ** 60n, ''],
+    [circle, null],
+    [null, null],
+    ['9007199254740993', null],
+  ]
+  for (const [value, path] of rows) t.equal(unsafePath(value), path)
+})
+
+t.test('the search is bounded: a payload of any size costs at most 10,000 visits', async (t) => {
+  let reads = 0
+  const item = {
+    get n() {
+      reads++
+      return 1
+    },
+  }
+  t.equal(unsafePath(Array.from({ length: 50_000 }, () => item)), null)
+  t.ok(reads <= 10_000, `${reads} reads`)
+})
