@@ -1,17 +1,14 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import { answerProblem, defaultStyle, refuse } from '../adapter/answer.js'
-import { headSiblings } from '../adapter/head-sibling.js'
-import { reasonToLeaveAlone } from '../adapter/left-alone.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { type Reporter, reporterOf } from '../adapter/report.js'
+import { ruledRoutes } from '../adapter/ruled-routes.js'
 import {
-  exceptionsOf,
   modesOf,
   type RouteRuleOptions,
   type RuleOptions,
   routeRuleChecks,
   ruleChecks,
-  unmetExceptions,
 } from '../adapter/rules.js'
 import { ProblemError } from '../errors.js'
 import type { Mode } from '../findings.js'
@@ -24,7 +21,7 @@ import {
 } from '../http/path/path-rules.js'
 import { type PathSegment, routePath } from '../http/path/route-path.js'
 import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
-import { type Checks, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
+import { type Checks, listOf, oneOf, resolveOptions, text } from '../options.js'
 import { clip } from '../text.js'
 
 /** Options of {@link pathGuard}. */
@@ -186,30 +183,14 @@ function routeInspector(
     verbs: new Set([...knownVerbs, ...options.verbs]),
     selfAliases: new Set(options.selfAliases),
   }
-  const isHeadSibling = headSiblings()
-  const paths = new Set<string>()
-  reporter.checkAtReady(() => {
-    for (const { url, except, reason } of unmetExceptions(options.exceptions, paths)) {
-      reporter.except({ plugin: 'pathGuard', route: url, rules: except, reason, unused: true })
-    }
-  })
+  const readRoute = ruledRoutes({ plugin: 'pathGuard', rules: pathRuleNames, options, routeChecks, reporter })
+  const unguarded = modesOf(pathRuleNames, options, false)
 
   return function inspectRoute(route) {
-    const methods = [route.method].flat()
-    const name = `${methods.join(', ')} ${route.path}`
-    const label = `${name} config.pathGuard`
-    const own = resolveRouteOptions<PathGuardRouteOptions, PathGuardRouteOptions>(
-      label,
-      route.config?.pathGuard,
-      routeChecks,
-      {},
-    )
-    const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
-    const untouched = own === false ? 'config.pathGuard is false' : reasonToLeaveAlone(route)
+    const { methods, name, own, exceptions, untouched, isHeadSibling, ...read } = readRoute(route)
     // A route that is left alone is so for requests too, unless it says something of its own.
     const isGuarded = untouched === null || route.config?.pathGuard !== undefined
-    const modeOf = modesOf(pathRuleNames, options, isGuarded ? own : false, exceptions)
-    paths.add(route.path)
+    const modeOf = isGuarded ? read.modeOf : unguarded
     const known: GuardedRoute = {
       modeOf,
       segments: routePath(route.path),
@@ -220,7 +201,7 @@ function routeInspector(
     if (guard !== null && requestRules.some((rule) => modeOf[rule] !== 'off')) {
       route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
     }
-    if (isHeadSibling(route)) return
+    if (isHeadSibling) return
 
     const exception = { plugin: 'pathGuard', route: name }
     if (untouched !== null) {

@@ -1,23 +1,12 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { headSiblings } from '../adapter/head-sibling.js'
-import { reasonToLeaveAlone } from '../adapter/left-alone.js'
 import { watchPayloads } from '../adapter/payload-watch.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { type Reporter, reporterOf } from '../adapter/report.js'
-import {
-  exceptionsOf,
-  type HeldException,
-  modesOf,
-  type RouteRuleOptions,
-  type RuleOptions,
-  routeRuleChecks,
-  ruleChecks,
-  unmetExceptions,
-} from '../adapter/rules.js'
-import type { Mode } from '../findings.js'
+import { type RuledRoute, ruledRoutes } from '../adapter/ruled-routes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../adapter/rules.js'
 import { isJson } from '../http/media-types.js'
 import { problemMediaType } from '../http/problem.js'
-import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
+import { type Checks, integer, listOf, oneOf, resolveOptions, text } from '../options.js'
 import type { KeyStyle } from '../representation/rules/key-names.js'
 import {
   type ResponseBreach,
@@ -104,14 +93,6 @@ const defaults: Required<ResponseRulesOptions> = {
   samples: 20,
 }
 
-/** A route under the rules. */
-interface RuledRoute {
-  /** Method and path pattern. */
-  readonly name: string
-  readonly modeOf: Readonly<Record<ResponseRule, Mode>>
-  readonly exceptions: readonly HeldException<ResponseRule>[]
-}
-
 /**
  * Keeps what routes answer with to the conventions (seed §2 "Field-format rules"): an object at the top level, no
  * envelope, one key style, lists under plural names, `sex` and `gender` not mixed up, date-times as RFC 3339.
@@ -133,43 +114,33 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
     const options = resolveOptions('responseRules', received, checks, defaults)
     const reporter = reporterOf(app)
     const vocabulary = vocabularyOf(options)
-    const isHeadSibling = headSiblings()
-
-    const paths = new Set<string>()
-    reporter.checkAtReady(() => {
-      for (const { url, except, reason } of unmetExceptions(options.exceptions, paths)) {
-        reporter.except({ plugin: 'responseRules', route: url, rules: except, reason, unused: true })
-      }
+    const readRoute = ruledRoutes({
+      plugin: 'responseRules',
+      rules: responseRuleNames,
+      options,
+      routeChecks,
+      reporter,
     })
 
     app.addHook('onRoute', function inspectRoute(route) {
-      paths.add(route.path)
-      const methods = [route.method].flat()
-      const name = `${methods.join(', ')} ${route.path}`
-      const label = `${name} config.responseRules`
-      const own = resolveRouteOptions<ResponseRulesRouteOptions, ResponseRulesRouteOptions>(
-        label,
-        route.config?.responseRules,
-        routeChecks,
-        {},
-      )
-      const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
-      const modeOf = modesOf(responseRuleNames, options, own, exceptions)
-      const ruled: RuledRoute = { name, modeOf, exceptions }
-      const watch = hasNothingToRead(route, own)
+      const ruled = readRoute(route)
+      const { name, modeOf } = ruled
+      const watch = hasNothingToRead(route, ruled)
         ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
         : null
       if (watch !== null) route.preSerialization = [...[route.preSerialization ?? []].flat(), watch.hook]
+      if (watch === null && ruled.isHeadSibling) return
 
-      const isSibling = isHeadSibling(route)
       // Shared schemas, and what other plugins make of this route's, are complete when the app gets ready.
       reporter.checkAtReady(() => {
-        if (watch !== null && !hasNothingToRead(route, own)) watch.stop()
-        if (!isSibling) inspectSchemas(route, own, ruled, this, vocabulary, reporter)
+        if (watch !== null && !hasNothingToRead(route, ruled)) watch.stop()
+        if (!ruled.isHeadSibling) inspectSchemas(route, ruled, this, vocabulary, reporter)
       })
     })
   },
 )
+
+type JudgedRoute = RuledRoute<ResponseRule, ResponseRulesRouteOptions>
 
 function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabulary {
   return {
@@ -182,18 +153,15 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
 }
 
 /** Has the route no schema of success that could be read or left alone, so that its payloads are all there is? */
-function hasNothingToRead(
-  route: RouteOptions & { path: string },
-  own: ResponseRulesRouteOptions | false,
-): boolean {
+function hasNothingToRead(route: RouteOptions, { untouched }: JudgedRoute): boolean {
+  if (untouched !== null) return false
   const { judged, leftAlone } = schemasOf(route)
-  return judged.length === 0 && leftAlone.length === 0 && reasonFor(route, own) === null
+  return judged.length === 0 && leftAlone.length === 0
 }
 
 function inspectSchemas(
-  route: RouteOptions & { path: string },
-  own: ResponseRulesRouteOptions | false,
-  { name, modeOf, exceptions }: RuledRoute,
+  route: RouteOptions,
+  { name, modeOf, exceptions, untouched }: JudgedRoute,
   app: FastifyInstance,
   vocabulary: ResponseVocabulary,
   reporter: Reporter,
@@ -201,7 +169,6 @@ function inspectSchemas(
   const exception = { plugin: 'responseRules', route: name }
   const leaveAlone = (reason: string): void =>
     reporter.except({ ...exception, rules: responseRuleNames, reason, unused: false })
-  const untouched = reasonFor(route, own)
   if (untouched !== null) {
     leaveAlone(untouched)
     return
@@ -235,11 +202,4 @@ function inspectSchemas(
 function schemasOf(route: RouteOptions): SuccessSchemas {
   // A problem document has a format of its own.
   return successSchemas(route.schema?.response, (type) => isJson(type) && type !== problemMediaType)
-}
-
-function reasonFor(
-  route: RouteOptions & { path: string },
-  own: ResponseRulesRouteOptions | false,
-): string | null {
-  return own === false ? 'config.responseRules is false' : reasonToLeaveAlone(route)
 }

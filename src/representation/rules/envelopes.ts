@@ -31,11 +31,16 @@ const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok',
  * resource.
  */
 export function wrappingMember(parts: readonly EnvelopePart[]): string | null {
-  const wrapped = parts.filter((part) => contents.has(part.name.toLowerCase()) && part.isRoomy)
+  const wrapped = parts.filter((part) => mayWrap(part.name) && part.isRoomy)
   const [first] = wrapped
   if (first === undefined) return null
   const others = parts.filter((part) => !wrapped.includes(part))
   return others.every((part) => isMetadata(part)) ? first.name : null
+}
+
+/** Is it a name under which an envelope keeps the representation? Where no member has one, there is no envelope. */
+export function mayWrap(name: string): boolean {
+  return contents.has(name.toLowerCase())
 }
 
 /** Is the value of a `status` an outcome of the request, rather than a state of the resource? */

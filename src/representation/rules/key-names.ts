@@ -21,7 +21,11 @@ export function wordsOf(name: string): readonly string[] {
 // The same few names come in every schema; payloads may bring others, so not all are kept.
 const knownWords = new BoundedCache<string, readonly string[]>(2000)
 
+// Most names; the patterns for all letters of Unicode are slow to compile.
+const plainSnake = /^[a-z0-9]+(?:_[a-z0-9]+)*$/
+
 function splitWords(name: string): string[] {
+  if (plainSnake.test(name)) return name.split('_')
   return (
     name
       // The plural of an acronym: without this, `IDs` would be two words.
@@ -48,6 +52,7 @@ export function joinWords(words: readonly string[], style: KeyStyle): string {
  * `_` or `$`, and those without a letter.
  */
 export function restyledKey(name: string, style: KeyStyle): string | null {
+  if (style === 'snake_case' && plainSnake.test(name)) return null
   if (/^[_$]/.test(name) || !/\p{L}/u.test(name) || inStyle[style].test(name)) return null
   const restyled = joinWords(wordsOf(name), style)
   // Letters without a lowercase cannot be helped.

@@ -9,7 +9,7 @@ import {
   valuesOf,
 } from '../schema/schema-parts.js'
 import type { Json, SchemaStore } from '../schema/schema-refs.js'
-import { isOutcome } from './envelopes.js'
+import { isOutcome, mayWrap } from './envelopes.js'
 import {
   bareBreach,
   envelopeBreach,
@@ -70,7 +70,9 @@ function topLevelBreaches(form: readonly SchemaPart[], reader: SchemaParts): Res
   const types = typesOf(form)
   const [bare] = [...types].filter((type) => type !== 'null')
   if (bare !== undefined && !types.has('object')) return [bareBreach(bare)]
-  const members = [...membersOf(form)].map(([name, declared]) => {
+  const declaredMembers = membersOf(form)
+  if (![...declaredMembers.keys()].some(mayWrap)) return []
+  const members = [...declaredMembers].map(([name, declared]) => {
     const member = reader.partsOf(declared)
     const memberTypes = typesOf(member)
     const isList = memberTypes.has('array')

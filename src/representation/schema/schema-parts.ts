@@ -29,6 +29,8 @@ export class SchemaParts {
 
   /** All that speak of a value, in whichever case. */
   partsOf(starts: readonly Located[]): SchemaPart[] {
+    const [first] = starts
+    if (first !== undefined && starts.length === 1 && isPlain(first.schema)) return [first as SchemaPart]
     const parts = new Map<SchemaObject, SchemaPart>()
     const pending = [...starts]
     for (const { schema, root } of pending) {
@@ -109,17 +111,32 @@ export function membersOf(parts: readonly SchemaPart[]): Map<string, Located[]> 
 
 /** What is in a value under no name of its own: the items of arrays, and the values of maps. */
 export function namelessOf(parts: readonly SchemaPart[]): Located[] {
-  return parts.flatMap(({ schema, root }) => {
-    const { items, prefixItems, additionalItems, additionalProperties, unevaluatedProperties } = schema
-    const patterns = isSchemaObject(schema.patternProperties) ? Object.values(schema.patternProperties) : []
-    const each = [items, prefixItems, additionalItems, additionalProperties, unevaluatedProperties].flat()
-    return [...each, ...patterns].filter(isSchemaObject).map((part) => ({ schema: part, root }))
-  })
+  const found: Located[] = []
+  for (const { schema, root } of parts) {
+    const places: Json[] = []
+    for (const keyword of namelessKeywords) {
+      const value = schema[keyword]
+      if (value !== undefined) places.push(...[value].flat())
+    }
+    if (isSchemaObject(schema.patternProperties)) places.push(...Object.values(schema.patternProperties))
+    for (const place of places) if (isSchemaObject(place)) found.push({ schema: place, root })
+  }
+  return found
 }
+
+const namelessKeywords = [
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'additionalProperties',
+  'unevaluatedProperties',
+] as const
 
 /** The JSON types that a value may have; none where the schemas do not say. */
 export function typesOf(parts: readonly SchemaPart[]): ReadonlySet<string> {
-  return new Set(parts.flatMap(({ schema }) => typesOfOne(schema)))
+  const types = new Set<string>()
+  for (const { schema } of parts) for (const type of typesOfOne(schema)) types.add(type)
+  return types
 }
 
 /** The values that a value is restricted to by `enum` and `const`; none where it is not. */
@@ -138,6 +155,13 @@ export function isTuple(parts: readonly SchemaPart[]): boolean {
   })
 }
 
+const joining = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
+
+// Most schemas: nothing holds besides their own keywords.
+function isPlain(schema: Json): boolean {
+  return isSchemaObject(schema) && joining.every((keyword) => schema[keyword] === undefined)
+}
+
 const impliedBy: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'maxProperties'],
   array: ['items', 'prefixItems', 'maxItems', 'minItems', 'uniqueItems', 'contains'],
@@ -145,7 +169,8 @@ const impliedBy: Readonly<Record<string, readonly string[]>> = {
   number: ['multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
 }
 
-function typesOfOne(schema: SchemaObject): string[] {
+function typesOfOne(schema: SchemaObject): readonly string[] {
+  if (typeof schema.type === 'string') return [schema.type]
   if (schema.type !== undefined)
     return [schema.type].flat().filter((type): type is string => typeof type === 'string')
   const values = valuesOf([{ schema, root: schema }])
