@@ -1,6 +1,7 @@
 import { conventionPlugin } from './adapter/plugin.js'
 import { type Mode, modes } from './findings.js'
 import { type Check, type Checks, invalid, oneOf, resolveOptions } from './options.js'
+import { type CachingOptions, caching } from './plugins/caching.js'
 import { type FieldsOptions, fields } from './plugins/fields.js'
 import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.js'
 import { type ListsOptions, lists } from './plugins/lists.js'
@@ -22,6 +23,7 @@ export interface ConventionsOptions {
   readonly responseRules?: ResponseRulesOptions | false
   readonly fields?: FieldsOptions | false
   readonly integerTwins?: IntegerTwinsOptions | false
+  readonly caching?: CachingOptions | false
 }
 
 // What is in the object, the plugin itself checks.
@@ -38,6 +40,7 @@ const checks: Checks<ConventionsOptions> = {
   responseRules: pluginOptions,
   fields: pluginOptions,
   integerTwins: pluginOptions,
+  caching: pluginOptions,
 }
 
 const defaults: Required<ConventionsOptions> = {
@@ -48,6 +51,7 @@ const defaults: Required<ConventionsOptions> = {
   responseRules: {},
   fields: {},
   integerTwins: {},
+  caching: {},
 }
 
 /**
@@ -73,6 +77,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
       await app.register(responseRules, withMode(options.responseRules, mode))
     if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))
     if (options.integerTwins !== false) await app.register(integerTwins, withMode(options.integerTwins, mode))
+    if (options.caching !== false) await app.register(caching, withMode(options.caching, mode))
   },
 )
 

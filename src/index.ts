@@ -14,6 +14,17 @@ export type { Exception, Finding, Mode, Observation } from './findings.js'
 export type { PathRule } from './http/path/path-rules.js'
 export type { ProblemDocument } from './http/problem.js'
 export {
+  type CacheDirectives,
+  type CachingCounts,
+  type CachingOptions,
+  type CachingRouteOptions,
+  type CachingRule,
+  caching,
+  type FindValidators,
+  type ResourceVersion,
+  type RouteValidators,
+} from './plugins/caching.js'
+export {
   type FieldSelection,
   type FieldsOptions,
   type FieldsRouteOptions,

@@ -3,9 +3,11 @@ import conventions, { serverOptions } from 'fastify-conventions'
 import { mountCollection } from './collection.js'
 import { collections } from './collections/index.js'
 import type { Database } from './database.js'
+import { mountInvoices } from './invoices.js'
 import { describeApi } from './openapi.js'
 import { problemSchema } from './problem-responses.js'
 import { itemSchema } from './schemas.js'
+import { mountTerms } from './terms.js'
 import { validatorCompiler } from './validation.js'
 
 /** What the service needs from the outside. */
@@ -24,5 +26,7 @@ export async function buildApp({ database, logger = false }: AppOptions): Promis
   await describeApi(app)
   for (const schema of [problemSchema, ...collections.map(itemSchema)]) app.addSchema(schema)
   for (const collection of collections) await app.register(mountCollection, { collection, database })
+  await app.register(mountInvoices, { database })
+  await app.register(mountTerms)
   return app
 }

@@ -1,10 +1,20 @@
-import type { FastifyInstance } from 'fastify'
-import { ProblemError } from 'fastify-conventions'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type CachingRouteOptions, ProblemError, type RouteValidators } from 'fastify-conventions'
 import { problemOfDelete, problemOfWrite } from './constraint-problems.js'
-import type { Database, Row, Statement } from './database.js'
+import type { Database, Row, SqlValue, Statement } from './database.js'
 import type { Collection } from './declaration.js'
 import { routeSchemas } from './route-schemas.js'
-import { countAll, deleteRow, insertRow, selectOne, selectPage, updateRow, type Values } from './sql.js'
+import {
+  countAll,
+  deleteRow,
+  insertRow,
+  selectGivenOut,
+  selectOne,
+  selectPage,
+  selectVersion,
+  updateRow,
+  type Values,
+} from './sql.js'
 
 /** What {@link mountCollection} needs. */
 export interface CollectionOptions {
@@ -25,15 +35,17 @@ export async function mountCollection(
   app: FastifyInstance,
   { collection, database }: CollectionOptions,
 ): Promise<void> {
-  const { name, singular, defaultFields } = collection
+  const { name, singular, defaultFields, listCaching = {}, itemCaching = keptByCaller } = collection
   const path = `/v1/${name}`
   const itemPath = `${path}/:id`
   const schemas = routeSchemas(collection)
   const fields = defaultFields === undefined ? {} : { default: defaultFields }
+  const validators = (request: FastifyRequest) => validatorsOf((request as FastifyRequest<ById>).params.id)
+  const guarded = { caching: { validators } }
 
   app.get<{ Querystring: Values }>(
     path,
-    { schema: schemas.list, config: { lists: { member: name }, fields } },
+    { schema: schemas.list, config: { lists: { member: name }, fields, caching: listCaching } },
     async function listItems(request, reply) {
       const names = request.fields?.names ?? null
       const rows = await database.query(selectPage(collection, request.page, request.query, names))
@@ -51,36 +63,82 @@ export async function mountCollection(
       .send(row)
   })
 
-  app.get<ById>(itemPath, { schema: schemas.read, config: { fields } }, async function readItem(request) {
-    const { id } = request.params
-    const [row] = await database.query(selectOne(collection, id, request.fields?.names ?? null))
-    return row ?? missing(id)
-  })
+  app.get<ById>(
+    itemPath,
+    { schema: schemas.read, config: { fields, caching: { ...itemCaching, validators } } },
+    async function readItem(request) {
+      const { id } = request.params
+      const [row] = await database.query(selectOne(collection, id, request.fields?.names ?? null))
+      return row ?? missing(id)
+    },
+  )
 
-  app.put<ById & WithBody>(itemPath, { schema: schemas.replace }, async function replaceItem(request) {
-    const { id } = request.params
-    return (await write(updateRow(collection, id, request.body), request.body)) ?? missing(id)
-  })
+  app.put<ById & WithBody>(
+    itemPath,
+    { schema: schemas.replace, config: guarded },
+    async function replaceItem(request, reply) {
+      const { id } = request.params
+      if (request.expectedVersion === null) {
+        const row = await createAt(id, request.body)
+        return reply.code(201).header('location', `${path}/${id}`).send(row)
+      }
+      return update(request)
+    },
+  )
 
   await app.register(async function mergePatch(scope) {
     // RFC 7396 §4; in a scope of its own, as no other method takes a patch for a body.
     const parseJson = scope.getDefaultJsonParser('error', 'error')
     scope.addContentTypeParser('application/merge-patch+json', { parseAs: 'string' }, parseJson)
 
-    scope.patch<ById & WithBody>(itemPath, { schema: schemas.update }, async function updateItem(request) {
-      const { id } = request.params
-      return (await write(updateRow(collection, id, request.body), request.body)) ?? missing(id)
-    })
+    scope.patch<ById & WithBody>(
+      itemPath,
+      { schema: schemas.update, config: guarded },
+      async function updateItem(request) {
+        return update(request)
+      },
+    )
   })
 
-  app.delete<ById>(itemPath, { schema: schemas.delete }, async function deleteItem(request, reply) {
+  app.delete<ById>(
+    itemPath,
+    { schema: schemas.delete, config: guarded },
+    async function deleteItem(request, reply) {
+      const { id } = request.params
+      const { expectedVersion: expected } = request
+      const [row] = await database.query(deleteRow(collection, id, expected)).catch((error: unknown) => {
+        throw problemOfDelete(error, collection, id)
+      })
+      if (row === undefined) notThere(id, expected)
+      return reply.code(204).send()
+    },
+  )
+
+  async function update(request: FastifyRequest<ById & WithBody>): Promise<Row> {
     const { id } = request.params
-    const [row] = await database.query(deleteRow(collection, id)).catch((error: unknown) => {
-      throw problemOfDelete(error, collection, id)
-    })
-    if (row === undefined) missing(id)
-    return reply.code(204).send()
-  })
+    const { expectedVersion: expected } = request
+    const row = await write(updateRow(collection, id, request.body, expected), request.body)
+    return row ?? notThere(id, expected)
+  }
+
+  async function createAt(id: bigint, body: Values): Promise<Row | undefined> {
+    const [answer] = await database.query(selectGivenOut(collection, id))
+    if (answer?.given_out !== true) {
+      throw new ProblemError('id-not-given-out', {
+        status: 422,
+        detail: `the id ${id} is one that a later POST will give out`,
+        errors: [{ in: 'path', name: 'id', message: 'is yet to be given out' }],
+      })
+    }
+    return write(insertRow(collection, { id, ...body }), body)
+  }
+
+  async function validatorsOf(id: bigint): Promise<RouteValidators | null> {
+    const [row] = await database.query(selectVersion(collection, id))
+    if (row === undefined) return null
+    const version = row.updated_at as string
+    return { version, lastModified: new Date(version) }
+  }
 
   async function write(statement: Statement, body: Values): Promise<Row | undefined> {
     try {
@@ -90,7 +148,17 @@ export async function mountCollection(
     }
   }
 
+  // What was there when the precondition was evaluated, and is not now, somebody else has changed.
+  function notThere(id: bigint, expected: SqlValue | undefined): never {
+    if (expected === undefined) missing(id)
+    throw new ProblemError('precondition-failed', {
+      detail: `the ${singular} ${id} has changed: read it again`,
+    })
+  }
+
   function missing(id: bigint): never {
     throw new ProblemError('not-found', { detail: `there is no ${singular} ${id}` })
   }
 }
+
+const keptByCaller: CachingRouteOptions = { cacheControl: { private: true, noCache: true } }

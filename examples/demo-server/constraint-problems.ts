@@ -4,11 +4,14 @@ import type { Collection } from './declaration.js'
 import type { Values } from './sql.js'
 
 /**
- * What a refused create, replace or update means to the client: 409 `already-exists`, 422 `reference-not-found`, or
+ * What a refused create, replace or update means to the client: 409 `already-exists`, 412, 422 `reference-not-found`, or
  * the problem of the rule that is broken. Any other error comes back as it is.
  */
 export function problemOfWrite(error: unknown, collection: Collection, body: Values): unknown {
   if (!(error instanceof ConstraintViolation) || error.table !== collection.name) return error
+  // Only a PUT names the id of what it makes, on condition that there is none: somebody else was faster.
+  if (error.constraint === `${collection.name}_pkey`)
+    return new ProblemError('precondition-failed', { cause: error })
   if (error.kind === 'unique') return duplicate(error, collection)
   if (error.kind === 'reference') return danglingReference(error, collection, body)
   return brokenRule(error, collection)

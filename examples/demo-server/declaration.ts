@@ -1,3 +1,5 @@
+import type { CachingRouteOptions } from 'fastify-conventions'
+
 /** A JSON Schema (draft 7), as Fastify takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -50,4 +52,8 @@ export interface Collection {
   readonly filters: readonly string[]
   /** Fields that a read or a list answers where the client selects none. Default: all. */
   readonly defaultFields?: readonly string[]
+  /** How a list may be kept by caches. Default: validated before each use. */
+  readonly listCaching?: CachingRouteOptions
+  /** The same for one item. Default: by the caller's own cache, validated before each use. */
+  readonly itemCaching?: CachingRouteOptions
 }

@@ -94,4 +94,14 @@ export const migrations: readonly Migration[] = [
           set minvalue ${firstId} set start with ${firstId} restart with ${firstId}`,
     ),
   },
+  {
+    name: '0004-invoices',
+    statements: [
+      `create table invoices (
+        order_id bigint primary key constraint invoices_order_id_fkey references orders on delete cascade,
+        content text not null,
+        made_at timestamptz(3) not null default date_trunc('milliseconds', now())
+      )`,
+    ],
+  },
 ]

@@ -40,6 +40,7 @@ const meaning = {
   404: 'There is no such item',
   406: 'The client takes none of the media types there are',
   409: 'The state of other items forbids it',
+  412: 'A precondition does not hold: somebody else was faster',
   413: 'The body is too large',
   415: 'The media type of the body is not one of those taken here',
   422: 'The input is well-formed, but contradicts other items',

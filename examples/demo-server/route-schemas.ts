@@ -47,7 +47,12 @@ export function routeSchemas(collection: Collection) {
       body: bodySchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
-        ...problemResponses(400, 404, 406, 409, 413, 415, 422),
+        201: {
+          description: `The new ${singular}, made with If-None-Match: *`,
+          headers: { Location: { type: 'string', description: `Where the ${singular} is` } },
+          ...item,
+        },
+        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     update: {
@@ -58,7 +63,7 @@ export function routeSchemas(collection: Collection) {
       body: patchSchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
-        ...problemResponses(400, 404, 406, 409, 413, 415, 422),
+        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     delete: {
@@ -67,7 +72,7 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         204: { description: `The ${singular} is gone`, type: 'null' },
-        ...problemResponses(400, 404, 409),
+        ...problemResponses(400, 404, 409, 412),
       },
     },
   } as const satisfies Record<string, FastifySchema>

@@ -11,7 +11,7 @@ export type Values = Readonly<Record<string, unknown>>
 /**
  * One page of a list, in the order of its walk: newest first by id, newest first by time, or, after an id, oldest
  * first. It asks for one row more than the page shows, which tells whether there is a next page. Beside the named
- * fields it reads those that the next page goes by.
+ * fields it reads those that the next page and `Last-Modified` go by.
  */
 export function selectPage(
   collection: Collection,
@@ -24,7 +24,8 @@ export function selectPage(
   const { condition, order } = walk(page, values)
   if (condition !== null) conditions.push(condition)
   values.push(page.fetch)
-  const cursor = page.beforeTime === undefined ? ['id'] : ['id', 'created_at']
+  // When they were modified is told of the list as a whole.
+  const cursor = page.beforeTime === undefined ? ['id', 'updated_at'] : ['id', 'created_at', 'updated_at']
   const columns = columnList(collection, names === null ? null : [...names, ...cursor])
   return {
     text: `select ${columns} from ${collection.name}${where(conditions)} order by ${order} limit $${values.length}`,
@@ -55,11 +56,28 @@ export function insertRow(collection: Collection, row: Values): Statement {
   }
 }
 
+/** Has the table given out this id, or a later one? Then no row will come to have it by itself. */
+export function selectGivenOut(collection: Collection, id: bigint): Statement {
+  return { text: `select last_value > $1 as given_out from ${collection.name}_id_seq`, values: [id] }
+}
+
+/** When a row was last written: it moves on with each write, so it names the version. */
+export function selectVersion(collection: Collection, id: bigint): Statement {
+  return { text: `select updated_at from ${collection.name} where id = $1`, values: [id] }
+}
+
 /**
  * Sets the given fields of a row, and no other: two updates of different fields at once both last. `updated_at`
  * moves on even where the clock has not.
+ *
+ * @param expected the version that may be overwritten; any where it is `undefined`
  */
-export function updateRow(collection: Collection, id: bigint, changes: Values): Statement {
+export function updateRow(
+  collection: Collection,
+  id: bigint,
+  changes: Values,
+  expected: SqlValue | undefined,
+): Statement {
   const names = Object.keys(changes)
   const slotOf = (name: string) => `$${names.indexOf(name) + 2}`
   const values: SqlValue[] = [id, ...names.map((name) => toSql(changes[name]))]
@@ -71,15 +89,26 @@ export function updateRow(collection: Collection, id: bigint, changes: Values): 
     assignments.push(`${name} = case when ${changed} then $${values.length} else ${name} end`)
   }
   assignments.push(`updated_at = greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`)
+  const condition = isVersion(values, expected)
   return {
-    text: `update ${collection.name} set ${assignments.join(', ')} where id = $1 returning ${columnList(collection)}`,
+    text: `update ${collection.name} set ${assignments.join(', ')} where id = $1${condition} returning ${columnList(collection)}`,
     values,
   }
 }
 
-/** Removes the row of an id, and tells that id if there was one. */
-export function deleteRow(collection: Collection, id: bigint): Statement {
-  return { text: `delete from ${collection.name} where id = $1 returning id`, values: [id] }
+/**
+ * Removes the row of an id, and tells that id if there was one.
+ *
+ * @param expected the version that may be removed; any where it is `undefined`
+ */
+export function deleteRow(collection: Collection, id: bigint, expected: SqlValue | undefined): Statement {
+  const values: SqlValue[] = [id]
+  const condition = isVersion(values, expected)
+  return { text: `delete from ${collection.name} where id = $1${condition} returning id`, values }
+}
+
+function isVersion(values: SqlValue[], expected: SqlValue | undefined): string {
+  return expected === undefined ? '' : ` and updated_at = $${values.push(expected)}`
 }
 
 function columnList(collection: Collection, names: FieldNames = null): string {

@@ -20,4 +20,6 @@ export const friends: Collection = {
     },
   ],
   filters: ['user_id', 'friend_user_id'],
+  // Ids alone, for everybody to see.
+  listCaching: { cacheControl: { public: true, maxAge: 5, staleWhileRevalidate: 30 } },
 }

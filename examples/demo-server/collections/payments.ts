@@ -20,4 +20,6 @@ export const payments: Collection = {
     },
   },
   filters: ['order_id', 'status'],
+  listCaching: { confidential: true },
+  itemCaching: { confidential: true },
 }

@@ -1,0 +1,40 @@
+import { cacheControlFaults } from '../../http/caching/cache-control-faults.js'
+import { judgeExpires } from '../../http/caching/expires.js'
+import type { Reporter } from '../report.js'
+import type { RuledRoute } from '../ruled-routes.js'
+import { type CachingRouteOptions, type CachingRule, cachingRuleNames } from './caching-options.js'
+
+/** A route, as the rules of caching see it. */
+export type CachedRoute = RuledRoute<CachingRule, CachingRouteOptions>
+
+/** Holds what a route says against the rules, at boot. */
+export function findCachingBreaches(
+  own: CachingRouteOptions,
+  { name, modeOf }: CachedRoute,
+  now: number,
+  reporter: Reporter,
+): void {
+  const find = (rule: CachingRule, problem: string, instead: string): void => {
+    const mode = modeOf[rule]
+    if (mode !== 'off') reporter.find({ plugin: 'caching', route: name, rule, mode, problem, instead })
+  }
+  const given = own.cacheControl === undefined || own.cacheControl === false ? null : own.cacheControl
+  for (const fault of given === null ? [] : cacheControlFaults(given)) {
+    find('directives', `cacheControl: ${fault}`, 'directives that agree')
+  }
+  if (own.confidential === true && given !== null && given.noStore !== true) {
+    find('confidential', `is confidential, and cacheControl lets it be stored`, 'one of the two')
+  }
+  const verdict = own.expires === undefined ? 'ok' : judgeExpires(own.expires, now).verdict
+  if (verdict !== 'ok')
+    find('expires', `expires is ${expiresFaults[verdict]}`, 'a date within a year from now')
+}
+
+const expiresFaults = { clamped: 'more than one year ahead', past: 'past', invalid: 'no HTTP-date' } as const
+
+/** Tells the report which rules a route is excepted from, and why. */
+export function tellExceptions({ name, untouched, exceptions }: CachedRoute, reporter: Reporter): void {
+  const exception = { plugin: 'caching', route: name, unused: false }
+  if (untouched !== null) reporter.except({ ...exception, rules: cachingRuleNames, reason: untouched })
+  else for (const { except, reason } of exceptions) reporter.except({ ...exception, rules: except, reason })
+}

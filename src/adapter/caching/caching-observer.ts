@@ -1,0 +1,86 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { byteTag } from '../../http/caching/byte-tag.js'
+import { parseHttpDate } from '../../http/caching/http-date.js'
+import { latestModified } from '../../http/caching/last-modified.js'
+import type { Reporter } from '../report.js'
+import { mostItems } from './after-handler.js'
+import type { CachingPlan } from './caching-plan.js'
+import { isConditional, isGuarded, verdictOn } from './conditional-request.js'
+import { headerOf } from './reply-helpers.js'
+
+type Next = (error: null, payload: unknown) => void
+
+/** The `onSend` hook of `report` mode: counts what would be added to what is read, and changes nothing. */
+export function observeReading(plan: CachingPlan, reporter: Reporter) {
+  const tell = (rule: string, request: FastifyRequest, what: string): void =>
+    reporter.observe('caching', rule, request, what)
+
+  return function observeReadingOnSend(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void {
+    const { statusCode: status } = reply
+    if (status >= 400) {
+      if (headerOf(reply, 'cache-control') !== 'no-store')
+        tell('cache-control', request, 'an error would not be stored')
+    } else {
+      if (plan.cacheControl !== null && !reply.hasHeader('cache-control'))
+        tell('cache-control', request, 'would get Cache-Control')
+      if (status === 200) observeValidators(request, reply, payload)
+    }
+    next(null, payload)
+  }
+
+  function observeValidators(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const lastModified = headerOf(reply, 'last-modified')
+    const own = headerOf(reply, 'etag')
+    const isTagged = own === undefined && plan.etag !== false && typeof payload === 'string'
+    if (isTagged) tell('etag', request, 'would get an ETag')
+    if (!isConditional(request.headers)) return
+    const now = plan.now()
+    const verdict = verdictOn(
+      request,
+      {
+        etag: isTagged ? byteTag(payload) : own,
+        lastModified: parseHttpDate(lastModified ?? '', now) ?? undefined,
+      },
+      now,
+    )
+    if (verdict === 'not-modified') tell('not-modified', request, 'would be answered with 304')
+    if (verdict === 'precondition-failed') tell('precondition', request, 'would be refused with 412')
+  }
+}
+
+/** The `preSerialization` hook of `report` mode: counts answers that do not say when they were modified. */
+export function observeDates(plan: CachingPlan, reporter: Reporter) {
+  return function observeDatesOnPreSerialization(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void {
+    if (plan.tellsMissing && reply.statusCode === 200 && !reply.hasHeader('last-modified')) {
+      const { lastModified: member } = plan
+      const isDated = member !== false && latestModified(payload, member, mostItems, plan.now()) !== null
+      if (!isDated) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
+    }
+    next(null, payload)
+  }
+}
+
+/** The `preHandler` hook of `report` mode on a route that writes and whose preconditions would be evaluated. */
+export function observeWriting(plan: CachingPlan, reporter: Reporter) {
+  return function observeWritingOnPreHandler(
+    request: FastifyRequest,
+    _reply: FastifyReply,
+    next: () => void,
+  ): void {
+    const { headers } = request
+    const hasPrecondition = isGuarded(headers) || headers['if-none-match'] !== undefined
+    if (hasPrecondition) reporter.observe('caching', 'precondition', request, 'its precondition would count')
+    else if (plan.required) reporter.observe('caching', 'precondition', request, 'would be refused with 428')
+    next()
+  }
+}

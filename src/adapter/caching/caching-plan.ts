@@ -1,0 +1,80 @@
+import type { FastifyRequest } from 'fastify'
+import type { Mode } from '../../findings.js'
+import { cacheControl } from '../../http/caching/cache-control.js'
+import { judgeExpires } from '../../http/caching/expires.js'
+import { withPrivate } from '../../http/caching/with-private.js'
+import type { CachedRoute } from './caching-findings.js'
+import type { CachingOptions, CachingRouteOptions } from './caching-options.js'
+
+/** What tells a version of a resource from every other one: a counter, the time of its last change as the store has it. */
+export type ResourceVersion = string | number | bigint
+
+/** What a service knows of a representation without making it (RFC 9110 §8.8). */
+export interface RouteValidators {
+  /**
+   * Entity tag, quotes included: `"v7"`, or `W/"v7"` for a weak one.
+   * @default the `version` in quotes
+   */
+  readonly etag?: string
+  /** When it was last modified; a number is milliseconds since the epoch. */
+  readonly lastModified?: Date | number
+  /** What the store compares before it writes; comes back as `request.expectedVersion`. */
+  readonly version?: ResourceVersion
+}
+
+/**
+ * Finds the validators of what a request is for, before the handler runs; `null` where there is no such resource. It
+ * should cost less than the handler: one row by its key, two columns.
+ */
+export type FindValidators = (
+  request: FastifyRequest,
+) => RouteValidators | null | Promise<RouteValidators | null>
+
+/** What is done about caching on a route, decided at boot. */
+export interface CachingPlan {
+  /** Method and path pattern. */
+  readonly route: string
+  readonly mode: Mode
+  /** `Cache-Control` of what is read, without and with credentials; `null` for none. */
+  readonly cacheControl: string | null
+  readonly privateCacheControl: string | null
+  readonly expires: string | null
+  /** Made from the bytes where nobody gave one. */
+  readonly etag: 'strong' | 'weak' | false
+  /** Member that says when an item was last modified. */
+  readonly lastModified: string | false
+  /** Is a 200 without `Last-Modified` told of? */
+  readonly tellsMissing: boolean
+  readonly validators: FindValidators | null
+  /** Is a write without a precondition refused? */
+  readonly required: boolean
+  readonly isAuthenticated: (request: FastifyRequest) => boolean
+  readonly now: () => number
+}
+
+/** Decides what is done about caching on a route that is not left alone. */
+export function planOf(
+  { name, modeOf }: CachedRoute,
+  own: CachingRouteOptions,
+  options: Required<CachingOptions>,
+): CachingPlan {
+  const given = own.confidential === true ? { noStore: true } : (own.cacheControl ?? options.cacheControl)
+  const written = given === false ? '' : cacheControl(given)
+  const isStored = given === false || given.noStore !== true
+  const lastModified = isStored ? (own.lastModified ?? options.lastModified) : false
+  const expires = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
+  return Object.freeze({
+    route: name,
+    mode: own.mode ?? options.mode,
+    cacheControl: written === '' ? null : written,
+    privateCacheControl: written === '' ? null : withPrivate(written),
+    expires: expires !== null && 'value' in expires ? expires.value : null,
+    etag: isStored ? (own.etag ?? options.etag) : false,
+    lastModified,
+    tellsMissing: lastModified !== false && modeOf['last-modified'] !== 'off',
+    validators: own.validators ?? null,
+    required: own.preconditions === 'required',
+    isAuthenticated: options.isAuthenticated,
+    now: options.now,
+  })
+}

@@ -1,0 +1,21 @@
+const saysWhoStores: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
+
+// The end of the text closes a quoted string that nothing else closes, so that no stretch is read twice.
+const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g
+
+/**
+ * A `Cache-Control` with `private` added, for what is answered to credentials (decisions §4); as it is where it says
+ * itself who may store the response: `public`, `private`, `no-store`, or `s-maxage`, which is for shared caches alone
+ * and lets them store such answers (RFC 9111 §3.5). `must-revalidate` would let them too, but is not said for that.
+ *
+ * Names are compared without case, and not looked for in quoted arguments. For a constant value: call it once.
+ */
+export function withPrivate(cacheControl: string): string {
+  if (cacheControl.trim() === '') return 'private'
+  const names = cacheControl.replace(quotedString, '""').split(',').map(directiveName)
+  return names.some((name) => saysWhoStores.has(name)) ? cacheControl : `${cacheControl}, private`
+}
+
+function directiveName(directive: string): string {
+  return (directive.split('=', 1)[0] ?? '').trim().toLowerCase()
+}

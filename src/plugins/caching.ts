@@ -1,0 +1,225 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import {
+  dateFromPayload,
+  finishReading,
+  finishWriting,
+  forbidStoring,
+} from '../adapter/caching/after-handler.js'
+import { expectedVersionOf, guardWrites, validateBeforeReading } from '../adapter/caching/before-handler.js'
+import type { CachingCounts } from '../adapter/caching/caching-counts.js'
+import { findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
+import { observeDates, observeReading, observeWriting } from '../adapter/caching/caching-observer.js'
+import {
+  type CachingOptions,
+  type CachingRouteOptions,
+  cachingChecks,
+  cachingDefaults,
+  cachingRouteChecks,
+  cachingRuleNames,
+} from '../adapter/caching/caching-options.js'
+import { type CachingPlan, planOf, type ResourceVersion } from '../adapter/caching/caching-plan.js'
+import { spareNotModified } from '../adapter/caching/head-of-not-modified.js'
+import { headerOf, type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { type Reporter, reporterOf } from '../adapter/report.js'
+import { ruledRoutes } from '../adapter/ruled-routes.js'
+import type { CacheDirectives } from '../http/caching/cache-control.js'
+import { mergeVary } from '../http/caching/vary.js'
+import { invalid, resolveOptions } from '../options.js'
+import {
+  guardedResponses,
+  readResponses,
+  withCachingResponses,
+} from '../representation/schema/caching-schema.js'
+
+export type { CachingCounts } from '../adapter/caching/caching-counts.js'
+export type { CachingOptions, CachingRouteOptions, CachingRule } from '../adapter/caching/caching-options.js'
+export type { FindValidators, ResourceVersion, RouteValidators } from '../adapter/caching/caching-plan.js'
+export type { CacheDirectives } from '../http/caching/cache-control.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Caching and preconditions of this route; `false` leaves it alone. */
+    caching?: CachingRouteOptions | false
+  }
+  interface FastifyInstance {
+    /** What caching saved. */
+    caching: {
+      /** How often conditional requests were answered without the whole work, since the start. */
+      counts(): Readonly<CachingCounts>
+    }
+  }
+  interface FastifyRequest {
+    /**
+     * The version that this write may change, as `config.caching.validators` returned it: `null` where nothing may be
+     * there yet, `undefined` where the request has no precondition. Compare it in the statement that writes, and throw
+     * `ProblemError('precondition-failed')` where it was no longer there.
+     */
+    readonly expectedVersion: ResourceVersion | null | undefined
+  }
+  interface FastifyReply {
+    /**
+     * Sets `Cache-Control` from directives (RFC 9111 §5.2.2), in place of the route's.
+     * @throws FST_CONV_OPTION_INVALID where they contradict each other
+     */
+    cacheControl(directives: CacheDirectives): this
+    /**
+     * Sets `Expires` (RFC 9111 §5.3). More than one year ahead is cut to one year, what is past or no date is not sent;
+     * the log tells of both.
+     */
+    expires(time: Date | number | string): this
+    /**
+     * Sets `Last-Modified`: the latest of the times, never later than now (RFC 9110 §8.8.2.1). An empty list sets none.
+     * @throws FST_CONV_OPTION_INVALID for what is no `Date` and no RFC 3339 text
+     */
+    lastModified(times: ModificationTimes): this
+    /**
+     * Sets `ETag`: an entity tag such as `W/"v7"`, or what is to stand between the quotes of a strong one.
+     * @throws TypeError for characters that an entity tag cannot have (RFC 9110 §8.8.3)
+     */
+    etag(tag: string): this
+    /**
+     * Adds names to `Vary`, each once (RFC 9110 §12.5.5).
+     * @throws TypeError for what is no field name
+     */
+    vary(names: string | readonly string[]): this
+  }
+}
+
+/**
+ * Caching headers and conditional requests (seed §2 "Caching", RFC 9110 §13, RFC 9111): every 200 of a GET or HEAD has
+ * `Cache-Control`, `ETag` and `Last-Modified`; preconditions are evaluated in the order of RFC 9110 §13.2.2, and a 304
+ * or 412 is answered before the work is done where the route has `validators`. Writes and errors are not stored. With
+ * `validators`, a PUT, PATCH or DELETE whose `If-Match` is stale is answered with 412, and the handler does not run.
+ *
+ * A route without `validators` leaves the preconditions of its writes to the handler. Wildcard routes, WebSocket routes
+ * and routes hidden from the OpenAPI document (`schema.hide`) are left alone; the report lists them.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
+ * FST_CONV_FINDINGS when the app gets ready
+ */
+export const caching = conventionPlugin<CachingOptions>('caching', function setUpCaching(app, received) {
+  const options = resolveOptions('caching', received, cachingChecks, cachingDefaults)
+  const reporter = reporterOf(app)
+  const readRoute = ruledRoutes({
+    plugin: 'caching',
+    rules: cachingRuleNames,
+    options,
+    routeChecks: cachingRouteChecks,
+    reporter,
+  })
+  const counts: CachingCounts = {
+    notModifiedBeforeHandler: 0,
+    notModifiedAfterHandler: 0,
+    preconditionFailed: 0,
+  }
+  app.decorate('caching', { counts: () => ({ ...counts }) })
+  decorateReplies(app, options.now)
+  let decorated = false
+
+  app.addHook('onRoute', function cacheOnRoute(route) {
+    const ruled = readRoute(route)
+    const { own, name, methods, untouched, isHeadSibling } = ruled
+    if (!isHeadSibling) tellExceptions(ruled, reporter)
+    if (own === false || untouched !== null) return
+    const plan = planOf(ruled, own, options)
+    if (plan.mode === 'off') return
+    if (!isHeadSibling) findCachingBreaches(own, ruled, options.now(), reporter)
+    if (own.preconditions === 'required' && plan.validators === null) {
+      invalid(
+        `${name} config.caching.preconditions`,
+        "'optional', for the route has no validators",
+        'required',
+      )
+    }
+    if (plan.validators !== null) decorateRequests()
+    const isRead = methods.every((method) => method === 'GET' || method === 'HEAD')
+    if (route.schema !== undefined && plan.mode === 'enforce' && (isRead || plan.validators !== null)) {
+      const responses = isRead ? readResponses : guardedResponses(plan.required)
+      route.schema = withCachingResponses(route.schema, responses)
+    }
+    if (plan.mode === 'report') observe(route, plan, isRead, reporter)
+    else if (isRead) read(route, plan, own.vary ?? [], this)
+    else write(route, plan)
+  })
+
+  // A path that no route serves has no hooks of a route.
+  if (options.mode === 'enforce') {
+    app.addHook('onSend', function forbidStoringUnknownPaths(request, reply, payload, next) {
+      if (request.is404) forbidStoring(reply)
+      next(null, payload)
+    })
+  }
+
+  // An app without validators may have a name of its own; otherwise Fastify tells that it is taken.
+  function decorateRequests(): void {
+    if (decorated) return
+    decorated = true
+    app.decorateRequest(expectedVersionOf, undefined)
+    app.decorateRequest('expectedVersion', {
+      getter() {
+        return (this as FastifyRequest & WithExpectedVersion)[expectedVersionOf]
+      },
+    })
+  }
+
+  function read(
+    route: RouteOptions,
+    plan: CachingPlan,
+    vary: readonly string[],
+    context: FastifyInstance,
+  ): void {
+    let compressed: boolean | undefined
+    const finish = finishReading(plan, counts, {
+      // Known once all plugins are there, whichever came first.
+      isCompressed: () => (compressed ??= context.hasReplyDecorator('compress')),
+      onMissing: (request) =>
+        reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified'),
+    })
+    if (vary.length > 0) route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
+    if (plan.validators !== null) {
+      const validate = validateBeforeReading(plan, plan.validators, counts)
+      route.preHandler = [...[route.preHandler ?? []].flat(), validate]
+    }
+    if (plan.lastModified !== false) {
+      const date = dateFromPayload(plan, plan.lastModified)
+      route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
+    }
+    // First: a hook that compresses leaves no bytes to make a tag of.
+    route.onSend = [finish, ...spareNotModified(route.onSend)]
+  }
+
+  function write(route: RouteOptions, plan: CachingPlan): void {
+    if (plan.validators !== null) {
+      const guard = guardWrites(plan, plan.validators, counts)
+      route.preHandler = [...[route.preHandler ?? []].flat(), guard]
+    }
+    route.onSend = [finishWriting, ...[route.onSend ?? []].flat()]
+  }
+})
+
+interface WithExpectedVersion {
+  readonly [expectedVersionOf]: ResourceVersion | null | undefined
+}
+
+function decorateReplies(app: FastifyInstance, now: () => number): void {
+  for (const [name, helper] of Object.entries(replyHelpers(now))) {
+    if (!app.hasReplyDecorator(name)) app.decorateReply(name, helper as (this: FastifyReply) => unknown)
+    else app.log.warn(`caching: reply.${name}() is the app's own and stays as it is`)
+  }
+}
+
+function observe(route: RouteOptions, plan: CachingPlan, isRead: boolean, reporter: Reporter): void {
+  if (isRead) {
+    route.preSerialization = [observeDates(plan, reporter), ...[route.preSerialization ?? []].flat()]
+    route.onSend = [observeReading(plan, reporter), ...[route.onSend ?? []].flat()]
+  } else if (plan.validators !== null)
+    route.preHandler = [...[route.preHandler ?? []].flat(), observeWriting(plan, reporter)]
+}
+
+function varyBy(names: readonly string[]) {
+  return function varyOnRequest(_request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+    reply.header('vary', mergeVary(headerOf(reply, 'vary'), names))
+    next()
+  }
+}
