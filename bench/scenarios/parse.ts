@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { parseExact } from '../../src/representation/input/exact-body.js'
+import { digitsOfBody } from '../../src/representation/input/exact-digits.js'
 import { applyWide } from '../../src/representation/input/wide-apply.js'
 import { readWide } from '../../src/representation/input/wide-input.js'
 import { compileWidePlan } from '../../src/representation/input/wide-plan.js'
@@ -51,7 +51,10 @@ export default microScenario({
       about: "Fastify's own parser; no number has 16 digits",
       run: () => parseAsFastify(short),
     },
-    exactShort: { about: 'the exact parser, nothing declared', run: () => parseExact(short, parseAsFastify) },
+    exactShort: {
+      about: 'the exact parser, nothing declared',
+      run: () => digitsOfBody(parseAsFastify(short), short, parseAsFastify),
+    },
     exactShortDeclared: {
       about: 'the exact parser, the ids declared int64: to BigInts as well',
       run: () => exact(short),
@@ -70,8 +73,8 @@ function bodyOf(idOf: (index: number) => bigint): string {
 
 function exact(text: string): unknown {
   if (plan === null) throw new Error('there is nothing declared')
-  const body = parseExact(text, parseAsFastify)
-  const { value, found } = readWide(plan, body.value, body.marks)
+  const body = digitsOfBody(parseAsFastify(text), text, parseAsFastify)
+  const { value, found } = readWide(plan, body.value, body.digits)
   return applyWide(plan, value, found).value
 }
 

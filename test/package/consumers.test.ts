@@ -70,6 +70,15 @@ const responseRulesAlone: readonly Row[] = [
   { asked: 'GET /v1/users', status: 500, code: 'response-invalid' },
 ]
 
+const cachingAlone: readonly Row[] = [
+  {
+    asked: 'GET /v1/users/1',
+    status: 200,
+    headers: { etag: /^"7"$/, 'cache-control': /^public, max-age=60$/ },
+  },
+  { asked: 'GET /v1/users', status: 200, headers: { etag: /^"[^"]{27}"$/, 'cache-control': /^no-cache$/ } },
+]
+
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
@@ -83,6 +92,7 @@ const programNames = [
   'fields',
   'integer-twins',
   'response-rules',
+  'caching',
 ]
 
 // Most of the time goes into installing and compiling.
@@ -111,6 +121,7 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/fields.js', fieldsAlone)
     await serves(t, folder, 'dist/integer-twins.js', integerTwinsAlone)
     await serves(t, folder, 'dist/response-rules.js', responseRulesAlone)
+    await serves(t, folder, 'dist/caching.js', cachingAlone)
   })
 }
 

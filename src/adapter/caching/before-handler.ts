@@ -4,6 +4,7 @@ import { tagAsNamed } from '../../http/caching/coded-tags.js'
 import { formatEntityTag } from '../../http/caching/entity-tag.js'
 import { formatHttpDate } from '../../http/caching/http-date.js'
 import { latestTime } from '../../http/caching/last-modified.js'
+import { isDroppedFrom304 } from '../../http/caching/retained-headers.js'
 import { refuse } from '../answer.js'
 import type { CachingCounts } from './caching-counts.js'
 import type { CachingPlan, FindValidators, ResourceVersion, RouteValidators } from './caching-plan.js'
@@ -28,20 +29,30 @@ export function validateBeforeReading(plan: CachingPlan, find: FindValidators, c
       next()
       return
     }
-    const { etag, lastModified } = readValidators(found, plan.now())
-    if (etag !== undefined) reply.header('etag', etag)
-    if (lastModified !== undefined) reply.header('last-modified', formatHttpDate(lastModified))
+    const now = plan.now()
+    const { etag, lastModified } = readValidators(found, now)
     const { headers } = request
-    const verdict = isConditional(headers)
-      ? verdictOn(request, { etag, lastModified }, plan.now())
-      : 'proceed'
-    if (verdict === 'proceed') next()
-    else if (verdict === 'precondition-failed') refuseFailed(request, reply, counts, next)
-    else {
-      counts.notModifiedBeforeHandler++
-      if (etag !== undefined) reply.header('etag', tagAsNamed(etag, headers['if-none-match'] ?? ''))
-      reply.code(304).send()
+    const verdict = isConditional(headers) ? verdictOn(request, { etag, lastModified }, now) : 'proceed'
+    if (verdict === 'precondition-failed') {
+      refuseFailed(request, reply, counts, next)
+      return
     }
+    const isNotModified = verdict === 'not-modified'
+    if (etag !== undefined) {
+      reply.header('etag', isNotModified ? tagAsNamed(etag, headers['if-none-match'] ?? '') : etag)
+    }
+    if (
+      lastModified !== undefined &&
+      !(isNotModified && isDroppedFrom304('last-modified', etag !== undefined))
+    ) {
+      reply.header('last-modified', formatHttpDate(lastModified))
+    }
+    if (!isNotModified) {
+      next()
+      return
+    }
+    counts.notModifiedBeforeHandler++
+    reply.code(304).send()
   }
 
   return function validateBeforeReadingOnPreHandler(request, reply, next) {

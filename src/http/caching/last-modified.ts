@@ -1,7 +1,5 @@
 import { utcDateTime } from '../../representation/date-time.js'
 
-const utcText = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
-
 /**
  * When a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list, which is
  * the payload itself or the only list in it (`{ "users": [...] }`). To the second, in milliseconds since the epoch, and
@@ -15,15 +13,14 @@ const utcText = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
  */
 export function latestModified(payload: unknown, member: string, limit: number, now: number): number | null {
   if (!isObject(payload)) return null
-  if (Object.hasOwn(payload, member)) return latestTime([payload[member]], now)
+  const latest = new Latest()
+  if (Object.hasOwn(payload, member)) return latest.take(payload[member]) ? latest.upTo(now) : null
   const items = Array.isArray(payload) ? payload : onlyList(payload)
   if (items === null || items.length > limit) return null
-  const times: unknown[] = []
   for (const item of items) {
-    if (!isObject(item) || !Object.hasOwn(item, member)) return null
-    times.push(item[member])
+    if (!isObject(item) || !Object.hasOwn(item, member) || !latest.take(item[member])) return null
   }
-  return latestTime(times, now)
+  return latest.upTo(now)
 }
 
 /**
@@ -31,22 +28,38 @@ export function latestModified(payload: unknown, member: string, limit: number, 
  * later than `now`. `null` for none, and where one of them is something else.
  */
 export function latestTime(times: readonly unknown[], now: number): number | null {
-  let latest = Number.NEGATIVE_INFINITY
-  let latestText = ''
-  for (const time of times) {
-    if (typeof time === 'string' && utcText.test(time)) {
-      // Texts in UTC are in the order of their times, up to the second that counts: one has to be read, not all.
-      if (time > latestText) latestText = time
-      continue
+  const latest = new Latest()
+  return times.every((time) => latest.take(time)) ? latest.upTo(now) : null
+}
+
+/** The latest of the times that it takes. */
+class Latest {
+  #time = Number.NEGATIVE_INFINITY
+  #text = ''
+
+  /** @returns is it a time? Of texts that look like UTC only the latest is read, in {@link upTo}. */
+  take(time: unknown): boolean {
+    // Texts in UTC and of one length are in the order of their times: one has to be read, not all.
+    if (typeof time === 'string' && time.length === utcLength && time.charCodeAt(utcLength - 1) === letterZ) {
+      if (time > this.#text) this.#text = time
+      return true
     }
     const read =
       time instanceof Date ? time.getTime() : typeof time === 'string' ? readText(time) : Number.NaN
-    if (Number.isNaN(read)) return null
-    latest = Math.max(latest, read)
+    if (read > this.#time) this.#time = read
+    return !Number.isNaN(read)
   }
-  if (latestText !== '') latest = Math.max(latest, readText(latestText))
-  return Number.isFinite(latest) ? Math.floor(Math.min(latest, now) / 1000) * 1000 : null
+
+  /** To the second, and never later than `now`; `null` where there was none, or the latest text is no time. */
+  upTo(now: number): number | null {
+    const read = this.#text === '' ? this.#time : Math.max(this.#time, readText(this.#text))
+    return Number.isFinite(read) ? Math.floor(Math.min(read, now) / 1000) * 1000 : null
+  }
 }
+
+// 2026-11-20T08:00:00.000Z
+const utcLength = 24
+const letterZ = 0x5a
 
 function readText(text: string): number {
   return Date.parse(utcDateTime(text) ?? '')
