@@ -26,7 +26,7 @@ export default loadScenario({
   bounds: {
     twins: { max: 0.5, to: 'jsonBigint' },
     twinsDense: { max: 0.5, to: 'jsonBigint' },
-    twinsShort: { max: 1.05, to: 'bareShort' },
+    twinsUndeclared: { max: 1.05, to: 'bareShort' },
   },
   variants: {
     bare: { about: 'Fastify; the ids are beyond 2^53 and lose digits', build: () => bareApp('number') },

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { type ProblemCode, ProblemError } from '../errors.js'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
-import { type ParseJson, parseExact } from '../representation/input/exact-body.js'
-import { markBody } from '../representation/input/mark-body.js'
+import type { ParseJson } from '../representation/input/exact-body.js'
+import { digitsOfBody } from '../representation/input/exact-digits.js'
 import { mentionsWide } from '../representation/input/mentions-wide.js'
+import type { ExactDigits } from '../representation/input/scalar-input.js'
 import { applyWide } from '../representation/input/wide-apply.js'
 import type { WideRefusal } from '../representation/input/wide-faults.js'
 import type { Found } from '../representation/input/wide-found.js'
 import { readWide } from '../representation/input/wide-input.js'
 import { compileWidePlan, type WidePlan } from '../representation/input/wide-plan.js'
-import { hasLongDigits } from '../representation/output/json-text.js'
 import type { SchemaStore } from '../representation/schema/schema-refs.js'
 import { refuse } from './answer.js'
 
@@ -96,20 +96,21 @@ export class ExactInput {
   #read(request: FastifyRequest): WideRefusal | null {
     const state = this.#stateOf(request)
     const { text } = state
-    let marks = 0
-    if (text !== null && isParsed(request.body) && hasLongDigits(text)) {
-      const body = markBody(request.body, parseExact(text, this.#parse).value)
-      marks = body.marks
-      put(request, 'body', body.value)
-    }
     state.text = null
+    const digits = text !== null && isParsed(request.body) ? this.#digitsOf(request, text) : {}
     for (const { name, plan } of this.#parts) {
-      const { value, found, refusal } = readWide(plan, request[name], name === 'body' ? marks : 0)
+      const { value, found, refusal } = readWide(plan, request[name], name === 'body' ? digits : {})
       if (refusal !== null) return refusal
       put(request, name, value)
       state.found[name] = found
     }
     return null
+  }
+
+  #digitsOf(request: FastifyRequest, text: string): ExactDigits {
+    const { value, digits } = digitsOfBody(request.body, text, this.#parse)
+    put(request, 'body', value)
+    return digits
   }
 
   #apply(request: FastifyRequest): WideRefusal | null {

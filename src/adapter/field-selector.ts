@@ -1,15 +1,15 @@
 import { BoundedCache } from '../bounded-cache.js'
+import { isHidden } from '../representation/output/field-cut.js'
+import { canonicalPath, fieldNames, isField } from '../representation/output/field-names.js'
 import {
   type FieldBounds,
   type FieldTree,
-  fieldPaths,
   fieldTree,
   readFields,
 } from '../representation/output/field-tree.js'
-import { allBut, canonicalFields, fieldNames, unknownFields } from '../representation/output/projection.js'
 import type { Shape } from '../representation/output/schema-shape.js'
 import { clip } from '../text.js'
-import { Selection } from './serialization.js'
+import { Selection } from './selection.js'
 
 /** A selection that is refused: why, and for which names. */
 export interface RefusedFields {
@@ -27,6 +27,7 @@ export class FieldSelector {
   readonly #shape: Shape
   readonly #within: readonly string[]
   readonly #bounds: FieldBounds
+  readonly #names: readonly string[]
   readonly #defaults: FieldTree | null
   readonly #default: Selection | null
   // Clients choose the keys: bounded, and compiling is cheap where it misses.
@@ -46,18 +47,19 @@ export class FieldSelector {
     this.#shape = shape
     this.#within = within
     this.#bounds = bounds
-    this.#defaults = defaults === null ? null : canonicalFields(shape, fieldTree(defaults))
-    this.#default = this.#selection(this.#defaults, new Set())
+    this.#names = fieldNames(shape)
+    this.#defaults = defaults === null ? null : this.#canonicalTree(defaults)
+    this.#default = this.#selection(this.#defaults, null)
   }
 
   /** The dot paths that the shape does not have. */
   unknown(paths: readonly string[]): string[] {
-    return unknownFields(this.#shape, fieldTree(paths))
+    return paths.filter((path) => !isField(this.#shape, path.split('.')))
   }
 
   /** The path by which a field goes: a twin by that of its number. */
   canonical(path: string): string {
-    return fieldPaths(canonicalFields(this.#shape, fieldTree([path])))[0] ?? path
+    return canonicalPath(this.#shape, path.split('.')).join('.')
   }
 
   /**
@@ -68,63 +70,49 @@ export class FieldSelector {
    */
   select(values: readonly string[] | null, hidden: ReadonlySet<string>): Selection | null | RefusedFields {
     if (values === null && hidden.size === 0) return this.#default
-    const key = `${[...hidden].join()} ${values === null ? '' : `=${values.join()}`}`
+    const key = `${hidden.size === 0 ? '' : JSON.stringify([...hidden])}${values === null ? '' : `=${values.join()}`}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
-    const tree = values === null ? this.#defaults : this.#requested(values, hidden)
+    const without = hidden.size === 0 ? null : fieldTree([...hidden])
+    const tree = values === null ? this.#defaults : this.#requested(values, without)
     if (tree !== null && 'detail' in tree) return tree
-    const selection = this.#selection(tree, hidden)
+    const selection = this.#selection(tree, without)
     if (key.length <= this.#bounds.maxLength) this.#cache.set(key, selection)
     return selection
   }
 
-  #selection(tree: FieldTree | null, hidden: ReadonlySet<string>): Selection | null {
-    if (hidden.size === 0) return tree === null ? null : new Selection(this.#shape, tree, this.#within)
-    const visible = allBut(this.#shape, hidden)
-    return new Selection(this.#shape, tree === null ? visible : common(tree, visible), this.#within, true)
+  #selection(only: FieldTree | null, without: FieldTree | null): Selection | null {
+    if (only === null && without === null) return null
+    return new Selection(this.#shape, only, this.#within, without)
   }
 
-  #requested(values: readonly string[], hidden: ReadonlySet<string>): FieldTree | null | RefusedFields {
+  #requested(values: readonly string[], without: FieldTree | null): FieldTree | null | RefusedFields {
     const read = readFields(values, this.#bounds)
     if ('message' in read)
-      return { detail: `fields ${read.message}. ${this.#allowed(hidden)}`, messages: [read.message] }
-    const wantsAll = read.has('*')
-    const named = new Map([...read].filter(([name]) => name !== '*'))
-    const tree = canonicalFields(this.#shape, named)
+      return { detail: `fields ${read.message}. ${this.#allowed(without)}`, messages: [read.message] }
+    const named = read.filter((path) => path !== '*')
     // Hidden looks the same as unknown: in the order of the request, by the name that it used.
-    const unknown = fieldPaths(named).filter((path) => {
-      const canonical = this.canonical(path)
-      return isWithin(canonical, hidden) || this.unknown([canonical]).length > 0
+    const unknown = named.filter((path) => {
+      const names = path.split('.')
+      return !isField(this.#shape, names) || isHidden(without, canonicalPath(this.#shape, names))
     })
-    return unknown.length > 0 ? this.#refused(unknown, hidden) : wantsAll ? null : tree
+    if (unknown.length > 0) return this.#refused(unknown, without)
+    return named.length < read.length ? null : this.#canonicalTree(named)
   }
 
-  #refused(unknown: readonly string[], hidden: ReadonlySet<string>): RefusedFields {
+  #canonicalTree(paths: readonly string[]): FieldTree {
+    return fieldTree(paths.map((path) => this.canonical(path)))
+  }
+
+  #refused(unknown: readonly string[], without: FieldTree | null): RefusedFields {
     const named = unknown.slice(0, mostNamed).map((name) => clip(name, longestName))
     return {
-      detail: `Not among the fields: ${named.join(', ')}. ${this.#allowed(hidden)}`,
+      detail: `Not among the fields: ${named.join(', ')}. ${this.#allowed(without)}`,
       messages: named.map((name) => `'${name}' is not among the fields`),
     }
   }
 
-  #allowed(hidden: ReadonlySet<string>): string {
-    return `The fields are ${fieldNames(this.#shape)
-      .filter((name) => !hidden.has(name))
-      .join(', ')}`
+  #allowed(without: FieldTree | null): string {
+    return `The fields are ${this.#names.filter((name) => without?.get(name) !== true).join(', ')}`
   }
-}
-
-// To whom a field is hidden, what is in it is hidden too.
-function isWithin(path: string, hidden: ReadonlySet<string>): boolean {
-  return [...hidden].some((one) => path === one || path.startsWith(`${one}.`))
-}
-
-/** What both select. */
-function common(tree: FieldTree, visible: FieldTree): FieldTree {
-  const both = [...tree].flatMap(([name, below]): [string, FieldTree | true][] => {
-    const seen = visible.get(name)
-    if (seen === undefined) return []
-    return [[name, below === true ? seen : seen === true ? below : common(below, seen)]]
-  })
-  return new Map(both)
 }

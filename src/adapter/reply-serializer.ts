@@ -37,6 +37,12 @@ export function hasSerializerOfTheApp(
   return replySerializer !== null || controller?.isCustomSerializerCompiler === true
 }
 
+/** Does the app tell Fastify's writers how to write (`serializerOpts`), such as to round up? Ours do not know it. */
+export function hasSerializerOptions(app: FastifyInstance): boolean {
+  const options = hiddenField(app, 'fastify.options') as { readonly serializerOpts?: object } | undefined
+  return Object.keys(options?.serializerOpts ?? {}).length > 0
+}
+
 // Fastify has setters for these and no questions: found by description, in the context or one above it.
 function hiddenField(app: FastifyInstance, description: string): unknown {
   for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {

@@ -1,58 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
 import { exactJson } from '../representation/output/exact-json.js'
-import { type FieldTree, fieldPaths } from '../representation/output/field-tree.js'
 import type { OnLostDigits } from '../representation/output/integer-text.js'
 import { hasLongDigits } from '../representation/output/json-text.js'
-import { fieldNames, projectionWriter } from '../representation/output/projection.js'
 import { type Shape, shapeOf } from '../representation/output/schema-shape.js'
+import { someShape } from '../representation/output/some-shape.js'
 import { containsWide } from '../representation/output/twins.js'
 import type { Write } from '../representation/output/write.js'
 import { WriterCompiler } from '../representation/output/writer.js'
 import type { Json, SchemaStore } from '../representation/schema/schema-refs.js'
-import { hasSerializerOfItsOwn, hasSerializerOfTheApp, passString } from './reply-serializer.js'
+import {
+  hasSerializerOfItsOwn,
+  hasSerializerOfTheApp,
+  hasSerializerOptions,
+  passString,
+} from './reply-serializer.js'
 import { reporterOf } from './report.js'
-
-/** The fields that a request selects; compiled once for each schema that it meets. */
-export class Selection {
-  readonly names: readonly string[]
-  readonly paths: readonly string[]
-  /** Does it keep fields from the request, so that an answer without it must not be sent? */
-  readonly hides: boolean
-  readonly #tree: FieldTree
-  readonly #within: readonly string[]
-  readonly #writers = new Map<ResponseWriter, Write>()
-
-  /**
-   * @param tree what is selected of `shape`
-   * @param within names of the members that lead to `shape`: to the items of a list
-   */
-  constructor(shape: Shape, tree: FieldTree, within: readonly string[], hides = false) {
-    this.hides = hides
-    this.#tree = tree
-    this.#within = within
-    const ordered = fieldNames(shape).filter((name) => tree.has(name))
-    this.names = Object.freeze([...new Set([...ordered, ...tree.keys()])])
-    this.paths = Object.freeze(fieldPaths(tree))
-  }
-
-  has(path: string): boolean {
-    let at: FieldTree | true | undefined = this.#tree
-    for (const name of path.split('.')) {
-      if (at === true || at === undefined) break
-      at = at.get(name)
-    }
-    return at !== undefined
-  }
-
-  writerFor(response: ResponseWriter): Write {
-    const known = this.#writers.get(response)
-    if (known !== undefined) return known
-    const writer = projectionWriter(response.compiler, response.shape, this.#tree, this.#within)
-    this.#writers.set(response, writer)
-    return writer
-  }
-}
+import type { Selection } from './selection.js'
 
 /** Where the selection of a request is kept. */
 export const selectionOfRequest = Symbol.for('fastify-conventions.selection')
@@ -61,7 +25,11 @@ export const selectionOfRequest = Symbol.for('fastify-conventions.selection')
 export interface ResponseWriter {
   readonly shape: Shape
   readonly compiler: WriterCompiler
-  /** Must this package write it? So it is with 64-bit integers, and where the schema depends on the media type. */
+  /**
+   * Does this package write it, rather than look through what Fastify has written? So it must with 64-bit integers, and
+   * where the schema depends on the media type; so it does with twins where the schema names all there is, for it
+   * looks at integers as it writes them.
+   */
   readonly always: boolean
   /** Writes the whole. Compiled when first called. */
   readonly write: Write
@@ -108,7 +76,9 @@ export class RouteSerialization {
     const shared = this.#app.getSchemas() as SchemaStore
     try {
       for (const { key, schema, mediaType } of responseSchemas(this.#response)) {
-        const writer = responseWriter(shapeOf(schema, shared, this.twins), this.twins, mediaType !== null)
+        const shape = shapeOf(schema, shared, this.twins)
+        const always = mediaType !== null || (this.twins && this.#writesTwins(shape))
+        const writer = responseWriter(shape, new WriterCompiler(this.twins), always)
         this.#writers.set(mediaType === null ? key : `${key} ${mediaType}`, writer)
       }
     } catch (error) {
@@ -118,6 +88,15 @@ export class RouteSerialization {
         reporterOf(this.#app).except({ plugin, route: this.#route, rules: [plugin], reason, unused: false })
       }
     }
+  }
+
+  #writesTwins(shape: Shape): boolean {
+    return containsWide(shape) || !(someShape(shape, isOpen) || hasSerializerOptions(this.#app))
+  }
+
+  /** Is there an answer that this package can write? Known once it is prepared. */
+  get isReadable(): boolean {
+    return this.#writers.size > 0
   }
 
   /** The writer of a status, found as Fastify finds its serializer: by the status, by its class, the default. */
@@ -161,7 +140,7 @@ export class RouteSerialization {
     if (this.#isOfTheApp && selection?.hides !== true) return null
     const writer = this.#writerOf(status, reply)
     if (selection !== null && (status !== 202 || selection.hides)) {
-      if (writer !== null) return selection.writerFor(writer)(payload, throwLost)
+      if (writer !== null) return selection.forStatus(status).writerFor(writer)(payload, throwLost)
       if (selection.hides)
         throw new TypeError('fields are hidden, and no schema says which an answer of this status has')
     }
@@ -233,13 +212,18 @@ const throwLost: OnLostDigits = () => {
   )
 }
 
-function responseWriter(shape: Shape, twins: boolean, byMediaType: boolean): ResponseWriter {
-  const compiler = new WriterCompiler(twins)
+// With alternatives, and with what the schema does not name, Fastify's own writers are faster.
+function isOpen(shape: Shape): boolean {
+  if (shape.kind === 'object') return shape.rest !== null || shape.patterns.length > 0
+  return shape.kind === 'choice' || shape.kind === 'anything' || shape.kind === 'tuple'
+}
+
+function responseWriter(shape: Shape, compiler: WriterCompiler, always: boolean): ResponseWriter {
   let write: Write | undefined
   return {
     shape,
     compiler,
-    always: byMediaType || (twins && containsWide(shape)),
+    always,
     write: (value, onLost) => {
       write ??= compiler.writerOf(shape)
       return write(value, onLost)

@@ -1,15 +1,12 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { refuse } from '../adapter/answer.js'
-import { FieldSelector } from '../adapter/field-selector.js'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { FieldsObserver } from '../adapter/fields-observer.js'
+import { holdParameter } from '../adapter/held-parameter.js'
 import { conventionPlugin } from '../adapter/plugin.js'
-import { type Reporter, reporterOf } from '../adapter/report.js'
-import {
-  type RouteSerialization,
-  type Selection,
-  selectionOfRequest,
-  serializationOf,
-} from '../adapter/serialization.js'
-import { ProblemError } from '../errors.js'
+import { hasSerializerOfTheApp } from '../adapter/reply-serializer.js'
+import { reporterOf } from '../adapter/report.js'
+import { type IsHidden, isRead, RouteFields } from '../adapter/route-fields.js'
+import type { FieldSelection, Selection } from '../adapter/selection.js'
+import { RouteSerialization, selectionOfRequest, serializationOf } from '../adapter/serialization.js'
 import { type Mode, modes } from '../findings.js'
 import {
   type Checks,
@@ -21,15 +18,18 @@ import {
   resolveRouteOptions,
   text,
 } from '../options.js'
-import { fieldNames, shapeWithin } from '../representation/output/projection.js'
-import type { Shape } from '../representation/output/schema-shape.js'
-import { withFieldsParameter } from '../representation/schema/fields-schema.js'
+import { namesFields, withFieldsParameter } from '../representation/schema/fields-schema.js'
 import { isObjectSchema } from '../representation/schema/query-schema.js'
+import type { SchemaStore } from '../representation/schema/schema-refs.js'
+
+export type { IsHidden } from '../adapter/route-fields.js'
+export type { FieldSelection } from '../adapter/selection.js'
 
 /** Options of {@link fields}. */
 export interface FieldsOptions {
   /**
-   * `enforce` projects, `report` changes nothing and counts the requests that ask for it, `off` does nothing.
+   * `enforce` projects, `report` changes nothing and counts the requests that ask for it and the answers that the
+   * default set or a hidden field would narrow, `off` does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
@@ -50,16 +50,13 @@ export interface FieldsOptions {
   readonly maxDepth?: number
 }
 
-/** Says of a request whether a field is hidden from it. */
-export type IsHidden = (request: FastifyRequest) => boolean
-
 /** What a route says under `config.fields`; `false` leaves the parameter alone. */
 export interface FieldsRouteOptions extends FieldsOptions {
   /** Dot paths of what is answered where the request names no fields. Default: all. */
   readonly default?: readonly string[]
   /**
    * Dot paths that are never answered (`true`), or not to every request (a predicate, asked before the handler runs).
-   * To whom a field is hidden it is unknown.
+   * To whom a field is hidden it is unknown. Not for secrets: errors are never projected.
    */
   readonly hidden?: Readonly<Record<string, true | IsHidden>>
   /**
@@ -67,16 +64,6 @@ export interface FieldsRouteOptions extends FieldsOptions {
    * Default: the member of `config.lists`, else the array that is named like the path's last segment. `null`: no list.
    */
   readonly list?: string | null
-}
-
-/** Which fields a request wants, so that the handler need not read others. */
-export interface FieldSelection {
-  /** Names at the top of the item, in the order of the schema; what the handler has to read. */
-  readonly names: readonly string[]
-  /** All selected dot paths. */
-  readonly paths: readonly string[]
-  /** Is the field wanted, whole or in part? */
-  has(path: string): boolean
 }
 
 declare module 'fastify' {
@@ -109,7 +96,7 @@ const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLe
 /**
  * Field selection (seed §4 "Query parameters"): `GET ...?fields=name,address.city` answers just those fields, of an item
  * or of each item of a list. The names are those of the route's response schema; projection is compiled from it, so a
- * selection can only narrow what the schema allows. Routes without a JSON response schema are left alone.
+ * selection can only narrow what the schema allows. Routes whose response schema names no fields are left alone.
  *
  * `request.fields` tells the handler what is wanted. Unknown names are a 400 problem `fields-invalid`.
  *
@@ -121,7 +108,7 @@ const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLe
 export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFields(app, received) {
   const options = resolveOptions('fields', received, bounds, defaults)
   const reporter = reporterOf(app)
-  const selectors: RouteSelector[] = []
+  const routes: RouteFields[] = []
 
   let decorated = false
   if (!app.hasRequestDecorator('fields')) decorateOnce()
@@ -129,31 +116,42 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   app.addHook('onRoute', function selectOnRoute(route) {
     if (![route.method].flat().some(isRead)) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
-    const own = resolveRouteOptions<FieldsRouteOptions, Required<FieldsOptions> & FieldsRouteOptions>(
+    const own = resolveRouteOptions<FieldsRouteOptions, Resolved>(
       label,
       route.config?.fields,
       routeChecks,
       options,
     )
-    if (own === false || own.mode === 'off') return
-    if (!isObjectSchema(route.schema?.response)) {
-      if (own.hidden !== undefined) invalid(`${label}.hidden`, 'a route with response schemas', own.hidden)
-      return
-    }
-    if (own.mode === 'report') {
-      route.preHandler = [...[route.preHandler ?? []].flat(), fieldsObserver(reporter)]
-      return
-    }
-    decorateOnce()
-    route.schema = withFieldsParameter(route.schema, own.default ?? null)
-    const selector = new RouteSelector(label, own, listNames(route, own), serializationOf(this, route))
-    selectors.push(selector)
-    route.preHandler = [...[route.preHandler ?? []].flat(), selector.select]
+    if (own === false || own.mode === 'off' || !selects(this, route, label, own)) return
+    if (own.mode === 'report') observe(this, route, label, own)
+    else select(this, route, label, own)
   })
-  app.addHook('onReady', function prepareSelectors(done) {
-    for (const selector of selectors) selector.check()
+  app.addHook('onReady', function prepareFields(done) {
+    for (const route of routes) route.check()
     done()
   })
+
+  function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
+    decorateOnce()
+    const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
+    route.schema = withFieldsParameter(route.schema, own.default ?? null, schemasOf(context))
+    const read = holdParameter(context, route, querystring ?? query, 'fields')
+    const fields = new RouteFields(label, own, listNames(route, own), serializationOf(context, route), read)
+    routes.push(fields)
+    route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
+  }
+
+  function observe(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
+    const name = `${[route.method].flat().join(', ')} ${route.url}`
+    const { response } = route.schema ?? {}
+    const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
+    const fields = new RouteFields(label, own, listNames(route, own), serialization, () => undefined)
+    const observer = new FieldsObserver(reporter, narrowsUnasked(own) ? fields : null, serialization)
+    routes.push(fields)
+    route.preHandler = [...[route.preHandler ?? []].flat(), observer.observeRequest]
+    if (narrowsUnasked(own))
+      route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observeAnswer]
+  }
 
   // An app in which no route selects may have names of its own; otherwise Fastify tells that they are taken.
   function decorateOnce(): void {
@@ -168,122 +166,38 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   }
 })
 
-/** Reads the selection of each request to a route. */
-class RouteSelector {
-  readonly #label: string
-  readonly #options: Required<FieldsOptions> & FieldsRouteOptions
-  readonly #lists: readonly string[]
-  readonly #serialization: RouteSerialization
-  #hidden: readonly (readonly [string, true | IsHidden])[]
-  #selector: FieldSelector | null = null
-  #prepared = false
+type Route = RouteOptions & { readonly path: string }
 
-  /** @param lists names that the member with the items of a list may have, the likeliest first */
-  constructor(
-    label: string,
-    options: Required<FieldsOptions> & FieldsRouteOptions,
-    lists: readonly string[],
-    serialization: RouteSerialization,
-  ) {
-    this.#label = label
-    this.#options = options
-    this.#lists = lists
-    this.#serialization = serialization
-    this.#hidden = Object.entries(options.hidden ?? {})
-  }
+type Resolved = Required<FieldsOptions> & FieldsRouteOptions
 
-  /** Reads the response schema at boot where the route's options name fields of it; otherwise when first asked. */
-  check(): void {
-    const { default: defaults, hidden, list } = this.#options
-    if (defaults !== undefined || hidden !== undefined || typeof list === 'string') this.#prepare()
-  }
-
-  #prepare(): void {
-    this.#prepared = true
-    this.#serialization.prepare()
-    const top = this.#serialization.writerFor(200)?.shape
-    if (top === undefined) {
-      this.#cannotSelect()
-      return
-    }
-    const { list: named } = this.#options
-    if (typeof named === 'string' && shapeWithin(top, [named])?.kind !== 'array') {
-      invalid(`${this.#label}.list`, 'an array of the response schema', named)
-    }
-    const list = this.#lists.find((name) => shapeWithin(top, [name])?.kind === 'array')
-    const within = list === undefined ? [] : [list]
-    const shape = shapeWithin(top, within) as Shape
-    if (fieldNames(shape).length === 0) {
-      this.#cannotSelect()
-      return
-    }
-    const selector = new FieldSelector(shape, within, this.#options, this.#options.default ?? null)
-    for (const name of ['default', 'hidden'] as const) {
-      const paths = name === 'default' ? (this.#options.default ?? []) : this.#hidden.map(([path]) => path)
-      const [unknown] = selector.unknown(paths)
-      if (unknown !== undefined) invalid(`${this.#label}.${name}`, 'fields of the response schema', unknown)
-    }
-    this.#hidden = this.#hidden.map(([path, hides]) => [selector.canonical(path), hides])
-    this.#selector = selector
-  }
-
-  // A field that nobody can hide must not be declared hidden.
-  #cannotSelect(): void {
-    const [path] = this.#hidden[0] ?? []
-    if (path === undefined) return
-    invalid(`${this.#label}.hidden`, 'none, for no response schema of 200 names the fields', path)
-  }
-
-  /** The `preHandler` hook. Here a hook of the app has found out who the caller is, and the handler has not run. */
-  readonly select = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void => {
-    let refusal: ProblemError | null
-    try {
-      refusal = this.#selectFor(request)
-    } catch (error) {
-      next(error as Error)
-      return
-    }
-    if (refusal === null) next()
-    else refuse(request, reply, refusal, next)
-  }
-
-  #selectFor(request: FastifyRequest): ProblemError | null {
-    if (!this.#prepared) this.#prepare()
-    if (this.#selector === null || !isRead(request.method)) return null
-    const received = (request.query as { readonly fields?: unknown } | undefined)?.fields
-    const values = received === undefined ? null : [received].flat().map(String)
-    const selection = this.#selector.select(values, this.#hiddenFrom(request))
-    if (selection !== null && 'detail' in selection) {
-      const errors = selection.messages.map((message) => ({ in: 'query' as const, name: 'fields', message }))
-      return new ProblemError('fields-invalid', { detail: selection.detail, errors })
-    }
-    ;(request as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest] = selection
-    return null
-  }
-
-  #hiddenFrom(request: FastifyRequest): ReadonlySet<string> {
-    if (this.#hidden.length === 0) return nothing
-    return new Set(this.#hidden.filter(([, hides]) => hides === true || hides(request)).map(([path]) => path))
-  }
+/** Do requests without the parameter get less than all? */
+function narrowsUnasked(own: Resolved): boolean {
+  return own.default !== undefined || own.hidden !== undefined
 }
 
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
+/**
+ * Is there something to select from? A route whose options name fields is looked at again when all schemas are known,
+ * and then it has to be.
+ */
+function selects(app: FastifyInstance, route: Route, label: string, own: Resolved): boolean {
+  const response: unknown = route.schema?.response
+  if (isObjectSchema(response)) {
+    if (narrowsUnasked(own) || typeof own.list === 'string') return true
+    if (hasSerializerOfTheApp(app, route.serializerCompiler)) return false
+    return namesFields(response, listNames(route, own), schemasOf(app))
+  }
+  for (const name of ['hidden', 'default'] as const) {
+    if (own[name] !== undefined) invalid(`${label}.${name}`, 'a route with response schemas', own[name])
+  }
+  return false
 }
 
-const nothing: ReadonlySet<string> = new Set()
-
-function fieldsObserver(reporter: Reporter) {
-  return function observeFields(request: FastifyRequest, _reply: FastifyReply, next: () => void): void {
-    const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-    if (received !== undefined)
-      reporter.observe('fields', 'projection', request, 'the answer would be projected')
-    next()
-  }
+function schemasOf(app: FastifyInstance): () => SchemaStore {
+  return () => app.getSchemas() as SchemaStore
 }
 
 // Where the items of a list may be: where the route says, or in the member that the path is named after.
-function listNames(route: RouteOptions & { path: string }, own: FieldsRouteOptions): readonly string[] {
+function listNames(route: Route, own: FieldsRouteOptions): readonly string[] {
   if (own.list === null) return []
   if (own.list !== undefined) return [own.list]
   const { lists } = route.config ?? {}

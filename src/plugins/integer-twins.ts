@@ -1,13 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { addExactInput } from '../adapter/exact-input.js'
 import { conventionPlugin } from '../adapter/plugin.js'
-import { type Reporter, reporterOf } from '../adapter/report.js'
-import { serializationOf } from '../adapter/serialization.js'
+import { reporterOf } from '../adapter/report.js'
+import { type RouteSerialization, serializationOf } from '../adapter/serialization.js'
+import { TwinsObserver } from '../adapter/twins-observer.js'
 import { type Mode, modes } from '../findings.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../options.js'
 import type { ParseJson } from '../representation/input/exact-body.js'
 import { mentionsWide } from '../representation/input/mentions-wide.js'
-import { unsafePath } from '../representation/output/integer-text.js'
 import { isObjectSchema } from '../representation/schema/query-schema.js'
 import type { Json, SchemaStore } from '../representation/schema/schema-refs.js'
 import { completeShared, withTwins, withTwinsInResponse } from '../representation/schema/twin-schema.js'
@@ -16,7 +16,7 @@ import { completeShared, withTwins, withTwinsInResponse } from '../representatio
 export interface IntegerTwinsOptions {
   /**
    * `enforce` writes twins and reads exact integers, `report` changes nothing and counts the answers that would get
-   * one or have lost digits, `off` does nothing.
+   * one (`integerTwins.twin`) and those that have lost digits already (`integerTwins.lost-digits`), `off` does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
@@ -57,6 +57,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
     const reporter = reporterOf(app)
     const parse = jsonParserOf(app)
     const prepared: { prepare(): void }[] = []
+    const twinned: TwinnedRoute[] = []
     const contexts = new Set<FastifyInstance>()
 
     app.addHook('onRoute', function completeOnRoute(route) {
@@ -67,33 +68,52 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
         options,
       )
       if (own === false || own.mode === 'off') return
+      const declares = mentionsWide(route.schema?.response)
       if (own.mode === 'report') {
-        route.preSerialization = [...[route.preSerialization ?? []].flat(), twinsObserver(reporter)]
+        const observer = new TwinsObserver(this, route, reporter)
+        if (declares) prepared.push(observer)
+        route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observe]
         return
       }
-      if (route.schema !== undefined) route.schema = withTwinsInSchema(route.schema, this)
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
-      if (mentionsWide(route.schema?.response)) prepared.push(serialization)
+      if (declares) prepared.push(serialization)
       const input = addExactInput(this, route, parse)
       if (input !== null) prepared.push(input)
+      completeBody(route, this.getSchemas() as SchemaStore, 'validation')
+      if (declares || mentionsWide(route.schema?.body)) twinned.push({ app: this, route, serialization })
     })
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()
-      for (const context of contexts) completeShared(context.getSchemas() as SchemaStore)
+      const stores = new Map([...contexts].map((context) => [context, context.getSchemas() as SchemaStore]))
+      for (const one of twinned) describeTwins(one, stores.get(one.app) ?? {})
+      for (const store of stores.values()) completeShared(store)
       done()
     })
   },
 )
 
-function withTwinsInSchema(schema: FastifySchema, app: FastifyInstance): FastifySchema {
-  const shared = app.getSchemas() as SchemaStore
-  return {
-    ...schema,
-    ...(schema.response === undefined ? {} : { response: withTwinsInResponse(schema.response, shared) }),
-    ...(isObjectSchema(schema.body) ? { body: withTwins(schema.body as Json, shared) } : {}),
-  }
+interface TwinnedRoute {
+  readonly app: FastifyInstance
+  readonly route: RouteOptions
+  readonly serialization: RouteSerialization
+}
+
+// The OpenAPI document is made of the route's options. What Fastify has compiled of them stays as the app wrote it.
+function describeTwins({ route, serialization }: TwinnedRoute, shared: SchemaStore): void {
+  completeBody(route, shared, 'input')
+  const { schema } = route
+  if (schema?.response === undefined || !serialization.isReadable) return
+  const response = withTwinsInResponse(schema.response, shared)
+  if (response !== schema.response) route.schema = { ...schema, response }
+}
+
+function completeBody(route: RouteOptions, shared: SchemaStore, purpose: 'validation' | 'input'): void {
+  const { schema } = route
+  if (!isObjectSchema(schema?.body)) return
+  const body = withTwins(schema.body as Json, shared, purpose)
+  if (body !== schema.body) route.schema = { ...schema, body }
 }
 
 /** Fastify's own parser, with the app's view of prototype poisoning. */
@@ -110,16 +130,3 @@ function jsonParserOf(app: FastifyInstance): ParseJson {
 }
 
 type SyncParser = (request: null, text: string, done: (error: Error | null, value?: unknown) => void) => void
-
-function twinsObserver(reporter: Reporter) {
-  return function observeTwins(
-    request: FastifyRequest,
-    _reply: FastifyReply,
-    payload: unknown,
-    next: (error: null, payload: unknown) => void,
-  ): void {
-    const path = unsafePath(payload)
-    if (path !== null) reporter.observe('integerTwins', 'twin', request, `${path} would get a twin`)
-    next(null, payload)
-  }
-}

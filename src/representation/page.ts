@@ -50,7 +50,7 @@ export function readPage(
     return undefined
   }
 
-  const id: (text: string) => bigint | string | null = rules.idFormat === 'int64' ? readId : readText
+  const id = idReaders[rules.idFormat]
   const limit = read('limit', 'a positive integer', readCount)
   const beforeId = read('before_id', 'an id', id)
   const beforeTime = read('before_time', 'an RFC 3339 date-time', utcDateTime)
@@ -87,6 +87,22 @@ export function nextCursor(
   return { before_time: last.time(), before_id: last.id }
 }
 
+/**
+ * What the id or the time of a last item is not, though a next page would be asked for by it; `null` where
+ * {@link readPage} will read it.
+ */
+export function cursorFault(
+  part: 'id' | 'time',
+  text: string,
+  { idFormat }: Pick<PageRules, 'idFormat'>,
+): string | null {
+  if (part === 'time') return utcDateTime(text) === null ? 'an RFC 3339 date-time' : null
+  if (idReaders[idFormat](text) !== null) return null
+  return idFormat === 'int64'
+    ? 'an int64 of at least 0'
+    : `a text of 1 to ${longestId} characters, without control characters`
+}
+
 function readCount(text: string): number | null {
   return /^0*[1-9]\d*$/.test(text) ? Number(text) : null
 }
@@ -100,6 +116,11 @@ const longestId = 200
 
 function readText(text: string): string | null {
   return text === '' || text.length > longestId || hasControl(text) ? null : text
+}
+
+const idReaders: Readonly<Record<PageRules['idFormat'], (text: string) => bigint | string | null>> = {
+  int64: readId,
+  text: readText,
 }
 
 // A database may refuse them, and no id has them.

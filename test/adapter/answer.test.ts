@@ -8,6 +8,7 @@ import {
   writeProblem,
 } from '../../src/adapter/answer.js'
 import { ProblemError } from '../../src/index.js'
+import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
 const style = { typeBase: 'https://errors.example/', retryAfter: 9 }
@@ -51,6 +52,61 @@ t.test('a 503 gets a Retry-After, unless it has one (decisions §6)', async (t) 
   t.equal(await after(own), '60', 'of the error')
   t.equal(await after(closing, '30'), '30', 'of the reply')
   t.equal(await after(new ProblemError('not-found')), undefined, 'a 404 has none')
+})
+
+t.test('what an error adds that is no JSON is left out, and logged; the rest is answered', async (t) => {
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const throwing = Object.defineProperty({}, 'a', { enumerable: true, get: () => notJson() })
+  for (const [about, extensions] of [
+    ['a circle', { circular }],
+    ['a toJSON that throws', { amount: { toJSON: notJson } }],
+    ['a member that throws', throwing],
+    ['a document that is nothing', { toJSON: () => undefined }],
+  ] as const) {
+    const logs = keepLogs('warn')
+    const error = new ProblemError('not-retryable', {
+      status: 409,
+      title: 'No retry',
+      detail: 'It is paid',
+      headers: { 'x-a': '1' },
+      extensions,
+    })
+    const app = Fastify({ logger: logs.logger })
+    app.get('/v1/orders', async (_request, reply) => answerProblem(reply, error, style))
+    const response = await app.inject('/v1/orders')
+
+    const expected = { typeBase: style.typeBase, status: 409, code: 'not-retryable', detail: 'It is paid' }
+    isProblem(t, injected(response), { ...expected, title: 'No retry' }, about)
+    t.equal(response.headers['x-a'], '1', about)
+    t.match(logs.lines, [{ level: levels.warn, msg: /not sent/, err: { type: 'TypeError' } }], about)
+  }
+})
+
+t.test('a header field that cannot be written is left out, and logged; the others are sent', async (t) => {
+  const logs = keepLogs('warn')
+  const headers = {
+    'x-a': 'é€\n',
+    'x b': '1',
+    'x-c': 'é',
+    'x-d': 4,
+    'set-cookie': ['a=1', 'b=2'],
+    'x-e': {},
+    'Content-Length': '3',
+    'transfer-encoding': 'chunked',
+  } as unknown as Record<string, string>
+  const app = Fastify({ logger: logs.logger })
+  app.get('/v1/orders', async (_request, reply) =>
+    answerProblem(reply, new ProblemError('conflict', { status: 409, headers }), style),
+  )
+  const response = await app.inject('/v1/orders')
+
+  isProblem(t, injected(response), { typeBase: style.typeBase, status: 409, code: 'conflict' })
+  t.match(response.headers, { 'x-c': 'é', 'x-d': '4', 'set-cookie': ['a=1', 'b=2'] })
+  for (const name of ['x-a', 'x b', 'x-e', 'transfer-encoding']) t.notOk(name in response.headers, name)
+  t.match(logs.lines, [
+    { level: levels.warn, fields: ['x-a', 'x b', 'x-e', 'Content-Length', 'transfer-encoding'] },
+  ])
 })
 
 t.test('answerProblem sends it, whatever serializer and schema the route has', async (t) => {
@@ -100,6 +156,10 @@ t.test('hasErrorHandler tells Fastify’s own error handler from another', async
 t.test('the default style is what the options of problems say by default', async (t) => {
   t.strictSame(defaultStyle, { typeBase: 'urn:problem-type:fastify-conventions:', retryAfter: 5 })
 })
+
+function notJson(): never {
+  throw new TypeError('secret')
+}
 
 /** Runs something on the reply of a request, and gives what came of it. */
 async function withReply<Result>(use: (reply: FastifyReply) => Result): Promise<Result> {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { FieldSelector } from '../../src/adapter/field-selector.js'
 import type { ResponseWriter } from '../../src/adapter/serialization.js'
-import { type FieldBounds, fieldPaths, fieldTree } from '../../src/representation/output/field-tree.js'
+import { type FieldBounds, fieldTree } from '../../src/representation/output/field-tree.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'
 import { refuseLost } from '../representation/compiled.js'
@@ -38,6 +38,12 @@ t.test(
     })
   },
 )
+
+t.test('so it is with maps, whose members the schema does not name', async (t) => {
+  holds(t, { choices: false, open: true }, (route, paths) => {
+    return route.ask(paths) === writeExact(narrowed(route.full, fieldTree(paths)))
+  })
+})
 
 t.test('so is a single path among alternatives', async (t) => {
   holds(t, { choices: true }, (route, [path = 'root']) => {
@@ -84,7 +90,7 @@ t.test('what is hidden never appears; asking for it or for what is in it is refu
     const asks = [paths, ['*'], ['root'], [...paths, '*']]
     return asks.every((asked) => {
       const json = route.ask(asked, { hidden })
-      if (fieldPaths(fieldTree(asked)).some(isHidden)) return json === null
+      if (asked.some(isHidden)) return json === null
       const shown = json === null ? ['refused'] : pathsOf(parseExact(json))
       const wanted = asked.includes('*')
         ? pathsOf(route.full)
@@ -94,18 +100,33 @@ t.test('what is hidden never appears; asking for it or for what is in it is refu
   })
 })
 
+t.test('so it is in maps and among alternatives', async (t) => {
+  holds(t, { choices: true, open: true }, (route, hides) => {
+    const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str'))
+    const json = route.ask(['*'], { hidden })
+    const shown = pathsOf(parseExact(json ?? '"refused"'))
+    const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
+    return (
+      shown.join('\n') ===
+      pathsOf(route.full)
+        .filter((path) => !isHidden(path))
+        .join('\n')
+    )
+  })
+})
+
 function isWithin(path: string, hidden: string): boolean {
   return path === hidden || path === `${hidden}_str` || path.startsWith(`${hidden}.`)
 }
 
 function holds(
   t: Test,
-  { choices }: { readonly choices: boolean },
+  { choices, open = false }: { readonly choices: boolean; readonly open?: boolean },
   law: (route: Route, some: readonly string[], others: readonly string[]) => boolean,
 ): void {
   const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 4 })
   const property = fc.property(
-    anySample({ choices, wide: 'declared', open: false }),
+    anySample({ choices, wide: 'declared', open }),
     picks,
     picks,
     ({ schema, shared, payloads }, some, others) => {

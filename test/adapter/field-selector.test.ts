@@ -1,7 +1,8 @@
 /** Decisions.md §3 "fields": what the selections of a route are. */
 import t from 'tap'
 import { FieldSelector, type RefusedFields } from '../../src/adapter/field-selector.js'
-import type { ResponseWriter, Selection } from '../../src/adapter/serialization.js'
+import type { Selection } from '../../src/adapter/selection.js'
+import type { ResponseWriter } from '../../src/adapter/serialization.js'
 import type { FieldBounds } from '../../src/representation/output/field-tree.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'

@@ -1,7 +1,11 @@
 /** A string that is JSON already passes by the response schema; a handler's own serializer is respected. */
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
-import { hasSerializerOfItsOwn, passString } from '../../src/adapter/reply-serializer.js'
+import {
+  hasSerializerOfItsOwn,
+  hasSerializerOptions,
+  passString,
+} from '../../src/adapter/reply-serializer.js'
 
 const schema = { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } }
 
@@ -24,6 +28,20 @@ t.test('a reply has a serializer of its own once the handler has given it one', 
   )
   for (const url of ['/plain', '/own', '/compiled', '/plain']) await app.inject(url)
   t.strictSame(seen, [false, true, false, false])
+})
+
+t.test('options of Fastify’s writers are seen, also within a plugin', async (t) => {
+  const rows: readonly (readonly [options: object, expected: boolean])[] = [
+    [{}, false],
+    [{ serializerOpts: {} }, false],
+    [{ serializerOpts: { rounding: 'ceil' } }, true],
+  ]
+  for (const [options, expected] of rows) {
+    const app = Fastify(options)
+    const seen = [hasSerializerOptions(app)]
+    await app.register(async (inner) => seen.push(hasSerializerOptions(inner)) && undefined)
+    t.strictSame(seen, [expected, expected], JSON.stringify(options))
+  }
 })
 
 t.test('a string that is passed is sent as it is, whatever the schema says', async (t) => {

@@ -1,7 +1,8 @@
 /** How answers become JSON where several plugins have a say in it: one pass over the payload, at the right place. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { RouteSerialization, Selection } from '../../src/adapter/serialization.js'
+import { Selection } from '../../src/adapter/selection.js'
+import { RouteSerialization } from '../../src/adapter/serialization.js'
 import { conventions, fields, integerTwins } from '../../src/index.js'
 import { fieldTree } from '../../src/representation/output/field-tree.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
@@ -138,11 +139,23 @@ t.test('a selection compiles its writer once for each schema', async (t) => {
   t.not(selection.writerFor(first), selection.writerFor(second))
 })
 
-t.test('only what needs it is written here always: 64-bit integers with twins', async (t) => {
+t.test('with twins, what the schema names is written here, and 64-bit integers always', async (t) => {
+  const named = {
+    type: 'object',
+    properties: { n: { type: 'integer' }, names: { type: 'array', items: text } },
+  }
   const rows: readonly (readonly [schema: object, twins: boolean, always: boolean])[] = [
     [user, true, true],
     [user, false, false],
-    [{ type: 'object', properties: { n: { type: 'integer' } } }, true, false],
+    [{ ...user, additionalProperties: true }, true, true],
+    [named, true, true],
+    [named, false, false],
+    [{ ...named, additionalProperties: true }, true, false],
+    [{ ...named, additionalProperties: text }, true, false],
+    [{ ...named, patternProperties: { '^x': text } }, true, false],
+    [{ type: 'object', properties: { named, either: { anyOf: [text, named] } } }, true, false],
+    [{ type: 'object', properties: { anything: {} } }, true, false],
+    [{ type: 'array', items: [text] }, true, false],
   ]
   for (const [schema, twins, always] of rows) {
     const serialization = new RouteSerialization(Fastify(), { 200: schema })
@@ -150,6 +163,29 @@ t.test('only what needs it is written here always: 64-bit integers with twins', 
     serialization.prepare()
     t.equal(serialization.writerFor(200)?.always, always, `${JSON.stringify(schema)}, ${twins}`)
   }
+})
+
+t.test('how Fastify is told to write is how it is written', async (t) => {
+  const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
+  await app.register(integerTwins)
+  const schema = { response: { 200: { type: 'object', properties: { n: { type: 'integer' } } } } }
+  app.get('/v1/users', { schema }, () => ({ n: 1.2 }))
+  t.equal((await app.inject('/v1/users')).payload, '{"n":2}')
+})
+
+t.test('an answer that breaks its schema is a 500, with the words of Fastify', async (t) => {
+  const schema = { response: { 200: { type: 'object', required: ['name'], properties: { name: text } } } }
+  const messages = await Promise.all(
+    [[], [integerTwins]].map(async (plugins) => {
+      const app = Fastify()
+      for (const plugin of plugins) await app.register(plugin)
+      app.get('/v1/users', { schema }, () => ({}))
+      const answer = await app.inject('/v1/users')
+      return [answer.statusCode, answer.json().message]
+    }),
+  )
+  t.strictSame(messages[1], messages[0])
+  t.strictSame(messages[1], [500, '"name" is required!'])
 })
 
 async function service(plugins: readonly (typeof fields)[], handler: () => object): Promise<FastifyInstance> {

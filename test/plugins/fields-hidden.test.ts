@@ -70,6 +70,7 @@ t.test('asking for one is refused as asking for one that does not exist', async 
     ['address.door_code', 'address.nope'],
     ['friends.phone', 'friends.nope'],
     ['name&fields=salary', 'name&fields=nope'],
+    ['address,address.door_code', 'address,address.nope'],
   ] as const) {
     const [received, expected] = [
       injected(await app.inject(`/v1/users/1?fields=${asked}`)),
@@ -136,6 +137,30 @@ t.test('request.fields does not name what is hidden: the handler need not read i
     ['id', 'name', 'address.city', 'friends.name'],
     false,
   ])
+})
+
+t.test('of a 202 nothing is selected, but what is hidden stays hidden', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  const schema = { response: { 200: user, 202: user } }
+  const config = { fields: { hidden, default: ['name'] } }
+  app.get('/v1/users/:id', { schema, config }, (_, reply) => reply.code(202).send(ada))
+  const body = visible.replace(',"id_str":"9007199254740993"', '')
+  for (const query of ['', '?fields=name', '?fields=*']) {
+    t.equal((await app.inject(`/v1/users/1${query}`)).payload, body, query)
+  }
+})
+
+t.test('errors are not projected: what a handler sends of a 4xx is sent whole', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  const schema = { response: { 200: user, '4xx': user } }
+  app.get('/v1/users/:id', { schema, config: { fields: { hidden } } }, (_, reply) =>
+    reply.code(409 as 200).send(ada),
+  )
+  for (const query of ['', '?fields=name']) {
+    t.match((await app.inject(`/v1/users/1${query}`)).payload, '"salary":5', query)
+  }
 })
 
 t.test('a predicate that throws answers 500 and hides all, and the log says why', async (t) => {

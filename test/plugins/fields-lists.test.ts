@@ -108,6 +108,19 @@ t.test('empty, null, and the items of a reference', async (t) => {
   for (const body of bodies) t.equal((await app.inject('/v1/orders?fields=status')).payload, body)
 })
 
+t.test('a list that may be missing is a list', async (t) => {
+  const missing = { anyOf: [orders, { type: 'null' }] }
+  const schema = { type: 'object', properties: { orders: missing, total: { type: 'integer' } } }
+  const app = await service('/v1/orders', schema, { orders: [first], total: 1 }, { hidden: { notes: true } })
+  t.equal((await app.inject('/v1/orders?fields=status')).payload, '{"orders":[{"status":"paid"}],"total":1}')
+  t.equal(
+    (await app.inject('/v1/orders')).payload,
+    '{"orders":[{"id":1,"id_str":"1","status":"paid"}],"total":1}',
+  )
+  const empty = await service('/v1/orders', schema, { orders: null, total: 0 })
+  t.equal((await empty.inject('/v1/orders?fields=status')).payload, '{"orders":null,"total":0}')
+})
+
 t.test('an array at the top is a list of its own', async (t) => {
   const app = await service('/v1/orders', orders, [first, first])
   t.equal((await app.inject('/v1/orders?fields=status')).payload, '[{"status":"paid"},{"status":"paid"}]')

@@ -76,6 +76,35 @@ t.test(
   },
 )
 
+t.test(
+  'a default or hidden field where nothing can be selected is refused, and nothing else is',
+  async (t) => {
+    const text = { type: 'string' }
+    const schemas: readonly (object | undefined)[] = [
+      undefined,
+      { response: { 404: user } },
+      { response: { 200: text } },
+      { response: { 200: { type: 'array', items: text } } },
+      { response: { 200: {} } },
+    ]
+    for (const schema of schemas) {
+      for (const mode of ['enforce', 'report'] as const) {
+        const boot = async (config: FieldsRouteOptions): Promise<void> => {
+          const app = Fastify()
+          await app.register(fields, { mode })
+          app.get('/v1/users/:id', { ...(schema && { schema }), config: { fields: config } }, () => 'a')
+          await app.ready()
+        }
+        const label = `${mode} ${JSON.stringify(schema)}`
+        const invalid = { code: 'FST_CONV_OPTION_INVALID' }
+        await t.rejects(boot({ default: ['name'] }), invalid, label)
+        await t.rejects(boot({ hidden: { name: true } }), invalid, label)
+        await t.resolves(boot({ maxNames: 5 }), label)
+      }
+    }
+  },
+)
+
 t.test('the options of a route are laid over those of the plugin', async (t) => {
   const app = Fastify()
   await app.register(fields, { maxNames: 1, maxDepth: 1 })

@@ -1,7 +1,7 @@
 /** Decisions.md §10: with `report` not one byte of any response changes; what would is counted per route. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { fields } from '../../src/index.js'
+import { type FieldsRouteOptions, fields } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { exchange, requestBytes } from '../support/raw.js'
 import { serve } from '../support/serve.js'
@@ -16,6 +16,10 @@ const targets = [
   '/v1/users?fields=name',
   '/v1/schemaless?fields=name',
   '/v1/errors?fields=name',
+  '/v1/defaults/1',
+  '/v1/defaults/1?fields=name',
+  '/v1/hidden/1',
+  '/v1/hidden/1?fields=nope',
 ]
 
 t.test('byte for byte as without the plugin', async (t) => {
@@ -67,6 +71,76 @@ t.test('requests that select are counted per route, and logged once each, withou
   t.notMatch(JSON.stringify([lines, observations]), /Ada|nope/)
 })
 
+t.test(
+  'answers that the default set or a hidden field would narrow are counted, and no others',
+  async (t) => {
+    const rows: readonly (readonly [
+      about: string,
+      config: FieldsRouteOptions,
+      answer: Answer,
+      counted: boolean,
+    ])[] = [
+      ['a default that leaves out', { default: ['id'] }, {}, true],
+      ['a default that is all', { default: ['name', 'id'] }, {}, false],
+      ['a default that leaves out what is not there', { default: ['id'] }, { value: { id: 1 } }, false],
+      ['hidden', { hidden: { name: true } }, {}, true],
+      ['hidden from this request', { hidden: { name: () => true } }, {}, true],
+      ['not hidden from this request', { hidden: { name: () => false } }, {}, false],
+      ['hidden, but not there', { hidden: { name: true } }, { value: { id: 1 } }, false],
+      ['a predicate that throws', { hidden: { name: () => broken() } }, {}, true],
+      ['an error', { default: ['id'], hidden: { name: true } }, { status: 404 }, false],
+      ['202', { default: ['id'] }, { status: 202 }, false],
+      ['202, hidden', { hidden: { name: true } }, { status: 202 }, true],
+      ['hidden, and no schema', { hidden: { name: true } }, { status: 203 }, true],
+      ['default, and no schema', { default: ['id'] }, { status: 203 }, false],
+      ['a string', { hidden: { name: true } }, { value: 'text' }, false],
+      ['null', { hidden: { name: true } }, { value: null }, false],
+      ['not what the schema says', { default: ['id'] }, { value: { id: 'x', name: Symbol('y') } }, false],
+      ['POST', { default: ['id'] }, { method: 'POST' }, false],
+      ['HEAD', { default: ['id'] }, { method: 'HEAD' }, true],
+    ]
+    for (const [
+      about,
+      config,
+      { value = { id: 1, name: 'Ada' }, status = 200, method = 'GET' },
+      counted,
+    ] of rows) {
+      const [bare, app] = [Fastify(), Fastify()]
+      await app.register(fields, { mode: 'report' })
+      for (const one of [bare, app]) {
+        one.route({
+          method: ['GET', 'HEAD', 'POST'],
+          url: '/v1/users/:id',
+          schema: { response: { 200: user, 202: user, 404: user } },
+          config: { fields: config },
+          handler: (_, reply) => reply.code(status as 200).send(value as object),
+        })
+      }
+      const [expected, received] = [
+        await bare.inject({ method, url: '/v1/users/1' }),
+        await app.inject({ method, url: '/v1/users/1' }),
+      ]
+      t.strictSame([received.statusCode, received.payload], [expected.statusCode, expected.payload], about)
+      const observations = app.conventions.report().observations
+      t.strictSame(
+        observations.map(({ rule, count }) => [rule, count]),
+        counted ? [['projection', 1]] : [],
+        about,
+      )
+      t.notMatch(JSON.stringify(observations), /Ada/, about)
+    }
+  },
+)
+
+t.test('a request is counted once: whoever asks for fields is not counted for the default too', async (t) => {
+  const app = Fastify()
+  await app.register(fields, { mode: 'report' })
+  const config = { fields: { default: ['id'], hidden: { name: true as const } } }
+  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, () => ({ id: 1, name: 'Ada' }))
+  for (const query of ['', '?fields=id', '?fields=nope']) await app.inject(`/v1/users/1${query}`)
+  t.match(app.conventions.report().observations, [{ plugin: 'fields', rule: 'projection', count: 3 }])
+})
+
 t.test('request.fields is null: the handler has to read all', async (t) => {
   const app = Fastify()
   await app.register(fields, { mode: 'report' })
@@ -98,10 +172,25 @@ t.test('a route may enforce where the app reports, and the other way round', asy
   }
 })
 
+interface Answer {
+  readonly value?: unknown
+  readonly status?: number
+  readonly method?: 'GET' | 'HEAD' | 'POST'
+}
+
+function broken(): boolean {
+  throw new Error('no such caller')
+}
+
 function routes(app: FastifyInstance): FastifyInstance {
   const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
   app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ({ id: 1, name: 'Ada', extra: 1 }))
   app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({ users: [{ id: 1, name: 'Ada' }] }))
+  const narrowed = { schema: { response: { 200: user } } }
+  const fields = { default: ['id'] }
+  app.get('/v1/defaults/:id', { ...narrowed, config: { fields } }, () => ({ id: 1, name: 'Ada', extra: 1 }))
+  const hidden = { name: true as const, id: () => true }
+  app.get('/v1/hidden/:id', { ...narrowed, config: { fields: { hidden } } }, () => ({ id: 1, name: 'Ada' }))
   app.get('/v1/schemaless', () => ({ id: 1, name: 'Ada' }))
   app.get('/v1/errors', { schema: { response: { 200: user } } }, (_, reply) =>
     reply.code(404 as 200).send({ name: 'Ada' }),

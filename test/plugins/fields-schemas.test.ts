@@ -85,6 +85,130 @@ t.test('the parameter passes a query schema that lets no others in', async (t) =
   }
 })
 
+const closedQuery = {
+  type: 'object',
+  properties: { limit: { type: 'integer', default: 5 }, tag: { $ref: '#/definitions/tag' } },
+  definitions: { tag: { type: 'string', enum: ['a', 'b'] } },
+  additionalProperties: false,
+}
+const lateIds = ['late', 'later']
+
+t.test(
+  'it passes a shared query schema that lets no others in, however the route refers to it',
+  async (t) => {
+    const rows: readonly (readonly [about: string, querystring: object])[] = [
+      ['a reference', { $ref: 'closed#' }],
+      ['a reference into a document', { $ref: 'parts#/definitions/closed' }],
+      ['to what is added after the route', { $ref: 'late#' }],
+      ['to a reference', { $ref: 'alias#' }],
+      ['a reference with a word beside it', { $ref: 'closed#', description: 'of lists' }],
+      ['one of allOf', { type: 'object', allOf: [{ $ref: 'closed#' }] }],
+      ['one of allOf that is added after the route', { type: 'object', allOf: [{ $ref: 'later#' }] }],
+      [
+        'alternatives',
+        { type: 'object', anyOf: [{ $ref: 'closed#' }, { type: 'object', required: ['nope'] }] },
+      ],
+      ['few members', { ...closedQuery, maxProperties: 2 }],
+      [
+        'names that are known',
+        {
+          type: 'object',
+          properties: closedQuery.properties,
+          definitions: closedQuery.definitions,
+          propertyNames: { enum: ['limit', 'tag'] },
+        },
+      ],
+    ]
+    for (const [about, querystring] of rows) {
+      for (const removeAdditional of [true, false]) {
+        const app = Fastify({ ajv: { customOptions: { removeAdditional } } })
+        await app.register(fields)
+        app.addSchema({ $id: 'closed', ...closedQuery })
+        app.addSchema({ $id: 'alias', $ref: 'closed#' })
+        app.addSchema({
+          $id: 'parts',
+          definitions: { closed: closedQuery, tag: closedQuery.definitions.tag },
+        })
+        const seen: unknown[] = []
+        app.get('/v1/users/:id', { schema: { querystring, response: { 200: user } } }, (request) => {
+          seen.push({ ...(request.query as object) })
+          return ada
+        })
+        for (const $id of lateIds) app.addSchema({ $id, ...closedQuery })
+        const label = `${about}, ${removeAdditional ? 'removing' : 'refusing'} others`
+        const one = await app.inject('/v1/users/1?fields=name&tag=a')
+        t.equal(one.payload, '{"name":"Ada"}', label)
+        t.equal(
+          (await app.inject('/v1/users/1?fields=name&fields=age')).payload,
+          '{"name":"Ada","age":36}',
+          label,
+        )
+        t.equal((await app.inject('/v1/users/1?fields=nope')).statusCode, 400, label)
+        t.equal((await app.inject('/v1/users/1?tag=nope')).statusCode, 400, `${label}: the rest is checked`)
+        t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","age":36}', label)
+        t.match(seen[0], { fields: 'name', tag: 'a' }, `${label}: the handler sees the query as it came`)
+        if (about === 'a reference')
+          t.match(seen, [{ limit: 5 }, { limit: 5 }, { limit: 5 }], 'with its defaults')
+      }
+    }
+  },
+)
+
+t.test('a shared query schema that has the parameter itself checks it itself', async (t) => {
+  const own = {
+    type: 'object',
+    properties: { fields: { type: 'string', enum: ['name'] } },
+    required: ['fields'],
+    additionalProperties: false,
+  }
+  for (const querystring of [
+    { $ref: 'own#' },
+    { $ref: 'late#' },
+    { type: 'object', allOf: [{ $ref: 'own#' }] },
+  ]) {
+    const app = Fastify()
+    await app.register(fields)
+    app.addSchema({ $id: 'own', ...own })
+    app.get('/v1/users/:id', { schema: { querystring, response: { 200: user } } }, () => ada)
+    app.addSchema({ $id: 'late', ...own })
+    const label = JSON.stringify(querystring)
+    t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}', label)
+    t.equal((await app.inject('/v1/users/1?fields=age')).statusCode, 400, label)
+    t.equal((await app.inject('/v1/users/1')).statusCode, 400, label)
+  }
+})
+
+t.test('it passes a validator of another kind, be it one that drops what it does not know', async (t) => {
+  class Query {
+    readonly known = ['limit']
+  }
+  const app = Fastify()
+  await app.register(fields)
+  app.setValidatorCompiler(() => (data: Record<string, unknown>) => {
+    return {
+      value: Object.freeze(Object.fromEntries(Object.entries(data).filter(([name]) => name === 'limit'))),
+    }
+  })
+  app.get('/v1/users/:id', { schema: { querystring: new Query(), response: { 200: user } } }, () => ada)
+  t.equal((await app.inject('/v1/users/1?fields=name&limit=5')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?limit=5')).payload, '{"name":"Ada","age":36}')
+})
+
+t.test('routes that refer to the same query schema share one, and so one validator', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  app.addSchema({ $id: 'closed', ...closedQuery })
+  const seen: unknown[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'GET') seen.push((route.schema as { querystring?: unknown }).querystring)
+  })
+  for (const url of ['/v1/users/:id', '/v1/admins/:id']) {
+    app.get(url, { schema: { querystring: { $ref: 'closed#' }, response: { 200: user } } }, () => ada)
+  }
+  t.equal(seen.length, 2)
+  t.equal(seen[0], seen[1])
+})
+
 t.test('defaults and coercion of the route’s own query stay', async (t) => {
   const app = Fastify()
   await app.register(fields)
@@ -120,29 +244,80 @@ t.test('the schema object of the route is not changed', async (t) => {
   t.equal(JSON.stringify(schema), before)
 })
 
-t.test('OpenAPI shows the parameter on GET, with the default, and nowhere else', async (t) => {
+t.test('OpenAPI shows the parameter where it works, with the default, and nowhere else', async (t) => {
   const app = Fastify()
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
   await app.register(fields)
+  app.addSchema({ $id: 'user', ...user })
+  app.addSchema({
+    $id: 'closed',
+    ...closedQuery,
+    definitions: {},
+    properties: { limit: { type: 'integer' } },
+  })
+  const listed = (member: string, items: object): object => ({
+    type: 'object',
+    properties: { [member]: { type: 'array', items } },
+  })
+  const shows: Readonly<Record<string, object>> = {
+    item: { response: { 200: user } },
+    shared: { response: { 200: { $ref: 'user#' } } },
+    late: { response: { 200: { $ref: 'late#' } } },
+    class: { response: { '2XX': user } },
+    default: { response: { default: user } },
+    parts: { response: { 200: { allOf: [{ $ref: 'user#' }, { type: 'object', required: ['name'] }] } } },
+    alternatives: { response: { 200: { oneOf: [{ type: 'null' }, { $ref: 'user#' }] } } },
+    array: { response: { 200: { type: 'array', items: { $ref: 'user#' } } } },
+    lists: { response: { 200: listed('lists', { $ref: 'user#' }) } },
+    'not-their-name': { response: { 200: listed('users', text) } },
+    media: { response: { 200: { content: { 'application/json': { schema: user } } } } },
+    any: { response: { 200: { content: { '*/*': { schema: user } } } } },
+    closed: { querystring: { $ref: 'closed#' }, response: { 200: user } },
+  }
+  const showsNot: Readonly<Record<string, object>> = {
+    'no-schema': {},
+    'no-response': { querystring: { type: 'object' } },
+    errors: { response: { 404: user, '4xx': user, '5xx': user } },
+    created: { response: { 201: user } },
+    accepted: { response: { 202: user } },
+    empty: { response: { 204: { type: 'null' } } },
+    text: { response: { 200: text } },
+    nothing: { response: { 200: {} } },
+    map: { response: { 200: { type: 'object', additionalProperties: text } } },
+    numbers: { response: { 200: { type: 'array', items: { type: 'integer' } } } },
+    tags: { response: { 200: listed('tags', text) } },
+    csv: { response: { 200: { content: { 'text/csv': { schema: user } } } } },
+    short: { response: { 200: { content: { 'application/vnd.short+json': { schema: user } } } } },
+  }
+  for (const [name, schema] of Object.entries({ ...shows, ...showsNot }))
+    app.get(`/${name}`, { schema }, () => ada)
   const schema = { response: { 200: user } }
-  app.get('/v1/users/:id', { schema }, () => ada)
-  app.get('/v1/defaults', { schema, config: { fields: { default: ['name', 'age'] } } }, () => ada)
-  app.get('/v1/off', { schema, config: { fields: false } }, () => ada)
-  app.get('/v1/schemaless', () => ada)
-  app.post('/v1/users', { schema }, () => ada)
+  app.get('/chosen', { schema, config: { fields: { default: ['name', 'age'] } } }, () => ada)
+  app.get('/off', { schema, config: { fields: false } }, () => ada)
+  app.get('/mode-off', { schema, config: { fields: { mode: 'off' } } }, () => ada)
+  app.get('/report', { schema, config: { fields: { mode: 'report' } } }, () => ada)
+  app.get('/own-serializer', { schema, serializerCompiler: () => JSON.stringify }, () => ada)
+  app.post('/item', { schema }, () => ada)
+  app.addSchema({ $id: 'late', ...user })
   await app.ready()
   const { paths } = app.swagger() as { paths: Record<string, Record<string, { parameters?: Parameter[] }>> }
   const shown = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
       parameters
-        .filter((one) => one.in === 'query')
-        .map((one) => [method, path, one.name, one.description?.replace(/^.* Default/, 'Default')]),
+        .filter((one) => one.in === 'query' && one.name === 'fields')
+        .map((one) => [method, path, one.description?.replace(/^.* Default/, 'Default')]),
     ),
   )
   t.strictSame(shown, [
-    ['get', '/v1/users/{id}', 'fields', 'Default: all'],
-    ['get', '/v1/defaults', 'fields', 'Default: name, age'],
+    ...Object.keys(shows).map((name) => ['get', `/${name}`, 'Default: all']),
+    ['get', '/chosen', 'Default: name, age'],
   ])
+  for (const name of Object.keys(shows)) {
+    t.equal((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} selects`)
+  }
+  for (const name of Object.keys(showsNot)) {
+    t.not((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} does not`)
+  }
 })
 
 interface Parameter {

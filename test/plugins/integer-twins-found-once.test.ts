@@ -2,12 +2,14 @@
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
-import { integerTwins } from '../../src/index.js'
+import { fields, integerTwins } from '../../src/index.js'
 import { exactJson } from '../../src/representation/output/exact-json.js'
 import type { Json } from '../../src/representation/schema/schema-refs.js'
 import { ourWriter } from '../representation/compiled.js'
 
 const id = { type: 'integer', format: 'int64' }
+const text = { type: 'string' }
+const idOrText = { anyOf: [id, text] }
 const big = 9_007_199_254_740_993n
 const rows: readonly (readonly [id: string, schema: object, value: unknown, json: string])[] = [
   [
@@ -29,12 +31,94 @@ const rows: readonly (readonly [id: string, schema: object, value: unknown, json
     { ids: null },
     '{"ids":[],"ids_str":[]}',
   ],
+  [
+    'null by an alternative has a twin null, as by a type',
+    { properties: { id: { anyOf: [id, { type: 'null' }] } } },
+    { id: null },
+    '{"id":null,"id_str":null}',
+  ],
+  [
+    'an array that is null by an alternative, too',
+    { properties: { ids: { oneOf: [{ type: 'null' }, { type: 'array', items: id }] } } },
+    { ids: null },
+    '{"ids":null,"ids_str":null}',
+  ],
+  [
+    'a declared twin of what may be text stays beside a text',
+    { properties: { id_str: text, id: idOrText }, required: ['id_str', 'id'] },
+    { id: 'abc', id_str: 'mine' },
+    '{"id_str":"mine","id":"abc"}',
+  ],
+  [
+    'and gives way to the twin of an integer',
+    { properties: { id_str: text, id: idOrText }, required: ['id_str', 'id'] },
+    { id: big, id_str: 'mine' },
+    '{"id":9007199254740993,"id_str":"9007199254740993"}',
+  ],
+  [
+    'and to that of a default',
+    { properties: { id: { ...idOrText, default: 5 }, id_str: text } },
+    { id_str: 'mine' },
+    '{"id":5,"id_str":"5"}',
+  ],
+  [
+    'so does one that is not declared',
+    { properties: { id: idOrText }, additionalProperties: true },
+    { id: 'abc', id_str: 'mine' },
+    '{"id":"abc","id_str":"mine"}',
+  ],
+  [
+    'a twin of the handler’s own beside a large integer without a format: one key, with its digits',
+    { properties: { id: { type: 'integer' } }, additionalProperties: true },
+    { id: big, id_str: 'mine', x: 1 },
+    '{"id":9007199254740993,"id_str":"9007199254740993","x":1}',
+  ],
+  [
+    'beside a small one it stays',
+    { properties: { id: { type: 'integer' } }, additionalProperties: true },
+    { id: 5, id_str: 'mine' },
+    '{"id":5,"id_str":"mine"}',
+  ],
 ]
 for (const [about, schema, value, json] of rows) {
   t.test(about, async (t) =>
     t.equal(ourWriter({ type: 'object', ...schema } as Json, { twins: true })(value), json),
   )
 }
+
+t.test('a projection writes a declared twin as the whole does', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  await app.register(integerTwins)
+  const properties = { id: idOrText, id_str: text, name: text }
+  app.get<{ Params: { id: string } }>(
+    '/v1/users/:id',
+    { schema: { response: { 200: { type: 'object', properties } } } },
+    ({ params }) => ({ id: params.id === '5' ? 5 : params.id, id_str: 'mine', name: 'Ada' }),
+  )
+  for (const names of ['id', 'id_str', 'id,id_str']) {
+    t.equal(
+      (await app.inject(`/v1/users/abc?fields=${names}`)).payload,
+      '{"id":"abc","id_str":"mine"}',
+      names,
+    )
+  }
+  t.equal((await app.inject('/v1/users/5?fields=id,id_str')).payload, '{"id":5,"id_str":"5"}')
+  t.equal((await app.inject('/v1/users/5?fields=id')).payload, '{"id":5,"id_str":"5"}')
+
+  const hiding = Fastify()
+  await hiding.register(fields)
+  await hiding.register(integerTwins)
+  hiding.get(
+    '/v1/users/:id',
+    {
+      schema: { response: { 200: { type: 'object', properties } } },
+      config: { fields: { hidden: { id: true } } },
+    },
+    () => ({ id: 'abc', id_str: 'mine', name: 'Ada' }),
+  )
+  t.equal((await hiding.inject('/v1/users/1')).payload, '{"name":"Ada"}', 'hidden with its number')
+})
 
 t.test('the twin of an undeclared array: digits, or null for what is no integer', async (t) => {
   t.equal(exactJson({ a: ['5', big] }, true), `{"a":["5",${big}],"a_str":[null,"${big}"]}`)
@@ -56,15 +140,18 @@ t.test('shared schemas of a context below are completed', async (t) => {
 t.test(
   'a schema that cannot be read still hides what it does not have: the answer stays Fastify’s',
   async (t) => {
-    const text = { type: 'string' }
-    const both = ['a', 'b'].map((name) => ({ type: 'object', anyOf: [{ properties: { [name]: text } }] }))
+    // More combinations than are told apart.
+    const parts = ['a', 'b', 'c'].map((name) => ({
+      type: 'object',
+      anyOf: Array.from({ length: 7 }, () => ({ type: 'object', properties: { [name]: text } })),
+    }))
     for (const payload of [
       { a: '1234567890123456', b: 'b', password: 'SECRET' },
       { a: 'a', b: 5n, password: 'SECRET' },
     ]) {
       const app = Fastify()
       await app.register(integerTwins)
-      app.get('/x', { schema: { response: { 200: { allOf: both } } } }, (_, reply) => reply.send(payload))
+      app.get('/x', { schema: { response: { 200: { allOf: parts } } } }, (_, reply) => reply.send(payload))
       t.notMatch((await app.inject('/x')).payload, 'SECRET')
     }
   },

@@ -82,6 +82,35 @@ t.test(
   },
 )
 
+t.test('digits that are lost already are told as lost, whatever else would get a twin', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins, { mode: 'report' })
+  const properties = { id, other: { type: 'integer' } }
+  app.get('/v1/lost', { schema: { response: { 200: { type: 'object', properties } } } }, () => ({
+    id: 2 ** 60,
+  }))
+  app.get('/v1/both', { schema: { response: { 200: { type: 'object', properties } } } }, () => ({
+    id: 2 ** 60,
+    other: 2 ** 60,
+  }))
+  for (const name of ['lost', 'both']) await app.inject(`/v1/${name}`)
+  const told = app.conventions.report().observations.map(({ rule, route, example }) => [route, rule, example])
+  const lost = 'id is a Number beyond 2^53 in a declared 64-bit integer: its digits are lost'
+  t.strictSame(told, [
+    ['/v1/lost', 'lost-digits', lost],
+    ['/v1/both', 'lost-digits', lost],
+    ['/v1/both', 'twin', 'other would get a twin'],
+  ])
+})
+
+t.test('a declared integer that is small would get a twin too', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins, { mode: 'report' })
+  routes(app)
+  await app.inject('/v1/small')
+  t.match(app.conventions.report().observations, [{ rule: 'twin', example: 'id would get a twin' }])
+})
+
 t.test('a route may enforce where the app reports, and the other way round', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: { id } } } }
   for (const [mode, own] of [

@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { integerTwins } from '../../src/index.js'
+import { fields, integerTwins } from '../../src/index.js'
 
 const big = 9_007_199_254_740_993n
 const id = { type: 'integer', format: 'int64' }
@@ -119,7 +119,8 @@ t.test(
 )
 
 t.test('schemas that routes share as objects stay as they are', async (t) => {
-  const schema = deepFrozen({ response: { 200: structuredClone(user) } })
+  // Fastify itself notes on the outermost object that it has seen it.
+  const schema = { response: deepFrozen({ 200: structuredClone(user) }) }
   const app = Fastify()
   await app.register(integerTwins)
   app.get('/v1/users/:id', { schema }, () => ({ id: 1 }))
@@ -128,15 +129,88 @@ t.test('schemas that routes share as objects stay as they are', async (t) => {
   t.equal((await app.inject('/v1/admins/1')).payload, '{"id":2,"id_str":"2"}')
 })
 
+t.test('what OpenAPI shows is complete, wherever the schemas are and whenever they come', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } },
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+  })
+  await app.register(integerTwins)
+  const late = { type: 'object', required: ['id', 'name'], properties: { id: { $ref: 'late#' }, name: {} } }
+  app.post('/v1/late', { schema: { body: late, response: { 200: late } } }, () => ({ id: big, name: 'Ada' }))
+  const kept = { type: 'object', required: ['id'], properties: { id } }
+  app.addSchema({ $id: 'kept', ...kept })
+  app.post('/v1/kept', { schema: { body: kept, response: { 200: { $ref: 'kept#' } } } }, () => ({ id: 5 }))
+  app.addSchema({ $id: 'late', ...id })
+  await app.ready()
+
+  const { paths, components } = app.swagger() as unknown as OpenApi
+  const [input, output] = [
+    paths['/v1/late']?.post?.requestBody?.content['application/json']?.schema,
+    paths['/v1/late']?.post?.responses['200']?.content['application/json']?.schema,
+  ]
+  t.strictSame(
+    Object.keys(output?.properties ?? {}),
+    ['id', 'id_str', 'name'],
+    'a reference to what came later',
+  )
+  t.strictSame(Object.keys(input?.properties ?? {}), ['id', 'id_str', 'name'], 'in a body too')
+  t.strictSame(output?.required, ['id', 'id_str', 'name'], 'the twin of what is required is required')
+  t.strictSame(input?.required, ['id', 'name'], 'but a body need not have it')
+  t.strictSame(components.schemas.kept?.required, ['id'], 'nor what bodies may share')
+
+  for (const payload of ['{"id":5,"name":"Ada"}', '{"id_str":"5","name":"Ada"}']) {
+    const headers = { 'content-type': 'application/json' }
+    const { statusCode } = await app.inject({ method: 'POST', url: '/v1/late', headers, payload })
+    t.equal(statusCode, 200, payload)
+  }
+})
+
+t.test('a required twin is for the reader: projections and serializers of the app need none', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(fields)
+  await app.register(integerTwins)
+  const required = { type: 'object', required: ['id', 'name'], properties: { id, name: { type: 'string' } } }
+  const schema = { response: { 200: required } }
+  app.get('/v1/users/:id', { schema }, () => ({ id: 5, name: 'Ada' }))
+  app.get('/v1/texts/:id', { schema }, (_, reply) =>
+    reply.send({ id: 5, name: String(reply.serialize({ id: 5, name: 'Ada' })) }),
+  )
+  t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?fields=id')).payload, '{"id":5,"id_str":"5"}')
+  t.equal((await app.inject('/v1/texts/1?fields=name')).statusCode, 200)
+})
+
+t.test('routes that declare none keep the very schema that they were given', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
+  const seen: unknown[] = []
+  app.addHook('onRoute', ({ schema: given }) => {
+    seen.push(given)
+  })
+  app.get('/v1/users/:id', { schema }, () => ({ name: 'Ada' }))
+  await app.ready()
+  t.ok(seen.length > 0 && seen.every((given) => given === schema))
+})
+
 interface OpenApi {
-  readonly paths: Record<
-    string,
-    { get?: { responses: Record<string, { content: Record<string, { schema: Schema }> }> } }
-  >
+  readonly paths: Record<string, { get?: Operation; post?: Operation }>
   readonly components: { readonly schemas: Record<string, Schema> }
 }
 
+interface Operation {
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+
+interface Content {
+  readonly content: Readonly<Record<string, { readonly schema: Schema }>>
+}
+
 interface Schema {
+  readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, object>>
 }
 

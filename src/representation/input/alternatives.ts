@@ -10,6 +10,8 @@ interface Option {
   /** Is the value of a type that it allows? */
   readonly mayBe: Match
   readonly matches: Match
+  /** Does it match, and is it of its formats too? */
+  readonly isOfFormat: Match
   /** Are 64-bit integers the only numbers it allows? */
   readonly wideOnly: boolean
 }
@@ -59,17 +61,18 @@ export class AlternativeChooser {
       place,
       mayBe: place !== null && test.schema === place.schema ? this.#typeMatch(place) : always,
       matches: expected ? matches : (value) => !matches(value),
+      isOfFormat: expected ? this.#match(test, true) : always,
       wideOnly: verdict !== null && verdict.range !== null && !verdict.number,
     }
   }
 
   // The value has passed the consumer's validator. Where this one cannot read the schema, any alternative may be meant.
-  #match({ schema, root }: Located): Match {
+  #match({ schema, root }: Located, formats = false): Match {
     if (typeof schema === 'boolean') return () => schema
     let match: Match | undefined
     return (value) => {
       try {
-        match ??= this.#matcher(schema, root)
+        match ??= this.#matcher(schema, root, formats)
         return match(value)
       } catch {
         match = always
@@ -97,7 +100,9 @@ function pick(options: readonly Option[], value: unknown, found: Found | undefin
 
 function best(possible: readonly Option[], value: unknown, found: Found | undefined): readonly Option[] {
   if (possible.length < 2) return possible
-  const matching = possible.filter((option) => option.matches(value))
+  const ofShape = possible.filter((option) => option.matches(value))
+  const ofFormat = ofShape.length < 2 ? ofShape : ofShape.filter((option) => option.isOfFormat(value))
+  const matching = ofFormat.length > 0 ? ofFormat : ofShape
   const isFaulty = typeof value === 'number' && foundInteger(found)?.exact === null
   const sound = isFaulty ? matching.filter((option) => !option.wideOnly) : matching
   return [sound, matching, possible].find((some) => some.length > 0) ?? possible

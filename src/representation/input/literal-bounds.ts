@@ -38,6 +38,11 @@ export function isMinusAt(text: string, index: number): boolean {
   return text.charCodeAt(index) === minus
 }
 
+/** Is there a dot at that place of a text? */
+export function isDotAt(text: string, index: number): boolean {
+  return text.charCodeAt(index) === dot
+}
+
 /** The place behind the run of digits that a place is in. */
 export function endOfDigits(text: string, index: number): number {
   let end = index

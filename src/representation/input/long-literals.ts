@@ -3,6 +3,7 @@ import {
   endOfNumber,
   endOfString,
   findLongRun,
+  isDotAt,
   isMinusAt,
   isValue,
   longRun,
@@ -38,6 +39,40 @@ export function markLongLiterals(text: string, minding: 'strings' | 'nothing'): 
   else markBetweenStrings(text, marker)
   return marker.result()
 }
+
+/**
+ * The long integers of a JSON text, up to 20 digits each, by the Numbers that a parser makes of them: so the digits of a
+ * parsed value are found without parsing it again. `null` where they cannot be told by their Numbers, as two of them
+ * are rounded to the same, or numbers of another form may be.
+ *
+ * Only integers that are not safe are in it. Digits in strings may be too: they are nobody's Number.
+ */
+export function longIntegers(text: string): ReadonlyMap<number, bigint> | null {
+  let start = findLongRun(text, 0, text.length)
+  if (start < 0) return noIntegers
+  if (maybeExponent.test(text) && exponent.test(text)) return null
+  const integers = new Map<number, bigint>()
+  while (start >= 0) {
+    const end = endOfDigits(text, start + longRun)
+    if (isDotAt(text, start - 1) || isDotAt(text, end)) {
+      const fraction = text.slice(startOfNumber(text, start), endOfNumber(text, end))
+      if (Number.isInteger(Number(fraction))) return null
+    } else if (end - start <= mostDigits) {
+      const exact = BigInt(text.slice(isMinusAt(text, start - 1) ? start - 1 : start, end))
+      const number = Number(exact)
+      const known = integers.get(number)
+      if (known !== undefined && known !== exact) return null
+      if (known === undefined && !Number.isSafeInteger(number)) integers.set(number, exact)
+    }
+    start = findLongRun(text, end, text.length)
+  }
+  return integers
+}
+
+const noIntegers: ReadonlyMap<number, bigint> = new Map()
+const maybeExponent = /\d[eE]/
+// Behind what a value stands behind: identifiers in strings are full of the other.
+const exponent = /[:,[\s]-?\d[\d.]*[eE]/
 
 /** A number literal as the string that {@link markLongLiterals} puts in its place. */
 export function marked(literal: string): string {

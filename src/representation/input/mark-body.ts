@@ -13,24 +13,28 @@ export function markBody(
   marked: unknown,
 ): { readonly value: unknown; readonly marks: number } {
   const holder: Holder = { value: body }
-  return { marks: mark(holder, 'value', marked, 0), value: holder.value }
+  return { marks: mark(holder, { value: marked }, 0), value: holder.value }
 }
 
 type Holder = Record<string | number, unknown>
 
 const deepest = 500
 
-function mark(holder: Holder, key: string | number, marked: unknown, depth: number): number {
-  const value = Object.hasOwn(holder, key) ? holder[key] : undefined
-  const literal = markedLiteral(marked)
-  if (literal !== null) {
-    if (value !== Number(literal)) return 0
-    holder[key] = marked
-    return 1
-  }
-  if (!isContainer(marked) || !isContainer(value) || depth >= deepest) return 0
+// What was parsed has nothing but members of its own: no arrays of them are made on the way.
+function mark(values: Holder, marked: Holder, depth: number): number {
   let marks = 0
-  for (const [name, inner] of Object.entries(marked)) marks += mark(value, name, inner, depth + 1)
+  for (const name in marked) {
+    const one = marked[name]
+    if (typeof one === 'string') {
+      const literal = markedLiteral(one)
+      if (literal === null || !Object.hasOwn(values, name) || values[name] !== Number(literal)) continue
+      values[name] = one
+      marks++
+    } else if (isContainer(one) && depth < deepest && Object.hasOwn(values, name)) {
+      const value = values[name]
+      if (isContainer(value)) marks += mark(value, one, depth + 1)
+    }
+  }
   return marks
 }
 

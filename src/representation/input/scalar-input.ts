@@ -11,17 +11,33 @@ type Holder = Record<string | number, unknown>
 const decimal = /^(?:0|-?[1-9]\d*)$/
 const notDecimal = 'must be an integer in plain decimal digits'
 
+/** Where the digits of long integers are that a parser has rounded. */
+export interface ExactDigits {
+  /** How many marked strings there are in the value, as `parseExact` tells. @default 0 */
+  readonly marks?: number
+  /** What Numbers in the value were before they were rounded, as `longIntegers` tells. @default none */
+  readonly integers?: ReadonlyMap<number, bigint>
+}
+
+const none: ReadonlyMap<number, bigint> = new Map()
+
 /** Reads the single values of an input that are declared as 64-bit integers. */
 export class ScalarReader {
   /** How many marked strings are left. */
   marks: number
   readonly #isText: boolean
   readonly #refuse: (message: string) => void
+  readonly #integers: ReadonlyMap<number, bigint>
   #standIns: StandIns | null = null
 
-  constructor(source: InputSource, marks: number, refuse: (message: string) => void) {
+  constructor(
+    source: InputSource,
+    { marks = 0, integers = none }: ExactDigits,
+    refuse: (message: string) => void,
+  ) {
     this.#isText = source === 'text'
     this.marks = marks
+    this.#integers = integers
     this.#refuse = refuse
   }
 
@@ -62,7 +78,13 @@ export class ScalarReader {
     key: string | number,
     number: number,
   ): FoundInteger | undefined {
-    if (!isPlain(number, range)) return this.#fault(node, number, faultOf(number, range))
+    if (!isPlain(number, range)) {
+      const exact = within(range, this.#integers.get(number) ?? null)
+      if (exact === null) return this.#fault(node, number, faultOf(number, range))
+      // The Number that is there stands for it already.
+      if (this.#standIns === null) return { standIn: number, exact, fault: '' }
+      return this.#exact(node, holder, key, exact)
+    }
     return this.#standIns === null ? undefined : this.#exact(node, holder, key, BigInt(number))
   }
 

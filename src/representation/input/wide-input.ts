@@ -1,5 +1,5 @@
 import { looksLikeTwin, withTwin } from './given-twins.js'
-import { ScalarReader } from './scalar-input.js'
+import { type ExactDigits, ScalarReader } from './scalar-input.js'
 import { unmark } from './unmark.js'
 import { FaultCollector, type WideRefusal } from './wide-faults.js'
 import { type Found, type FoundItems, type FoundMembers, withFound } from './wide-found.js'
@@ -22,11 +22,11 @@ type Holder = Record<string | number, unknown>
  * Makes an input ready for validation, in place: a Number stands where a 64-bit integer is declared, and string twins
  * are taken into what they are twins of. No marked string is left in it, whether it is refused or not.
  *
- * @param marks how many marked strings there are in the value, as `parseExact` tells
+ * @param digits where the digits of long integers are
  */
-export function readWide(plan: WidePlan, value: unknown, marks = 0): WideRead {
+export function readWide(plan: WidePlan, value: unknown, digits: ExactDigits = {}): WideRead {
   const holder = { value }
-  const reader = new InputReader(plan, marks)
+  const reader = new InputReader(plan, digits)
   const found = reader.read(plan.root, holder, 'value', 0)
   unmark(holder, reader.marks)
   return { value: holder.value, found, refusal: reader.faults.refusal() }
@@ -41,9 +41,9 @@ class InputReader {
   readonly #hasTwins: boolean
   readonly #path: (string | number)[] = []
 
-  constructor({ place, source }: WidePlan, marks: number) {
+  constructor({ place, source }: WidePlan, digits: ExactDigits) {
     this.faults = new FaultCollector(place)
-    this.#scalars = new ScalarReader(source, marks, (message) =>
+    this.#scalars = new ScalarReader(source, digits, (message) =>
       this.faults.add('invalid', this.#path, message),
     )
     this.#hasTwins = source === 'json'

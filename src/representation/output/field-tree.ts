@@ -17,28 +17,27 @@ export interface FieldFault {
 }
 
 /**
- * Reads `fields=a,b.c` (seed §4), in time linear in its length. Repeated names are one; `a` and `a.b` together are `a`.
+ * Reads `fields=a,b.c` (seed §4) into its dot paths, each once, in the order of the request; in time linear in its
+ * length.
  *
  * @param values the parameter as often as it was given
  */
-export function readFields(values: readonly string[], bounds: FieldBounds): FieldTree | FieldFault {
+export function readFields(values: readonly string[], bounds: FieldBounds): readonly string[] | FieldFault {
   const length = values.reduce((sum, value) => sum + value.length + 1, -1)
   if (length > bounds.maxLength) return { message: `has more than ${bounds.maxLength} characters` }
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim())
   if (names.length > bounds.maxNames) return { message: `has more than ${bounds.maxNames} names` }
 
-  const tree: DraftTree = new Map()
   for (const name of names) {
     const path = name.split('.')
     if (path.some((segment) => segment === ''))
       return { message: name === '' ? 'has an empty name' : `has '${name}'` }
     if (path.length > bounds.maxDepth) return { message: `goes deeper than ${bounds.maxDepth}: ${name}` }
-    add(tree, path)
   }
-  return tree
+  return [...new Set(names)]
 }
 
-/** The tree of dot paths that are known to be well-formed, such as a default set. */
+/** The tree of dot paths that are known to be well-formed; `a` and `a.b` together are `a`. */
 export function fieldTree(paths: readonly string[]): FieldTree {
   const tree: DraftTree = new Map()
   for (const path of paths) add(tree, path.split('.'))

@@ -23,8 +23,13 @@ export function wideDigits(value: unknown, onLost: OnLostDigits): string | null 
 
 /** The digits of a value that a Number cannot hold exactly: an unsafe BigInt or integer; `null` for all others. */
 export function unsafeDigits(value: unknown): string | null {
-  if (typeof value === 'bigint') return value > maxSafe || value < -maxSafe ? value.toString() : null
-  if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isInteger(value)) return null
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? null : unsafeNumberDigits(value)
+  if (typeof value !== 'bigint') return null
+  return value > maxSafe || value < -maxSafe ? value.toString() : null
+}
+
+function unsafeNumberDigits(value: number): string | null {
+  if (!Number.isInteger(value)) return null
   // From 1e21 on a Number is written with an exponent: nobody means a count by that.
   return Math.abs(value) < 1e21 ? String(value) : null
 }
@@ -53,24 +58,5 @@ function itemTwin(item: unknown, declared: boolean): string {
 }
 
 function isUnsafe(item: unknown): boolean {
-  return Array.isArray(item) ? item.some(isUnsafe) : unsafeDigits(item) !== null
+  return typeof item === 'object' ? Array.isArray(item) && item.some(isUnsafe) : unsafeDigits(item) !== null
 }
-
-/** The path of the first integer in a value that a Number cannot hold; `null` where there is none within bounds. */
-export function unsafePath(value: unknown): string | null {
-  let visits = 0
-  const visit = (one: unknown, path: string, depth: number): string | null => {
-    if (unsafeDigits(one) !== null) return path
-    if (typeof one !== 'object' || one === null || depth > deepestVisit) return null
-    for (const [key, inner] of Object.entries(one)) {
-      if (++visits > mostVisits) return null
-      const found = visit(inner, path === '' ? key : `${path}.${key}`, depth + 1)
-      if (found !== null) return found
-    }
-    return null
-  }
-  return visit(value, '', 0)
-}
-
-const deepestVisit = 20
-const mostVisits = 10_000

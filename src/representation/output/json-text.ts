@@ -1,19 +1,22 @@
 /** JSON of a string. */
 export function textOf(text: string): string {
-  const { length } = text
-  // Looking through a string here is faster than JSON.stringify, unless it is long.
-  if (length >= shortText)
-    return length < longText && !special.test(text) ? `"${text}"` : JSON.stringify(text)
-  for (let index = 0; index < length; index++) {
-    const code = text.charCodeAt(index)
-    if (code < 0x20 || code === quote || code === backslash || (code >= 0xd800 && code <= 0xdfff)) {
-      return JSON.stringify(text)
-    }
-  }
-  return `"${text}"`
+  return isPlainText(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-const shortText = 42
+/** Is a string its own JSON, but for the quotes around it? Says no of a very long one without looking at it. */
+export function isPlainText(text: string): boolean {
+  const { length } = text
+  // A loop is faster than a regular expression on a few characters, JSON.stringify is on thousands.
+  if (length >= shortText) return length < longText && !special.test(text)
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code < 0x20 || code === quote || code === backslash || (code >= 0xd800 && code <= 0xdfff))
+      return false
+  }
+  return true
+}
+
+const shortText = 12
 const longText = 5000
 const quote = 0x22
 const backslash = 0x5c

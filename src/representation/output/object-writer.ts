@@ -1,11 +1,22 @@
 import type { OnLostDigits } from './integer-text.js'
-import type { WrittenMember } from './write.js'
+import { isPlainText } from './json-text.js'
+import type { Member, Shape } from './schema-shape.js'
+import type { Write, WrittenMember } from './write.js'
 
 /** Writes the members of an object that its shape does not declare, each with a comma in front. */
 export type WriteRest = (object: object, onLost: OnLostDigits) => string
 
 /** Writes an object. */
 export type WriteObject = (object: object, onLost: OnLostDigits) => string
+
+/**
+ * Appends a member, where the object has it, to the JSON of those before it, which is without the closing brace; `''`
+ * where there are none.
+ */
+export type AppendMember = (json: string, object: object, onLost: OnLostDigits) => string
+
+/** Makes what appends a member: by the writer of its value, and with the JSON of its default, where it has one. */
+export type AppenderFactory = (write: Write, fallback: string | null) => AppendMember
 
 /**
  * Generates the writer of an object: one read for each member, by its name, which the engine can make as fast as it
@@ -15,41 +26,88 @@ export function generateObjectWriter(
   members: readonly WrittenMember[],
   writeRest: WriteRest | null,
 ): WriteObject {
-  // Once a member has been written for certain, the others need not ask whether they are the first.
-  const firstIsSure = members[0] !== undefined && (members[0].required || members[0].fallback !== null)
-  const reads = members.map(({ name, required, fallback }, index) => {
-    const key = `${JSON.stringify(name)}:`
-    const comma = firstIsSure
-      ? JSON.stringify((index === 0 ? '{' : ',') + key)
-      : `comma + ${JSON.stringify(key)}`
-    const then = firstIsSure ? '' : "; comma = ','"
-    const absent =
-      fallback !== null
-        ? `json += ${comma} + ${JSON.stringify(fallback)}${then}`
-        : required
-          ? `throw missing(${JSON.stringify(name)})`
-          : ''
-    return `
-      value = ${readOf(name)}
-      if (value !== undefined) { json += ${comma} + write${index}(value, onLost)${then} }
-      else { ${absent} }`
+  // What follows a member that is written for certain need not ask whether it is the first.
+  const firstSure = members.findIndex(
+    (member) => (member.required || member.fallback !== null) && member.declaredTwin === undefined,
+  )
+  const isFirst = (index: number): boolean | undefined =>
+    index === 0 ? true : firstSure !== -1 && firstSure < index ? false : undefined
+  const appends = members.map((member, index) => {
+    const append = appendCode(member, isFirst(index), `write${index}`, JSON.stringify(member.fallback))
+    return member.declaredTwin === undefined
+      ? append
+      : `
+      if (!members[${index}].declaredTwin.isReplaced(object)) {${append}}`
   })
-  const rest = firstIsSure ? 'json += rest' : "json += comma === '{' ? '{' + rest.slice(1) : rest"
+  const end = firstSure === -1 ? `json === '' ? '{}' : json + '}'` : `json + '}'`
+  const rest = `const rest = writeRest(object, onLost); json += json === '' && rest !== '' ? '{' + rest.slice(1) : rest`
   const code = `
-    'use strict'
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
     return function writeMembers(object, onLost) {
-      let json = '', comma = '{', value
-      ${reads.join('')}
-      ${writeRest === null ? '' : `const rest = writeRest(object, onLost); ${rest}`}
-      return (json === '' ? '{' : json) + '}'
+      let json = '', value
+      ${appends.join('')}
+      ${writeRest === null ? '' : rest}
+      return ${end}
     }`
-  const make = new Function('writes', 'writeRest', 'missing', code)
+  const make = compile(['writes', 'writeRest', 'members'], code)
   return make(
     members.map((member) => member.write),
     writeRest,
-    missing,
+    members,
   ) as WriteObject
+}
+
+/** Generates the code that appends one member, whatever stands before it. */
+export function generateAppender(member: Member): AppenderFactory {
+  const code = `
+    return function appendMember(json, object, onLost) {
+      let value
+      ${appendCode(member, undefined, 'write', 'fallback')}
+      return json
+    }`
+  return compile(['write', 'fallback'], code) as AppenderFactory
+}
+
+/**
+ * The code that appends a member to `json`. Every `+` makes a string, so the comma, the name and the quote before a text
+ * are one literal.
+ *
+ * @param isFirst is it the first of its object? Where that is not known, the code asks
+ * @param writeCode stands for the writer of its value
+ * @param fallbackCode stands for the JSON of its default
+ */
+function appendCode(
+  { name, shape, required, fallback }: Member,
+  isFirst: boolean | undefined,
+  writeCode: string,
+  fallbackCode: string,
+): string {
+  const keyAnd = (start: string): string => {
+    const [first, later] = ['{', ','].map((open) => JSON.stringify(`${open}${JSON.stringify(name)}:${start}`))
+    return isFirst === undefined ? `(json === '' ? ${first} : ${later})` : `${isFirst ? first : later}`
+  }
+  const usual = usualValues(shape)
+  const ifUsual =
+    usual === null
+      ? ''
+      : `if (${usual.test}) json += ${keyAnd(usual.quote)} + value${usual.quote && ` + '${usual.quote}'`}; else`
+  const ifAbsent =
+    fallback !== null
+      ? `else json += ${keyAnd('')} + ${fallbackCode}`
+      : required
+        ? `else throw missing(${JSON.stringify(name)})`
+        : ''
+  return `
+      value = ${readOf(name)}
+      ${ifUsual} if (value !== undefined) json += ${keyAnd('')} + ${writeCode}(value, onLost)
+      ${ifAbsent}`
+}
+
+// Most values are their own JSON, but for a quote: these are written without a call of the writer.
+function usualValues(shape: Shape): { readonly test: string; readonly quote: string } | null {
+  if (shape.kind === 'text') return { test: "typeof value === 'string' && isPlainText(value)", quote: '"' }
+  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && !shape.wide)
+  return isNumber ? { test: 'Number.isSafeInteger(value)', quote: '' } : null
 }
 
 // What every object inherits is nobody's data.
@@ -60,7 +118,11 @@ function readOf(name: string): string {
     : `object[${key}]`
 }
 
-/** The error for a required member that is not there. */
-export function missing(name: string): Error {
+function missing(name: string): Error {
   return new Error(`${JSON.stringify(name)} is required!`)
+}
+
+function compile(parameters: readonly string[], code: string): (...values: unknown[]) => unknown {
+  const make = new Function('isPlainText', 'missing', ...parameters, `'use strict'\n${code}`)
+  return (...values) => make(isPlainText, missing, ...values)
 }

@@ -4,6 +4,7 @@ import {
   type Json,
   type Located,
   mergeSchemas,
+  SchemaContradiction,
   type SchemaStore,
   schemaResolver,
 } from '../schema/schema-refs.js'
@@ -103,33 +104,38 @@ class ShapeReader {
   }
 
   #readNew(schema: Readonly<Record<string, Json>>, root: Json): Shape {
-    if (typeof schema.$ref === 'string') {
-      const { $ref, ...siblings } = schema
-      return this.read(mergeSchemas([this.#rooted(this.#resolve($ref, root), root), siblings]), root)
-    }
-    if (Array.isArray(schema.allOf)) {
-      const { allOf, ...rest } = schema
-      return this.read(mergeSchemas([rest, ...(allOf as Json[]).map((part) => this.#flat(part, root))]), root)
-    }
-    const options = schema.anyOf ?? schema.oneOf
-    if (Array.isArray(options)) {
-      const { anyOf: _, oneOf: __, ...rest } = schema
-      return this.#choice(rest, options as Json[], root)
-    }
-    if (schema.if !== undefined && (schema.then !== undefined || schema.else !== undefined)) {
-      return this.#condition(schema, root)
-    }
-    if (Array.isArray(schema.type)) return this.#types(schema, schema.type as string[], root)
-    return this.#single(schema, root)
+    const { plain, groups } = isCombined(schema)
+      ? this.#conjunction(schema, root)
+      : { plain: schema, groups: [] }
+    if (groups.length > 0) return this.#choice(plain, groups, root)
+    if (Array.isArray(plain.type)) return this.#types(plain, plain.type as string[], root)
+    return this.#single(plain, root)
   }
 
-  // allOf merges what its parts say, so a part that is a reference has to be followed first.
-  #flat(part: Json, root: Json): Json {
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
-    const ref = (part as Record<string, Json>).$ref
-    if (typeof ref !== 'string') return part
-    const target = this.#resolve(ref, root)
-    return this.#flat(this.#rooted(target, root), root)
+  /** What a schema says by itself, by references and by `allOf`, as one schema; and the alternatives that it leaves. */
+  #conjunction(schema: Readonly<Record<string, Json>>, root: Json): Conjunction {
+    const plains: Json[] = []
+    const groups: Group[] = []
+    const visit = (part: Json, depth: number): void => {
+      if (!isSchemaObject(part)) return
+      if (depth > deepest) throw new TypeError(`the schema goes deeper than ${deepest} levels`)
+      const { $ref, allOf, anyOf, oneOf, if: condition, then: positive, else: negative, ...plain } = part
+      if (typeof $ref === 'string') visit(this.#rooted(this.#resolve($ref, root), root), depth + 1)
+      plains.push(plain)
+      for (const options of [anyOf, oneOf]) {
+        if (Array.isArray(options)) groups.push(this.#alternatives(options as Json[], root))
+      }
+      if (condition !== undefined && (positive !== undefined || negative !== undefined)) {
+        const holds = this.#matcher(condition, root)
+        groups.push([
+          { schema: positive ?? true, matches: holds },
+          { schema: negative ?? true, matches: (value) => !holds(value) },
+        ])
+      }
+      if (Array.isArray(allOf)) for (const one of allOf as Json[]) visit(one, depth + 1)
+    }
+    visit(schema, 0)
+    return { plain: mergeSchemas(plains) as Readonly<Record<string, Json>>, groups }
   }
 
   // What is merged into another document takes the references within its own along, by the name of that.
@@ -139,31 +145,45 @@ class ShapeReader {
     return id === undefined ? target.schema : absoluteReferences(target.schema, id)
   }
 
-  #choice(rest: Readonly<Record<string, Json>>, options: readonly Json[], root: Json): Shape {
-    const { nullable, ...siblings } = rest
+  #alternatives(options: readonly Json[], root: Json): Group {
+    const by = (formats: boolean): Group =>
+      options.map((option) => ({ schema: option, matches: this.#matcher(option, root, formats) }))
+    // Where none is of its format, the first that it could be otherwise.
+    return options.some(mayHaveFormat) ? [...by(true), ...by(false)] : by(false)
+  }
+
+  #choice(plain: Readonly<Record<string, Json>>, groups: readonly Group[], root: Json): Shape {
+    const { nullable, ...siblings } = plain
+    const before = saysSomething(siblings) ? [siblings] : []
+    const known: { readonly schemas: readonly Json[]; readonly shape: Shape | null }[] = []
+    const shapeOfAll = (schemas: readonly Json[]): Shape | null => {
+      const same = known.find((one) => one.schemas.every((schema, index) => schema === schemas[index]))
+      if (same !== undefined) return same.shape
+      const shape = this.#readAll(schemas, root, groups.length > 1)
+      known.push({ schemas, shape })
+      return shape
+    }
     return {
       kind: 'choice',
       nullable: nullable === true,
-      options: options.map((option) => ({
-        shape: saysSomething(siblings)
-          ? this.read(mergeSchemas([siblings, this.#flat(option, root)]), root)
-          : this.read(option, root),
-        matches: this.#matcher(option, root),
-      })),
+      options: combinationsOf(groups).flatMap((picked): ShapeOption[] => {
+        const shape = shapeOfAll([...before, ...picked.map((option) => option.schema)])
+        return shape === null ? [] : [{ shape, matches: allMatch(picked) }]
+      }),
     }
   }
 
-  #condition(schema: Readonly<Record<string, Json>>, root: Json): Shape {
-    const { if: condition, then: positive, else: negative, ...rest } = schema
-    const branch = (part: Json | undefined): Shape =>
-      this.read(part === undefined ? { ...rest } : mergeSchemas([rest, part]), root)
-    return {
-      kind: 'choice',
-      nullable: schema.nullable === true,
-      options: [
-        { shape: branch(positive), matches: this.#matcher(condition as Json, root) },
-        { shape: branch(negative), matches: () => true },
-      ],
+  /** The shape of what all the schemas say; `null` for alternatives that contradict each other (`mayDiffer`). */
+  #readAll(schemas: readonly Json[], root: Json, mayDiffer: boolean): Shape | null {
+    const [only] = schemas
+    if (schemas.length === 1 && only !== undefined) return this.read(only, root)
+    const depth = this.#depth
+    try {
+      return this.read({ allOf: schemas }, root)
+    } catch (error) {
+      if (!mayDiffer || !(error instanceof SchemaContradiction)) throw error
+      this.#depth = depth
+      return null
     }
   }
 
@@ -240,6 +260,46 @@ class ShapeReader {
       nullable,
     }
   }
+}
+
+interface Conjunction {
+  readonly plain: Readonly<Record<string, Json>>
+  readonly groups: readonly Group[]
+}
+
+/** Alternatives of which a value is of the first that it matches. */
+type Group = readonly { readonly schema: Json; readonly matches: Match }[]
+
+const mostCombinations = 256
+
+/** One of each group, in all combinations; those of the first alternatives first. */
+function combinationsOf(groups: readonly Group[]): Group[] {
+  const [first = [], ...others] = groups
+  return others.reduce<Group[]>(
+    (before, group) => {
+      if (before.length * group.length > mostCombinations)
+        throw new TypeError(`the schema has more than ${mostCombinations} combinations of alternatives`)
+      return before.flatMap((picked) => group.map((option) => [...picked, option]))
+    },
+    first.map((option) => [option]),
+  )
+}
+
+function allMatch(options: Group): Match {
+  const [only] = options
+  return options.length === 1 && only !== undefined
+    ? only.matches
+    : (value) => options.every(({ matches }) => matches(value))
+}
+
+const combining = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
+
+function isCombined(schema: Readonly<Record<string, Json>>): boolean {
+  return combining.some((keyword) => schema[keyword] !== undefined)
+}
+
+function mayHaveFormat(option: Json): boolean {
+  return /"(?:format|\$ref)":/.test(JSON.stringify(option))
 }
 
 function isSchemaObject(schema: Json): schema is Readonly<Record<string, Json>> {

@@ -1,6 +1,7 @@
 import { valueTwin } from './exact-json.js'
 import { arrayTwin, wideDigits } from './integer-text.js'
 import type { Shape } from './schema-shape.js'
+import { someShape } from './some-shape.js'
 
 /** Name of the string twin of an integer (seed §2 rule 6). */
 export function twinName(name: string): string {
@@ -13,6 +14,12 @@ export function isWide(shape: Shape): boolean {
   if (shape.kind === 'array') return isWide(shape.items)
   if (shape.kind === 'tuple') return shape.items.some(isWide)
   return shape.kind === 'choice' && shape.options.some((option) => isWide(option.shape))
+}
+
+/** Has every value of the shape a twin? So it is with 64-bit integers, unless they are one of several alternatives. */
+export function isAlwaysTwinned(shape: Shape): boolean {
+  if (shape.kind !== 'choice') return isWide(shape)
+  return isWide(shape) && shape.options.every(({ shape: one }) => one.kind === 'null' || isAlwaysTwinned(one))
 }
 
 /** May a value of the shape be an integer, or an array with some? Then it may have a twin. */
@@ -43,7 +50,9 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
         matches: option.matches,
         twinOf: twinWriter(option.shape),
       }))
-      return (value) => options.find(({ matches }) => matches(value))?.twinOf(value) ?? null
+      const ofNull = isWide(shape) ? 'null' : null
+      return (value) =>
+        value === null ? ofNull : (options.find(({ matches }) => matches(value))?.twinOf(value) ?? null)
     }
     default:
       return noTwin
@@ -64,24 +73,6 @@ function wideTwin(value: unknown): string {
 function ignoreLoss(): void {}
 
 /** Is there a declared 64-bit integer anywhere in the shape? */
-export function containsWide(shape: Shape, seen = new Set<Shape>()): boolean {
-  if (isWide(shape)) return true
-  if (seen.has(shape)) return false
-  seen.add(shape)
-  switch (shape.kind) {
-    case 'object':
-      return [
-        ...shape.members,
-        ...shape.patterns,
-        ...(shape.rest === null ? [] : [{ shape: shape.rest }]),
-      ].some((part) => containsWide(part.shape, seen))
-    case 'array':
-      return containsWide(shape.items, seen)
-    case 'tuple':
-      return shape.items.some((item) => containsWide(item, seen))
-    case 'choice':
-      return shape.options.some((option) => containsWide(option.shape, seen))
-    default:
-      return false
-  }
+export function containsWide(shape: Shape): boolean {
+  return someShape(shape, isWide)
 }

@@ -8,4 +8,14 @@ export type Write = (value: unknown, onLost: OnLostDigits) => string
 export interface WrittenMember extends Member {
   /** JSON of the value, followed by the twin and its key. */
   readonly write: Write
+  /** Where it is the declared twin of a number that has none of its own in every alternative. */
+  readonly declaredTwin?: DeclaredTwin | undefined
+}
+
+/** What a declared member, called like a twin, is the twin of. */
+export interface DeclaredTwin {
+  /** The name of the number. */
+  readonly of: string
+  /** Is the number in this object followed by its own twin, which stands in the member's place? */
+  readonly isReplaced: (object: object) => boolean
 }

@@ -2,10 +2,16 @@ import type { Match } from '../schema/schema-match.js'
 import { exactJson } from './exact-json.js'
 import { wideDigits } from './integer-text.js'
 import { textOf } from './json-text.js'
-import { generateObjectWriter, type WriteRest } from './object-writer.js'
+import {
+  type AppenderFactory,
+  type AppendMember,
+  generateAppender,
+  generateObjectWriter,
+  type WriteRest,
+} from './object-writer.js'
 import { dateWriters, writeInteger, writeNumber, writeText } from './scalar-writers.js'
-import type { ObjectShape, Shape } from './schema-shape.js'
-import { isWide, mayBeInteger, noTwin, twinName, twinWriter } from './twins.js'
+import type { Member, ObjectShape, Shape } from './schema-shape.js'
+import { isAlwaysTwinned, isWide, mayBeInteger, noTwin, twinName, twinWriter } from './twins.js'
 import type { Write, WrittenMember } from './write.js'
 
 /** Compiles writers of shapes; what it has compiled it knows. */
@@ -14,6 +20,7 @@ export class WriterCompiler {
   readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
+  readonly #appenders = new Map<Member, AppenderFactory>()
 
   /** @param twins whether integers get string twins */
   constructor(twins: boolean) {
@@ -39,21 +46,39 @@ export class WriterCompiler {
     const known = this.#members.get(shape)
     if (known !== undefined) return known
     const names = new Set(shape.members.map((member) => member.name))
-    const twinsOfWide = new Set(
-      shape.members
-        .filter((member) => this.twins && isWide(member.shape))
-        .map((member) => twinName(member.name)),
-    )
+    const twinned = shape.members.filter((member) => this.twins && isWide(member.shape))
+    const replacing = new Map(twinned.map((member) => [twinName(member.name), member]))
     const members = shape.members
-      .filter((member) => !twinsOfWide.has(member.name))
-      .map((member) => ({
-        ...member,
-        fallback:
-          this.twins && isWide(member.shape) ? withTwin(member.name, member.fallback) : member.fallback,
-        write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
-      }))
+      .filter((member) => {
+        const number = replacing.get(member.name)
+        return number === undefined || !isAlwaysTwinned(number.shape)
+      })
+      .map((member) => {
+        const number = replacing.get(member.name)
+        const isTwinned = this.twins && isWide(member.shape)
+        return {
+          ...member,
+          fallback: isTwinned ? withTwin(member.name, member.fallback) : member.fallback,
+          write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
+          declaredTwin: number === undefined ? undefined : { of: number.name, isReplaced: twinTest(number) },
+        }
+      })
     this.#members.set(shape, members)
     return members
+  }
+
+  /**
+   * What appends a member to the JSON of its object. Code is made of a member once, whatever writes its value.
+   *
+   * @param member one of those that {@link membersOf} gives
+   */
+  appenderOf(member: WrittenMember, write = member.write, fallback = member.fallback): AppendMember {
+    const make = this.#appenders.get(member) ?? generateAppender(member)
+    this.#appenders.set(member, make)
+    const append = make(write, fallback)
+    const { declaredTwin } = member
+    if (declaredTwin === undefined) return append
+    return (json, object, onLost) => (declaredTwin.isReplaced(object) ? json : append(json, object, onLost))
   }
 
   #compile(shape: Shape): Write {
@@ -128,20 +153,30 @@ export class WriterCompiler {
     if (shape.rest === null && shape.patterns.length === 0) return null
     const declared = new Set(
       shape.members.flatMap(({ name, shape: one }) =>
-        this.twins && isWide(one) ? [name, twinName(name)] : [name],
+        this.twins && isAlwaysTwinned(one) ? [name, twinName(name)] : [name],
       ),
+    )
+    // Beside these, only the value tells whether a member of that name is there already.
+    const twinTests = new Map(
+      shape.members
+        .filter(({ shape: one }) => this.twins && mayBeInteger(one) && !isAlwaysTwinned(one))
+        .map((member) => [twinName(member.name), twinTest(member)]),
     )
     const patterns = shape.patterns.map(({ pattern, shape: one }) => ({ pattern, ...this.#entryWriter(one) }))
     const rest = shape.rest === null ? null : this.#entryWriter(shape.rest)
     return function writeRest(object, onLost) {
       let json = ''
-      for (const [key, value] of Object.entries(object)) {
-        if (declared.has(key) || !isWritable(value)) continue
-        const entry = patterns.find(({ pattern }) => pattern.test(key)) ?? rest
+      for (const key of Object.keys(object)) {
+        if (declared.has(key) || twinTests.get(key)?.(object) === true) continue
+        const value = (object as Readonly<Record<string, unknown>>)[key]
+        if (!isWritable(value)) continue
+        const entry =
+          patterns.length === 0 ? rest : (patterns.find(({ pattern }) => pattern.test(key)) ?? rest)
         if (entry === null) continue
         json += `,${textOf(key)}:${entry.write(value, onLost)}`
-        const twin = Object.hasOwn(object, twinName(key)) ? null : entry.twinOf(value)
-        if (twin !== null) json += `,${textOf(twinName(key))}:${twin}`
+        const twin = entry.twinOf(value)
+        if (twin !== null && !Object.hasOwn(object, twinName(key)))
+          json += `,${textOf(twinName(key))}:${twin}`
       }
       return json
     }
@@ -158,6 +193,16 @@ function mismatch(expected: string): TypeError {
 
 function isWritable(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+}
+
+// Is a member of this object followed by its twin?
+function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
+  const twinOf = twinWriter(shape)
+  const isDefaultTwinned = withTwin(name, fallback) !== fallback && isWide(shape)
+  return (object) => {
+    const value = (object as Readonly<Record<string, unknown>>)[name]
+    return value === undefined ? isDefaultTwinned : twinOf(value) !== null
+  }
 }
 
 // A default stands in the schema as a number; its twin follows it as everywhere.

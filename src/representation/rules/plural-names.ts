@@ -1,18 +1,5 @@
-import pluralize from 'pluralize'
+import { isPlural, plural } from '../../plurals.js'
 import { joinWords, withoutTwinSuffix, wordsOf } from './key-names.js'
-
-// Mass nouns that the library takes for countable.
-const uncountable: ReadonlySet<string> = new Set([
-  'access',
-  'feedback',
-  'history',
-  'info',
-  'inventory',
-  'progress',
-])
-
-// Plurals that it takes for singular, by their ending.
-const plurals: ReadonlySet<string> = new Set(['cpus', 'emus', 'gpus', 'gurus', 'skus', 'tpus'])
 
 const prepositions: ReadonlySet<string> = new Set([
   'at',
@@ -41,8 +28,8 @@ export function pluralName(name: string, words: ReadonlySet<string>): string | n
   const at = nounIndex(parts)
   const noun = parts[at]?.replace(/\p{N}+$/u, '') ?? ''
   if (noun === '' || words.has(name) || words.has(base) || words.has(noun) || isPlural(noun)) return null
-  const plural = parts.map((part, index) => (index === at ? pluralize.plural(noun) : part))
-  return joinWords(plural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
+  const inPlural = parts.map((part, index) => (index === at ? plural(noun) : part))
+  return joinWords(inPlural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
 }
 
 /** The noun that a name is about: `sex` of `sex_assigned_at_birth`; `''` for a name without words. */
@@ -55,8 +42,4 @@ function nounIndex(parts: readonly string[]): number {
   const preposition = parts.findIndex((part, index) => index > 0 && prepositions.has(part))
   const last = (preposition === -1 ? parts.length : preposition) - 1
   return last > 0 && /[^e]ed$/.test(parts[last] ?? '') ? last - 1 : last
-}
-
-function isPlural(noun: string): boolean {
-  return uncountable.has(noun) || plurals.has(noun) || pluralize.isPlural(noun)
 }

@@ -8,33 +8,36 @@ export interface CachingResponses {
   readonly statuses: Readonly<Record<string, string>>
 }
 
-/** What a route that is read has: headers of caching, 304 and, for a stale `If-Match`, 412. */
-export const readResponses: CachingResponses = Object.freeze({
-  headers: Object.freeze({
-    'Cache-Control': { type: 'string', description: 'How the answer may be kept (RFC 9111 §5.2.2)' },
-    ETag: { type: 'string', description: 'Names these very bytes (RFC 9110 §8.8.3)' },
-    'Last-Modified': { type: 'string', description: 'When it last changed (RFC 9110 §8.8.2)' },
-  }),
-  statuses: Object.freeze({
-    304: 'Not modified: what the client has is still right',
-    412: 'A precondition of the request does not hold',
-  }),
+/** What of caching a route has. */
+export interface CachingOfRoute {
+  readonly reads: boolean
+  /** Are its writes guarded by preconditions, and may these be missing? `false` where it leaves them to the handler. */
+  readonly guards: 'optional' | 'required' | false
+}
+
+const readHeaders = Object.freeze({
+  'Cache-Control': { type: 'string', description: 'How the answer may be kept (RFC 9111 §5.2.2)' },
+  ETag: { type: 'string', description: 'Names these very bytes (RFC 9110 §8.8.3)' },
+  'Last-Modified': { type: 'string', description: 'When it last changed (RFC 9110 §8.8.2)' },
 })
 
-/** What a route that writes under preconditions has; where they are required, 428 too. */
-export function guardedResponses(required: boolean): CachingResponses {
+/** What caching adds to the answers of a route: headers and 304 of what is read, 412, and 428 where it is required. */
+export function cachingResponses({ reads, guards }: CachingOfRoute): CachingResponses {
   return {
-    headers: {},
+    headers: reads ? readHeaders : {},
     statuses: {
-      412: 'A precondition of the request does not hold: somebody else was faster',
-      ...(required ? { 428: 'A precondition is needed: If-Match, or If-None-Match: *' } : {}),
+      ...(reads ? { 304: 'Not modified: what the client has is still right' } : {}),
+      ...(reads ? { 412: 'A precondition of the request does not hold' } : {}),
+      ...(guards ? { 412: 'A precondition of the request does not hold: somebody else was faster' } : {}),
+      ...(guards === 'required' ? { 428: 'A precondition is needed: If-Match, or If-None-Match: *' } : {}),
     },
   }
 }
 
 /**
- * The schema of a route with what caching adds to its responses. What the route declares itself stays; a route without
- * response schemas gets none, and a success that is a `$ref` or another validator's schema gets no headers.
+ * The schema of a route with what caching adds to its responses. What the route declares itself stays, a class of
+ * statuses such as `4xx` included; a route without response schemas gets none, and a success that is a `$ref` or another
+ * validator's schema gets no headers.
  */
 export function withCachingResponses<Schema extends RouteSchema>(
   schema: Schema,
@@ -47,10 +50,17 @@ export function withCachingResponses<Schema extends RouteSchema>(
       ? [status, { ...answer, headers: { ...headers, ...(answer.headers as object | undefined) } }]
       : [status, answer],
   )
-  // Without content there is nothing to compile: these are for the document alone.
-  const added = Object.entries(statuses).map(([status, description]) => [
-    status,
-    { description, content: {} },
-  ])
+  // For the document alone: without content there is nothing for Fastify to compile, and of `null` nothing is shown.
+  const added = Object.entries(statuses)
+    .filter(([status]) => !isCovered(response, status))
+    .map(([status, description]) => [status, { description, type: 'null', content: {} }])
   return { ...schema, response: { ...Object.fromEntries(added), ...Object.fromEntries(declared) } }
+}
+
+/** Is there a schema for a class of statuses, which this one would be taken out of? */
+function isCovered(response: object, status: string): boolean {
+  return Object.keys(response).some((declared) => {
+    const name = declared.toLowerCase()
+    return name === `${status[0]}xx` || (name === 'default' && status >= '400')
+  })
 }

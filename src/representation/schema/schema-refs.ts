@@ -54,6 +54,9 @@ function anchored(document: Json, anchor: string): Json | undefined {
   return undefined
 }
 
+/** Schemas that cannot be merged, as no value is of all of them. */
+export class SchemaContradiction extends TypeError {}
+
 /** One schema that says what all of them say (`allOf`): members are united, a type has to agree. */
 export function mergeSchemas(schemas: readonly Json[]): Json {
   const merged: Record<string, Json> = {}
@@ -80,10 +83,10 @@ function mergeKeyword(keyword: string, before: Json | undefined, value: Json): J
   if (keyword === 'nullable') return before === true && value === true
   if (keyword === 'allOf') return [...(before as Json[]), ...(value as Json[])]
   if (keyword === 'anyOf' || keyword === 'oneOf') {
-    throw new TypeError(`schemas to be merged both have ${keyword}`)
+    throw new SchemaContradiction(`schemas to be merged both have ${keyword}`)
   }
   if (keyword === 'type' && before !== value && !Array.isArray(before) && !Array.isArray(value)) {
-    throw new TypeError(`schemas to be merged differ in type: ${String(before)}, ${String(value)}`)
+    throw new SchemaContradiction(`schemas to be merged differ in type: ${String(before)}, ${String(value)}`)
   }
   return value
 }

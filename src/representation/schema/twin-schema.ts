@@ -1,130 +1,159 @@
+import { wideMentions } from '../input/mentions-wide.js'
 import { twinName } from '../output/twins.js'
 import { isObjectSchema } from './query-schema.js'
-import { type Json, type SchemaStore, schemaResolver } from './schema-refs.js'
+import { isSchemaObject, type SchemaObject } from './schema-parts.js'
+import type { Json, SchemaStore } from './schema-refs.js'
+import { isAlwaysTwinned, isTwinned, KindReader, twinSchema } from './twin-form.js'
 
-type Schema = Readonly<Record<string, Json>>
+/** What a completed schema is for. */
+export type TwinPurpose =
+  /** To validate by: members have their twins, and nothing is demanded or allowed besides. */
+  | 'validation'
+  /** To read what may come in: maps have their twins too. */
+  | 'input'
+  /** To read what goes out: the twin of a required member is required. */
+  | 'output'
 
 /**
  * A schema in which every declared 64-bit integer has its string twin right behind it, at every depth; the given one
  * where there is none. Schemas that it refers to are left to {@link completeShared}.
  */
-export function withTwins(schema: Json, shared: SchemaStore = {}): Json {
-  return new TwinCompleter(shared, schema).complete(schema)
+export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'validation'): Json {
+  return new TwinCompleter(shared, schema, purpose).complete(schema)
 }
 
-/** The response schemas of a route, by status and media type, with the twins of their integers. */
+/** The response schemas of a route, by status and media type, as they are with the twins of their integers. */
 export function withTwinsInResponse(response: unknown, shared: SchemaStore): unknown {
   if (!isObjectSchema(response)) return response
-  const completed = Object.entries(response).map(([status, schema]) => {
-    if (!isObjectSchema(schema)) return [status, schema]
-    if (!isObjectSchema(schema.content)) return [status, withTwins(schema as Json, shared)]
-    const content = Object.entries(schema.content).map(([mediaType, media]) =>
-      isObjectSchema(media) && isObjectSchema(media.schema)
-        ? [mediaType, { ...media, schema: withTwins(media.schema as Json, shared) }]
-        : [mediaType, media],
-    )
-    return [status, { ...schema, content: Object.fromEntries(content) }]
+  return mapped(response, (answer) => {
+    if (!isObjectSchema(answer)) return answer
+    const { content } = answer
+    if (!isObjectSchema(content)) return withTwins(answer as Json, shared, 'output')
+    const completed = mapped(content, (media) => {
+      if (!isObjectSchema(media) || !isObjectSchema(media.schema)) return media
+      const schema = withTwins(media.schema as Json, shared, 'output')
+      return schema === media.schema ? media : { ...media, schema }
+    })
+    return completed === content ? answer : { ...answer, content: completed }
   })
-  return Object.fromEntries(completed)
 }
 
 /**
  * Adds the twins to shared schemas in place: the OpenAPI document shows what stands in the store of the context, which
- * is Fastify's own copy.
+ * is Fastify's own copy. The app may still compile something of them: so nothing is demanded that was not.
  */
 export function completeShared(shared: SchemaStore): void {
   for (const schema of Object.values(shared)) {
-    if (typeof schema !== 'object' || schema === null) continue
-    Object.assign(schema, new TwinCompleter(shared, schema as Json).complete(schema as Json))
+    if (typeof schema === 'object' && schema !== null) {
+      Object.assign(schema, withTwins(schema as Json, shared, 'input'))
+    }
   }
 }
 
-class TwinCompleter {
-  readonly #resolve
-  readonly #root: Json
+// What refers to nothing is completed once, however many routes have it.
+const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
+  validation: new WeakMap(),
+  input: new WeakMap(),
+  output: new WeakMap(),
+}
+const completedMaps = new WeakSet<object>()
 
-  constructor(shared: SchemaStore, root: Json) {
-    this.#resolve = schemaResolver(shared)
+class TwinCompleter {
+  readonly #kinds: KindReader
+  readonly #root: Json
+  readonly #purpose: TwinPurpose
+
+  constructor(shared: SchemaStore, root: Json, purpose: TwinPurpose) {
+    this.#kinds = new KindReader(shared)
     this.#root = root
+    this.#purpose = purpose
   }
 
   complete(schema: Json): Json {
-    if (!isSchema(schema))
-      return Array.isArray(schema)
-        ? same(
-            schema,
-            schema.map((part) => this.complete(part)),
-          )
-        : schema
-    const completed = Object.fromEntries(
-      Object.entries(schema).map(([keyword, value]) => [keyword, this.#keyword(keyword, value)]),
-    )
-    return same(schema, completed)
+    if (typeof schema !== 'object' || schema === null) return schema
+    const { format, reference } = wideMentions(schema)
+    if (!format && !reference) return schema
+    if (reference) return this.#completeNew(schema)
+    const completed = known[this.#purpose].get(schema) ?? this.#completeNew(schema)
+    known[this.#purpose].set(schema, completed)
+    return completed
+  }
+
+  #completeNew(schema: Json): Json {
+    if (Array.isArray(schema)) {
+      const completed = schema.map((part) => this.complete(part))
+      return completed.every((part, index) => part === schema[index]) ? schema : completed
+    }
+    if (!isSchemaObject(schema)) return schema
+    const completed = mapped(schema, (value, keyword) => this.#keyword(keyword, value))
+    return this.#purpose === 'validation'
+      ? completed
+      : this.#withMapTwins(this.#withRequired(completed, schema))
   }
 
   #keyword(keyword: string, value: Json): Json {
     if (keyword === 'properties') return this.#properties(value)
-    if (named.has(keyword) && isSchema(value)) {
-      return same(
-        value,
-        Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.complete(one)])),
-      )
-    }
+    if (named.has(keyword) && isSchemaObject(value)) return mapped(value, (one) => this.complete(one))
     return nested.has(keyword) ? this.complete(value) : value
   }
 
   #properties(properties: Json): Json {
-    if (!isSchema(properties)) return properties
-    const entries = Object.entries(properties).flatMap(([name, property]): [string, Json][] => {
-      const completed: [string, Json] = [name, this.complete(property)]
-      const twin = Object.hasOwn(properties, twinName(name)) ? null : this.#twinOf(property, name, 0)
-      return twin === null ? [completed] : [completed, [twinName(name), twin]]
+    if (!isSchemaObject(properties)) return properties
+    const completed: [string, Json][] = []
+    let changed = false
+    for (const [name, property] of Object.entries(properties)) {
+      const whole = this.complete(property)
+      completed.push([name, whole])
+      const twin = this.#twinOf(properties, name)
+      if (twin !== null) completed.push([twinName(name), twin])
+      changed ||= whole !== property || twin !== null
+    }
+    return changed ? Object.fromEntries(completed) : properties
+  }
+
+  /** The schema of the twin of a member; `null` where it has none, or the schema has one already. */
+  #twinOf(properties: SchemaObject, name: string): Json | null {
+    const property = properties[name]
+    if (!wideMentions(property).format && !wideMentions(property).reference) return null
+    if (Object.hasOwn(properties, twinName(name))) return null
+    const kinds = this.#kinds.kindsOf(property, this.#root)
+    return isTwinned(kinds) ? twinSchema(kinds, `The digits of ${name}, exact in any client`) : null
+  }
+
+  #withRequired(completed: SchemaObject, { properties, required }: SchemaObject): SchemaObject {
+    if (this.#purpose !== 'output' || !isSchemaObject(properties) || !Array.isArray(required))
+      return completed
+    const names = required.flatMap((name: string) => {
+      const isAdded = Object.hasOwn(properties, name) && !Object.hasOwn(properties, twinName(name))
+      const isThere = isAdded && isAlwaysTwinned(this.#kinds.kindsOf(properties[name], this.#root))
+      return isThere ? [name, twinName(name)] : [name]
     })
-    return same(properties, Object.fromEntries(entries))
+    return names.length === required.length ? completed : { ...completed, required: names }
   }
 
-  // What is not in the store yet has no twin yet: it gets one with the store.
-  #target(ref: string): Json {
-    try {
-      return this.#resolve(ref, this.#root).schema
-    } catch {
-      return true
-    }
+  /** The twins of members that have no name in the schema stand among them. */
+  #withMapTwins(schema: SchemaObject): SchemaObject {
+    const { additionalProperties, patternProperties } = schema
+    const rest = additionalProperties === undefined ? undefined : this.#orTwin(additionalProperties)
+    const patterns = isSchemaObject(patternProperties)
+      ? mapped(patternProperties, (property) => this.#orTwin(property))
+      : patternProperties
+    if (rest === additionalProperties && patterns === patternProperties) return schema
+    const completed = { ...schema, ...(rest === undefined ? {} : { additionalProperties: rest }) }
+    if (patterns === patternProperties || !isSchemaObject(patterns)) return completed
+    // A pattern need not match the name of the twin, which is then one of the others.
+    const others = rest === undefined || rest === true ? {} : { _str$: anyTwin(rest) }
+    return { ...completed, patternProperties: { ...patterns, ...others } }
   }
 
-  /** The schema of the twin of a member; `null` where it is no declared 64-bit integer, nor an array of them. */
-  #twinOf(schema: Json, name: string, depth: number): Schema | null {
-    if (!isSchema(schema) || depth > deepest) return null
-    if (typeof schema.$ref === 'string') return this.#twinOf(this.#target(schema.$ref), name, depth + 1)
-    const description = `The digits of ${name}, exact in any client`
-    const nullable = schema.nullable === true ? { nullable: true } : {}
-    if (isWideInteger(schema)) {
-      const isNullable = Array.isArray(schema.type) && schema.type.includes('null')
-      return {
-        type: isNullable ? ['string', 'null'] : 'string',
-        ...nullable,
-        pattern: '^-?[0-9]+$',
-        description,
-      }
-    }
-    const items = Array.isArray(schema.items) ? { anyOf: schema.items } : schema.items
-    if (items !== undefined) {
-      const item = this.#twinOf(items, name, depth + 1)
-      return item === null
-        ? null
-        : { type: 'array', ...nullable, items: { type: item.type ?? 'string' }, description }
-    }
-    const options = schema.anyOf ?? schema.oneOf ?? schema.allOf
-    if (!Array.isArray(options)) return null
-    return (
-      (options as Json[])
-        .map((option) => this.#twinOf(option, name, depth + 1))
-        .find((twin) => twin !== null) ?? null
-    )
+  #orTwin(schema: Json): Json {
+    if (!isSchemaObject(schema) || completedMaps.has(schema)) return schema
+    const kinds = this.#kinds.kindsOf(schema, this.#root)
+    return isTwinned(kinds)
+      ? eitherOf(schema, twinSchema(kinds, 'The digits of another member, exact in any client'))
+      : schema
   }
 }
-
-const deepest = 50
 
 const named = new Set(['patternProperties', 'definitions', '$defs'])
 const nested = new Set([
@@ -139,20 +168,28 @@ const nested = new Set([
   'else',
 ])
 
-function isSchema(schema: Json | undefined): schema is Schema {
-  return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
+function anyTwin(rest: Json): Json {
+  const twin = { type: ['string', 'array', 'null'], description: 'The digits of another member' }
+  return rest === false ? twin : eitherOf(rest, twin)
 }
 
-function isWideInteger({ type, format }: Schema): boolean {
-  const isInteger = type === 'integer' || (Array.isArray(type) && type.includes('integer'))
-  return isInteger && (format === 'int64' || format === 'uint64')
+function eitherOf(...options: readonly Json[]): Json {
+  const schema = { anyOf: options }
+  completedMaps.add(schema)
+  return schema
 }
 
-// The given object itself, where nothing in it has changed.
-function same<Container extends Json>(before: Container, after: Json): Json {
-  const [old, now] = [Object.entries(before as object), Object.entries(after as object)]
-  return old.length === now.length &&
-    old.every(([key, value], index) => now[index]?.[0] === key && now[index]?.[1] === value)
-    ? before
-    : after
+// The given object itself, where nothing in it changes.
+function mapped<Container extends Readonly<Record<string, unknown>>>(
+  object: Container,
+  change: (part: Container[string], name: string) => unknown,
+): Container {
+  let changed: Record<string, unknown> | null = null
+  for (const [name, part] of Object.entries(object)) {
+    const result = change(part as Container[string], name)
+    if (result === part) continue
+    changed ??= { ...object }
+    changed[name] = result
+  }
+  return (changed ?? object) as Container
 }

@@ -48,6 +48,19 @@ t.test('the same member declared differently', async (t) => {
   for (const [text, value] of rows) t.strictSame(receivedStrictly(measure, text), { value }, text)
 })
 
+t.test('alternatives that differ by the format of a member alone', async (t) => {
+  const dated = (format: string, value: Schema): Schema => objectOf({ at: { type: 'string', format }, value })
+  const plan = planOf({ anyOf: [dated('uuid', { type: 'integer' }), dated('date-time', int64)] })
+  const rows: readonly (readonly [at: string, value: unknown])[] = [
+    ['0b1f1d3e-6a2b-4c55-9d0a-2f8f7d9e1c00', 5],
+    ['2026-11-20T08:00:00Z', 5n],
+  ]
+  for (const [at, value] of rows) {
+    const read = readWide(plan, { at, value: 5 })
+    t.strictSame(applyWide(plan, read.value, read.found).value, { at, value }, at)
+  }
+})
+
 t.test('what only the alternative tells to be wrong', async (t) => {
   t.strictSame(
     receivedStrictly(measure, '{"kind":"count","value":-0}'),

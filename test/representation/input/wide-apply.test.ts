@@ -13,7 +13,7 @@ const list: Schema = { type: 'array', items: int64 }
 function applied(schema: Schema, text: string, validated: (value: unknown) => unknown): unknown {
   const plan = planOf(schema)
   const body = parseExact(text, JSON.parse)
-  const { value, found } = readWide(plan, body.value, body.marks)
+  const { value, found } = readWide(plan, body.value, body)
   return applyWide(plan, validated(value), found).value
 }
 

@@ -59,7 +59,7 @@ export function receivedText(schema: Schema, value: unknown, place: 'path' | 'qu
 
 function walk(schema: Schema, given: ExactBody, options: WidePlanOptions, ajv: Options): Received {
   const plan = planOf(schema, options)
-  const { value, found, refusal } = readWide(plan, given.value, given.marks)
+  const { value, found, refusal } = readWide(plan, given.value, given)
   if (refusal !== null) return { refusal }
   const validate = newAjv(options.shared ?? {}, ajv).compile(schema)
   if (!validate(value)) return { errors: validate.errors ?? [] }

@@ -1,7 +1,8 @@
 /** The generated writer of an object: commas, names and defaults, whatever the names are and whatever is there. */
 import fc from 'fast-check'
 import t from 'tap'
-import { generateObjectWriter } from '../../../src/representation/output/object-writer.js'
+import { generateAppender, generateObjectWriter } from '../../../src/representation/output/object-writer.js'
+import type { Shape } from '../../../src/representation/output/schema-shape.js'
 import type { WrittenMember } from '../../../src/representation/output/write.js'
 import { refuseLost } from '../compiled.js'
 
@@ -76,6 +77,73 @@ t.test('what every object inherits is nobody’s data; what a class defines is',
   }
   const writeUser = generateObjectWriter([memberOf('name')], null)
   t.equal(writeUser(new User(), refuseLost), '{"name":"from a getter"}')
+})
+
+t.test('a text is written here where it needs no escapes, and otherwise by its writer', async (t) => {
+  const text = { ...memberOf('a'), write: (value: unknown) => `<${String(value)}>` }
+  const write = generateObjectWriter([text], null)
+  for (const [value, json] of [
+    ['plain', '"plain"'],
+    ['', '""'],
+    ['with a space and ünicode', '"with a space and ünicode"'],
+    ['"', '<">'],
+    ['a long one with a line\n', '<a long one with a line\n>'],
+    [null, '<null>'],
+    [5, '<5>'],
+  ]) {
+    t.equal(write({ a: value }, refuseLost), `{"a":${json}}`)
+  }
+})
+
+t.test('a safe integer is written here too, unless it is declared to be of 64 bits', async (t) => {
+  const rows: readonly (readonly [shape: Shape, value: unknown, json: string])[] = [
+    [{ kind: 'number', nullable: false }, 5, '5'],
+    [{ kind: 'number', nullable: false }, -0, '0'],
+    [{ kind: 'number', nullable: false }, 1.5, '<1.5>'],
+    [{ kind: 'number', nullable: false }, 'plain', '<plain>'],
+    [{ kind: 'integer', wide: false, nullable: true }, Number.MIN_SAFE_INTEGER, '-9007199254740991'],
+    [{ kind: 'integer', wide: false, nullable: true }, 2 ** 53, '<9007199254740992>'],
+    [{ kind: 'integer', wide: false, nullable: true }, null, '<null>'],
+    [{ kind: 'integer', wide: true, nullable: false }, 5, '<5>'],
+    [{ kind: 'boolean', nullable: false }, 5, '<5>'],
+  ]
+  for (const [shape, value, json] of rows) {
+    const member = { ...memberOf('a'), shape, write: (one: unknown) => `<${String(one)}>` }
+    t.equal(generateObjectWriter([member], null)({ a: value }, refuseLost), `{"a":${json}}`)
+    t.equal(generateAppender(member)(member.write, null)('', { a: value }, refuseLost), `{"a":${json}`)
+  }
+})
+
+t.test('members appended one by one are those of the whole object', async (t) => {
+  const member = fc.record({
+    required: fc.boolean(),
+    fallback: fc.constantFrom(null, '"default"'),
+    value: fc.constantFrom(undefined, 'text', '"escaped"', null),
+  })
+  const details = fc.check(
+    fc.property(fc.array(member, { maxLength: 5 }), (drafts) => {
+      const members = drafts.map((draft, index) => ({ ...memberOf(`m${index}`), ...draft }))
+      const object = Object.fromEntries(members.map(({ name, value }) => [name, value]))
+      const isMissing = members.some(
+        (one) => one.value === undefined && one.required && one.fallback === null,
+      )
+      const append = (): string =>
+        members
+          .map((one) => generateAppender(one)(one.write, one.fallback))
+          .reduce((json, appendTo) => appendTo(json, object, refuseLost), '')
+      if (isMissing) return throws(append, /^"m\d" is required!$/)
+      return `${append() || '{'}}` === generateObjectWriter(members, null)(object, refuseLost)
+    }),
+    { numRuns: 500 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random members')
+})
+
+t.test('one piece of code appends a member by any writer and with any default', async (t) => {
+  const make = generateAppender({ ...memberOf('a'), fallback: '1' })
+  t.equal(make(() => 'one', '2')('', { a: 0 }, refuseLost), '{"a":one')
+  t.equal(make(() => 'other', '2')('{"b":1', { a: 0 }, refuseLost), '{"b":1,"a":other')
+  t.equal(make(() => 'one', '2')('', {}, refuseLost), '{"a":2')
 })
 
 t.test('each member is read once', async (t) => {

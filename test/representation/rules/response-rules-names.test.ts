@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isPlural } from '../../../src/plurals.js'
 import { type EnvelopePart, wrappingMember } from '../../../src/representation/rules/envelopes.js'
 import { isTwin, type KeyStyle, restyledKey, wordsOf } from '../../../src/representation/rules/key-names.js'
 import { nounOf, pluralName } from '../../../src/representation/rules/plural-names.js'
@@ -107,6 +108,22 @@ t.test('a list is told its plural', async (t) => {
     ['line_item_changed', 'line_items_changed'],
   ]
   for (const [name, plural] of cases) t.equal(pluralName(name, new Set()), plural, name)
+})
+
+t.test('a collection that a path may have is a list that an answer may have', async (t) => {
+  const words = 'uris taxis sagas content money auth shipping schemas indices viruses lenses feedback'
+  for (const word of words.split(' ')) {
+    t.ok(isPlural(word), `${word} in a path`)
+    t.equal(pluralName(word, new Set()), null, `${word} in an answer`)
+  }
+  for (const [one, many] of [
+    ['virus', 'viruses'],
+    ['lens', 'lenses'],
+    ['schema', 'schemas'],
+    ['saga', 'sagas'],
+    ['order_schema', 'order_schemas'],
+  ] as const)
+    t.equal(pluralName(one, new Set()), many, one)
 })
 
 t.test('words of the domain are right as they are', async (t) => {

@@ -44,6 +44,63 @@ t.test('a reference and another validator’s schema are left as they are', asyn
   }
 })
 
+t.test('a reference is written out, with the references within its document', async (t) => {
+  const limit = { type: 'integer', default: 5 }
+  const tag = { $ref: '#/definitions/tag' }
+  const definitions = { tag: { type: 'string' } }
+  const query = {
+    $id: 'query',
+    type: 'object',
+    properties: { limit, tag },
+    definitions,
+    additionalProperties: false,
+  }
+  const shared = Object.freeze({
+    query,
+    parts: { $id: 'parts', definitions: { query, ...definitions } },
+    alias: { $id: 'alias', $ref: 'query#' },
+  })
+  const before = JSON.stringify(shared)
+  const written = (document: string): object => ({
+    type: 'object',
+    properties: { ...parameters, limit, tag: { $ref: `${document}#/definitions/tag` } },
+    definitions,
+    additionalProperties: false,
+  })
+  for (const key of ['querystring', 'query']) {
+    t.strictSame(
+      withQueryParameters({ [key]: { $ref: 'query#' } }, parameters, () => shared),
+      { querystring: written('query') },
+    )
+  }
+  const inParts = withQueryParameters(
+    { querystring: { $ref: 'parts#/definitions/query' } },
+    parameters,
+    () => shared,
+  )
+  t.strictSame(inParts, { querystring: written('parts') })
+  const again = withQueryParameters(
+    { querystring: { $ref: 'parts#/definitions/query' } },
+    parameters,
+    () => shared,
+  )
+  t.equal(again.querystring, inParts.querystring, 'once for all who refer to it')
+  t.equal(JSON.stringify(shared), before, 'what is shared stays')
+  for (const $ref of ['nobody#', '#', '#/definitions/tag', 'alias#']) {
+    const querystring = { $ref }
+    t.equal(withQueryParameters({ querystring }, parameters, () => shared).querystring, querystring, $ref)
+  }
+})
+
+t.test(
+  'a reference to what has ids of its own within is left as it is: an id is of one schema',
+  async (t) => {
+    const shared = { query: { $id: 'query', properties: { tag: { $id: 'tag', type: 'string' } } } }
+    const querystring = { $ref: 'query#' }
+    t.equal(withQueryParameters({ querystring }, parameters, () => shared).querystring, querystring)
+  },
+)
+
 t.test('the schema of the route is not changed', async (t) => {
   const schema = Object.freeze({ querystring: Object.freeze({ properties: Object.freeze({}) }) })
   t.strictSame(withQueryParameters(schema, parameters), { querystring: { properties: parameters } })

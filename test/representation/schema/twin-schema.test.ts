@@ -1,4 +1,5 @@
 /** Decisions.md §3: "The twin stands right after its number, and is in the schema, so OpenAPI shows it." */
+import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, SchemaStore } from '../../../src/representation/schema/schema-refs.js'
@@ -65,6 +66,106 @@ t.test('every declared 64-bit integer has a twin right behind it', async (t) => 
     const names = Object.keys((schema as { properties: object }).properties)
     t.strictSame(names, Object.keys(completed as object), 'in this order')
   }
+})
+
+t.test('what is sent is valid by the completed schema: null, text, arrays with gaps, maps', async (t) => {
+  const orNull = { anyOf: [id, { type: 'null' }] }
+  const local = { definitions: { id }, type: 'object', properties: { inner: { $ref: '#/definitions/id' } } }
+  const conditional = [
+    ['if', { minimum: 5 }],
+    ['then', id],
+    ['else', { type: 'string' }],
+  ]
+  const rows: readonly (readonly [schema: Json, values: readonly object[]])[] = [
+    [object({ id: orNull }), [{ id: null }, { id: 5n }]],
+    [object({ id: { oneOf: [{ $ref: 'id#' }, { type: 'null' }] } }), [{ id: null }, { id: 5n }]],
+    [object({ id: { ...id, const: 5 } }), [{ id: 5 }]],
+    [object({ id: { anyOf: [id, { type: 'string' }] } }), [{ id: 'abc' }, { id: 5n }]],
+    [object({ ids: { type: 'array', items: orNull } }), [{ ids: [1n, null] }]],
+    [
+      object({ ids: { type: 'array', items: { type: ['integer', 'null'], format: 'int64' } } }),
+      [{ ids: [null] }],
+    ],
+    [object({ ids: { type: 'array', items: { anyOf: [id, { type: 'string' }] } } }), [{ ids: ['a', '5'] }]],
+    [object({ ids: { type: 'array', items: { type: 'array', items: id } } }), [{ ids: [[1n], []] }]],
+    [object({ ids: { type: 'array', items: [id, { type: 'string' }] } }), [{ ids: [1n, 'a'] }]],
+    [object({ ids: { type: ['array', 'null'], items: id } }), [{ ids: null }, { ids: [1n] }]],
+    [
+      object({ ids: { anyOf: [{ type: 'array', items: id }, id, { type: 'null' }] } }),
+      [{ ids: [1n] }, { ids: 1n }, { ids: null }],
+    ],
+    [object({ id: Object.fromEntries(conditional) }), [{ id: 5n }]],
+    [object({ user: { $ref: 'local#' } }), [{ user: { inner: 5n } }]],
+    [{ type: 'object', additionalProperties: id }, [{ a: 1n, b_str: 2n }]],
+    [{ type: 'object', additionalProperties: orNull }, [{ a: 1n, b: null }]],
+    [{ type: 'object', additionalProperties: { type: 'array', items: orNull } }, [{ a: [1n, null] }]],
+    [{ type: 'object', properties: { map: { $ref: 'map#' } } }, [{ map: { a: 1n } }]],
+    [{ type: 'object', patternProperties: { '^id': id } }, [{ id: 1n }]],
+    [{ type: 'object', patternProperties: { _id$: id }, additionalProperties: false }, [{ user_id: 1n }]],
+    [
+      { type: 'object', patternProperties: { _id$: id }, additionalProperties: { type: 'boolean' } },
+      [{ user_id: 1n, b_str: true }],
+    ],
+  ]
+  for (const [schema, values] of rows) {
+    const shared = {
+      id: { $id: 'id', ...id },
+      local: { $id: 'local', ...local },
+      map: { $id: 'map', type: 'object', additionalProperties: id },
+    }
+    const write = ourWriter(schema, { twins: true, shared: structuredClone(shared) })
+    completeShared(shared)
+    const { 200: completed } = withTwinsInResponse({ 200: schema }, shared) as { 200: Json }
+    const ajv = new Ajv({ strict: false, validateFormats: false, schemas: Object.values(shared) })
+    const validate = ajv.compile(completed as object)
+    for (const value of values) {
+      const sent: unknown = JSON.parse(write(value))
+      t.ok(
+        validate(sent),
+        `${JSON.stringify(schema)} ${JSON.stringify(sent)} ${JSON.stringify(validate.errors)}`,
+      )
+    }
+  }
+})
+
+t.test('the twin of a required member is required in answers, where there always is one', async (t) => {
+  const rows: readonly (readonly [property: Json, isRequired: boolean])[] = [
+    [id, true],
+    [{ ...id, nullable: true }, true],
+    [{ anyOf: [id, { type: 'null' }] }, true],
+    [{ type: 'array', items: id }, true],
+    [{ anyOf: [id, { type: 'string' }] }, false],
+    [{ type: ['integer', 'string'], format: 'int64' }, false],
+    [{ type: 'integer' }, false],
+    [{ ...id, const: 5 }, false],
+  ]
+  for (const [property, isRequired] of rows) {
+    const schema = { ...(object({ a: property, b: id }) as object), required: ['x', 'a'] }
+    const { 200: completed } = withTwinsInResponse({ 200: schema }, {}) as { 200: { required: string[] } }
+    t.strictSame(completed.required, isRequired ? ['x', 'a', 'a_str'] : ['x', 'a'], JSON.stringify(property))
+    t.equal((withTwins(schema) as typeof completed).required, schema.required, 'not where it validates')
+    t.equal((withTwins(schema, {}, 'input') as typeof completed).required, schema.required, 'nor for a body')
+  }
+})
+
+t.test('a schema that many routes share is completed once', async (t) => {
+  const items = object({ id })
+  const lists = ['a', 'b'].map((name) => object({ [name]: { type: 'array', items } }))
+  const [one, other] = lists.map((list) => withTwinsInResponse({ 200: list }, {}) as Lists)
+  t.not(one?.['200'].properties.a?.items, items)
+  t.equal(one?.['200'].properties.a?.items, other?.['200'].properties.b?.items)
+
+  interface Lists {
+    readonly 200: { readonly properties: Readonly<Record<string, { readonly items: object }>> }
+  }
+})
+
+t.test('a response without 64-bit integers is handed back at once', async (t) => {
+  const responses = [
+    { 200: object({ name: { type: 'string' } }) },
+    { 200: { content: { 'application/json': { schema: object({ id: { type: 'integer' } }) } } } },
+  ]
+  for (const response of responses) t.equal(withTwinsInResponse(response, {}), response)
 })
 
 t.test('at every depth that a schema may have', async (t) => {

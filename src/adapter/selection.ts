@@ -1,0 +1,79 @@
+import { cutOf, type FieldCut } from '../representation/output/field-cut.js'
+import { canonicalPath, fieldNames, fieldsLeft, isField } from '../representation/output/field-names.js'
+import { type FieldTree, fieldPaths } from '../representation/output/field-tree.js'
+import { projectionWriter } from '../representation/output/projection.js'
+import type { Shape } from '../representation/output/schema-shape.js'
+import type { Write } from '../representation/output/write.js'
+import type { ResponseWriter } from './serialization.js'
+
+/** Which fields a request wants, so that the handler need not read others. */
+export interface FieldSelection {
+  /** Names at the top of the item, in the order of the schema; what the handler has to read. */
+  readonly names: readonly string[]
+  /** All selected dot paths. */
+  readonly paths: readonly string[]
+  /** Is the field wanted, whole or in part? */
+  has(path: string): boolean
+}
+
+/** The fields that a request selects; compiled once for each schema that it meets. */
+export class Selection implements FieldSelection {
+  readonly names: readonly string[]
+  readonly paths: readonly string[]
+  /** Does it keep fields from the request, so that an answer without it must not be sent? */
+  readonly hides: boolean
+  readonly #shape: Shape
+  readonly #cut: FieldCut
+  readonly #within: readonly string[]
+  readonly #writers = new Map<ResponseWriter, Write>()
+  #unselected: Selection | null = null
+
+  /**
+   * @param only what is selected of `shape`; `null` for all
+   * @param within names of the members that lead to `shape`: to the items of a list
+   * @param without what is hidden, whatever is selected; `null` for nothing
+   */
+  constructor(
+    shape: Shape,
+    only: FieldTree | null,
+    within: readonly string[],
+    without: FieldTree | null = null,
+  ) {
+    this.hides = without !== null
+    this.#shape = shape
+    this.#cut = { only, without }
+    this.#within = within
+    const left = fieldsLeft([shape], this.#cut)
+    const ordered = fieldNames(shape).filter((name) => left.has(name))
+    this.names = Object.freeze([...new Set([...ordered, ...left.keys()])])
+    this.paths = Object.freeze(fieldPaths(left))
+  }
+
+  has(path: string): boolean {
+    const names = canonicalPath(this.#shape, path.split('.'))
+    let left: FieldCut | null = this.#cut
+    // Where nothing is selected, all is wanted that there is.
+    if (left.only === null && !isField(this.#shape, names)) return false
+    for (const name of names) {
+      left = cutOf(left, name)
+      if (left === null) return false
+    }
+    return true
+  }
+
+  /** What counts for an answer of this status: nothing is selected of a 202, but what is hidden stays hidden. */
+  forStatus(status: number): Selection {
+    const { only, without } = this.#cut
+    if (status !== 202 || only === null) return this
+    this.#unselected ??= new Selection(this.#shape, null, this.#within, without)
+    return this.#unselected
+  }
+
+  writerFor(response: ResponseWriter): Write {
+    const known = this.#writers.get(response)
+    if (known !== undefined) return known
+    const writer = projectionWriter(response.compiler, response.shape, this.#cut, this.#within)
+    this.#writers.set(response, writer)
+    return writer
+  }
+}

@@ -1,0 +1,87 @@
+/** Decisions §3: "the handler gets the exact BigInt, never `…992`", found without parsing the body twice. */
+import fc from 'fast-check'
+import t from 'tap'
+import { digitsOfBody } from '../../../src/representation/input/exact-digits.js'
+import { longIntegers } from '../../../src/representation/input/long-literals.js'
+import { applyWide } from '../../../src/representation/input/wide-apply.js'
+import { readWide } from '../../../src/representation/input/wide-input.js'
+import { compileWidePlan } from '../../../src/representation/input/wide-plan.js'
+
+const id = { type: 'integer', format: 'int64' }
+
+t.test('the Number of a long integer tells its digits', async (t) => {
+  const rows: readonly (readonly [text: string, integers: readonly (readonly [number, bigint])[]])[] = [
+    ['{"id":5}', []],
+    ['{"id":9007199254740991}', []],
+    ['{"id":9007199254740993}', [[2 ** 53, 9007199254740993n]]],
+    [
+      '[-9007199254740993 , 9223372036854775807]',
+      [
+        [-(2 ** 53), -9007199254740993n],
+        [2 ** 63, 2n ** 63n - 1n],
+      ],
+    ],
+    ['[9007199254740993,9007199254740993]', [[2 ** 53, 9007199254740993n]]],
+    ['[0.12345678901234567,9007199254740993]', [[2 ** 53, 9007199254740993n]]],
+    [`[${'9'.repeat(21)}]`, []],
+    ['{"id":9007199254740993,"tag":"7e4f9e12"}', [[2 ** 53, 9007199254740993n]]],
+  ]
+  for (const [text, integers] of rows) t.strictSame(longIntegers(text), new Map(integers), text)
+})
+
+t.test('where another number may have been rounded to the same, it does not', async (t) => {
+  const texts = [
+    '[9007199254740992,9007199254740993]',
+    '{"a":"[9007199254740993]","id":9007199254740992}',
+    '{"a":9007199254740993,"id":9.007199254740992e15}',
+    '{"a":9007199254740993,"id": 900719925474099.2E+1}',
+    '{"a":9007199254740993,"id":9007199254740992.0}',
+    '{"id":1.0000000000000000001}',
+    '{"id":0.99999999999999999999}',
+  ]
+  for (const text of texts) t.equal(longIntegers(text), null, text)
+})
+
+const item = { type: 'object', properties: { id, n: { type: 'integer' }, name: { type: 'string' } } }
+const plan = compileWidePlan({ type: 'array', items: item }, { place: 'body' })
+
+t.test('a body of any integers is read exactly, its other numbers as they were parsed', async (t) => {
+  if (plan === null) throw new Error('there is nothing declared')
+  const near = fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n })
+  const integer = fc.oneof(near, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))
+  const name = fc.oneof(
+    fc.string(),
+    integer.map(String),
+    integer.map((one) => `x,${one},5e3`),
+  )
+  const body = fc.array(fc.record({ n: integer, id: integer, name }), { maxLength: 6 })
+  const details = fc.check(
+    fc.property(body, (items) => {
+      const text = `[${items.map((one) => `{"n":${one.n},"id":${one.id},"name":${JSON.stringify(one.name)}}`)}]`
+      const { value, digits } = digitsOfBody(JSON.parse(text), text, JSON.parse)
+      const read = readWide(plan, value, digits)
+      const applied = applyWide(plan, read.value, read.found)
+      const expected = items.map((one) => ({ n: Number(one.n), id: one.id, name: one.name }))
+      return t.strictSame([read.refusal, applied.value], [null, expected], text)
+    }),
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random bodies')
+})
+
+t.test('an integer that is written with an exponent takes no digits of another', async (t) => {
+  if (plan === null) throw new Error('there is nothing declared')
+  const text = '[{"n":9007199254740993},{"id":9.007199254740992e15}]'
+  const { value, digits } = digitsOfBody(JSON.parse(text), text, JSON.parse)
+  const { value: read, refusal } = readWide(plan, value, digits)
+  t.match(refusal, { kind: 'invalid', issues: [{ pointer: '/1/id' }] })
+  t.strictSame(read, [{ n: 2 ** 53 }, { id: 2 ** 53 }])
+})
+
+t.test('what a hook of the app has put into the body stays', async (t) => {
+  if (plan === null) throw new Error('there is nothing declared')
+  const text = '[{"id":9007199254740993,"n":1}]'
+  const changed = [{ id: 7, n: 1 }]
+  const { value, digits } = digitsOfBody(changed, text, JSON.parse)
+  const { value: read, found } = readWide(plan, value, digits)
+  t.strictSame(applyWide(plan, read, found).value, [{ id: 7n, n: 1 }])
+})
