@@ -79,6 +79,8 @@ export async function mountCollection(
     async function replaceItem(request, reply) {
       const { id } = request.params
       if (request.expectedVersion === null) {
+        // Any other precondition is about something that is gone.
+        if (request.headers['if-none-match'] !== '*') missing(id)
         const row = await createAt(id, request.body)
         return reply.code(201).header('location', `${path}/${id}`).send(row)
       }
@@ -150,7 +152,7 @@ export async function mountCollection(
 
   // What was there when the precondition was evaluated, and is not now, somebody else has changed.
   function notThere(id: bigint, expected: SqlValue | undefined): never {
-    if (expected === undefined) missing(id)
+    if (expected === undefined || expected === null) missing(id)
     throw new ProblemError('precondition-failed', {
       detail: `the ${singular} ${id} has changed: read it again`,
     })

@@ -34,7 +34,7 @@ export async function mountInvoices(
         querystring: noQuery,
         response: {
           200: { description: 'The invoice', content: { 'text/csv': { schema: { type: 'string' } } } },
-          ...problemResponses(400, 404, 406, 409),
+          ...problemResponses(400, 404, 406, 409, 412),
         },
       },
       config: {

@@ -18,7 +18,7 @@ export function routeSchemas(collection: Collection) {
       querystring: filterQuery(collection),
       response: {
         200: { description: `One page of the ${name}`, ...listSchema(collection) },
-        ...problemResponses(400, 406),
+        ...problemResponses(400, 406, 412),
       },
     },
     create: {
@@ -38,7 +38,7 @@ export function routeSchemas(collection: Collection) {
       ...about('read', singular),
       params: idParams,
       querystring: noQuery,
-      response: { 200: { description: `The ${singular}`, ...item }, ...problemResponses(400, 404, 406) },
+      response: { 200: { description: `The ${singular}`, ...item }, ...problemResponses(400, 404, 406, 412) },
     },
     replace: {
       ...about('replace', singular),

@@ -58,7 +58,8 @@ export function insertRow(collection: Collection, row: Values): Statement {
 
 /** Has the table given out this id, or a later one? Then no row will come to have it by itself. */
 export function selectGivenOut(collection: Collection, id: bigint): Statement {
-  return { text: `select last_value > $1 as given_out from ${collection.name}_id_seq`, values: [id] }
+  const givenOut = 'last_value > $1 or (last_value = $1 and is_called)'
+  return { text: `select ${givenOut} as given_out from ${collection.name}_id_seq`, values: [id] }
 }
 
 /** When a row was last written: it moves on with each write, so it names the version. */

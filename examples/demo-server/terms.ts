@@ -27,7 +27,7 @@ export async function mountTerms(app: FastifyInstance): Promise<void> {
             additionalProperties: false,
             properties: { text: { type: 'string' } },
           },
-          ...problemResponses(400, 406),
+          ...problemResponses(400, 406, 412),
         },
       },
       config: {

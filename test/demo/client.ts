@@ -27,8 +27,7 @@ export interface Sent {
 }
 
 /** Talks to a service over real sockets. An integer that is answered without a true twin is an error. */
-export interface Client {
-  readonly app: FastifyInstance
+export interface Caller {
   readonly origin: string
   call(method: string, target: string, sent?: Sent): Promise<Answer>
   get(target: string): Promise<Answer>
@@ -38,37 +37,22 @@ export interface Client {
   delete(target: string): Promise<Answer>
 }
 
+/** Talks to a service of this process. */
+export interface Client extends Caller {
+  readonly app: FastifyInstance
+}
+
 /** Starts the demo on a database, which is migrated first, and stops it when the test ends. */
 export async function serve(t: Test, database: Database): Promise<Client> {
   await migrate(database)
   const app = await buildApp({ database })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
-  return clientOf(app, `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+  return { app, ...callerOf(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`) }
 }
 
-/** The value of a list answer: the objects under its collection's name. */
-export function itemsOf(answer: Answer, collection: string): Json[] {
-  return answer.json[collection] as Json[]
-}
-
-/** The target of a `Link` with `rel="next"`; `null` on the last page. */
-export function nextOf(answer: Answer): string | null {
-  return /^<([^>]*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null
-}
-
-/** Follows the links from a first page to the end. */
-export async function walk(client: Client, first: string): Promise<Answer[]> {
-  const pages: Answer[] = []
-  for (let target: string | null = first; target !== null; ) {
-    const page = await client.get(target)
-    pages.push(page)
-    target = nextOf(page)
-  }
-  return pages
-}
-
-function clientOf(app: FastifyInstance, origin: string): Client {
+/** Talks to the service at an origin. */
+export function callerOf(origin: string): Caller {
   async function call(method: string, target: string, { body, headers = {} }: Sent = {}): Promise<Answer> {
     const response = await fetch(origin + target, {
       method,
@@ -83,7 +67,6 @@ function clientOf(app: FastifyInstance, origin: string): Client {
     return { status: response.status, headers: response.headers, text, json }
   }
   return {
-    app,
     origin,
     call,
     get: (target) => call('GET', target),
@@ -92,4 +75,32 @@ function clientOf(app: FastifyInstance, origin: string): Client {
     patch: (target, body) => call('PATCH', target, { body }),
     delete: (target) => call('DELETE', target),
   }
+}
+
+/** The value of a list answer: the objects under its collection's name. */
+export function itemsOf(answer: Answer, collection: string): Json[] {
+  return answer.json[collection] as Json[]
+}
+
+/** The target of a `Link` with `rel="next"`; `null` on the last page. */
+export function nextOf(answer: Answer): string | null {
+  return /^<([^>]*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null
+}
+
+/** The entity tag of an answer; throws where it has none. */
+export function tagOf({ headers }: Answer): string {
+  const tag = headers.get('etag')
+  if (tag === null) throw new Error('there is no ETag')
+  return tag
+}
+
+/** Follows the links from a first page to the end. */
+export async function walk(client: Client, first: string): Promise<Answer[]> {
+  const pages: Answer[] = []
+  for (let target: string | null = first; target !== null; ) {
+    const page = await client.get(target)
+    pages.push(page)
+    target = nextOf(page)
+  }
+  return pages
 }

@@ -7,7 +7,12 @@ interface Operation {
   readonly operationId: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Json }> }
-  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: Json }> }>
+  readonly responses: Record<string, Response>
+}
+
+interface Response {
+  readonly headers?: Json
+  readonly content?: Record<string, { readonly schema: Json }>
 }
 
 interface Parameter {
@@ -34,8 +39,9 @@ await t.test('the OpenAPI document', async (t) => {
   const document = json as unknown as Document
   t.equal(document.openapi, '3.1.0')
 
-  await t.test('has the six routes of the five collections, and nothing else', async (t) => {
-    const expected = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
+  await t.test('has the six routes of the five collections, the invoice and the terms', async (t) => {
+    const ofCollections = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
+    const expected = [...ofCollections, '/v1/orders/{id}/invoice', '/v1/terms']
     t.strictSame(Object.keys(document.paths), expected)
     for (const { name } of collections) {
       t.strictSame(Object.keys(document.paths[`/v1/${name}`] ?? {}).sort(), ['get', 'post'])
@@ -47,7 +53,7 @@ await t.test('the OpenAPI document', async (t) => {
       ])
     }
     const ids = operations(document).map(({ operationId }) => operationId)
-    t.equal(new Set(ids).size, 30)
+    t.equal(new Set(ids).size, 32)
   })
 
   await t.test('has a schema for each item and for problems', async (t) => {
@@ -81,7 +87,7 @@ await t.test('the OpenAPI document', async (t) => {
   await t.test('shows fields where something is read, with its default, and nowhere else', async (t) => {
     for (const { operationId, parameters = [] } of operations(document)) {
       const names = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
-      t.equal(names.includes('fields'), /^(list|read)/.test(operationId), operationId)
+      t.equal(names.includes('fields'), /^(list|read)(?!Terms)/.test(operationId), operationId)
     }
     for (const [path, otherwise] of [
       ['/v1/users', /Default: id, name, age, gender, email_verified, created_at, updated_at$/],
@@ -112,6 +118,19 @@ await t.test('the OpenAPI document', async (t) => {
       for (const [, { content }] of errors) {
         t.match(content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } })
       }
+    }
+  })
+
+  await t.test('shows what preconditions come to: 304 and 412 of a read, 412 of a write', async (t) => {
+    for (const { operationId, responses } of operations(document)) {
+      const isRead = /^(list|read|download)/.test(operationId)
+      t.equal('304' in responses, isRead, `${operationId}: 304`)
+      t.notOk(responses['304']?.content, `${operationId}: a 304 has no content`)
+      t.equal('412' in responses, !operationId.startsWith('create'), `${operationId}: 412`)
+    }
+    for (const path of ['/v1/users', '/v1/orders/{id}/invoice', '/v1/terms']) {
+      const { headers } = document.paths[path]?.get?.responses['200'] ?? {}
+      t.match(headers, { 'Cache-Control': {}, ETag: {}, 'Last-Modified': {} }, path)
     }
   })
 

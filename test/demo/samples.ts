@@ -1,4 +1,4 @@
-import type { Client, Json } from './client.js'
+import type { Caller, Json } from './client.js'
 
 /** A body that each collection takes, given what it refers to. */
 export const sampleOf = {
@@ -26,17 +26,32 @@ export const sampleOf = {
   }),
 } as const
 
+/** The collections, what others refer to first. */
+export const collectionNames = ['users', 'friends', 'orders', 'subscriptions', 'payments'] as const
+
+/** Name of a collection. */
+export type CollectionName = (typeof collectionNames)[number]
+
 let emails = 0
 
 /** Creates a user whose address nobody else has. */
-export async function newUser(client: Client, fields: Json = {}): Promise<Json> {
+export async function newUser(client: Caller, fields: Json = {}): Promise<Json> {
   emails += 1
   const body = { ...sampleOf.users(`person.${emails}@example.com`), ...fields }
   return (await client.post('/v1/users', body)).json
 }
 
 /** Creates an order of a new user. */
-export async function newOrder(client: Client): Promise<Json> {
+export async function newOrder(client: Caller): Promise<Json> {
   const user = await newUser(client)
   return (await client.post('/v1/orders', sampleOf.orders(user.id))).json
+}
+
+/** A body that a collection takes, of an item that no other has; what it refers to is made. */
+export async function newBody(client: Caller, name: CollectionName): Promise<Json> {
+  const user = await newUser(client)
+  if (name === 'users') return sampleOf.users(`new.${String(user.id)}@example.com`)
+  if (name === 'friends') return sampleOf.friends(user.id, (await newUser(client)).id)
+  if (name === 'payments') return sampleOf.payments((await newOrder(client)).id)
+  return sampleOf[name](user.id)
 }

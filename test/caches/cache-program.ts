@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Test } from 'tap'
+import { Agent } from 'undici'
+import { type Cache, cacheThrough, until } from './cache-client.js'
+
+/** A program that caches, as it is to be started. */
+export interface CacheProgram {
+  /** What the program is called, and what the Debian package that has it. */
+  readonly program: string
+  readonly debianPackage: string
+  /**
+   * Writes its configuration.
+   *
+   * @param folder an empty folder, its own
+   * @param socket the Unix socket that it is to listen on
+   * @returns the arguments that let it run in the foreground
+   */
+  configure(folder: string, socket: string): Promise<readonly string[]>
+}
+
+/** A cache that runs, and the folder of all that it keeps. */
+export interface RunningCache extends Cache {
+  readonly folder: string
+}
+
+// Debian installs servers where only root looks for programs.
+const serverFolders = ['/usr/sbin', '/usr/local/sbin']
+
+/**
+ * Is the program not there? Then its tests are skipped with these words, but where `CI` is set they fail when it is to
+ * be started.
+ */
+export function skipWithout({ program, debianPackage }: CacheProgram): string | false {
+  if (pathOf(program) !== null || process.env.CI) return false
+  return `there is no ${program} (Debian: apt-get install ${debianPackage})`
+}
+
+/** Starts the program and waits until it listens; it ends, and its folder goes, with the test. */
+export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<RunningCache> {
+  const { program, debianPackage } = cacheProgram
+  const path = pathOf(program)
+  if (path === null) throw new Error(`there is no ${program}: install the Debian package ${debianPackage}`)
+  const folder = await mkdtemp(join(tmpdir(), `${program}-`))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const socket = join(folder, 'socket')
+  const args = await cacheProgram.configure(folder, socket)
+  const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  // A test that is killed takes its cache along.
+  process.once('exit', () => child.kill('SIGTERM'))
+  t.teardown(() => stop(child))
+  await listening(child, socket)
+
+  const agent = new Agent({ connect: { socketPath: socket } })
+  t.teardown(() => agent.close())
+  return { folder, ...cacheThrough(agent, 'http://cache.test') }
+}
+
+async function listening(child: ChildProcess, socket: string): Promise<void> {
+  const said: string[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => said.push(String(text)))
+  await until(
+    async () => {
+      if (child.exitCode !== null) throw new Error(`${child.spawnfile} did not start: ${said.join('')}`)
+      return accepts(socket)
+    },
+    (accepted) => accepted,
+  )
+}
+
+function accepts(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket, () => {
+      connection.destroy()
+      resolve(true)
+    })
+    connection.once('error', () => resolve(false))
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}
+
+function pathOf(program: string): string | null {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...serverFolders]
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path)) ?? null
+}

@@ -1,0 +1,124 @@
+import type { Test } from 'tap'
+import { type Cache, type CacheAnswer, until } from './cache-client.js'
+import { greetings, type Origin } from './origin.js'
+
+/**
+ * What a cache that many users share makes of the headers of the package (RFC 9111).
+ *
+ * @param origin the service behind the cache, of which nothing was asked yet
+ * @param isStale Does the cache say that an answer is stale?
+ */
+export async function keepsSharedCacheRules(
+  t: Test,
+  cache: Cache,
+  origin: Origin,
+  isStale: (answer: CacheAnswer) => boolean,
+): Promise<void> {
+  const saved = origin.app.caching.counts().notModifiedBeforeHandler
+  // These grow stale while the others are tested.
+  const price = await cache.call('/v1/prices/same')
+  await cache.call('/v1/prices/changed')
+  await cache.call('/v1/rates/late')
+
+  await t.test('what is fresh is served without the service', async (t) => {
+    const path = '/v1/articles/fresh'
+    const first = await cache.call(path)
+    t.match(first, { status: 200, text: 'fresh' })
+    for (let again = 0; again < 3; again++) {
+      const answer = await cache.call(path)
+      t.match(answer, { status: 200, text: 'fresh' })
+      t.equal(answer.headers.get('etag'), first.headers.get('etag'))
+    }
+    t.equal(origin.asked(path), 1)
+  })
+
+  await t.test('Vary keeps two languages apart', async (t) => {
+    const path = '/v1/greetings/both'
+    for (let again = 0; again < 2; again++) {
+      for (const [language, text] of Object.entries(greetings)) {
+        const answer = await cache.call(path, { headers: { 'accept-language': language } })
+        t.equal(answer.text, text, language)
+        t.match(answer.headers.get('vary'), /accept-language/i)
+      }
+    }
+    t.equal(origin.made(path), 2, 'each language once')
+  })
+
+  await t.test('no-store is never stored', async (t) => {
+    const path = '/v1/secrets/unstored'
+    for (let time = 1; time <= 3; time++) {
+      t.match(await cache.call(path), { status: 200, text: 'unstored' })
+      t.equal(origin.made(path), time)
+    }
+  })
+
+  await t.test('private is not shared', async (t) => {
+    const path = '/v1/profiles/mine'
+    for (let time = 1; time <= 3; time++) {
+      t.match(await cache.call(path), { status: 200, text: 'mine' })
+      t.equal(origin.made(path), time)
+    }
+  })
+
+  await t.test('what somebody with credentials got is not given to another', async (t) => {
+    const path = '/v1/drafts/own'
+    const answer = await cache.call(path, { headers: { authorization: 'Bearer ada' } })
+    t.match(answer.headers.get('cache-control'), /private/)
+    await cache.call(path)
+    t.equal(origin.made(path), 2)
+    await cache.call(path)
+    t.equal(origin.made(path), 2, 'what nobody in particular got is')
+  })
+
+  await t.test('an error is not stored', async (t) => {
+    for (let time = 1; time <= 2; time++) {
+      t.match(await cache.call('/v1/nowhere'), { status: 404 })
+      t.equal(origin.asked('/v1/nowhere'), time)
+    }
+  })
+
+  await t.test('a precondition of a write comes through, and so does its 412', async (t) => {
+    const path = '/v1/articles/written'
+    const etag = (await cache.call(path)).headers.get('etag') ?? ''
+    const write = (text: string) =>
+      cache.call(path, { method: 'PUT', headers: { 'if-match': etag }, body: { text } })
+    t.match(await write('first'), { status: 200, text: 'first' })
+    t.match(await write('second'), { status: 412 })
+  })
+
+  await t.test('what is stale and still right is revalidated by a 304', async (t) => {
+    const path = '/v1/prices/same'
+    const answer = await until(
+      () => cache.call(path),
+      () => origin.asked(path) > 1,
+    )
+    t.match(answer, { status: 200, text: 'same' })
+    t.equal(answer.headers.get('etag'), price.headers.get('etag'))
+    t.equal(origin.made(path), 1, 'the handler did not run again')
+    t.equal(origin.app.caching.counts().notModifiedBeforeHandler, saved + 1)
+  })
+
+  await t.test('what is stale and has changed is fetched anew', async (t) => {
+    const path = '/v1/prices/changed'
+    origin.write(path, 'new')
+    const answer = await until(
+      () => cache.call(path),
+      ({ text }) => text === 'new',
+    )
+    t.equal(answer.headers.get('etag'), '"2"')
+    t.equal(origin.asked(path), 2)
+    t.equal(origin.made(path), 2)
+  })
+
+  await t.test('stale-while-revalidate: the stale answer now, the new one after it', async (t) => {
+    const path = '/v1/rates/late'
+    origin.write(path, 'new')
+    const stale = await until(() => cache.call(path), isStale)
+    t.equal(stale.text, 'late')
+    await until(
+      () => cache.call(path),
+      ({ text }) => text === 'new',
+    )
+    t.pass('the new one')
+  })
+}

@@ -1,0 +1,68 @@
+import t, { type Test } from 'tap'
+import { Agent, cacheStores, interceptors } from 'undici'
+import { type Cache, cacheThrough } from './cache-client.js'
+import { type Origin, startOrigin } from './origin.js'
+import { keepsSharedCacheRules } from './shared-cache-rules.js'
+
+t.test('the cache of undici, shared', async (t) => {
+  const origin = await startOrigin(t)
+  const cache = cacheOf(t, origin, 'shared')
+  await keepsSharedCacheRules(t, cache, origin, ({ headers }) => headers.has('warning'))
+  await writesInvalidate(t, cache, origin)
+})
+
+t.test('the cache of undici, private', async (t) => {
+  const origin = await startOrigin(t)
+  const cache = cacheOf(t, origin, 'private')
+
+  await t.test('private is for this cache: it is served without the service', async (t) => {
+    const path = '/v1/profiles/mine'
+    for (let time = 0; time < 3; time++) t.match(await cache.call(path), { status: 200, text: 'mine' })
+    t.equal(origin.asked(path), 1)
+  })
+
+  await t.test('no-store is not even for this one', async (t) => {
+    const path = '/v1/secrets/unstored'
+    for (let time = 1; time <= 3; time++) {
+      t.match(await cache.call(path), { status: 200, text: 'unstored' })
+      t.equal(origin.made(path), time)
+    }
+  })
+
+  await t.test('what a route says nothing about is validated before its next use', async (t) => {
+    const path = '/v1/notes/said-nothing'
+    const saved = origin.app.caching.counts().notModifiedBeforeHandler
+    t.match(await cache.call(path), { status: 200, text: 'said-nothing' })
+    // Only this once: undici lets go of what it has where a 304 comes with Cache-Control, as it must.
+    t.match(await cache.call(path), { status: 200, text: 'said-nothing' })
+    t.equal(origin.asked(path), 2)
+    t.equal(origin.made(path), 1)
+    t.equal(origin.app.caching.counts().notModifiedBeforeHandler, saved + 1)
+    origin.write(path, 'new')
+    t.match(await cache.call(path), { status: 200, text: 'new' })
+  })
+
+  await writesInvalidate(t, cache, origin)
+})
+
+/** The cache of an HTTP client, empty at first. */
+function cacheOf(t: Test, origin: Origin, type: 'shared' | 'private'): Cache {
+  const agent = new Agent()
+  t.teardown(() => agent.close())
+  const store = new cacheStores.MemoryCacheStore()
+  return cacheThrough(agent.compose(interceptors.cache({ store, type })), origin.url)
+}
+
+/** RFC 9111 §4.4. */
+async function writesInvalidate(t: Test, cache: Cache, origin: Origin): Promise<void> {
+  await t.test('a write invalidates', async (t) => {
+    const path = '/v1/articles/invalidated'
+    const { headers } = await cache.call(path)
+    t.match(await cache.call(path), { text: 'invalidated' })
+    t.equal(origin.asked(path), 1)
+    const write = { method: 'PUT', headers: { 'if-match': headers.get('etag') ?? '' }, body: { text: 'new' } }
+    t.match(await cache.call(path, write), { status: 200 })
+    t.match(await cache.call(path), { text: 'new' })
+    t.equal(origin.made(path), 2)
+  })
+}

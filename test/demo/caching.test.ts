@@ -1,0 +1,174 @@
+import t from 'tap'
+import type { Database } from '../../examples/demo-server/database.js'
+import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { itemsOf, serve, tagOf } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { spyOn } from './query-spy.js'
+import { collectionNames, newBody, newOrder, newUser, sampleOf } from './samples.js'
+
+/** How a route may be kept, and whether it has something to validate by. */
+const routes: readonly (readonly [path: string, cacheControl: string, validators: readonly string[]])[] = [
+  ['/v1/users', 'no-cache', ['etag', 'last-modified']],
+  [`/v1/users/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
+  ['/v1/friends', 'public, max-age=5, stale-while-revalidate=30', ['etag', 'last-modified']],
+  [`/v1/friends/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
+  ['/v1/orders', 'no-cache', ['etag', 'last-modified']],
+  [`/v1/orders/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
+  ['/v1/subscriptions', 'no-cache', ['etag', 'last-modified']],
+  [`/v1/subscriptions/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
+  ['/v1/payments', 'no-store', []],
+  [`/v1/payments/${firstId}`, 'no-store', ['etag', 'last-modified']],
+  ['/v1/terms', 'public, max-age=3600', ['etag']],
+]
+
+await onEachDatabase(async (t, actual) => {
+  const { database, columnsRead } = spyOn(actual)
+  const client = await serve(t, database)
+  await seed(actual)
+  const counts = () => client.app.caching.counts()
+
+  for (const [path, cacheControl, validators] of routes) {
+    await t.test(`${path}: ${cacheControl}`, async (t) => {
+      const answer = await client.get(path)
+      t.equal(answer.status, 200)
+      t.equal(answer.headers.get('cache-control'), cacheControl)
+      for (const name of ['etag', 'last-modified']) {
+        t.equal(answer.headers.has(name), validators.includes(name), name)
+      }
+      t.equal(answer.headers.get('expires'), null)
+      const head = await client.call('HEAD', path)
+      for (const name of ['cache-control', 'etag', 'last-modified', 'vary', 'content-length']) {
+        t.equal(head.headers.get(name), answer.headers.get(name), `HEAD: ${name}`)
+      }
+    })
+  }
+
+  await t.test('what is written, and what fails, is not stored', async (t) => {
+    const created = await client.post('/v1/users', sampleOf.users('not.stored@example.com'))
+    const path = `/v1/users/${created.json.id}`
+    for (const answer of [
+      created,
+      await client.patch(path, { age: 1 }),
+      await client.put(path, sampleOf.users('not.stored@example.com')),
+      await client.patch(path, { age: -1 }),
+      await client.delete(path),
+      await client.get(path),
+      await client.get('/v1/nowhere'),
+      await client.get('/v1/friends?limit=-1'),
+      await client.call('GET', '/v1/terms', { headers: { accept: 'text/html' } }),
+    ]) {
+      t.equal(answer.headers.get('cache-control'), 'no-store', String(answer.status))
+      t.equal(answer.headers.get('last-modified'), null)
+    }
+  })
+
+  for (const name of collectionNames) {
+    await t.test(`${name}: an item that did not change is a 304, and its row is not read`, async (t) => {
+      const path = `/v1/${name}/${firstId}`
+      const full = await client.get(path)
+      const before = counts()
+      columnsRead()
+      const conditions: Record<string, string>[] = [
+        { 'if-none-match': tagOf(full) },
+        { 'if-none-match': `"other", W/${tagOf(full)}` },
+        { 'if-none-match': '*' },
+        { 'if-modified-since': full.headers.get('last-modified') ?? '' },
+      ]
+      for (const headers of conditions) {
+        for (const method of ['GET', 'HEAD']) {
+          const answer = await client.call(method, `${path}?fields=id`, { headers })
+          t.equal(answer.status, 304, `${method} ${JSON.stringify(headers)}`)
+          t.equal(answer.text, '')
+          t.equal(answer.headers.get('etag'), tagOf(full))
+          t.equal(answer.headers.get('cache-control'), full.headers.get('cache-control'))
+          t.equal(answer.headers.get('content-type'), null)
+          t.equal(answer.headers.get('content-length'), null)
+          t.strictSame(columnsRead(), [['updated_at']], 'the version, and nothing else')
+        }
+      }
+      t.strictSame(counts(), {
+        ...before,
+        notModifiedBeforeHandler: before.notModifiedBeforeHandler + 2 * conditions.length,
+      })
+    })
+
+    await t.test(`${name}: what has changed is answered whole`, async (t) => {
+      const path = `/v1/${name}/${firstId}`
+      const old = await client.get(path)
+      await client.put(path, await newBody(client, name))
+      const answer = await client.call('GET', path, { headers: { 'if-none-match': tagOf(old) } })
+      t.equal(answer.status, 200)
+      t.not(tagOf(answer), tagOf(old))
+    })
+  }
+
+  await t.test('a list that did not change is a 304, one that did is answered whole', async (t) => {
+    const path = '/v1/orders?limit=3&fields=status'
+    const full = await client.get(path)
+    t.strictSame(Object.keys(itemsOf(full, 'orders')[0] ?? {}), ['status'])
+    const headers = { 'if-none-match': tagOf(full) }
+    const before = counts()
+    const again = await client.call('GET', path, { headers })
+    t.match(again, { status: 304, text: '' })
+    t.equal(counts().notModifiedAfterHandler, before.notModifiedAfterHandler + 1)
+    await newOrder(client)
+    t.match(await client.call('GET', path, { headers }), { status: 200 })
+    const { json } = await client.get(path)
+    t.strictSame(json, (await client.get(path)).json)
+  })
+
+  await t.test(
+    'a list was modified when the latest of its items was, whether that is answered or not',
+    async (t) => {
+      for (const fields of ['*', 'id', 'age', 'updated_at']) {
+        const all = itemsOf(await client.get('/v1/users?limit=5&fields=*'), 'users')
+        const latest = Math.max(...all.map(({ updated_at }) => Date.parse(String(updated_at))))
+        const { headers } = await client.get(`/v1/users?limit=5&fields=${fields}`)
+        t.equal(headers.get('last-modified'), new Date(latest).toUTCString(), fields)
+      }
+      const empty = await client.get('/v1/users?email=nobody@example.com')
+      t.equal(empty.headers.get('last-modified'), null, 'an empty list never was')
+      t.ok(empty.headers.has('etag'))
+    },
+  )
+
+  await t.test(
+    'a selection of fields and the whole do not share a tag where it is made of bytes',
+    async (t) => {
+      const tags = await Promise.all(
+        ['id', 'age', '*'].map(async (fields) =>
+          tagOf(await client.get(`/v1/users?limit=2&fields=${fields}`)),
+        ),
+      )
+      t.equal(new Set(tags).size, 3)
+    },
+  )
+})
+
+t.test('the row of a read is never older than the tag that it is sent with', async (t) => {
+  const actual = await openEmbeddedDatabase()
+  t.teardown(() => actual.close())
+  let meanwhile: (() => Promise<unknown>) | null = null
+  const database: Database = {
+    ...actual,
+    async query(statement) {
+      const rows = await actual.query(statement)
+      const write = meanwhile
+      meanwhile = null
+      await write?.()
+      return rows
+    },
+  }
+  const client = await serve(t, database)
+  const user = await newUser(client)
+  const path = `/v1/users/${user.id}`
+  meanwhile = () => client.patch(path, { age: 99 })
+  const answer = await client.get(path)
+  t.equal(answer.json.age, 99, 'somebody wrote between the version and the row')
+  const headers = { 'if-none-match': tagOf(answer), 'if-match': tagOf(answer) }
+  t.match(await client.call('PATCH', path, { headers, body: { age: 1 } }), { status: 412 })
+  const next = await client.call('GET', path, { headers: { 'if-none-match': tagOf(answer) } })
+  t.match(next, { status: 200, json: { age: 99 } }, 'nobody is left with a tag of what it was not')
+})

@@ -1,0 +1,139 @@
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { type Client, type Json, serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { spyOn } from './query-spy.js'
+import { newUser, sampleOf } from './samples.js'
+
+const oneYear = 31_536_000
+
+await onEachDatabase(async (t, actual) => {
+  const { database, columnsRead } = spyOn(actual)
+  const client = await serve(t, database)
+
+  await t.test('the invoice of a paid order is CSV that adds up', async (t) => {
+    const { id } = await orderOf(client, {
+      items: [
+        { sku: 'mug-blue', quantity: 2, unit_amount: 1290 },
+        { sku: 'tea', quantity: 1, unit_amount: 450 },
+      ],
+      total_amount: 3030,
+    })
+    const answer = await client.get(`/v1/orders/${id}/invoice`)
+    t.equal(answer.status, 200)
+    t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8')
+    t.equal(answer.headers.get('content-disposition'), `attachment; filename="invoice-${id}.csv"`)
+    t.equal(
+      answer.text,
+      'sku,quantity,unit_amount,amount,currency\r\nmug-blue,2,1290,2580,EUR\r\ntea,1,450,450,EUR\r\ntotal,,,3030,EUR\r\n',
+    )
+  })
+
+  await t.test('it may be kept for a year, by the one it is for, and is never asked for again', async (t) => {
+    const { id } = await orderOf(client)
+    const path = `/v1/orders/${id}/invoice`
+    const first = await client.get(path)
+    const again = await client.get(path)
+    for (const { headers } of [first, again]) {
+      t.equal(headers.get('cache-control'), `private, max-age=${oneYear}, immutable`)
+      t.equal(headers.get('etag'), first.headers.get('etag'))
+      t.equal(headers.get('last-modified'), first.headers.get('last-modified'))
+      t.ok(headers.get('etag') && headers.get('last-modified'))
+    }
+    t.equal(again.text, first.text)
+    const head = await client.call('HEAD', path)
+    t.equal(head.headers.get('etag'), first.headers.get('etag'))
+    t.equal(head.headers.get('content-length'), String(first.text.length))
+    t.equal(head.text, '')
+  })
+
+  await t.test('it stays as it was made, whatever becomes of the order', async (t) => {
+    const { id } = await orderOf(client)
+    const path = `/v1/orders/${id}/invoice`
+    const made = await client.get(path)
+    await client.patch(`/v1/orders/${id}`, { status: 'cancelled', total_amount: 1 })
+    const later = await client.get(path)
+    t.equal(later.status, 200)
+    t.equal(later.text, made.text)
+    t.equal(later.headers.get('etag'), made.headers.get('etag'))
+  })
+
+  await t.test('who asks again all the same gets a 304, and its content is not read', async (t) => {
+    const { id } = await orderOf(client)
+    const path = `/v1/orders/${id}/invoice`
+    const { headers } = await client.get(path)
+    columnsRead()
+    for (const condition of [
+      { 'if-none-match': headers.get('etag') ?? '' },
+      { 'if-modified-since': headers.get('last-modified') ?? '' },
+    ] as Record<string, string>[]) {
+      const answer = await client.call('GET', path, { headers: condition })
+      t.match(answer, { status: 304, text: '' })
+      for (const name of ['content-type', 'content-disposition', 'content-length']) {
+        t.equal(answer.headers.get(name), null, name)
+      }
+      t.equal(answer.headers.get('cache-control'), headers.get('cache-control'))
+      t.strictSame(columnsRead(), [['made_at']])
+    }
+    t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
+  })
+
+  await t.test('the first request makes it, whatever it asks', async (t) => {
+    const conditions: Record<string, string>[] = [
+      { 'if-none-match': '"other"' },
+      { 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+    ]
+    for (const headers of conditions) {
+      const { id } = await orderOf(client)
+      const answer = await client.call('GET', `/v1/orders/${id}/invoice`, { headers })
+      t.match(answer, { status: 200, text: /^sku,/ })
+    }
+  })
+
+  await t.test('of many who ask first at once, all get the same one', async (t) => {
+    const { id } = await orderOf(client)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => client.get(`/v1/orders/${id}/invoice`)))
+    t.ok(answers.every(({ status }) => status === 200))
+    t.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 1)
+  })
+
+  for (const status of ['pending', 'failed', 'cancelled']) {
+    await t.test(`an order that is ${status} has none, and that is not stored`, async (t) => {
+      const { id } = await orderOf(client, { status })
+      const path = `/v1/orders/${id}/invoice`
+      const answer = await client.get(path)
+      t.match(answer, { status: 409, json: { code: 'not-paid' } })
+      t.equal(answer.headers.get('cache-control'), 'no-store')
+      t.equal(answer.headers.get('etag'), null)
+      await client.patch(`/v1/orders/${id}`, { status: 'fulfilled' })
+      t.match(await client.get(path), { status: 200 }, 'it has one once it is paid')
+    })
+  }
+
+  await t.test('what is not there has none', async (t) => {
+    t.match(await client.get('/v1/orders/1/invoice'), { status: 404, json: { code: 'not-found' } })
+    const { id } = await orderOf(client)
+    await client.get(`/v1/orders/${id}/invoice`)
+    t.match(await client.delete(`/v1/orders/${id}`), { status: 204 }, 'an invoice does not hold its order')
+    t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 404 })
+    t.match(await client.get(`/v1/orders/x/invoice`), { status: 400 })
+    t.ok((id as bigint) >= firstId)
+  })
+
+  await t.test('who does not take CSV is told so', async (t) => {
+    const { id } = await orderOf(client)
+    const path = `/v1/orders/${id}/invoice`
+    for (const accept of ['text/csv', 'text/*', '*/*']) {
+      t.match(await client.call('GET', path, { headers: { accept } }), { status: 200 }, accept)
+    }
+    t.match(await client.call('GET', path, { headers: { accept: 'application/json' } }), {
+      status: 406,
+      json: { code: 'not-acceptable' },
+    })
+  })
+})
+
+async function orderOf(client: Client, fields: Json = {}): Promise<Json> {
+  const user = await newUser(client)
+  const answer = await client.post('/v1/orders', { ...sampleOf.orders(user.id), ...fields })
+  return answer.json
+}
