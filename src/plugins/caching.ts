@@ -3,12 +3,14 @@ import {
   dateFromPayload,
   finishReading,
   finishWriting,
-  forbidStoring,
+  letThrough,
+  type Surroundings,
 } from '../adapter/caching/after-handler.js'
 import { expectedVersionOf, guardWrites, validateBeforeReading } from '../adapter/caching/before-handler.js'
 import type { CachingCounts } from '../adapter/caching/caching-counts.js'
 import { findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
-import { observeDates, observeReading, observeWriting } from '../adapter/caching/caching-observer.js'
+import { forbidStoring, forbidStoringErrors, varyBy } from '../adapter/caching/caching-headers.js'
+import { observeRoute } from '../adapter/caching/caching-observer.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
@@ -18,19 +20,16 @@ import {
   cachingRuleNames,
 } from '../adapter/caching/caching-options.js'
 import { type CachingPlan, planOf, type ResourceVersion } from '../adapter/caching/caching-plan.js'
-import { spareNotModified } from '../adapter/caching/head-of-not-modified.js'
-import { headerOf, type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
+import { measuresForHead, spareNotModified } from '../adapter/caching/head-of-not-modified.js'
+import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
+import { type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
+import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
 import { conventionPlugin } from '../adapter/plugin.js'
-import { type Reporter, reporterOf } from '../adapter/report.js'
+import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
 import type { CacheDirectives } from '../http/caching/cache-control.js'
-import { mergeVary } from '../http/caching/vary.js'
 import { invalid, resolveOptions } from '../options.js'
-import {
-  guardedResponses,
-  readResponses,
-  withCachingResponses,
-} from '../representation/schema/caching-schema.js'
+import { cachingResponses, withCachingResponses } from '../representation/schema/caching-schema.js'
 
 export type { CachingCounts } from '../adapter/caching/caching-counts.js'
 export type { CachingOptions, CachingRouteOptions, CachingRule } from '../adapter/caching/caching-options.js'
@@ -122,7 +121,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const { own, name, methods, untouched, isHeadSibling } = ruled
     if (!isHeadSibling) tellExceptions(ruled, reporter)
     if (own === false || untouched !== null) return
-    const plan = planOf(ruled, own, options)
+    const plan = planOf(ruled, own, options, route.errorHandler !== undefined)
     if (plan.mode === 'off') return
     if (!isHeadSibling) findCachingBreaches(own, ruled, options.now(), reporter)
     if (own.preconditions === 'required' && plan.validators === null) {
@@ -133,20 +132,20 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       )
     }
     if (plan.validators !== null) decorateRequests()
-    const isRead = methods.every((method) => method === 'GET' || method === 'HEAD')
-    if (route.schema !== undefined && plan.mode === 'enforce' && (isRead || plan.validators !== null)) {
-      const responses = isRead ? readResponses : guardedResponses(plan.required)
+    const kind = kindOf(methods)
+    if (route.schema !== undefined && plan.mode === 'enforce') {
+      const guards = kind !== 'reads' && plan.validators !== null && (plan.required ? 'required' : 'optional')
+      const responses = cachingResponses({ reads: kind !== 'writes', guards })
       route.schema = withCachingResponses(route.schema, responses)
     }
-    if (plan.mode === 'report') observe(route, plan, isRead, reporter)
-    else if (isRead) read(route, plan, own.vary ?? [], this)
-    else write(route, plan)
+    if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
+    else enforce(route, plan, kind, own.vary ?? [], this)
   })
 
-  // A path that no route serves has no hooks of a route.
+  // A path that no route serves has no hooks of a route. A page that is sent there all the same is the app's own.
   if (options.mode === 'enforce') {
     app.addHook('onSend', function forbidStoringUnknownPaths(request, reply, payload, next) {
-      if (request.is404) forbidStoring(reply)
+      if (request.is404 && reply.statusCode >= 400) forbidStoring(reply)
       next(null, payload)
     })
   }
@@ -163,38 +162,41 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     })
   }
 
-  function read(
+  function enforce(
     route: RouteOptions,
     plan: CachingPlan,
+    kind: RouteKind,
     vary: readonly string[],
     context: FastifyInstance,
   ): void {
     let compressed: boolean | undefined
-    const finish = finishReading(plan, counts, {
+    let told = false
+    const surroundings: Surroundings = {
       // Known once all plugins are there, whichever came first.
       isCompressed: () => (compressed ??= context.hasReplyDecorator('compress')),
-      onMissing: (request) =>
-        reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified'),
-    })
-    if (vary.length > 0) route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
-    if (plan.validators !== null) {
-      const validate = validateBeforeReading(plan, plan.validators, counts)
-      route.preHandler = [...[route.preHandler ?? []].flat(), validate]
+      // Once: it is about the route, and counting costs as much as all the rest.
+      onMissing: (request) => {
+        if (!told) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
+        told = true
+      },
+      isBodiless: [route.method].flat().join() === 'HEAD' && !measuresForHead(route.onSend),
     }
-    if (plan.lastModified !== false) {
-      const date = dateFromPayload(plan, plan.lastModified)
-      route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
+    const { validators, lastModified } = plan
+    if (validators !== null) {
+      const reads = validateBeforeReading(plan, validators, counts)
+      addLastPreHandler(route, hookFor(kind, reads, guardWrites(plan, validators, counts)))
+    }
+    if (kind !== 'writes') {
+      if (vary.length > 0) route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
+      if (lastModified !== false) {
+        const date = hookFor(kind, dateFromPayload(plan, lastModified), letThrough)
+        route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
+      }
     }
     // First: a hook that compresses leaves no bytes to make a tag of.
+    const finish = hookFor(kind, finishReading(plan, counts, surroundings), finishWriting)
     route.onSend = [finish, ...spareNotModified(route.onSend)]
-  }
-
-  function write(route: RouteOptions, plan: CachingPlan): void {
-    if (plan.validators !== null) {
-      const guard = guardWrites(plan, plan.validators, counts)
-      route.preHandler = [...[route.preHandler ?? []].flat(), guard]
-    }
-    route.onSend = [finishWriting, ...[route.onSend ?? []].flat()]
+    route.onError = [forbidStoringErrors, ...[route.onError ?? []].flat()]
   }
 })
 
@@ -206,20 +208,5 @@ function decorateReplies(app: FastifyInstance, now: () => number): void {
   for (const [name, helper] of Object.entries(replyHelpers(now))) {
     if (!app.hasReplyDecorator(name)) app.decorateReply(name, helper as (this: FastifyReply) => unknown)
     else app.log.warn(`caching: reply.${name}() is the app's own and stays as it is`)
-  }
-}
-
-function observe(route: RouteOptions, plan: CachingPlan, isRead: boolean, reporter: Reporter): void {
-  if (isRead) {
-    route.preSerialization = [observeDates(plan, reporter), ...[route.preSerialization ?? []].flat()]
-    route.onSend = [observeReading(plan, reporter), ...[route.onSend ?? []].flat()]
-  } else if (plan.validators !== null)
-    route.preHandler = [...[route.preHandler ?? []].flat(), observeWriting(plan, reporter)]
-}
-
-function varyBy(names: readonly string[]) {
-  return function varyOnRequest(_request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-    reply.header('vary', mergeVary(headerOf(reply, 'vary'), names))
-    next()
   }
 }

@@ -1,16 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byteTag } from '../../http/caching/byte-tag.js'
-import { tagAsNamed } from '../../http/caching/coded-tags.js'
 import { formatHttpDate, parseHttpDate } from '../../http/caching/http-date.js'
 import { latestModified } from '../../http/caching/last-modified.js'
 import type { PreconditionVerdict } from '../../http/caching/preconditions.js'
-import { droppedFrom304, isDroppedFrom304 } from '../../http/caching/retained-headers.js'
 import { refuseFailed } from './before-handler.js'
 import type { CachingCounts } from './caching-counts.js'
+import { dropFor304, dropValidators, forbidStoring, setFreshness, varyByCoding } from './caching-headers.js'
 import type { CachingPlan } from './caching-plan.js'
 import { tagWhatIsCoded } from './coded-response.js'
-import { isConditional, verdictOn } from './conditional-request.js'
+import { isConditional, tagForCaller, verdictOn } from './conditional-request.js'
+import { discard, isBytes, isResponse } from './payloads.js'
 import { headerOf } from './reply-helpers.js'
+import { dropTrailers } from './reply-trailers.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
 type Hook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
@@ -29,63 +30,83 @@ export function dateFromPayload(plan: CachingPlan, member: string): Hook {
   }
 }
 
+/** The hook that does nothing. */
+export function letThrough(
+  _request: FastifyRequest,
+  _reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): void {
+  next(null, payload)
+}
+
+/** What the hook that finishes an answer is told beside the plan. */
+export interface Surroundings {
+  /** Does a plugin compress what this hook lets through? */
+  readonly isCompressed: () => boolean
+  /** Called for a 200 of GET without `Last-Modified`. */
+  readonly onMissing: (request: FastifyRequest) => void
+  /** Does the handler answer HEAD without making the bytes that GET would have? */
+  readonly isBodiless: boolean
+}
+
 /** The `onSend` hook of a route that is read: caching headers, validators, and what preconditions come to. */
 export function finishReading(
   plan: CachingPlan,
   counts: CachingCounts,
-  { isCompressed, onMissing }: { isCompressed: () => boolean; onMissing: (request: FastifyRequest) => void },
+  { isCompressed, onMissing, isBodiless }: Surroundings,
 ): Hook {
-  function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
-    if (plan.cacheControl !== null && !reply.hasHeader('cache-control')) {
-      const value = plan.isAuthenticated(request) ? plan.privateCacheControl : plan.cacheControl
-      // An operation that goes on says something else each time.
-      reply.header('cache-control', reply.statusCode === 202 ? 'no-store' : value)
+  function setValidators(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    if (plan.etag !== false && !reply.hasHeader('etag') && isBytes(payload)) {
+      // Nothing is not what the GET would have sent.
+      if (payload.length > 0 || !isBodiless) {
+        const tag = byteTag(payload)
+        reply.header('etag', plan.etag === 'weak' ? `W/${tag}` : tag)
+      }
     }
-    if (plan.expires !== null && !reply.hasHeader('expires')) reply.header('expires', plan.expires)
+    if (plan.tellsMissing && request.method === 'GET' && !reply.hasHeader('last-modified')) onMissing(request)
+  }
+
+  function answerNotModified(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) {
+    discard(payload)
+    reply.code(304)
+    const etag = headerOf(reply, 'etag')
+    if (etag !== undefined) reply.header('etag', tagForCaller(request, etag))
+    dropFor304(reply)
+    dropTrailers(reply)
+    next(null, null)
   }
 
   return function finishReadingOnSend(request, reply, payload, next) {
-    const status = reply.statusCode
+    const status = isResponse(payload) ? payload.status : reply.statusCode
     if (status >= 400) {
       forbidStoring(reply)
       next(null, payload)
       return
     }
-    setHeaders(request, reply)
+    setFreshness(request, reply, plan, status)
     const compressed = isCompressed()
-    if (compressed) reply.header('vary', withAcceptEncoding(headerOf(reply, 'vary')))
+    if (compressed) varyByCoding(reply)
     if (status === 304) {
-      dropFor304(reply)
-      next(null, null)
+      answerNotModified(request, reply, payload, next)
       return
     }
-    if (status !== 200) {
+    if (status < 200 || status >= 300 || isResponse(payload)) {
+      if (status >= 300) dropValidators(reply)
       next(null, payload)
       return
     }
-    if (plan.etag !== false && !reply.hasHeader('etag') && isBytes(payload)) {
-      const tag = byteTag(payload)
-      reply.header('etag', plan.etag === 'weak' ? `W/${tag}` : tag)
-    }
-    if (plan.tellsMissing && !reply.hasHeader('last-modified')) onMissing(request)
+    if (status === 200) setValidators(request, reply, payload)
     const verdict = isConditional(request.headers) ? verdictOnReply(request, reply, plan) : 'proceed'
     if (verdict === 'proceed') {
       if (compressed) tagWhatIsCoded(reply)
       next(null, payload)
-      return
-    }
-    discard(payload)
-    if (verdict === 'precondition-failed') {
-      // Hooks do not run again for an error in one of them.
-      forbidStoring(reply)
-      refuseFailed(request, reply, counts, next)
+    } else if (verdict === 'precondition-failed') {
+      discard(payload)
+      refuseFailed(request, reply, plan, counts, next)
     } else {
       counts.notModifiedAfterHandler++
-      reply.code(304)
-      const etag = headerOf(reply, 'etag')
-      if (etag !== undefined) reply.header('etag', tagAsNamed(etag, request.headers['if-none-match'] ?? ''))
-      dropFor304(reply)
-      next(null, null)
+      answerNotModified(request, reply, payload, next)
     }
   }
 }
@@ -102,14 +123,6 @@ export function finishWriting(
   next(null, payload)
 }
 
-const ofRepresentation = ['etag', 'last-modified', 'expires'] as const
-
-/** An error is of the moment, and none of the representation that was to be sent. */
-export function forbidStoring(reply: FastifyReply): void {
-  reply.header('cache-control', 'no-store')
-  for (const name of ofRepresentation) drop(reply, name)
-}
-
 function verdictOnReply(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -119,31 +132,4 @@ function verdictOnReply(
   const etag = headerOf(reply, 'etag')
   const lastModified = parseHttpDate(headerOf(reply, 'last-modified') ?? '', now) ?? undefined
   return verdictOn(request, { etag, lastModified }, now)
-}
-
-function dropFor304(reply: FastifyReply): void {
-  const hasEtag = reply.hasHeader('etag')
-  for (const name of droppedFrom304) drop(reply, name)
-  if (isDroppedFrom304('last-modified', hasEtag)) drop(reply, 'last-modified')
-}
-
-// Removing makes all later work on the headers slow, even where there was nothing to remove.
-function drop(reply: FastifyReply, name: string): void {
-  if (reply.hasHeader(name)) reply.removeHeader(name)
-}
-
-function withAcceptEncoding(vary: string | undefined): string {
-  if (vary === undefined) return 'accept-encoding'
-  return /(?:^|[\s,])(?:\*|accept-encoding)(?:[\s,]|$)/i.test(vary) ? vary : `${vary}, accept-encoding`
-}
-
-function isBytes(payload: unknown): payload is string | Uint8Array {
-  return typeof payload === 'string' || payload instanceof Uint8Array
-}
-
-/** Ends a stream that will not be sent. */
-function discard(payload: unknown): void {
-  if (typeof payload !== 'object' || payload === null) return
-  if ('destroy' in payload && typeof payload.destroy === 'function') payload.destroy()
-  else if ('cancel' in payload && typeof payload.cancel === 'function') void payload.cancel()
 }

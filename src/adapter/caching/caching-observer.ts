@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { byteTag } from '../../http/caching/byte-tag.js'
 import { parseHttpDate } from '../../http/caching/http-date.js'
 import { latestModified } from '../../http/caching/last-modified.js'
@@ -6,12 +6,29 @@ import type { Reporter } from '../report.js'
 import { mostItems } from './after-handler.js'
 import type { CachingPlan } from './caching-plan.js'
 import { isConditional, isGuarded, verdictOn } from './conditional-request.js'
+import { isBytes, isResponse } from './payloads.js'
 import { headerOf } from './reply-helpers.js'
+import { hookFor, type RouteKind } from './route-kind.js'
 
 type Next = (error: null, payload: unknown) => void
 
+/** Adds the hooks of `report` mode to a route. */
+export function observeRoute(
+  route: RouteOptions,
+  plan: CachingPlan,
+  kind: RouteKind,
+  reporter: Reporter,
+): void {
+  const onSend = hookFor(kind, observeReading(plan, reporter), observeStoring(reporter))
+  route.onSend = [onSend, ...[route.onSend ?? []].flat()]
+  if (kind !== 'writes')
+    route.preSerialization = [observeDates(plan, reporter), ...[route.preSerialization ?? []].flat()]
+  if (kind !== 'reads' && plan.validators !== null)
+    route.preHandler = [...[route.preHandler ?? []].flat(), observeWriting(plan, reporter)]
+}
+
 /** The `onSend` hook of `report` mode: counts what would be added to what is read, and changes nothing. */
-export function observeReading(plan: CachingPlan, reporter: Reporter) {
+function observeReading(plan: CachingPlan, reporter: Reporter) {
   const tell = (rule: string, request: FastifyRequest, what: string): void =>
     reporter.observe('caching', rule, request, what)
 
@@ -21,14 +38,14 @@ export function observeReading(plan: CachingPlan, reporter: Reporter) {
     payload: unknown,
     next: Next,
   ): void {
-    const { statusCode: status } = reply
+    const status = isResponse(payload) ? payload.status : reply.statusCode
     if (status >= 400) {
       if (headerOf(reply, 'cache-control') !== 'no-store')
         tell('cache-control', request, 'an error would not be stored')
     } else {
       if (plan.cacheControl !== null && !reply.hasHeader('cache-control'))
         tell('cache-control', request, 'would get Cache-Control')
-      if (status === 200) observeValidators(request, reply, payload)
+      if (status < 300 && !isResponse(payload)) observeValidators(request, reply, payload)
     }
     next(null, payload)
   }
@@ -36,7 +53,7 @@ export function observeReading(plan: CachingPlan, reporter: Reporter) {
   function observeValidators(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const lastModified = headerOf(reply, 'last-modified')
     const own = headerOf(reply, 'etag')
-    const isTagged = own === undefined && plan.etag !== false && typeof payload === 'string'
+    const isTagged = reply.statusCode === 200 && own === undefined && plan.etag !== false && isBytes(payload)
     if (isTagged) tell('etag', request, 'would get an ETag')
     if (!isConditional(request.headers)) return
     const now = plan.now()
@@ -53,15 +70,35 @@ export function observeReading(plan: CachingPlan, reporter: Reporter) {
   }
 }
 
+/** The `onSend` hook of `report` mode on a route that is not read: counts answers that would be kept from caches. */
+function observeStoring(reporter: Reporter) {
+  return function observeStoringOnSend(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void {
+    const given = headerOf(reply, 'cache-control')
+    if (given === undefined || (reply.statusCode >= 400 && given !== 'no-store'))
+      reporter.observe('caching', 'cache-control', request, 'would not be stored')
+    next(null, payload)
+  }
+}
+
 /** The `preSerialization` hook of `report` mode: counts answers that do not say when they were modified. */
-export function observeDates(plan: CachingPlan, reporter: Reporter) {
+function observeDates(plan: CachingPlan, reporter: Reporter) {
   return function observeDatesOnPreSerialization(
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
     next: Next,
   ): void {
-    if (plan.tellsMissing && reply.statusCode === 200 && !reply.hasHeader('last-modified')) {
+    if (
+      plan.tellsMissing &&
+      request.method === 'GET' &&
+      reply.statusCode === 200 &&
+      !reply.hasHeader('last-modified')
+    ) {
       const { lastModified: member } = plan
       const isDated = member !== false && latestModified(payload, member, mostItems, plan.now()) !== null
       if (!isDated) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
@@ -71,7 +108,7 @@ export function observeDates(plan: CachingPlan, reporter: Reporter) {
 }
 
 /** The `preHandler` hook of `report` mode on a route that writes and whose preconditions would be evaluated. */
-export function observeWriting(plan: CachingPlan, reporter: Reporter) {
+function observeWriting(plan: CachingPlan, reporter: Reporter) {
   return function observeWritingOnPreHandler(
     request: FastifyRequest,
     _reply: FastifyReply,

@@ -82,7 +82,7 @@ export interface CachingRouteOptions
 
 const directives: Check<CacheDirectives | false> = (label, received) => {
   if (received === false) return false
-  if (typeof received !== 'object' || received === null)
+  if (typeof received !== 'object' || received === null || Array.isArray(received))
     return invalid(label, 'directives or false', received)
   return received as CacheDirectives
 }

@@ -12,7 +12,8 @@ export type ResourceVersion = string | number | bigint
 /** What a service knows of a representation without making it (RFC 9110 §8.8). */
 export interface RouteValidators {
   /**
-   * Entity tag, quotes included: `"v7"`, or `W/"v7"` for a weak one.
+   * Entity tag: `W/"v7"` for a weak one, `"v7"` or `v7` for a strong one. Without it and without `version`, a GET is
+   * compared by the tag of its bytes once the handler has run, and no `If-Match` of a write holds.
    * @default the `version` in quotes
    */
   readonly etag?: string
@@ -23,8 +24,8 @@ export interface RouteValidators {
 }
 
 /**
- * Finds the validators of what a request is for, before the handler runs; `null` where there is no such resource. It
- * should cost less than the handler: one row by its key, two columns.
+ * Finds the validators of what a request is for, before the handler runs; `null` where there is no such resource,
+ * or none that the caller may see. It should cost less than the handler: one row by its key, two columns.
  */
 export type FindValidators = (
   request: FastifyRequest,
@@ -38,7 +39,12 @@ export interface CachingPlan {
   /** `Cache-Control` of what is read, without and with credentials; `null` for none. */
   readonly cacheControl: string | null
   readonly privateCacheControl: string | null
-  readonly expires: string | null
+  /** May anybody store what is read? */
+  readonly isStored: boolean
+  /** Does nobody store it, whatever the handler says? */
+  readonly confidential: boolean
+  /** `Expires`, and the same in milliseconds since the epoch: once it is past, it is not sent. */
+  readonly expires: { readonly value: string; readonly at: number } | null
   /** Made from the bytes where nobody gave one. */
   readonly etag: 'strong' | 'weak' | false
   /** Member that says when an item was last modified. */
@@ -48,6 +54,8 @@ export interface CachingPlan {
   readonly validators: FindValidators | null
   /** Is a write without a precondition refused? */
   readonly required: boolean
+  /** Has the route an error handler of its own? */
+  readonly handlesErrors: boolean
   readonly isAuthenticated: (request: FastifyRequest) => boolean
   readonly now: () => number
 }
@@ -57,23 +65,28 @@ export function planOf(
   { name, modeOf }: CachedRoute,
   own: CachingRouteOptions,
   options: Required<CachingOptions>,
+  handlesErrors = false,
 ): CachingPlan {
   const given = own.confidential === true ? { noStore: true } : (own.cacheControl ?? options.cacheControl)
   const written = given === false ? '' : cacheControl(given)
   const isStored = given === false || given.noStore !== true
   const lastModified = isStored ? (own.lastModified ?? options.lastModified) : false
-  const expires = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
+  const judged = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
+  const expires = judged !== null && 'value' in judged ? judged.value : null
   return Object.freeze({
     route: name,
     mode: own.mode ?? options.mode,
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),
-    expires: expires !== null && 'value' in expires ? expires.value : null,
+    isStored,
+    confidential: own.confidential === true,
+    expires: expires === null ? null : { value: expires, at: Date.parse(expires) },
     etag: isStored ? (own.etag ?? options.etag) : false,
     lastModified,
     tellsMissing: lastModified !== false && modeOf['last-modified'] !== 'off',
     validators: own.validators ?? null,
     required: own.preconditions === 'required',
+    handlesErrors,
     isAuthenticated: options.isAuthenticated,
     now: options.now,
   })

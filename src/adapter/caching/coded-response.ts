@@ -7,15 +7,27 @@ import { codedTag } from '../../http/caching/coded-tags.js'
  */
 export function tagWhatIsCoded(reply: FastifyReply): void {
   const { raw } = reply
-  const writeHead = raw.writeHead.bind(raw) as (status: number, headers: Headers) => unknown
-  const tagged = (status: number, headers: Headers): unknown => {
-    const { etag, 'content-encoding': coding } = headers
-    if (typeof etag === 'string' && typeof coding === 'string' && coding !== 'identity') {
-      headers.etag = codedTag(etag, coding)
+  const writeHead = raw.writeHead.bind(raw) as (...parts: unknown[]) => unknown
+  const tagged = (...parts: unknown[]): unknown => {
+    const headers = parts.at(-1)
+    if (isHeaders(headers)) {
+      const etag = tagOf(headers.etag, headers['content-encoding'])
+      if (etag !== null) headers.etag = etag
+    } else {
+      // Of a stream, headers are set one by one.
+      const etag = tagOf(raw.getHeader('etag'), raw.getHeader('content-encoding'))
+      if (etag !== null) raw.setHeader('etag', etag)
     }
-    return writeHead(status, headers)
+    return writeHead(...parts)
   }
   raw.writeHead = tagged as typeof raw.writeHead
 }
 
-type Headers = Record<string, unknown>
+function isHeaders(part: unknown): part is Record<string, unknown> {
+  return typeof part === 'object' && part !== null && !Array.isArray(part)
+}
+
+function tagOf(etag: unknown, coding: unknown): string | null {
+  const isCoded = typeof etag === 'string' && typeof coding === 'string' && coding !== 'identity'
+  return isCoded ? codedTag(etag, coding) : null
+}

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type CacheDirectives, cacheControl } from '../../http/caching/cache-control.js'
 import { cacheControlFaults } from '../../http/caching/cache-control-faults.js'
-import { formatEntityTag, isEntityTag } from '../../http/caching/entity-tag.js'
+import { entityTagOf } from '../../http/caching/entity-tag-of.js'
 import { judgeExpires } from '../../http/caching/expires.js'
 import { formatHttpDate } from '../../http/caching/http-date.js'
 import { latestTime } from '../../http/caching/last-modified.js'
@@ -12,7 +12,8 @@ import { invalid } from '../../options.js'
 export function replyHelpers(now: () => number) {
   return {
     cacheControl(this: FastifyReply, directives: CacheDirectives): FastifyReply {
-      return this.header('cache-control', writtenDirectives(directives))
+      const text = writtenDirectives(directives)
+      return text === '' ? this : this.header('cache-control', text)
     },
 
     expires(this: FastifyReply, time: Date | number | string): FastifyReply {
@@ -34,7 +35,7 @@ export function replyHelpers(now: () => number) {
     },
 
     etag(this: FastifyReply, tag: string): FastifyReply {
-      return this.header('etag', isEntityTag(tag) ? tag : formatEntityTag({ weak: false, opaque: tag }))
+      return this.header('etag', entityTagOf(tag))
     },
 
     vary(this: FastifyReply, names: string | readonly string[]): FastifyReply {
@@ -52,7 +53,7 @@ export function headerOf(reply: FastifyReply, name: string): string | undefined 
   return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
 }
 
-// Directives are constants of the handler, most of the time.
+// Frozen ones are the same the next time.
 const written = new WeakMap<CacheDirectives, string>()
 
 function writtenDirectives(directives: CacheDirectives): string {
@@ -61,6 +62,6 @@ function writtenDirectives(directives: CacheDirectives): string {
   const [fault] = cacheControlFaults(directives)
   if (fault !== undefined) invalid('reply.cacheControl()', `directives that agree: ${fault}`, directives)
   const text = cacheControl(directives)
-  written.set(directives, text)
+  if (Object.isFrozen(directives)) written.set(directives, text)
   return text
 }

@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { droppedFrom304, isDroppedFrom304 } from '../../http/caching/retained-headers.js'
+import { mergeVary } from '../../http/caching/vary.js'
+import { withPrivate } from '../../http/caching/with-private.js'
+import type { CachingPlan } from './caching-plan.js'
+import { headerOf } from './reply-helpers.js'
+
+/**
+ * Sets `Cache-Control` and `Expires` of what is read and is no error. What the handler says of its answer stays, and gets
+ * `private` where the caller has credentials and nothing says who may store it.
+ */
+export function setFreshness(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  plan: CachingPlan,
+  status: number,
+): void {
+  const isOfTheMoment = status === 302 || status === 303 || status === 307
+  // An operation that goes on says something else each time, and a login is not to be redirected to for an hour.
+  const ofNow = status === 202 ? 'no-store' : isOfTheMoment && plan.isStored ? 'no-cache' : null
+  if (plan.cacheControl !== null) setCacheControl(request, reply, plan, plan.cacheControl, ofNow)
+  const { expires } = plan
+  if (expires === null || isOfTheMoment || reply.hasHeader('expires')) return
+  if (expires.at > plan.now()) reply.header('expires', expires.value)
+}
+
+function setCacheControl(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  plan: CachingPlan,
+  ofRoute: string,
+  ofNow: string | null,
+): void {
+  const given = plan.confidential ? 'no-store' : (headerOf(reply, 'cache-control') ?? ofNow)
+  const isPrivate = plan.isAuthenticated(request)
+  // The route's was completed at boot.
+  const value =
+    given === null ? (isPrivate ? plan.privateCacheControl : ofRoute) : isPrivate ? withPrivate(given) : given
+  reply.header('cache-control', value)
+}
+
+/** An error is of the moment, and none of the representation that was to be sent. */
+export function forbidStoring(reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+  dropValidators(reply)
+  reply.removeHeader('expires')
+}
+
+/** The `onError` hook: an answer may fail when it is finished, in a later hook or in a stream, and is another one then. */
+export function forbidStoringErrors(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  _error: unknown,
+  next: () => void,
+): void {
+  forbidStoring(reply)
+  next()
+}
+
+/** Takes away the validators of a representation that is not sent. */
+export function dropValidators(reply: FastifyReply): void {
+  reply.removeHeader('etag').removeHeader('last-modified')
+}
+
+/** Takes away what a 304 does not have (RFC 9110 §15.4.5). */
+export function dropFor304(reply: FastifyReply): void {
+  const hasEtag = reply.hasHeader('etag')
+  for (const name of droppedFrom304) reply.removeHeader(name)
+  if (isDroppedFrom304('last-modified', hasEtag)) reply.removeHeader('last-modified')
+}
+
+/** The `onRequest` hook that says what a route's answers depend on, the refused ones too. */
+export function varyBy(names: readonly string[]) {
+  return function varyOnRequest(_request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+    reply.header('vary', mergeVary(headerOf(reply, 'vary'), names))
+    next()
+  }
+}
+
+/** Says that the answer depends on the content coding that the caller takes. */
+export function varyByCoding(reply: FastifyReply): void {
+  const vary = headerOf(reply, 'vary')
+  if (vary === undefined) reply.header('vary', 'accept-encoding')
+  else if (!namesCoding.test(vary)) reply.header('vary', `${vary}, accept-encoding`)
+}
+
+const namesCoding = /(?:^|[\s,])(?:\*|accept-encoding)(?:[\s,]|$)/i
