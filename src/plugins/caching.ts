@@ -29,7 +29,11 @@ import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
 import type { CacheDirectives } from '../http/caching/cache-control.js'
 import { invalid, resolveOptions } from '../options.js'
-import { cachingResponses, withCachingResponses } from '../representation/schema/caching-schema.js'
+import {
+  type CachingResponses,
+  cachingResponses,
+  withCachingResponses,
+} from '../representation/schema/caching-schema.js'
 
 export type { CachingCounts } from '../adapter/caching/caching-counts.js'
 export type { CachingOptions, CachingRouteOptions, CachingRule } from '../adapter/caching/caching-options.js'
@@ -115,6 +119,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   app.decorate('caching', { counts: () => ({ ...counts }) })
   decorateReplies(app, options.now)
   let decorated = false
+  const described: { readonly route: RouteOptions; readonly responses: CachingResponses }[] = []
 
   app.addHook('onRoute', function cacheOnRoute(route) {
     const ruled = readRoute(route)
@@ -135,11 +140,18 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const kind = kindOf(methods)
     if (route.schema !== undefined && plan.mode === 'enforce') {
       const guards = kind !== 'reads' && plan.validators !== null && (plan.required ? 'required' : 'optional')
-      const responses = cachingResponses({ reads: kind !== 'writes', guards })
-      route.schema = withCachingResponses(route.schema, responses)
+      described.push({ route, responses: cachingResponses({ reads: kind !== 'writes', guards }) })
     }
     if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
     else enforce(route, plan, kind, own.vary ?? [], this)
+  })
+
+  // The OpenAPI document is made of the route's options; Fastify has compiled them by now, as the app wrote them.
+  app.addHook('onReady', function describeCaching(done) {
+    for (const { route, responses } of described) {
+      if (route.schema !== undefined) route.schema = withCachingResponses(route.schema, responses)
+    }
+    done()
   })
 
   // A path that no route serves has no hooks of a route. A page that is sent there all the same is the app's own.

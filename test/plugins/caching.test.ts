@@ -270,26 +270,35 @@ t.test(
   },
 )
 
-t.test('a 200 of GET without Last-Modified is told of once per route', async (t) => {
-  const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(caching)
-  app.get('/v1/users', () => ({ users: [] }))
-  app.get(
-    '/v1/orders',
-    { config: { caching: { except: ['last-modified'], reason: 'computed' } } },
-    () => ({}),
-  )
-  await app.inject({ method: 'HEAD', url: '/v1/users' })
-  for (let asked = 0; asked < 3; asked++) await app.inject('/v1/users')
-  await app.inject('/v1/orders')
-  t.match(app.conventions.report().observations, [
-    { plugin: 'caching', rule: 'last-modified', route: '/v1/users', count: 1 },
-  ])
-  t.equal(app.conventions.report().observations.length, 1)
-  t.equal(logs.lines.length, 1)
-  t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/orders', reason: 'computed' }])
-})
+t.test(
+  'a 200 of GET without Last-Modified is told of once per route, where the rule is to report',
+  async (t) => {
+    const logs = keepLogs('warn')
+    const app = Fastify({ logger: logs.logger })
+    await app.register(caching, { rules: { 'last-modified': 'report' } })
+    app.get('/v1/users', () => ({ users: [] }))
+    app.get(
+      '/v1/orders',
+      { config: { caching: { except: ['last-modified'], reason: 'computed' } } },
+      () => ({}),
+    )
+    await app.inject({ method: 'HEAD', url: '/v1/users' })
+    for (let asked = 0; asked < 3; asked++) await app.inject('/v1/users')
+    await app.inject('/v1/orders')
+    t.match(app.conventions.report().observations, [
+      { plugin: 'caching', rule: 'last-modified', route: '/v1/users', count: 1 },
+    ])
+    t.equal(app.conventions.report().observations.length, 1)
+    t.equal(logs.lines.length, 1)
+    t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/orders', reason: 'computed' }])
+
+    const silent = Fastify()
+    await silent.register(caching)
+    silent.get('/v1/users', () => ({ users: [] }))
+    await silent.inject('/v1/users')
+    t.strictSame(silent.conventions.report().observations, [], 'enforce refuses no answer for it')
+  },
+)
 
 t.test('Vary of the route is there on the 200, the 304, the 406 and every other error', async (t) => {
   const app = Fastify()

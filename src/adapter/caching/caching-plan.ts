@@ -83,7 +83,7 @@ export function planOf(
     expires: expires === null ? null : { value: expires, at: Date.parse(expires) },
     etag: isStored ? (own.etag ?? options.etag) : false,
     lastModified,
-    tellsMissing: lastModified !== false && modeOf['last-modified'] !== 'off',
+    tellsMissing: lastModified !== false && modeOf['last-modified'] === 'report',
     validators: own.validators ?? null,
     required: own.preconditions === 'required',
     handlesErrors,

@@ -39,8 +39,8 @@ class Latest {
 
   /** @returns is it a time? Of texts that look like UTC only the latest is read, in {@link upTo}. */
   take(time: unknown): boolean {
-    // Texts in UTC and of one length are in the order of their times: one has to be read, not all.
-    if (typeof time === 'string' && time.length === utcLength && time.charCodeAt(utcLength - 1) === letterZ) {
+    // Texts in UTC are in the order of their times, up to the second that counts: one has to be read, not all.
+    if (typeof time === 'string' && looksLikeUtc(time)) {
       if (time > this.#text) this.#text = time
       return true
     }
@@ -57,9 +57,13 @@ class Latest {
   }
 }
 
-// 2026-11-20T08:00:00.000Z
-const utcLength = 24
 const letterZ = 0x5a
+
+// 2026-11-20T08:00:00Z, 2026-11-20T08:00:00.000Z
+function looksLikeUtc(text: string): boolean {
+  const { length } = text
+  return (length === 20 || length === 24) && text.charCodeAt(length - 1) === letterZ
+}
 
 function readText(text: string): number {
   return Date.parse(utcDateTime(text) ?? '')
