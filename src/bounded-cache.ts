@@ -22,8 +22,4 @@ export class BoundedCache<Key, Value> {
     }
     this.#entries.set(key, value)
   }
-
-  get size(): number {
-    return this.#entries.size
-  }
 }

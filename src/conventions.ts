@@ -1,6 +1,6 @@
 import { conventionPlugin } from './adapter/plugin.js'
 import { type Mode, modes } from './findings.js'
-import { type Check, type Checks, invalid, oneOf, resolveOptions } from './options.js'
+import { type Check, type Checks, invalid, isObject, oneOf, resolveOptions } from './options.js'
 import { type CachingOptions, caching } from './plugins/caching.js'
 import { type FieldsOptions, fields } from './plugins/fields.js'
 import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.js'
@@ -28,9 +28,7 @@ export interface ConventionsOptions {
 
 // What is in the object, the plugin itself checks.
 const pluginOptions: Check<object | false> = (label, received) =>
-  received === false || (typeof received === 'object' && received !== null)
-    ? received
-    : invalid(label, 'an object or false', received)
+  received === false || isObject(received) ? received : invalid(label, 'an object or false', received)
 
 const checks: Checks<ConventionsOptions> = {
   mode: oneOf(...modes),

@@ -22,11 +22,12 @@ export interface Finding {
 /** A rule that a route is excepted from, or a route that no rule looks at; always with the reason. */
 export interface Exception {
   readonly plugin: string
+  /** Method and path pattern; of an exception for many routes that none of them needs, its `url`. */
   readonly route: string
   /** The rules it is excepted from; all of the plugin's when the route is left alone. */
   readonly rules: readonly string[]
   readonly reason: string
-  /** The route would keep the rules without it: the exception can go. */
+  /** No route that it is for would break the rules without it: the exception can go. */
   readonly unused: boolean
 }
 

@@ -100,6 +100,11 @@ export function invalid(label: string, expected: string, received: unknown): nev
   throw new bootErrors.FST_CONV_OPTION_INVALID(label, expected, show(received))
 }
 
+/** Is it an object that can hold options: no list, and not `null`? */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function checkEach<Options extends object>(
   label: string,
   received: Readonly<Record<string, unknown>>,
@@ -119,10 +124,6 @@ function checkEach<Options extends object>(
 
 function object(label: string, received: unknown): Record<string, unknown> {
   return isObject(received) ? received : invalid(label, 'an object', received)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const longestShown = 80

@@ -6,6 +6,7 @@ import conventions, {
   conventions as named,
   pathGuard,
   problems,
+  responseRules,
   serverOptions,
 } from '../src/index.js'
 import { fetched, injected, isProblem } from './support/problem.js'
@@ -45,6 +46,31 @@ t.test('each key is that plugin’s options', async (t) => {
   t.strictSame((await app.inject('/v1/users')).json(), { limit: 3 })
 })
 
+t.test('a list is named in the key style of the preset, by a plural that the preset knows', async (t) => {
+  for (const [keyStyle, path, member] of [
+    ['camelCase', '/v1/purchase-orders', 'purchaseOrders'],
+    ['snake_case', '/v1/purchase-orders', 'purchase_orders'],
+    ...['uris', 'sagas', 'content', 'taxis'].map((name) => ['snake_case', `/v1/${name}`, name] as const),
+  ] as const) {
+    const app = await appWith({ responseRules: { keyStyle } })
+    app.get(path, { config: { lists: {} } }, async (_request, reply) => reply.list([{ id: 1 }]))
+    const response = await app.inject(path)
+    t.strictSame(response.json(), { [member]: [{ id: 1 }] }, `${keyStyle} ${path}`)
+  }
+})
+
+t.test('a list has the key style of its own context', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.register(async (child) => {
+    await child.register(responseRules, { keyStyle: 'camelCase' })
+    child.get('/v1/line-items', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+  })
+  app.get('/v1/sale-items', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+  t.strictSame((await app.inject('/v1/line-items')).json(), { lineItems: [] })
+  t.strictSame((await app.inject('/v1/sale-items')).json(), { sale_items: [] })
+})
+
 t.test('false leaves a plugin out', async (t) => {
   const withoutProblems = await appWith({ problems: false })
   t.match((await withoutProblems.inject('/nothing')).json(), { statusCode: 404 })
@@ -78,6 +104,11 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
       { pathGuard: null },
       'FST_CONV_OPTION_INVALID',
       'conventions.pathGuard: expected an object or false, received null',
+    ],
+    [
+      { caching: [] },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.caching: expected an object or false, received []',
     ],
     [
       { lists: { limit: 5 } },

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const lockedHere = new Set<string>()
@@ -15,7 +15,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   if (lockedHere.has(path)) throw inUse(folder, process.pid, path)
   lockedHere.add(path)
   try {
-    await claim(folder, path)
+    await oneAtATime(folder, () => claim(folder, path))
   } catch (error) {
     lockedHere.delete(path)
     throw error
@@ -26,16 +26,24 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-async function claim(folder: string, path: string): Promise<void> {
-  const owner = await ownerOf(path)
-  if (owner !== null) {
-    if (isRunning(owner)) throw inUse(folder, owner, path)
+// Of two that see a lock left behind, the slower one would take the lock of the other for it.
+async function oneAtATime(folder: string, work: () => Promise<void>): Promise<void> {
+  const path = join(folder, 'lock.new')
+  const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EEXIST' ? inUse(folder, null, path) : error
+  })
+  try {
+    await work()
+  } finally {
+    await file.close()
     await rm(path, { force: true })
   }
-  // Fails where another process was faster.
-  const file = await open(path, 'wx')
-  await file.writeFile(String(process.pid))
-  await file.close()
+}
+
+async function claim(folder: string, path: string): Promise<void> {
+  const owner = await ownerOf(path)
+  if (owner !== null && isRunning(owner)) throw inUse(folder, owner, path)
+  await writeFile(path, String(process.pid))
 }
 
 async function ownerOf(path: string): Promise<number | null> {
@@ -54,6 +62,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function inUse(folder: string, pid: number, path: string): Error {
-  return new Error(`the data folder ${folder} is in use by process ${pid}; if it is not, delete ${path}`)
+function inUse(folder: string, pid: number | null, path: string): Error {
+  const owner = pid === null ? 'being opened by another process' : `in use by process ${pid}`
+  return new Error(`the data folder ${folder} is ${owner}; if it is not, delete ${path}`)
 }

@@ -28,6 +28,7 @@ export class Reporter {
   readonly #findings: Finding[] = []
   readonly #exceptions: Exception[] = []
   readonly #checks: (() => void)[] = []
+  readonly #tellings: (() => void)[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
 
@@ -42,6 +43,11 @@ export class Reporter {
   /** Takes a check for when the app gets ready, before the findings are concluded: for what is complete only then. */
   checkAtReady(check: () => void): void {
     this.#checks.push(check)
+  }
+
+  /** Takes what is to be told when all checks are done: for what only all routes together can say. */
+  tellAfterChecks(tell: () => void): void {
+    this.#tellings.push(tell)
   }
 
   /** Counts an occurrence; the first of each rule and route is logged. */
@@ -66,25 +72,26 @@ export class Reporter {
     }
   }
 
-  /** Throws all findings that stop the boot as one table; logs the others. */
-  conclude(app: FastifyInstance): void {
+  /** Runs the checks, logs what is only told, and gives the findings that stop the boot. */
+  conclude(app: FastifyInstance): Finding[] {
     for (const check of this.#checks.splice(0)) check()
+    for (const tell of this.#tellings.splice(0)) tell()
     const told = this.#findings.filter((finding) => finding.mode === 'report')
-    const refused = this.#findings.filter((finding) => finding.mode === 'enforce')
     if (told.length > 0) app.log.warn(`conventions: ${summary(told)}\n${findingsTable(told)}`)
     for (const exception of this.#exceptions) app.log.debug(exception, 'conventions: exception')
     for (const { route, plugin, rules } of this.#exceptions.filter((exception) => exception.unused)) {
       app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: its exception can go`)
     }
-    if (refused.length > 0) {
-      throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
-    }
+    return this.#findings.filter((finding) => finding.mode === 'enforce')
   }
 }
 
 const longestExample = 300
 
 const key = Symbol.for('fastify-conventions.reporter')
+
+/** The reporters of each app that are yet to be concluded, and their contexts; an app is known by its configuration. */
+const pending = new WeakMap<object, Map<Reporter, FastifyInstance>>()
 
 /** The reporter of a context: that of the context above, or a new one. */
 export function reporterOf(app: FastifyInstance): Reporter {
@@ -93,11 +100,23 @@ export function reporterOf(app: FastifyInstance): Reporter {
   const reporter = new Reporter()
   app.decorate(key, reporter)
   app.decorate('conventions', { report: () => reporter.report() })
+  const reporters = pending.get(app.initialConfig) ?? new Map<Reporter, FastifyInstance>()
+  pending.set(app.initialConfig, reporters.set(reporter, app))
+  // All contexts are complete by then: the first one also says what is wrong in those beside it.
   app.addHook('onReady', function concludeFindings(done) {
-    reporter.conclude(app)
+    concludeAll(reporters)
     done()
   })
   return reporter
+}
+
+/** Throws all findings that stop the boot as one table. */
+function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
+  const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
+  reporters.clear()
+  if (refused.length > 0) {
+    throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
+  }
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -9,6 +9,7 @@ import {
   type HeldException,
   modesOf,
   type RouteRuleOptions,
+  type RuleException,
   type RuleOptions,
   unmetExceptions,
 } from './rules.js'
@@ -38,11 +39,18 @@ export interface RuledRoute<Rule extends string, Own extends RouteRuleOptions<Ru
   readonly untouched: string | null
   /** Was it added by Fastify to a GET route? Then what is wrong with it has been said. */
   readonly isHeadSibling: boolean
+  /**
+   * Tells the report of the exceptions, and whether they are needed: one of the route by this route, one that is
+   * declared for many by any of them.
+   *
+   * @param broken the rules that the route breaks; `null` where that cannot be known
+   */
+  tellExceptions(broken: ReadonlySet<Rule> | null): void
 }
 
 /**
- * A reader for the routes of a context, in the order in which they are added. It also tells, when the app gets ready,
- * of exceptions declared for paths that no route has.
+ * A reader for the routes of a context, in the order in which they are added. When the app gets ready it also tells of
+ * the declared exceptions: of one that is needed for each of its routes, of one that no route needs once.
  */
 export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Rule>>({
   plugin,
@@ -56,9 +64,19 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   const saysNothing = Object.freeze({}) as Own
   // One object for the many routes that say nothing themselves.
   const modeOfMost = modesOf(rules, options)
-  reporter.checkAtReady(() => {
-    for (const { url, except, reason } of unmetExceptions(options.exceptions, paths)) {
-      reporter.except({ plugin, route: url, rules: except, reason, unused: true })
+  const uses = new Map<HeldException<Rule>, ExceptionUse<Rule>>(
+    options.exceptions.map((declared) => [declared, { declared, routes: [], isNeeded: false }]),
+  )
+
+  function tell(route: string, { except, reason }: HeldException<Rule>, unused: boolean): void {
+    reporter.except({ plugin, route, rules: except, reason, unused })
+  }
+
+  reporter.tellAfterChecks(() => {
+    for (const declared of unmetExceptions(options.exceptions, paths)) tell(declared.url, declared, true)
+    for (const { declared, routes, isNeeded } of uses.values()) {
+      if (isNeeded) for (const route of routes) tell(route, declared, false)
+      else if (routes.length > 0) tell(declared.url, declared, true)
     }
   })
 
@@ -83,6 +101,26 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
           : modesOf(rules, options, own, exceptions),
       untouched: own === false ? `config.${plugin} is false` : reasonToLeaveAlone(route),
       isHeadSibling: isHeadSibling(route),
+      tellExceptions(broken) {
+        for (const exception of exceptions) {
+          const isNeeded = broken === null || exception.except.some((rule) => broken.has(rule))
+          const use = uses.get(exception)
+          if (use === undefined) tell(name, exception, !isNeeded)
+          else {
+            use.routes.push(name)
+            use.isNeeded ||= isNeeded
+          }
+        }
+      },
     }
   }
+}
+
+/** Where an exception holds that is declared for the routes of a path. */
+interface ExceptionUse<Rule extends string> {
+  readonly declared: RuleException<Rule>
+  /** The routes that have told of it, by their names. */
+  readonly routes: string[]
+  /** Does one of them break a rule that it is excepted from, or may it? */
+  isNeeded: boolean
 }

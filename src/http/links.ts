@@ -10,7 +10,10 @@ export function formatLinks(links: readonly Link[]): string {
   return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
 }
 
-/** A path and a query with some parameters replaced: those of `replaced` go, those of `set` come last. */
+/**
+ * A path and a query with some parameters replaced: those of `replaced` go, those of `set` come last. The path stays
+ * one: with two slashes in front it would be a host (RFC 3986 §4.2), and clients take a backslash for a slash.
+ */
 export function hrefWith(
   path: string,
   query: string,
@@ -21,5 +24,8 @@ export function hrefWith(
   for (const name of replaced) parameters.delete(name)
   for (const [name, value] of Object.entries(set)) parameters.append(name, value)
   const text = parameters.toString()
-  return text === '' ? path : `${path}?${text}`
+  const own = path.replace(leadingSlashes, '/')
+  return text === '' ? own : `${own}?${text}`
 }
+
+const leadingSlashes = /^[/\\]+/

@@ -51,11 +51,17 @@ export interface SegmentFault {
   readonly fault: PathFault
 }
 
-/** The path with the segments that have uppercase letters in lowercase. */
-export function lowercasePath(path: string, faults: readonly SegmentFault[]): string {
+/**
+ * The path with the segments that have uppercase letters in lowercase.
+ *
+ * @param asked the path that the client sent, where the server rewrites it: there, segments are known by their text
+ */
+export function lowercasePath(path: string, faults: readonly SegmentFault[], asked = path): string {
   const upper = new Set(faults.filter(({ fault }) => fault === 'uppercase').map(({ index }) => index))
   const segments = path.slice(1).split('/')
-  return `/${segments.map((text, index) => (upper.has(index) ? text.toLowerCase() : text)).join('/')}`
+  if (asked === path) return inLowercase(segments, (_, index) => upper.has(index))
+  const texts = new Set(segments.filter((_, index) => upper.has(index)))
+  return inLowercase(asked.slice(1).split('/'), (text) => texts.has(text))
 }
 
 /** The raw path of a request target: without query, without the authority of the absolute form (RFC 9112 §3.2.2). */
@@ -78,6 +84,10 @@ function isParameter(route: readonly PathSegment[] | null, index: number): boole
   const segment = route[index] ?? route.at(-1)
   if (segment === undefined) return false
   return segment.kind === 'wildcard' || (index < route.length && segment.kind !== 'literal')
+}
+
+function inLowercase(segments: readonly string[], isMeant: (text: string, index: number) => boolean): string {
+  return `/${segments.map((text, index) => (isMeant(text, index) ? text.toLowerCase() : text)).join('/')}`
 }
 
 function rawFaults(text: string): PathFault[] {

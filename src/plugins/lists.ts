@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { refuse } from '../adapter/answer.js'
+import { keyStyleOf } from '../adapter/key-style.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { bootErrors, ProblemError } from '../errors.js'
 import { formatLinks, hrefWith } from '../http/links.js'
@@ -13,7 +14,8 @@ import {
   resolveRouteOptions,
   text,
 } from '../options.js'
-import { cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
+import { memberName } from '../representation/member-name.js'
+import { cursorFault, cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
 import { withPaging } from '../representation/schema/list-schema.js'
 
 export type { Page } from '../representation/page.js'
@@ -22,7 +24,7 @@ export type { Page } from '../representation/page.js'
 export interface ListsOptions {
   /**
    * Items on a page where the request names no `limit`.
-   * @default 50
+   * @default 50, or `maxLimit` where that is less
    */
   readonly defaultLimit?: number
   /**
@@ -41,7 +43,9 @@ export interface ListsOptions {
    */
   readonly id?: string
   /**
-   * Field of an item that holds the time that `before_time` goes by.
+   * Field of an item that holds the time that `before_time` goes by. It has to have every digit that the store sorts
+   * by: a `Date` ends at milliseconds, so over a column with microseconds rows would be left out between two pages.
+   * Give such a time as text, or have the column end at milliseconds too.
    * @default 'created_at'
    */
   readonly time?: string
@@ -50,7 +54,8 @@ export interface ListsOptions {
 /** What a route says under `config.lists`; an object, be it empty, makes the route a list. */
 export interface ListsRouteOptions extends ListsOptions {
   /**
-   * Member of the answer that holds the items. Default: the last literal segment of the path, `-` as `_`.
+   * Member of the answer that holds the items. Default: the last literal segment of the path, in snake_case or in the
+   * `keyStyle` of `responseRules`.
    */
   readonly member?: string
 }
@@ -70,6 +75,7 @@ declare module 'fastify' {
      *
      * @param rows what was fetched, at most `request.page.fetch` rows in the order of the walk
      * @param total number of all items, where the client asked for it (`request.page.includeTotal`)
+     * @throws TypeError when there is a next page and the last row has no id, or no time, that it could be asked for by
      */
     list<Row extends object>(rows: readonly Row[], total?: number | bigint): Record<string, unknown>
   }
@@ -93,9 +99,16 @@ const defaults: Required<ListsOptions> = {
   time: 'created_at',
 }
 
+/** A list route. */
+interface List {
+  readonly rules: Required<ListsRouteOptions>
+  /** The log has been told that times come as `Date`. */
+  toldOfDates: boolean
+}
+
 interface ListRequest {
   readonly page: Page<bigint | string>
-  readonly rules: Required<ListsRouteOptions>
+  readonly list: List
 }
 
 const listOfRequest = Symbol('fastify-conventions.lists.request')
@@ -113,22 +126,25 @@ type WithList = { [listOfRequest]: ListRequest | null }
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
 export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
-  const options = resolveOptions('lists', received, checks, defaults)
-  orderedLimits('lists', options)
+  const options = withinMaximum('lists', received, resolveOptions('lists', received, checks, defaults))
   let decorated = false
   if (!app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')) decorateOnce()
 
   app.addHook('onRoute', function completeListRoute(route) {
     if (route.config?.lists === undefined || route.config.lists === false) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.lists`
-    const rules = resolveRouteOptions<ListsRouteOptions, Required<ListsRouteOptions>>(
+    const resolved = resolveRouteOptions<ListsRouteOptions, Required<ListsRouteOptions>>(
       label,
       route.config.lists,
       routeChecks,
-      { ...options, ...declaredLimits(route.schema, options), member: memberOf(route.path) },
+      {
+        ...options,
+        ...declaredLimits(route.schema, options),
+        member: memberName(route.path, keyStyleOf(this)),
+      },
     )
-    if (rules === false) return
-    orderedLimits(label, rules)
+    if (resolved === false) return
+    const rules = withinMaximum(label, route.config.lists, resolved)
     decorateOnce()
     route.schema = withPaging(route.schema, rules)
     route.preValidation = [pageReader(rules), ...[route.preValidation ?? []].flat()]
@@ -150,18 +166,38 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
 
 /** What the route's own schema says of `limit`; `config.lists` may say otherwise. */
 function declaredLimits(schema: FastifySchema | undefined, options: Required<ListsOptions>): ListsOptions {
-  const { querystring } = (schema ?? {}) as { readonly querystring?: { readonly properties?: Limited } }
-  const { default: declared, maximum } = querystring?.properties?.limit ?? {}
-  const maxLimit = typeof maximum === 'number' ? maximum : options.maxLimit
-  const defaultLimit = typeof declared === 'number' ? declared : options.defaultLimit
-  return { maxLimit, defaultLimit: Math.min(defaultLimit, maxLimit) }
+  const { querystring, query } = (schema ?? {}) as {
+    readonly querystring?: Limited
+    readonly query?: Limited
+  }
+  const { default: declared, maximum } = (querystring ?? query)?.properties?.limit ?? {}
+  return {
+    maxLimit: typeof maximum === 'number' ? maximum : options.maxLimit,
+    defaultLimit: typeof declared === 'number' ? declared : options.defaultLimit,
+  }
 }
 
 interface Limited {
-  readonly limit?: { readonly default?: unknown; readonly maximum?: unknown }
+  readonly properties?: {
+    readonly limit?: { readonly default?: unknown; readonly maximum?: unknown }
+  }
+}
+
+/** The rules with a default limit that is no more than the maximum; one that was `given` here is not lowered. */
+function withinMaximum<Rules extends Required<ListsOptions>>(
+  label: string,
+  given: ListsOptions,
+  rules: Rules,
+): Rules {
+  const { defaultLimit, maxLimit } = rules
+  if (defaultLimit <= maxLimit) return rules
+  if (given.defaultLimit !== undefined)
+    invalid(`${label}.defaultLimit`, `at most maxLimit (${maxLimit})`, defaultLimit)
+  return Object.freeze({ ...rules, defaultLimit: maxLimit })
 }
 
 function pageReader(rules: Required<ListsRouteOptions>) {
+  const list: List = { rules, toldOfDates: false }
   return function readPageOnPreValidation(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -173,7 +209,7 @@ function pageReader(rules: Required<ListsRouteOptions>) {
       refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
       return
     }
-    ;(request as unknown as WithList)[listOfRequest] = { page, rules }
+    ;(request as unknown as WithList)[listOfRequest] = { page, list }
     next()
   }
 }
@@ -183,14 +219,19 @@ function writeList(
   rows: readonly object[],
   total?: number | bigint,
 ): Record<string, unknown> {
-  const { page, rules } = listOf(this.request)
+  const { page, list } = listOf(this.request)
+  const { rules } = list
   const items = rows.length > page.limit ? rows.slice(0, page.limit) : rows
   const last = items.at(-1) as Record<string, unknown> | undefined
   if (rows.length > page.limit && last !== undefined) {
-    const target = this.request.raw.url ?? '/'
+    // What the client asked for: the path that is served may be the server's own affair.
+    const target = this.request.originalUrl
     const cursor = nextCursor(page, {
-      id: cursorText(last[rules.id], rules.id),
-      time: () => cursorText(last[rules.time], rules.time),
+      id: cursorText('id', last, rules),
+      time: () => {
+        if (last[rules.time] instanceof Date) tellOfDates(this, list)
+        return cursorText('time', last, rules)
+      },
     })
     const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
     const links = [this.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
@@ -211,19 +252,31 @@ function listOf(request: FastifyRequest): ListRequest {
   return list
 }
 
-function cursorText(value: unknown, field: string): string {
+/** What the next page goes by, as the client will send it; a link that could not be followed is not made. */
+function cursorText(
+  part: 'id' | 'time',
+  row: Readonly<Record<string, unknown>>,
+  rules: Required<ListsRouteOptions>,
+): string {
+  const field = rules[part]
+  const text = textOf(row[field])
+  if (text === null) throw new TypeError(`lists: the last row has no ${field} to lead on from`)
+  const expected = cursorFault(part, text, rules)
+  if (expected === null) return text
+  throw new TypeError(`lists: no page can lead on from the last row: its ${field} is not ${expected}`)
+}
+
+function textOf(value: unknown): string | null {
   if (value instanceof Date) return value.toISOString()
-  if (typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number')
-    return String(value)
-  throw new TypeError(`lists: the last row has no ${field} to lead on from`)
+  const isText = typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number'
+  return isText ? String(value) : null
 }
 
-function memberOf(path: string): string {
-  const literals = path.split('/').filter((segment) => segment !== '' && !segment.includes(':'))
-  return (literals.at(-1) ?? 'items').replaceAll('-', '_')
-}
-
-function orderedLimits(label: string, { defaultLimit, maxLimit }: Required<ListsOptions>): void {
-  if (defaultLimit > maxLimit)
-    invalid(`${label}.defaultLimit`, `at most maxLimit (${maxLimit})`, defaultLimit)
+function tellOfDates(reply: FastifyReply, list: List): void {
+  if (list.toldOfDates) return
+  list.toldOfDates = true
+  reply.log.warn(
+    `lists: ${reply.request.routeOptions.url}: ${list.rules.time} is a Date, which ends at milliseconds. Where the ` +
+      'store has more digits, rows are left out between pages: give it as text, with every digit',
+  )
 }

@@ -150,13 +150,13 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       const route = known ?? unknownPath
       const path = pathOf(request.raw.url ?? '/')
       const faults = segmentFaults(path, route.segments, route.anyParameter)
-      for (const { fault } of faults) {
+      for (const fault of new Set(faults.map(({ fault }) => fault))) {
         if (route.modeOf[fault] === 'report') reporter.observe('pathGuard', fault, request, path)
       }
       const refused = faults.filter(({ fault }) => route.modeOf[fault] === 'enforce')
       if (refused.length === 0) next()
       else {
-        const problem = pathProblem(path, refused, options.statusCode)
+        const problem = pathProblem(path, refused, pathOf(request.originalUrl), options.statusCode)
         // A route from before this plugin may be from before the app's error handler too.
         if (known === undefined && !request.is404) answerProblem(reply, problem, defaultStyle)
         else refuse(request, reply, problem, next)
@@ -187,10 +187,11 @@ function routeInspector(
   const unguarded = modesOf(pathRuleNames, options, false)
 
   return function inspectRoute(route) {
-    const { methods, name, own, exceptions, untouched, isHeadSibling, ...read } = readRoute(route)
+    const ruled = readRoute(route)
+    const { methods, name, own, untouched } = ruled
     // A route that is left alone is so for requests too, unless it says something of its own.
     const isGuarded = untouched === null || route.config?.pathGuard !== undefined
-    const modeOf = isGuarded ? read.modeOf : unguarded
+    const modeOf = isGuarded ? ruled.modeOf : unguarded
     const known: GuardedRoute = {
       modeOf,
       segments: routePath(route.path),
@@ -201,11 +202,16 @@ function routeInspector(
     if (guard !== null && requestRules.some((rule) => modeOf[rule] !== 'off')) {
       route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
     }
-    if (isHeadSibling) return
+    if (ruled.isHeadSibling) return
 
-    const exception = { plugin: 'pathGuard', route: name }
     if (untouched !== null) {
-      reporter.except({ ...exception, rules: pathRuleNames, reason: untouched, unused: false })
+      reporter.except({
+        plugin: 'pathGuard',
+        route: name,
+        rules: pathRuleNames,
+        reason: untouched,
+        unused: false,
+      })
       return
     }
     const inForce = pathRuleNames.filter((rule) => modeOf[rule] !== 'off')
@@ -214,10 +220,7 @@ function routeInspector(
       const mode = modeOf[breach.rule]
       if (mode !== 'off') reporter.find({ plugin: 'pathGuard', route: name, mode, ...breach })
     }
-    for (const { except, reason } of exceptions) {
-      const unused = !except.some((rule) => breaches.some((breach) => breach.rule === rule))
-      reporter.except({ ...exception, rules: except, reason, unused })
-    }
+    ruled.tellExceptions(new Set(breaches.map(({ rule }) => rule)))
   }
 }
 
@@ -228,9 +231,14 @@ function guardedRouteOf(request: FastifyRequest): GuardedRoute | undefined {
 
 const longestShown = 500
 
-function pathProblem(path: string, refused: readonly SegmentFault[], status: number): ProblemError {
+function pathProblem(
+  path: string,
+  refused: readonly SegmentFault[],
+  asked: string,
+  status: number,
+): ProblemError {
   if (refused[0]?.fault === 'uppercase') {
-    const detail = `A path is lowercase: ${clip(lowercasePath(path, refused), longestShown)}`
+    const detail = `A path is lowercase: ${clip(lowercasePath(path, refused, asked), longestShown)}`
     return new ProblemError('path-uppercase', { status, detail })
   }
   const isDot = refused.some(({ index }) => ['.', '..'].includes(path.split('/')[index + 1] ?? ''))

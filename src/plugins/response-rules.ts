@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { declareKeyStyle } from '../adapter/key-style.js'
 import { watchPayloads } from '../adapter/payload-watch.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { type Reporter, reporterOf } from '../adapter/report.js'
@@ -114,6 +115,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
     const options = resolveOptions('responseRules', received, checks, defaults)
     const reporter = reporterOf(app)
     const vocabulary = vocabularyOf(options)
+    declareKeyStyle(app, options.keyStyle)
     const readRoute = ruledRoutes({
       plugin: 'responseRules',
       rules: responseRuleNames,
@@ -161,7 +163,7 @@ function hasNothingToRead(route: RouteOptions, { untouched }: JudgedRoute): bool
 
 function inspectSchemas(
   route: RouteOptions,
-  { name, modeOf, exceptions, untouched }: JudgedRoute,
+  { name, modeOf, untouched, tellExceptions }: JudgedRoute,
   app: FastifyInstance,
   vocabulary: ResponseVocabulary,
   reporter: Reporter,
@@ -191,12 +193,8 @@ function inspectSchemas(
     const told = { rule, problem: `${[...statuses].join(', ')}: ${problem}`, instead }
     if (mode !== 'off') reporter.find({ ...exception, mode, ...told })
   }
-  const broken = new Set([...found.values()].map(({ rule }) => rule))
-  for (const { except, reason } of exceptions) {
-    // What payloads will break is not known yet.
-    const unused = judged.length > 0 && !except.some((rule) => broken.has(rule))
-    reporter.except({ ...exception, rules: except, reason, unused })
-  }
+  // What payloads will break is not known yet.
+  tellExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
 }
 
 function schemasOf(route: RouteOptions): SuccessSchemas {

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import Fastify from 'fastify'
 import t from 'tap'
 import { reporterOf } from '../../src/adapter/report.js'
@@ -40,6 +41,38 @@ t.test('contexts beside each other have a report each', async (t) => {
     reports.map((read) => read()),
     [['GET /v1/Users'], ['GET /v1/Orders']],
   )
+})
+
+t.test('the breaches of contexts beside each other are one table', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  for (const path of ['/v1/Users', '/v1/Orders']) {
+    app.register(async (child) => {
+      await child.register(pathGuard, { rules: { underscore: 'report' } })
+      child.get(path, async () => ({}))
+      child.get(`${path.toLowerCase()}/:id/line_items`, async () => ({}))
+    })
+  }
+
+  await t.rejects(async () => app.ready(), {
+    code: 'FST_CONV_FINDINGS',
+    message: /^2 breaches of conventions in 2 routes\n[\s\S]*GET \/v1\/Users [\s\S]*GET \/v1\/Orders /,
+  })
+  t.strictSame(
+    logs.lines.map(({ msg }) => /GET \S+/.exec(String(msg))?.[0]),
+    ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items'],
+    'those to report are told by each',
+  )
+})
+
+t.test('an app is not judged for what another one on its server has', async (t) => {
+  const server = createServer()
+  const [one, other] = [0, 1].map(() => Fastify({ serverFactory: () => server }))
+  await other?.register(pathGuard)
+  other?.get('/v1/Users', async () => ({}))
+  await one?.register(pathGuard)
+  await t.resolves(async () => void (await one?.ready()))
+  await t.rejects(async () => other?.ready(), { code: 'FST_CONV_FINDINGS' })
 })
 
 t.test(
@@ -118,7 +151,8 @@ t.test('what is told at boot is logged once per app, as one line with the table'
 t.test('an app that keeps all rules logs nothing', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
-  await app.register(conventions, { mode: 'report' })
+  // What caching would add to answers it always tells.
+  await app.register(conventions, { mode: 'report', caching: false })
   app.get('/v1/users', async () => ({}))
   await app.inject('/v1/users')
 

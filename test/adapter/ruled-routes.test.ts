@@ -61,6 +61,52 @@ test('what a route says wrongly is refused by its name', async (t) => {
   })
 })
 
+test('an exception for many routes can go only where none of them needs it', async (t) => {
+  const routes = ['/v1/old/a', '/v1/old/b', '/v1/old/c']
+  const cases: ReadonlyArray<readonly [broken: readonly (ReadonlySet<Rule> | null)[], unused: boolean]> = [
+    [[new Set(), new Set(['neat'])], false],
+    [[new Set(['neat']), new Set(), new Set(['short'])], false],
+    [[new Set(), null], false],
+    [[new Set(), new Set(['short'])], true],
+    [[new Set(), new Set(), new Set()], true],
+  ]
+  for (const [breaches, unused] of cases) {
+    const { app, readRoute } = reader()
+    for (const [index, broken] of breaches.entries())
+      readRoute('GET', routes[index] ?? '').tellExceptions(broken)
+    await app.ready()
+    const told = app.conventions.report().exceptions.map(({ route, unused }) => [route, unused])
+    const expected = unused
+      ? [['/v1/old/*', true]]
+      : breaches.map((_, index) => [`GET ${routes[index]}`, false])
+    t.strictSame(told, expected)
+  }
+})
+
+test('an exception of a route can go where that route does not need it', async (t) => {
+  for (const [broken, unused] of [
+    [new Set<Rule>(['neat']), false],
+    [new Set<Rule>(['short']), true],
+    [null, false],
+  ] as const) {
+    const { app, readRoute } = reader()
+    readRoute('GET', '/v1/a', { tidy: { except: ['neat'], reason: 'mine' } }).tellExceptions(broken)
+    await app.ready()
+    t.match(app.conventions.report().exceptions, [
+      { route: 'GET /v1/a', rules: ['neat'], reason: 'mine', unused },
+      { route: '/v1/old/*', unused: true },
+    ])
+  }
+})
+
+test('what is needed may be found when the app gets ready', async (t) => {
+  const { app, readRoute } = reader()
+  const route = readRoute('GET', '/v1/old/a')
+  reporterOf(app).checkAtReady(() => route.tellExceptions(new Set(['neat'])))
+  await app.ready()
+  t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/old/a', rules: ['neat'], unused: false }])
+})
+
 test('an exception for a path that no route has is told when the app gets ready', async (t) => {
   const { app, readRoute } = reader()
   readRoute('GET', '/v1/users')

@@ -111,11 +111,11 @@ t.test('each is logged once, with the request id; the report has the id too', as
   logs.lines.length = 0
   for (let count = 0; count < 3; count++) await app.inject('/v1/Users')
 
-  const seen = logs.lines.filter(({ msg }) => msg === 'convention not kept')
+  const seen = logs.lines.filter(({ convention }) => convention === 'pathGuard.uppercase')
   t.equal(seen.length, 1)
   t.match(seen[0], {
     level: levels.warn,
-    convention: 'pathGuard.uppercase',
+    msg: 'convention not kept',
     route: '/v1/Users',
     example: '/v1/Users',
     reqId: 'req-1',

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
 import { lockFolder } from '../../examples/demo-server/data-folder.js'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { serve } from './client.js'
@@ -33,6 +35,29 @@ t.test('a lock whose process runs does', async (t) => {
   await t.rejects(openEmbeddedDatabase(folder), /is in use/)
 })
 
+t.test('while one process takes a folder over, no other does', async (t) => {
+  const folder = t.testdir({ lock: '', 'lock.new': '' })
+  await t.rejects(lockFolder(folder), /is being opened by another process; if it is not, delete .*lock\.new$/)
+  t.strictSame(readdirSync(folder), ['lock', 'lock.new'])
+  rmSync(join(folder, 'lock.new'))
+  await (await lockFolder(folder))()
+  t.strictSame(readdirSync(folder), [])
+})
+
+t.test('of processes that start at once over a lock left behind, one gets the folder', async (t) => {
+  const racers = Array.from({ length: 3 }, () => startRacer(t))
+  const gone = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
+  await once(gone, 'exit')
+  const base = t.testdir()
+  for (let round = 0; round < 40; round += 1) {
+    const folder = join(base, `round-${round}`)
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'lock'), String(gone.pid))
+    const outcomes = await Promise.all(racers.map((race) => race(folder)))
+    t.strictSame(outcomes.toSorted(), ['locked', 'refused', 'refused'], `round ${round}`)
+  }
+})
+
 t.test('what was stored in a folder is there after a restart', async (t) => {
   const folder = t.testdir()
   const first = await openEmbeddedDatabase(folder)
@@ -48,3 +73,15 @@ t.test('what was stored in a folder is there after a restart', async (t) => {
   const next = await newUser(restarted)
   t.ok((next.id as bigint) > (user.id as bigint), 'ids go on')
 })
+
+/** A process that tries to lock the folders it is told. */
+function startRacer(t: Test): (folder: string) => Promise<string> {
+  const program = fileURLToPath(new URL('lock-racer.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const outcomes = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return async function race(folder) {
+    child.stdin.write(`${folder}\n`)
+    return String((await outcomes.next()).value)
+  }
+}

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import t from 'tap'
 import { type ListsOptions, type ListsRouteOptions, lists, problems } from '../../src/index.js'
 import { injected, isProblem } from '../support/problem.js'
@@ -94,6 +94,33 @@ t.test('the limits are options of the plugin and of the route', async (t) => {
   t.match(await pageOf(other, 'limit=50'), { limit: 5 })
 })
 
+t.test('a default that nobody set is lowered to the maximum', async (t) => {
+  const app = await appWithList({ maxLimit: 20 })
+  t.match(await pageOf(app, ''), { limit: 20 }, 'of the plugin')
+  t.match(await pageOf(await appWithList({}, { maxLimit: 5 }), ''), { limit: 5 }, 'of the route')
+  const both = await appWithList({ defaultLimit: 30 }, { maxLimit: 5, defaultLimit: undefined } as object)
+  t.match(await pageOf(both, ''), { limit: 5 }, 'the plugin set it, but not for this route')
+})
+
+t.test('the limits of the route’s own query schema count, in querystring and in query', async (t) => {
+  const own = { type: 'object', properties: { limit: { type: 'integer', default: 3, maximum: 5 } } }
+  for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
+    for (const [config, limit] of [
+      [{}, 3],
+      [{ maxLimit: 2 }, 2],
+    ] as const) {
+      const app = Fastify()
+      await app.register(lists)
+      app.get('/v1/users', { schema, config: { lists: config } }, async ({ page }) => ({ limit: page.limit }))
+      t.strictSame((await app.inject('/v1/users')).json(), { limit }, JSON.stringify([schema, config]))
+    }
+    const app = Fastify()
+    await app.register(lists, { maxLimit: 4 })
+    app.get('/v1/users', { schema, config: { lists: {} } }, async ({ page }) => ({ limit: page.limit }))
+    t.strictSame((await app.inject('/v1/users?limit=5')).json(), { limit: 5 }, JSON.stringify(schema))
+  }
+})
+
 t.test(
   'the member that holds the items is the last literal of the path, or what the route says',
   async (t) => {
@@ -168,7 +195,7 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
     [{ defaultLimit: 0 }, 'lists.defaultLimit: expected an integer from 1 to 10000, received 0'],
     [{ maxLimit: '9' }, "lists.maxLimit: expected an integer from 1 to 10000, received '9'"],
     [{ defaultLimit: 300 }, 'lists.defaultLimit: expected at most maxLimit (200), received 300'],
-    [{ maxLimit: 20 }, 'lists.defaultLimit: expected at most maxLimit (20), received 50'],
+    [{ defaultLimit: 50, maxLimit: 20 }, 'lists.defaultLimit: expected at most maxLimit (20), received 50'],
     [{ idFormat: 'uuid' }, "lists.idFormat: expected one of 'int64', 'text', received 'uuid'"],
     [{ id: '' }, "lists.id: expected a non-empty string, received ''"],
   ]

@@ -1,4 +1,4 @@
-import Fastify from 'fastify'
+import Fastify, { type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
 import {
   type ResponseRulesOptions,
@@ -75,6 +75,35 @@ t.test('an exception that nothing needs is told of', async (t) => {
   t.match(exceptions, [{ rules: ['object', 'sex'], unused: true }])
   const warnings = logs.lines.filter((line) => line.level === levels.warn).map((line) => line.msg)
   t.same(warnings, ['conventions: GET /v1/users keeps responseRules.object, sex: its exception can go'])
+})
+
+t.test('an exception of the plugin stays where one of its routes needs it, or may need it', async (t) => {
+  const exceptions = [{ url: '/v1/*', except: ['keys'], reason: 'old' }] as const
+  const clean: RouteShorthandOptions = {
+    schema: { response: { 200: { type: 'object', properties: { id: {} } } } },
+  }
+  const cases: [other: RouteShorthandOptions, unused: boolean][] = [
+    [{ schema: { response } }, false],
+    [{}, false],
+    [clean, true],
+  ]
+  for (const [other, unused] of cases) {
+    const app = Fastify()
+    await app.register(responseRules, { rules: { plural: 'off' }, exceptions })
+    app.get('/v1/orders', clean, nothing)
+    app.get('/v1/users', other, nothing)
+    await app.ready()
+    t.strictSame(
+      app.conventions.report().exceptions.map(({ route, unused }) => [route, unused]),
+      unused
+        ? [['/v1/*', true]]
+        : [
+            ['GET /v1/orders', false],
+            ['GET /v1/users', false],
+          ],
+      JSON.stringify(other),
+    )
+  }
 })
 
 t.test('of a route without a response schema it is not known whether it needs its exception', async (t) => {

@@ -208,6 +208,18 @@ t.test('in report mode the count goes down with every payload', async (t) => {
   t.match(app.conventions.report().observations, [{ rule: 'keys', count: 3 }])
 })
 
+t.test('an answer is counted once for each rule, however many of its members break it', async (t) => {
+  const app = await appWith({ mode: 'report' }, { payload: { aB: 1, bC: 2, tag: [], name: [] } })
+  await app.inject('/v1/things')
+  t.same(
+    app.conventions.report().observations.map(({ rule, count }) => [rule, count]),
+    [
+      ['keys', 1],
+      ['plural', 1],
+    ],
+  )
+})
+
 t.test('a local offset is a remark, in enforce mode too', async (t) => {
   const payload = { created_at: '2026-01-31T12:00:00+02:00' }
   const app = await appWith({}, { payload })

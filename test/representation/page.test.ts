@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ProblemIssue } from '../../src/errors.js'
 import {
+  cursorFault,
   cursorParameters,
   nextCursor,
   type Page,
@@ -147,6 +148,25 @@ t.test('the next page replaces every cursor', async (t) => {
   t.strictSame(nextCursor(pageOf({ before_time: '2026-02-01T00:00:00Z' }), last), byTime)
   t.strictSame(nextCursor(pageOf({ before_time: '2026-02-01T00:00:00Z', before_id: '1' }), last), byTime)
   t.same(cursorParameters, ['before_id', 'before_time', 'after_id'])
+})
+
+t.test('what a next page would be asked for by is a fault exactly where it would be refused', async () => {
+  const text = fc.oneof(
+    fc.string({ maxLength: 210 }),
+    fc.stringMatching(/^-?\d{0,21}$/),
+    fc.constantFrom('', 'x'.repeat(200), 'x'.repeat(201), '2026-01-01T00:00:00.1Z', '2026-01-01 00:00:00+00'),
+  )
+  fc.assert(
+    fc.property(text, fc.constantFrom(rules, textIds), (value, ruled) => {
+      const isRead = (name: string): boolean => !isRefused(readPage({ [name]: value }, ruled))
+      return (
+        isRead('before_id') === (cursorFault('id', value, ruled) === null) &&
+        isRead('after_id') === isRead('before_id') &&
+        isRead('before_time') === (cursorFault('time', value, ruled) === null)
+      )
+    }),
+    { numRuns: 300 },
+  )
 })
 
 interface Item {

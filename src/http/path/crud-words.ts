@@ -1,5 +1,5 @@
+import { isCountedPlural, singular } from '../../plurals.js'
 import { isCompoundNoun, lastWord } from './path-words.js'
-import { isCountedPlural, singular } from './plurals.js'
 
 /** A name in kebab-case that has CRUD words. */
 export interface CrudName {

@@ -1,7 +1,7 @@
+import { plural } from '../../plurals.js'
 import { isOnlyCrud } from './path-names.js'
 import { collectionFor, isSaidBefore, itemAfter, type PathPiece, takesItem } from './path-pieces.js'
 import type { PathVocabulary } from './path-words.js'
-import { plural } from './plurals.js'
 
 // A CRUD word that alone in front of an item is as well its collection.
 const crudNouns: ReadonlySet<string> = new Set(['list', 'show'])

@@ -1,3 +1,4 @@
+import { isPlural, plural } from '../../plurals.js'
 import { crudMethod } from './crud-words.js'
 import { asAction } from './mend-action.js'
 import { withoutCrud } from './mend-words.js'
@@ -7,7 +8,6 @@ import { actionFaultOf, type RouteReading } from './path-reading.js'
 import type { PathRule } from './path-rule-names.js'
 import { kebab } from './path-text.js'
 import { lastWord, type PathVocabulary } from './path-words.js'
-import { isPlural, plural } from './plurals.js'
 
 /** What to write instead of a route that breaks rules. */
 export interface MendedRoute {

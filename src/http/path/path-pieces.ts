@@ -1,3 +1,4 @@
+import { plural } from '../../plurals.js'
 import { isCollectionName, type PathName } from './path-names.js'
 import type { RouteReading } from './path-reading.js'
 import type { PathRule } from './path-rule-names.js'
@@ -13,7 +14,6 @@ import {
   plainText,
 } from './path-text.js'
 import { lastWord, type PathVocabulary } from './path-words.js'
-import { plural } from './plurals.js'
 
 /** A segment of the path to write. */
 export interface PathPiece {

@@ -1,10 +1,10 @@
+import { isPlural } from '../../plurals.js'
 import { mendedRoute } from './path-mend.js'
 import { actionFaultOf, type RouteReading, readRoute } from './path-reading.js'
 import { type PathRule, pathRuleNames } from './path-rule-names.js'
 import type { ReadSegment } from './path-segments.js'
 import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
 import { lastWord, type PathVocabulary } from './path-words.js'
-import { isPlural } from './plurals.js'
 
 export { type PathRule, pathRuleNames } from './path-rule-names.js'
 export { knownVerbs, type PathVocabulary } from './path-words.js'

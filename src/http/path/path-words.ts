@@ -1,4 +1,4 @@
-import { isCountedPlural, singular } from './plurals.js'
+import { isCountedPlural, singular } from '../../plurals.js'
 
 /** Words of the domain that the rules must know. */
 export interface PathVocabulary {

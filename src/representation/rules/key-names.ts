@@ -14,13 +14,12 @@ export function wordsOf(name: string): readonly string[] {
   const known = knownWords.get(name)
   if (known !== undefined) return known
   const words = splitWords(name)
-  if (name.length <= longestKept) knownWords.set(name, words)
+  knownWords.set(name, words)
   return words
 }
 
 // The same few names come in every schema; payloads may bring others, so not all are kept.
 const knownWords = new BoundedCache<string, readonly string[]>(2000)
-const longestKept = 64
 
 // Most names; the patterns for all letters of Unicode are slow to compile.
 const plainSnake = /^[a-z0-9]+(?:_[a-z0-9]+)*$/

@@ -16,18 +16,26 @@ export interface SuccessSchema {
 }
 
 /**
- * Finds the schemas of success among the response schemas of a route: those of 2xx, and `default` where there are none
- * (beside one, it is the schema of errors). Those that say nothing, or that there is no body, are not in it.
+ * What a route declares of its answers of success that have a body, by their statuses: those of 2xx, and `default` where
+ * there are none (beside one, it is the schema of errors).
+ */
+export function successAnswers(response: unknown): readonly (readonly [status: string, answer: unknown])[] {
+  const entries = isSchemaObject(response) ? Object.entries<unknown>(response) : []
+  const successes = entries.filter(([status]) => /^2(\d\d|xx)$/i.test(status))
+  if (successes.length === 0) return entries.filter(([status]) => /^default$/i.test(status))
+  return successes.filter(([status]) => !bodyless.has(status))
+}
+
+/**
+ * Finds the schemas of success among the response schemas of a route: those of {@link successAnswers} that say something
+ * of a body.
  *
  * @param isJson tells the media types of JSON
  */
 export function successSchemas(response: unknown, isJson: (mediaType: string) => boolean): SuccessSchemas {
-  const entries = isSchemaObject(response) ? Object.entries<unknown>(response) : []
-  const successes = entries.filter(([status]) => /^2(\d\d|xx)$/i.test(status))
-  const declared = successes.length > 0 ? successes : entries.filter(([status]) => status === 'default')
   const judged: SuccessSchema[] = []
   const leftAlone: string[] = []
-  for (const [status, answer] of declared.filter(([status]) => !bodyless.has(status))) {
+  for (const [status, answer] of successAnswers(response)) {
     for (const { schema, mediaType } of bodiesOf(answer)) {
       const reason = reasonToLeaveAlone(schema, mediaType, isJson)
       if (reason !== null) leftAlone.push(`${status}: ${reason}`)

@@ -1,7 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { lists, type Page, problems } from '../../../src/index.js'
+import { type ListsOptions, lists, type Page, problems } from '../../../src/index.js'
 import { nextLink } from '../../support/links.js'
+import { keepLogs, levels } from '../../support/logs.js'
+import { ask, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
 
 interface Row {
   readonly id: bigint
@@ -100,6 +103,32 @@ t.test('Link goes below the path of the request, whatever the form of its target
   )
 })
 
+t.test('Link goes below the path that the client asked for, where the server rewrites it', async (t) => {
+  const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace('/api/', '/').replace('tag=', 'label=') })
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ id: 2 }, { id: 1 }]),
+  )
+
+  const { headers } = await app.inject('/api/v1/users?limit=1&tag=a')
+  t.equal(nextLink(headers.link), `/api/v1/users?limit=1&tag=a&before_id=2`)
+})
+
+t.test('Link never leads to another host (RFC 3986 §4.2)', async (t) => {
+  const app = Fastify({ routerOptions: { ignoreDuplicateSlashes: true } })
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ id: 2 }, { id: 1 }]),
+  )
+  const { port, origin } = await serve(t, app)
+  for (const target of ['//v1/users', '///v1/users', '/v1//users', `${origin}//v1/users`]) {
+    const answer = await ask(port, requestBytes('GET', `${target}?limit=1`))
+    t.equal(answer.status, 200, target)
+    const link = nextLink(answer.headers.link) ?? ''
+    t.equal(new URL(link, origin).origin, origin, `${target}: ${link}`)
+  }
+})
+
 t.test('there is no next on the last page', async (t) => {
   const app = await appWithRows(() => rows.slice(0, 3))
   for (const query of ['', 'limit=3', 'limit=4', `before_id=${base}`, `after_id=${base + 100n}`]) {
@@ -161,6 +190,58 @@ t.test(
     t.equal((await app.inject('/v1/users')).statusCode, 200, 'where it is not needed, it is not missed')
   },
 )
+
+t.test('a row that no next page could go by is a fault of the server: no link that is a 400', async (t) => {
+  const id = 'x'.repeat(201)
+  const noText = 'id is not a text of 1 to 200 characters, without control characters'
+  const noInt64 = 'id is not an int64 of at least 0'
+  const cases: ReadonlyArray<readonly [options: ListsOptions, row: object, query: string, fault: string]> = [
+    [{ idFormat: 'text' }, { id }, '', noText],
+    [{ idFormat: 'text' }, { id: '' }, '', noText],
+    [{ idFormat: 'text' }, { id: 'a\nb' }, '', noText],
+    [{}, { id: 'a' }, '', noInt64],
+    [{}, { id: -1 }, '', noInt64],
+    [{}, { id: 2n ** 63n }, '&after_id=0', noInt64],
+    [
+      {},
+      { id: 7, created_at: '2026-01-01 00:00:00+00' },
+      '&before_time=2027-01-01T00:00:00Z',
+      'created_at is not an RFC 3339 date-time',
+    ],
+  ]
+  for (const [options, row, query, fault] of cases) {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(lists, options)
+    const errors: unknown[] = []
+    app.addHook('onError', async (_request, _reply, error) => void errors.push(error.message))
+    app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list([row, row]))
+
+    t.equal((await app.inject(`/v1/users?limit=1${query}`)).statusCode, 500, fault)
+    t.strictSame(errors, [`lists: no page can lead on from the last row: its ${fault}`])
+  }
+})
+
+t.test('a time that came as a Date is told of once for each list: it has no microseconds', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(lists)
+  const made = new Date('2026-01-01T00:00:00.123Z')
+  for (const [path, created_at] of [
+    ['/v1/dates', made],
+    ['/v1/texts', made.toISOString()],
+  ] as const)
+    app.get(path, { config: { lists: {} } }, async (_request, reply) =>
+      reply.list([{ id: 7, created_at }, {}]),
+    )
+
+  for (const path of ['/v1/dates', '/v1/texts']) await app.inject(`${path}?limit=1`)
+  t.strictSame(logs.lines, [], 'where the walk does not go by time')
+  for (const path of ['/v1/dates', '/v1/texts', '/v1/dates'])
+    await app.inject(`${path}?limit=1&before_time=2027-01-01T00:00:00Z`)
+  t.match(logs.lines, [{ level: levels.warn, msg: /^lists: \/v1\/dates: created_at is a Date/ }])
+  t.equal(logs.lines.length, 1)
+})
 
 t.test('total is there only where the handler gives it, for include_total=true (decisions §3)', async (t) => {
   const app = Fastify()

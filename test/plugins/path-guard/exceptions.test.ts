@@ -91,14 +91,43 @@ t.test('an exception that is not needed says so, in the report and in the log', 
   const unused = Object.fromEntries(
     app.conventions.report().exceptions.map(({ route, unused }) => [route, unused]),
   )
-  t.strictSame(unused, { 'GET /v1/users': true, 'GET /v1/order_items': false, 'GET /v1/orders': true })
+  t.strictSame(unused, { 'GET /v1/users': true, 'GET /v1/order_items': false, '/v1/orders': true })
   t.strictSame(
     logs.lines.map(({ level, msg }) => [level, msg]),
     [
       [levels.warn, 'conventions: GET /v1/users keeps pathGuard.plural, words: its exception can go'],
-      [levels.warn, 'conventions: GET /v1/orders keeps pathGuard.version: its exception can go'],
+      [levels.warn, 'conventions: /v1/orders keeps pathGuard.version: its exception can go'],
     ],
   )
+})
+
+t.test('an exception of the plugin that one of its routes needs stays', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(pathGuard, { exceptions: [{ url: '/v1/*', except: ['underscore'], reason: 'of old' }] })
+  for (const path of ['/v1/users', '/v1/order_items', '/v1/orders']) app.get(path, nothing)
+  await app.ready()
+
+  t.strictSame(logs.lines, [])
+  t.strictSame(
+    app.conventions.report().exceptions.map(({ route, unused }) => [route, unused]),
+    [
+      ['GET /v1/users', false],
+      ['GET /v1/order_items', false],
+      ['GET /v1/orders', false],
+    ],
+  )
+})
+
+t.test('an exception of the plugin that none of its routes needs is told once', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(pathGuard, { exceptions: [{ url: '/v1/*', except: ['underscore'], reason: 'of old' }] })
+  for (const path of ['/v1/users', '/v1/orders']) app.get(path, nothing)
+  await app.ready()
+
+  t.match(logs.lines, [{ msg: 'conventions: /v1/* keeps pathGuard.underscore: its exception can go' }])
+  t.equal(logs.lines.length, 1)
 })
 
 t.test('exceptions are in the debug log', async (t) => {

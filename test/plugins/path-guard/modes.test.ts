@@ -101,6 +101,23 @@ t.test('with both faults in a path, the rule that is off lets its own through on
   t.equal((await app.inject('/v1/users/A%20b')).json().code, 'path-encoded')
 })
 
+t.test('a request is counted once for each rule, however many of its segments break it', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, report)
+  app.get('/v1/users/:id/orders/:order', nothing)
+  for (const url of ['/v1/users/A/orders/B%20', '/v1/users/C/orders/D']) await app.inject(url)
+  await app.inject('/X/Y/Z')
+
+  t.strictSame(
+    app.conventions.report().observations.map(({ rule, route, count }) => [rule, route, count]),
+    [
+      ['uppercase', '/v1/users/:id/orders/:order', 2],
+      ['encoding', '/v1/users/:id/orders/:order', 1],
+      ['uppercase', '*', 1],
+    ],
+  )
+})
+
 t.test('with findings of both modes, those to report are logged and the others are thrown', async (t) => {
   const lines: string[] = []
   const app = Fastify({

@@ -38,6 +38,26 @@ t.test('an uppercase path is a 404 that names the right one (decisions §1)', as
   }
 })
 
+t.test(
+  'the path that is named is one that the client may ask for, where the server rewrites it',
+  async (t) => {
+    const app = Fastify({
+      rewriteUrl: ({ url = '' }) => url.replace(/^\/Tenants\//, '/').replace('/api/', '/'),
+    })
+    await app.register(pathGuard)
+    const table: ReadonlyArray<readonly [target: string, lowercase: string]> = [
+      ['/api/v1/Users', '/api/v1/users'],
+      ['/api/v1/Users/Users', '/api/v1/users/users'],
+      ['/api/v1/users/AbC?Q=1', '/api/v1/users/abc'],
+      ['/Tenants/v1/Users', '/Tenants/v1/users'],
+    ]
+    for (const [url, lowercase] of table) {
+      const detail = `A path is lowercase: ${lowercase}`
+      isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase', detail }, url)
+    }
+  },
+)
+
 t.test('an encoded path is a 404 (decisions §1, seed §4 “Path rules” 4)', async (t) => {
   const app = await appWithRoutes()
   const targets = [

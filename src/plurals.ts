@@ -1,5 +1,5 @@
 import pluralize from 'pluralize'
-import { BoundedCache } from '../../bounded-cache.js'
+import { BoundedCache } from './bounded-cache.js'
 
 // Where the library has a plural that APIs do not write, or takes the singular for the plural.
 const pairs: ReadonlyMap<string, string> = new Map(

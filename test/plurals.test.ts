@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import pluralize from 'pluralize'
 import t from 'tap'
-import { isCountedPlural, isPlural, plural, singular } from '../../../src/http/path/plurals.js'
+import { isCountedPlural, isPlural, plural, singular } from '../src/plurals.js'
 
 /** Singular and plural, regular and not. */
 const pairs = (
