@@ -46,4 +46,4 @@ export {
 } from './plugins/response-rules.js'
 export type { KeyStyle } from './representation/rules/key-names.js'
 export type { ResponseRule } from './representation/rules/response-rules.js'
-export { type ServerOptions, serverOptions } from './server-options.js'
+export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'

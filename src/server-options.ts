@@ -43,6 +43,8 @@ const checks: Checks<ServerOptions> = { typeBase: text() }
  * that comes in while the server closes are answered as problems too. The last two need the plugin `problems`; without
  * it they are served. Over HTTPS a missing Host is still answered by Node itself.
  *
+ * Not while you only report: it changes answers at once.
+ *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function serverOptions(received?: ServerOptions): ConventionServerOptions {
@@ -51,6 +53,8 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
     frameworkErrors: function answerFrameworkError(error, request, reply) {
       const problem = problemOf(error)
       const level = problem.statusCode < 500 ? 'info' : 'error'
+      // Before it is logged: the line has the status of the reply. A 414 may be stored unless it says otherwise.
+      reply.code(problem.statusCode).header('cache-control', 'no-store')
       request.log[level]({ err: error, res: reply }, problem.title)
       answerProblem(reply, problem, { ...defaultStyle, typeBase })
     },

@@ -5,7 +5,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import t, { type Test } from 'tap'
-import conventions, { serverOptions } from '../src/index.js'
+import conventions, { type ConventionServerOptions, serverOptions } from '../src/index.js'
 import { keepLogs, levels } from './support/logs.js'
 import { injected, isProblem } from './support/problem.js'
 import { ask, requestBytes } from './support/raw.js'
@@ -78,8 +78,23 @@ t.test('these are logged with the request id that the client sees', async (t) =>
   const { instance } = (await app.inject('/%zz')).json()
 
   const line = logs.lines.find(({ msg }) => msg === 'Malformed URI')
-  t.match(line, { level: levels.info, err: { code: 'FST_ERR_BAD_URL' } })
+  t.match(line, { level: levels.info, err: { code: 'FST_ERR_BAD_URL' }, res: { statusCode: 400 } })
   t.equal(instance, `urn:request:${line?.reqId}`)
+})
+
+t.test('nobody may store an answer that no hook sees (decisions §4)', async (t) => {
+  const { port } = await service(t)
+  const table: ReadonlyArray<readonly [bytes: string, status: number]> = [
+    ['GARBAGE\r\n\r\n', 400],
+    [requestBytes('GET', '/v1/users', { x: 'y'.repeat(20_000) }), 431],
+    [requestBytes('GET', '/%zz'), 400],
+    [requestBytes('GET', `/v1/users/${'a'.repeat(5000)}`), 414],
+    [requestBytes('GET', '/v1/users', { expect: 'x' }), 417],
+  ]
+  for (const [bytes, expected] of table) {
+    const { status, headers } = await ask(port, bytes)
+    t.strictSame([status, headers['cache-control']], [expected, 'no-store'], bytes.slice(0, 40))
+  }
 })
 
 t.test('they need no plugin', async (t) => {
@@ -182,8 +197,9 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
 })
 
 t.test('options of the user’s own, after the spread, count', async (t) => {
+  const options: ConventionServerOptions = serverOptions()
   const app = Fastify({
-    ...serverOptions(),
+    ...options,
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
       void reply.code(418).send({ own: error.code }),
   })

@@ -8,11 +8,22 @@ import type { Reporter } from './report.js'
 export class Admission {
   /** Is the server closing? Then nobody is let in. */
   closing = false
+  readonly #retryAfter: number
+  readonly #acceptances = new Map<string, Accepts>()
+
+  /** @param retryAfter seconds after which a client may come back when the server has closed */
+  constructor(retryAfter: number) {
+    this.#retryAfter = retryAfter
+  }
 
   /** Why a request is not let in, wherever it goes to; `null` if it is. */
   refusal(request: FastifyRequest): ProblemError | null {
-    if (this.closing)
-      return new ProblemError('server-closing', { detail: 'The server is closing; try again' })
+    if (this.closing) {
+      return new ProblemError('server-closing', {
+        detail: 'The server is closing; try again',
+        headers: { 'retry-after': String(this.#retryAfter) },
+      })
+    }
     const { headers, httpVersionMajor, httpVersionMinor } = request.raw
     // RFC 9112 §3.2; Node's own answer to this has no body, so serverOptions() leaves the check to us.
     if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
@@ -24,12 +35,17 @@ export class Admission {
   /**
    * The `onRequest` hook of a route that refuses: whoever is not let in, and who accepts nothing that the route produces.
    *
-   * @param produced media types; `null` where they are not known
+   * @param produced media types; `null` where they are not known, or no matter
    */
   enforcer(produced: readonly string[] | null) {
-    const acceptable = acceptance(produced)
-    return (request: FastifyRequest, _reply: FastifyReply, next: (error?: Error) => void): void => {
-      const refusal = this.refusal(request)
+    const admission = this
+    const acceptable = this.#acceptance(produced)
+    return function admitRequest(
+      request: FastifyRequest,
+      _reply: FastifyReply,
+      next: (error?: Error) => void,
+    ): void {
+      const refusal = admission.refusal(request)
       if (refusal !== null) next(refusal)
       else if (acceptable === null || acceptable(request.raw.headers.accept)) next()
       else
@@ -39,7 +55,7 @@ export class Admission {
 
   /** The `onRequest` hook of a route that only tells who would be refused. */
   observer(produced: readonly string[] | null, reporter: Reporter) {
-    const acceptable = acceptance(produced)
+    const acceptable = this.#acceptance(produced)
     return function observeAcceptance(request: FastifyRequest, _reply: FastifyReply, next: () => void): void {
       if (acceptable !== null && !acceptable(request.raw.headers.accept)) {
         reporter.observe('problems', 'accept', request, `Accept takes none of ${produced?.join(', ')}`)
@@ -47,20 +63,34 @@ export class Admission {
       next()
     }
   }
+
+  // Routes that produce the same share what is known of headers: clients choose those, on every route.
+  #acceptance(produced: readonly string[] | null): Accepts | null {
+    if (produced === null) return null
+    const key = [...produced].sort().join()
+    const known = this.#acceptances.get(key)
+    if (known !== undefined) return known
+    const accepts = acceptance(produced)
+    this.#acceptances.set(key, accepts)
+    return accepts
+  }
 }
 
-const cachedVerdicts = 100
+/** Does an `Accept` header take what is produced? */
+type Accepts = (accept: string | undefined) => boolean
 
-/** Does an `Accept` header take one of the types? Each header is read once; clients choose them, so not all are kept. */
-function acceptance(produced: readonly string[] | null): ((accept: string | undefined) => boolean) | null {
-  if (produced === null) return null
+const cachedVerdicts = 100
+const longestCached = 256
+
+/** Each header is read once; clients choose them, so neither all nor long ones are kept. */
+function acceptance(produced: readonly string[]): Accepts {
   const verdicts = new BoundedCache<string, boolean>(cachedVerdicts)
   return function accepts(accept) {
     if (accept === undefined) return true
     const known = verdicts.get(accept)
     if (known !== undefined) return known
     const verdict = acceptsAny(accept, produced)
-    verdicts.set(accept, verdict)
+    if (accept.length <= longestCached) verdicts.set(accept, verdict)
     return verdict
   }
 }

@@ -1,14 +1,24 @@
 import type { FastifyReply } from 'fastify'
 import type { ProblemError } from '../errors.js'
+import { isProblemField } from '../http/error-headers.js'
 import { mediaTypeOf } from '../http/media-types.js'
 import { problemMediaType } from '../http/problem.js'
-import { problemOfBody } from '../http/problem-of.js'
+import { longestDetail, problemOfBody } from '../http/problem-of.js'
+import { parseWithBigInts } from '../representation/input/parse-with-big-ints.js'
+import { hasLongDigits } from '../representation/output/json-text.js'
+
+/** The status that an answer will have: a web `Response` brings its own. */
+export function statusOfAnswer(reply: FastifyReply, payload: unknown): number {
+  return typeof payload === 'object' && payload instanceof Response ? payload.status : reply.statusCode
+}
 
 /**
  * The problem behind an error answer that no error handler wrote; `null` where it is a problem document already, or
- * where it cannot be rewritten: a stream may be a file or somebody else's answer, and coded bytes are no text.
+ * where it cannot be rewritten: a stream may be a file or somebody else's answer, and coded bytes are no text. The body
+ * of a web `Response` is not read.
  */
 export function problemOfAnswer(reply: FastifyReply, payload: unknown): ProblemError | null {
+  if (payload instanceof Response) return problemOfResponse(payload)
   const type = mediaTypeOf(String(reply.getHeader('content-type') ?? ''))
   const isText =
     payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
@@ -16,18 +26,19 @@ export function problemOfAnswer(reply: FastifyReply, payload: unknown): ProblemE
   return problemOfBody(reply.statusCode, type === 'text/plain' ? worded(payload) : parsed(payload))
 }
 
-/** Takes status and headers of a web `Response` over to the reply, if it is an error; its body is not read. */
-export function takeErrorResponse(reply: FastifyReply, payload: unknown): boolean {
-  if (!(payload instanceof Response) || payload.status < 400) return false
-  reply.code(payload.status)
-  for (const [name, value] of payload.headers) {
-    if (!name.startsWith('content-')) reply.header(name, value)
+/** Puts a problem in place of a web `Response`: takes its headers over to the reply, and cancels its body. */
+export function takeResponse(reply: FastifyReply, { headers, body }: Response): void {
+  for (const [name, value] of headers) {
+    const isOfBody = name.startsWith('content-') || name === 'connection' || !isProblemField(name, value)
+    if (!isOfBody) reply.header(name, value)
   }
-  payload.body?.cancel().catch(() => {})
-  return true
+  body?.cancel().catch(() => {})
 }
 
-const longestDetail = 1000
+function problemOfResponse({ status, headers }: Response): ProblemError | null {
+  const type = mediaTypeOf(headers.get('content-type') ?? '')
+  return type === problemMediaType ? null : problemOfBody(status, undefined)
+}
 
 function worded(payload: unknown): unknown {
   const message = payload === null || payload === undefined ? '' : String(payload)
@@ -35,8 +46,9 @@ function worded(payload: unknown): unknown {
 }
 
 function parsed(payload: unknown): unknown {
+  const json = String(payload)
   try {
-    return JSON.parse(String(payload))
+    return hasLongDigits(json) ? parseWithBigInts(json) : JSON.parse(json)
   } catch {
     return undefined
   }

@@ -43,11 +43,17 @@ export function hasSerializerOptions(app: FastifyInstance): boolean {
   return Object.keys(options?.serializerOpts ?? {}).length > 0
 }
 
-// Fastify has setters for these and no questions: found by description, in the context or one above it.
+// Fastify has setters for these and no questions: found by description, in the context or one above it, and once.
+const fields = new Map<string, symbol>()
+
 function hiddenField(app: FastifyInstance, description: string): unknown {
+  const known = fields.get(description)
+  if (known !== undefined && known in app) return (app as unknown as Record<symbol, unknown>)[known]
   for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {
     const symbol = Object.getOwnPropertySymbols(context).find((one) => one.description === description)
-    if (symbol !== undefined) return (context as Record<symbol, unknown>)[symbol]
+    if (symbol === undefined) continue
+    fields.set(description, symbol)
+    return (context as Record<symbol, unknown>)[symbol]
   }
   return undefined
 }

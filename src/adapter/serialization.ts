@@ -46,7 +46,7 @@ export class RouteSerialization {
   readonly #route: string
   readonly #compiler: RouteOptions['serializerCompiler']
   readonly #response: unknown
-  readonly #writers = new Map<string, ResponseWriter>()
+  #writers: ReadonlyMap<string, ResponseWriter> = new Map()
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #prepared = false
   #isOfTheApp = false
@@ -73,21 +73,28 @@ export class RouteSerialization {
     this.#prepared = true
     this.#isOfTheApp = hasSerializerOfTheApp(this.#app, this.#compiler)
     if (this.#isOfTheApp) return
-    const shared = this.#app.getSchemas() as SchemaStore
     try {
-      for (const { key, schema, mediaType } of responseSchemas(this.#response)) {
-        const shape = shapeOf(schema, shared, this.twins)
-        const always = mediaType !== null || (this.twins && this.#writesTwins(shape))
-        const writer = responseWriter(shape, new WriterCompiler(this.twins), always)
-        this.#writers.set(mediaType === null ? key : `${key} ${mediaType}`, writer)
-      }
+      this.#writers = this.#readWriters()
     } catch (error) {
-      this.#writers.clear()
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
         reporterOf(this.#app).except({ plugin, route: this.#route, rules: [plugin], reason, unused: false })
       }
     }
+  }
+
+  #readWriters(): ReadonlyMap<string, ResponseWriter> {
+    const known = knownWriters(this.#app, this.#response, this.twins)
+    if (known.size > 0) return known
+    const shared = this.#app.getSchemas() as SchemaStore
+    const read = responseSchemas(this.#response).map(({ key, schema, mediaType }) => {
+      const shape = shapeOf(schema, shared, this.twins)
+      const always = mediaType !== null || (this.twins && this.#writesTwins(shape))
+      const writer = responseWriter(shape, new WriterCompiler(this.twins), always)
+      return [mediaType === null ? key : `${key} ${mediaType}`, writer] as const
+    })
+    for (const [name, writer] of read) known.set(name, writer)
+    return known
   }
 
   #writesTwins(shape: Shape): boolean {
@@ -180,6 +187,19 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
 }
 
 const serializationOfRoute = Symbol.for('fastify-conventions.serialization')
+
+// A GET route and the HEAD route that Fastify adds to it have one response schema between them.
+const writersOfApps = new WeakMap<FastifyInstance, WeakMap<object, Map<string, ResponseWriter>>[]>()
+
+function knownWriters(app: FastifyInstance, response: unknown, twins: boolean): Map<string, ResponseWriter> {
+  if (typeof response !== 'object' || response === null) return new Map()
+  const ofApp = writersOfApps.get(app) ?? [new WeakMap(), new WeakMap()]
+  writersOfApps.set(app, ofApp)
+  const ofPurpose = ofApp[twins ? 1 : 0] as WeakMap<object, Map<string, ResponseWriter>>
+  const known = ofPurpose.get(response) ?? new Map<string, ResponseWriter>()
+  ofPurpose.set(response, known)
+  return known
+}
 
 function selectionOf(request: FastifyRequest): Selection | null {
   return (request as FastifyRequest & { [selectionOfRequest]?: Selection | null })[selectionOfRequest] ?? null

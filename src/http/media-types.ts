@@ -1,3 +1,5 @@
+import { successAnswers } from '../representation/schema/success-schemas.js'
+
 /**
  * Does an `Accept` header take one of the media types? Follows RFC 9110 §12.5.1: the most specific range that
  * matches a type decides, `q=0` refuses it. Parameters other than `q` are not compared. A header that is not a list
@@ -24,7 +26,8 @@ interface MediaRange {
   readonly quality: number
 }
 
-const quotedString = /"(?:[^"\\]|\\.)*"/g
+// One that does not end goes to the end of the header: so no place of it is looked at twice.
+const quotedString = /"(?:[^"\\]|\\.)*\\?(?:"|$)/gs
 const mediaRange = /^\s*([!#$%&'*+\-.^_`|~0-9a-z]+\/[!#$%&'*+\-.^_`|~0-9a-z]+)\s*(;.*)?$/i
 const weight = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i
 
@@ -54,9 +57,7 @@ export function isJson(mediaType: string): boolean {
 
 /** What a response schema says of the media types of success; `null` where it says nothing, or leaves it open. */
 export function producedTypes(response: unknown): readonly string[] | null {
-  if (typeof response !== 'object' || response === null) return null
-  const successes = Object.entries(response).filter(([status]) => /^(2|default)/i.test(status))
-  const types = successes.flatMap(([, schema]) => {
+  const types = successAnswers(response).flatMap(([, schema]) => {
     const content =
       typeof schema === 'object' && schema !== null && 'content' in schema ? schema.content : null
     if (typeof content === 'object' && content !== null) return Object.keys(content).map(mediaTypeOf)
@@ -67,7 +68,7 @@ export function producedTypes(response: unknown): readonly string[] | null {
   return types.length === 0 || types.some((type) => type.includes('*')) ? null : [...new Set(types)]
 }
 
-// `204: { type: 'null' }` is how a schema says that there is no body.
+// `{ type: 'null' }` is how a schema says that there is no body.
 function isOfType(schema: unknown, type: string): boolean {
   return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
 }

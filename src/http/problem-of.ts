@@ -1,4 +1,7 @@
 import { isProblemError, type ProblemCode, ProblemError, problemTypes } from '../errors.js'
+import { wordsOf } from '../representation/rules/key-names.js'
+import { clip } from '../text.js'
+import { foreignFields } from './error-headers.js'
 import { reasonPhrases, statusCode, statusTitle } from './status.js'
 import { validationIssues } from './validation-issues.js'
 
@@ -33,6 +36,9 @@ const byStatus: Readonly<Record<number, ProblemCode>> = Object.fromEntries(
   ).map((code) => [problemTypes[code].status, code]),
 )
 
+/** Characters of a `detail` that is an error's message: a client can make those of validation as long as its body. */
+export const longestDetail = 1000
+
 /** Why a path is answered with `uri-too-long`. */
 export const segmentTooLong = 'A segment of the path is too long'
 
@@ -46,7 +52,8 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
 
 /**
  * The problem that a thrown value is to the client. What a 4xx error says is taken for the client's developer, as
- * Fastify does; a 5xx keeps its text as `cause`, for the log.
+ * Fastify does, up to {@link longestDetail}; a 5xx keeps its text as `cause`, for the log. Of headers see
+ * {@link foreignFields}.
  *
  * @param thrown whatever was thrown: an error of the framework, of the handler, or no error at all
  * @param statusSoFar status of the reply before; counts where the error has none and it is 400–599
@@ -59,7 +66,7 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   if (Array.isArray(error.validation) && isInput) return validationProblem(error, thrown)
 
   const status = [error.statusCode, error.status, statusSoFar].find(isErrorStatus) ?? 500
-  const headers = headersOf(error)
+  const headers = foreignFields(error.headers, status)
   const code =
     typeof error.code === 'string' && Object.hasOwn(causes, error.code) ? causes[error.code] : undefined
   const ours = code ?? byStatus[status]
@@ -70,7 +77,7 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
     ...(detail !== undefined
       ? { detail }
       : status < 500 && hasText(error.message)
-        ? { detail: error.message }
+        ? { detail: clip(error.message, longestDetail) }
         : {}),
     ...(headers === undefined ? {} : { headers }),
     cause: thrown,
@@ -78,9 +85,9 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 }
 
 /**
- * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members, and its
- * `code`, where that has the form of one; `message` or `detail` becomes the detail, and what Fastify's own error answers
- * repeat goes. Other bodies, HTML among them, are not kept.
+ * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members; its
+ * `code` is put in kebab-case, and goes where that yields none; `detail`, else `message`, becomes the detail; what
+ * Fastify's own error answers repeat goes. Other bodies, HTML among them, are not kept.
  */
 export function problemOfBody(status: number, body: unknown): ProblemError {
   const problem = problemOf({ statusCode: status })
@@ -88,7 +95,8 @@ export function problemOfBody(status: number, body: unknown): ProblemError {
   const { message, detail, code, title, statusCode: _, ...members } = body as Record<string, unknown>
   if (members.error === reasonPhrases[status]) delete members.error
   const said = [detail, message].find(hasText)
-  return new ProblemError(typeof code === 'string' && kebabCode.test(code) ? code : problem.code, {
+  if (message !== undefined && message !== said) members.message = message
+  return new ProblemError(kebabCode(code) ?? problem.code, {
     status,
     title: hasText(title) ? title : problem.title,
     ...(said === undefined ? {} : { detail: said }),
@@ -96,7 +104,16 @@ export function problemOfBody(status: number, body: unknown): ProblemError {
   })
 }
 
-const kebabCode = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const inKebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const longestCode = 100
+
+/** A code in the form of ours: `E_FUNDS` and `eFunds` are `e-funds`; `null` where there is none in it. */
+function kebabCode(code: unknown): string | null {
+  if (typeof code !== 'string' || code.length > longestCode) return null
+  if (inKebabCase.test(code)) return code
+  const kebab = wordsOf(code).join('-')
+  return inKebabCase.test(kebab) ? kebab : null
+}
 
 interface ThrownFields {
   readonly code?: unknown
@@ -113,34 +130,10 @@ function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
   const errors = validationIssues(error.validation as unknown[], part)
   return new ProblemError('validation', {
     status: isErrorStatus(error.statusCode) ? error.statusCode : 400,
-    detail: hasText(error.message) ? error.message : 'The input is not valid',
+    detail: hasText(error.message) ? clip(error.message, longestDetail) : 'The input is not valid',
     errors,
     cause,
   })
-}
-
-// What frames or describes the body that the error would have had: ours is another one.
-const notTaken = new Set([
-  'connection',
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
-  'trailer',
-])
-
-// RFC 9110 §5.1 and §5.5; Node refuses to write others.
-const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
-
-function headersOf(error: ThrownFields): Record<string, string> | undefined {
-  if (typeof error.headers !== 'object' || error.headers === null) return undefined
-  const fields = Object.entries(error.headers).flatMap(([name, value]: [string, unknown]) => {
-    const isText = ['string', 'number'].includes(typeof value) || Array.isArray(value)
-    const isField = isText && fieldName.test(name) && fieldValue.test(String(value))
-    return isField && !notTaken.has(name.toLowerCase()) ? [[name, String(value)]] : []
-  })
-  return Object.fromEntries(fields)
 }
 
 function isErrorStatus(status: unknown): status is number {

@@ -138,7 +138,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
     if (plan.validators !== null) decorateRequests()
     const kind = kindOf(methods)
-    if (route.schema !== undefined && plan.mode === 'enforce') {
+    if (!isHeadSibling && route.schema !== undefined && plan.mode === 'enforce') {
       const guards = kind !== 'reads' && plan.validators !== null && (plan.required ? 'required' : 'optional')
       described.push({ route, responses: cachingResponses({ reads: kind !== 'writes', guards }) })
     }

@@ -8,14 +8,15 @@ import {
   hasErrorHandlerOfItsOwn,
   writeProblem,
 } from '../adapter/answer.js'
-import { problemOfAnswer, takeErrorResponse } from '../adapter/error-body.js'
+import { problemOfAnswer, statusOfAnswer, takeResponse } from '../adapter/error-body.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { logProblem } from '../adapter/problem-log.js'
 import { reporterOf } from '../adapter/report.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
 import { ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
-import { producedTypes } from '../http/media-types.js'
+import { mediaTypeOf, producedTypes } from '../http/media-types.js'
 import { problemDocument, problemMediaType } from '../http/problem.js'
 import { problemOf } from '../http/problem-of.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
@@ -57,7 +58,10 @@ export interface ProblemsOptions {
   readonly whileClosing?: 'refuse' | 'serve'
 }
 
-/** What a route says under `config.problems`; `false` leaves its errors alone. */
+/**
+ * What a route says under `config.problems`; `false` leaves its errors alone. Requests without `Host`, and those that come
+ * in while the server closes, are refused all the same where the plugin enforces: in the format of the route's errors.
+ */
 export interface ProblemsRouteOptions {
   /** See {@link ProblemsOptions.mode}. */
   readonly mode?: Mode
@@ -111,7 +115,7 @@ const defaults: Required<ProblemsOptions> = {
 export const problems = conventionPlugin<ProblemsOptions>('problems', function setUpProblems(app, received) {
   const options = resolveOptions('problems', received, checks, defaults)
   const reporter = reporterOf(app)
-  const admission = new Admission()
+  const admission = new Admission(options.retryAfter)
   const patchContexts = new Set<FastifyInstance>()
   const appHandlesErrors = hasErrorHandlerOfItsOwn(app)
   const before = app.errorHandler
@@ -137,9 +141,14 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
     const handlesErrors = appHandlesErrors || route.errorHandler !== undefined
     route.config = Object.assign({}, route.config, { [modeOfRoute]: mode, [answersItself]: handlesErrors })
-    if (mode === 'off') return
     if (mode === 'enforce' && !enforces && !handlesErrors) route.errorHandler = handleError
-    const produced = (own !== false && own.produces) || producedTypes(route.schema?.response)
+    // Who is let in at all is a matter of the server, whatever becomes of the errors of the route.
+    if (mode !== 'enforce' && enforces) {
+      route.onRequest = [admission.enforcer(null), ...[route.onRequest ?? []].flat()]
+    }
+    if (mode === 'off') return
+    const produced =
+      (own !== false && own.produces?.map(mediaTypeOf)) || producedTypes(route.schema?.response)
     const admit = mode === 'enforce' ? admission.enforcer(produced) : admission.observer(produced, reporter)
     route.onRequest = [admit, ...[route.onRequest ?? []].flat()]
     if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]
@@ -162,8 +171,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       return
     }
     const problem = unsupportedMediaType(problemOf(thrown, reply.statusCode), request)
-    if (problem.statusCode < 500) request.log.info({ err: thrown, res: reply }, problem.message)
-    else request.log.error({ err: thrown, req: request, res: reply }, problem.title)
+    logProblem(reply, thrown, problem)
     if ((reply as Sendable)[sending]) answerPastHooks(reply, problem, options)
     else answerProblem(reply, problem, options)
   }
@@ -187,28 +195,33 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       answerPastHooks(reply, new ProblemError('internal-server-error'), options)
       return
     }
-    if (reply.statusCode < 400 && (typeof payload !== 'object' || !takeErrorResponse(reply, payload))) {
-      next(null, payload)
-    } else next(null, keepErrorBody(request, reply, payload instanceof Response ? undefined : payload))
+    const status = statusOfAnswer(reply, payload)
+    next(null, status < 400 ? payload : keepErrorBody(request, reply, payload, status))
   }
 
   /** What is sent for an error answer that no error handler wrote. */
-  function keepErrorBody(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+  function keepErrorBody(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    status: number,
+  ): unknown {
     const mode = modeOf(request, request.is404 && !isAnsweredHere(request) ? 'off' : options.mode)
     if (mode === 'off' || !isOurs(request)) return payload
     const problem = problemOfAnswer(reply, payload)
     if (mode === 'report') {
       if (problem !== null) {
-        reporter.observe('problems', 'body', request, `${reply.statusCode} without a problem document`)
+        reporter.observe('problems', 'body', request, `${status} without a problem document`)
       }
       return payload
     }
     if (problem === null) {
-      if (reply.statusCode === 503 && !reply.hasHeader('retry-after')) {
+      if (status === 503 && !reply.hasHeader('retry-after')) {
         reply.header('retry-after', String(options.retryAfter))
       }
       return payload
     }
+    if (payload instanceof Response) takeResponse(reply, payload)
     reply.removeHeader('content-length')
     return writeProblem(reply, unsupportedMediaType(problem, request), options)
   }
@@ -228,7 +241,11 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     const error = new ProblemError('expectation-failed', { detail: 'Of Expect, only 100-continue is known' })
     const body = JSON.stringify(problemDocument(error, options.typeBase))
     const length = Buffer.byteLength(body)
-    response.writeHead(error.statusCode, { 'content-type': problemMediaType, 'content-length': length })
+    response.writeHead(error.statusCode, {
+      'cache-control': 'no-store',
+      'content-type': problemMediaType,
+      'content-length': length,
+    })
     response.end(body)
   }
 })

@@ -5,6 +5,7 @@ import { reporterOf } from '../../src/adapter/report.js'
 import { BoundedCache } from '../../src/bounded-cache.js'
 
 const json = ['application/json']
+const reply = {} as FastifyReply
 
 t.test('routes that produce the same share what is known of Accept headers', async (t) => {
   const kept = t.capture(BoundedCache.prototype, 'set', BoundedCache.prototype.set)
@@ -34,8 +35,6 @@ t.test('hooks have names', async (t) => {
   t.equal(admission.enforcer(json).name, 'admitRequest')
   t.equal(admission.observer(json, reporterOf(Fastify())).name, 'observeAcceptance')
 })
-
-const reply = {} as FastifyReply
 
 function requestWith(accept: string): FastifyRequest {
   return {

@@ -98,8 +98,13 @@ t.test('the order of the ranges does not matter, nor does repeating them', async
 
 t.test('any text: no throw; a hostile length is no matter', async (t) => {
   fc.assert(fc.property(fc.string(), (text) => typeof acceptsAny(text, json) === 'boolean'))
-  for (const unit of [' ', ',', ';', 'a/b,', ';q=0', '"', 'a/', '*/*;q=0 ']) {
-    t.type(acceptsAny(`a/b${unit.repeat(50_000)}x`, both), 'boolean', JSON.stringify(unit))
+  for (const unit of [' ', ',', ';', 'a/b,', ';q=0', '"', 'a/', '*/*;q=0 ', '\\"', '"\\\n', '"\\']) {
+    for (const start of ['a/b', '"']) {
+      const before = process.cpuUsage()
+      t.type(acceptsAny(`${start}${unit.repeat(50_000)}x`, both), 'boolean', JSON.stringify(unit))
+      // Linear is a few milliseconds; quadratic is seconds.
+      t.ok(process.cpuUsage(before).user < 1_000_000, `in no time: ${start} ${JSON.stringify(unit)}`)
+    }
   }
 })
 
@@ -149,6 +154,13 @@ t.test('what a response schema says of the media types of success', async (t) =>
     [{ 404: object }, null],
     [{ '4xx': object, 200: object }, json],
     [{ 204: { type: 'null' } }, null],
+    [{ 204: { description: 'Deleted' } }, null],
+    [{ 205: object }, null],
+    [{ 204: { type: 'null' }, default: object }, null],
+    [{ 200: object, default: { content: { 'application/problem+json': { schema: object } } } }, json],
+    [{ '2xx': object, default: { content: { 'text/csv': { schema: object } } } }, json],
+    [{ 404: object, default: object }, json],
+    [{ DEFAULT: object }, json],
     [{ 200: object, 204: { type: 'null' } }, json],
     [{ 200: { content: { 'text/csv': { schema: object } } } }, ['text/csv']],
     [{ 200: { content: { 'Text/CSV; charset=utf-8': {} } } }, ['text/csv']],
@@ -173,6 +185,11 @@ function isTaken(ranges: readonly (readonly [range: string, weight: string])[], 
 t.test('commas and semicolons in quoted strings separate nothing (RFC 9110 §5.6.4)', async (t) => {
   t.notOk(acceptsAny('text/html;p=",application/json,"', ['application/json']))
   t.ok(acceptsAny('application/json;p=";q=0;"', ['application/json']))
+  t.notOk(
+    acceptsAny('text/html;p="\\",application/json,\\""', ['application/json']),
+    'quotes that are quoted',
+  )
+  t.notOk(acceptsAny('text/html;p=",application/json', ['application/json']), 'one that does not end')
 })
 
 t.test('a schema that leaves the media type open says nothing of it (decisions §7: 406)', async (t) => {

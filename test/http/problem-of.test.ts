@@ -216,6 +216,63 @@ t.test('what a handler says in an error body of its own is kept (decisions §7)'
   const documentOf = (body: unknown) => problemDocument(problemOfBody(409, body), 'x:')
   t.equal(documentOf({ detail: 'the name is taken' }).detail, 'the name is taken')
   t.equal(documentOf({ code: 'name-taken', message: 'm' }).code, 'name-taken')
-  t.equal(documentOf({ code: 'E_NAME', message: 'm' }).code, 'conflict', 'a code in another form is none')
   t.notOk('error' in documentOf({ statusCode: 409, error: 'Conflict', message: 'm' }))
+})
+
+t.test('a code that a handler gives is written as codes are; what is none goes (decisions §7)', async (t) => {
+  const rows: readonly (readonly [given: unknown, code: string])[] = [
+    ['name-taken', 'name-taken'],
+    ['E_NAME', 'e-name'],
+    ['NAME_TAKEN', 'name-taken'],
+    ['nameTaken', 'name-taken'],
+    ['name taken', 'name-taken'],
+    ['Name.Taken!', 'name-taken'],
+    ['', 'conflict'],
+    ['42', 'conflict'],
+    ['дубль', 'conflict'],
+    ['x'.repeat(101), 'conflict'],
+    ['A'.repeat(100_000), 'conflict'],
+    [42, 'conflict'],
+    [null, 'conflict'],
+    [{ name: 'taken' }, 'conflict'],
+  ]
+  for (const [given, code] of rows) {
+    t.equal(problemOfBody(409, { code: given }).code, code, JSON.stringify(given).slice(0, 40))
+  }
+})
+
+t.test('a message stays a member where something else is the detail', async (t) => {
+  const documentOf = (body: unknown) => problemDocument(problemOfBody(409, body), 'x:')
+  t.match(documentOf({ detail: 'd', message: 'm' }), { detail: 'd', message: 'm' })
+  t.match(documentOf({ message: { name: 'taken' } }), { detail: 'Conflict', message: { name: 'taken' } })
+  t.notOk('message' in documentOf({ message: 'm' }), 'it is the detail')
+  t.notOk('message' in documentOf({ detail: 'm', message: 'm' }), 'it says the same')
+  t.notOk('message' in documentOf({ detail: 'd' }))
+})
+
+t.test('a message that a client has made long is clipped (it may name each item of its body)', async (t) => {
+  const message = 'body/0 must be integer, '.repeat(10_000)
+  const validation = [{ instancePath: '/0', message: 'must be integer' }]
+  for (const thrown of [
+    { statusCode: 400, message, validation },
+    { statusCode: 409, message },
+    { message, validation },
+  ]) {
+    const { message: detail } = problemOf(thrown)
+    t.equal(detail, `${message.slice(0, 1000)}…`)
+  }
+  t.equal(
+    problemOf({ statusCode: 409, message: 'x'.repeat(1000) }).message.length,
+    1000,
+    'the longest that stays',
+  )
+})
+
+t.test('of the headers of a 5xx, only Retry-After is for the client (decisions §7)', async (t) => {
+  const headers = { 'x-internal-host': 'db1', 'set-cookie': 'a=b', 'Retry-After': 7, server: 'db' }
+  for (const statusCode of [500, 502, 503]) {
+    t.strictSame(problemOf({ statusCode, headers }).headers, { 'Retry-After': '7' }, `${statusCode}`)
+  }
+  const own = new ProblemError('bad-gateway', { status: 502, headers: { 'x-a': '1' } })
+  t.strictSame(problemOf(own).headers, { 'x-a': '1' }, 'a problem says itself what it sends')
 })

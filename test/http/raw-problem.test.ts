@@ -7,7 +7,7 @@ import { rawProblem } from '../../src/http/raw-problem.js'
 
 const date = new Date('1994-11-06T08:49:37.500Z')
 
-t.test('the whole response, byte for byte', async (t) => {
+t.test('the whole response, byte for byte; nobody may store it (decisions §4)', async (t) => {
   const error = new ProblemError('request-malformed', { detail: 'What arrived is not a request in HTTP/1.1' })
   const body =
     '{"type":"urn:x:request-malformed","title":"Malformed request","status":400,' +
@@ -18,6 +18,7 @@ t.test('the whole response, byte for byte', async (t) => {
       'HTTP/1.1 400 Bad Request',
       'Date: Sun, 06 Nov 1994 08:49:37 GMT',
       'Connection: close',
+      'Cache-Control: no-store',
       'Content-Type: application/problem+json',
       `Content-Length: ${body.length}`,
       '',
@@ -44,7 +45,7 @@ t.test('whatever the detail: one head, and a body of just the bytes that Content
       const length = Number(/^Content-Length: (\d+)$/m.exec(head)?.[1])
       return (
         more.length === 0 &&
-        head.split('\r\n').length === 5 &&
+        head.split('\r\n').length === 6 &&
         length === Buffer.byteLength(body ?? '') &&
         JSON.parse(body ?? '').detail === text
       )

@@ -50,17 +50,15 @@ export function withCachingResponses<Schema extends RouteSchema>(
       ? [status, { ...answer, headers: { ...headers, ...(answer.headers as object | undefined) } }]
       : [status, answer],
   )
+  const names = Object.keys(response).map((status) => status.toLowerCase())
   // For the document alone: without content there is nothing for Fastify to compile, and of `null` nothing is shown.
   const added = Object.entries(statuses)
-    .filter(([status]) => !isCovered(response, status))
+    .filter(([status]) => !isCovered(names, status))
     .map(([status, description]) => [status, { description, type: 'null', content: {} }])
-  return { ...schema, response: { ...Object.fromEntries(added), ...Object.fromEntries(declared) } }
+  return { ...schema, response: Object.fromEntries([...added, ...declared]) }
 }
 
 /** Is there a schema for a class of statuses, which this one would be taken out of? */
-function isCovered(response: object, status: string): boolean {
-  return Object.keys(response).some((declared) => {
-    const name = declared.toLowerCase()
-    return name === `${status[0]}xx` || (name === 'default' && status >= '400')
-  })
+function isCovered(declared: readonly string[], status: string): boolean {
+  return declared.includes(`${status[0]}xx`) || (status >= '400' && declared.includes('default'))
 }

@@ -1,4 +1,4 @@
-import { wideMentions } from '../input/mentions-wide.js'
+import { mentionsWide, wideMentions } from '../input/mentions-wide.js'
 import { twinName } from '../output/twins.js'
 import { isObjectSchema } from './query-schema.js'
 import { isSchemaObject, type SchemaObject } from './schema-parts.js'
@@ -114,7 +114,7 @@ class TwinCompleter {
   /** The schema of the twin of a member; `null` where it has none, or the schema has one already. */
   #twinOf(properties: SchemaObject, name: string): Json | null {
     const property = properties[name]
-    if (!wideMentions(property).format && !wideMentions(property).reference) return null
+    if (!mentionsWide(property)) return null
     if (Object.hasOwn(properties, twinName(name))) return null
     const kinds = this.#kinds.kindsOf(property, this.#root)
     return isTwinned(kinds) ? twinSchema(kinds, `The digits of ${name}, exact in any client`) : null
@@ -125,8 +125,9 @@ class TwinCompleter {
       return completed
     const names = required.flatMap((name: string) => {
       const isAdded = Object.hasOwn(properties, name) && !Object.hasOwn(properties, twinName(name))
-      const isThere = isAdded && isAlwaysTwinned(this.#kinds.kindsOf(properties[name], this.#root))
-      return isThere ? [name, twinName(name)] : [name]
+      const mayBeThere = isAdded && mentionsWide(properties[name])
+      const isThere = mayBeThere && isAlwaysTwinned(this.#kinds.kindsOf(properties[name], this.#root))
+      return isThere ? [name, twinName(name)] : name
     })
     return names.length === required.length ? completed : { ...completed, required: names }
   }

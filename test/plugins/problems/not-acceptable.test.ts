@@ -74,6 +74,28 @@ t.test('what a route produces is what its response schema or its config says', a
       406,
     ],
     ['config without schema', { config: { problems: { produces: ['text/csv'] } } }, 'text/html', 406],
+    [
+      'a media type of config in other letters',
+      { config: { problems: { produces: ['Text/CSV'] } } },
+      'text/csv',
+      200,
+    ],
+    [
+      'default beside success is for errors',
+      { schema: { response: { 204: { type: 'null' }, default: object } } },
+      'text/html',
+      200,
+    ],
+    [
+      'default beside success is for errors',
+      {
+        schema: {
+          response: { 200: object, default: { content: { 'application/problem+json': { schema: object } } } },
+        },
+      },
+      'application/problem+json',
+      406,
+    ],
     ['config: off', { ...json, config: { problems: false } }, 'text/html', 200],
   ]
   for (const [about, options, accept, status] of table) {

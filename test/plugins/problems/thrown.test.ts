@@ -230,6 +230,65 @@ t.test('a 503 always says when to try again (decisions §6)', async (t) => {
   t.equal(response.headers['retry-after'], '30', 'a timeout of the handler')
 })
 
+t.test('members and header fields that cannot be sent do not make another problem of it', async (t) => {
+  const { app } = await appWithLogs(t)
+  app.get('/v1/circular', async () => {
+    throw new ProblemError('not-retryable', { status: 409, detail: 'no', extensions: { all: circular() } })
+  })
+  app.get('/v1/unwritable', async () => {
+    throw new ProblemError('not-retryable', { status: 409, detail: 'no', headers: { 'x-a': 'é€\n' } })
+  })
+
+  for (const path of ['/v1/circular', '/v1/unwritable']) {
+    const answer = injected(await app.inject(path))
+    isProblem(t, answer, { status: 409, code: 'not-retryable', detail: 'no' }, path)
+    t.notMatch(answer.body, secret)
+  }
+})
+
+t.test('headers of a foreign error stay inside, where it is a 5xx (decisions §7)', async (t) => {
+  const { app } = await appWithLogs(t)
+  const headers = { 'x-internal-host': 'db1', 'set-cookie': 'a=b', 'retry-after': '7' }
+  app.get('/v1/users', async () => Promise.reject(withStatus(502, headers)))
+  const response = await app.inject('/v1/users')
+
+  isProblem(t, injected(response), { status: 502, code: 'bad-gateway' })
+  t.equal(response.headers['retry-after'], '7')
+  t.notOk('x-internal-host' in response.headers)
+  t.notOk('set-cookie' in response.headers)
+})
+
+t.test('the line in the log has the status of the answer', async (t) => {
+  const { app, logs } = await appWithLogs(t)
+  app.get('/v1/users', async () => Promise.reject(new ProblemError('not-found', { detail: 'no user' })))
+  app.get('/v1/orders', async () => Promise.reject(new Error(secret)))
+  await app.inject('/v1/users')
+  await app.inject('/v1/orders')
+
+  t.match(
+    logs.lines.find(({ msg }) => msg === 'no user'),
+    { level: levels.info, res: { statusCode: 404 } },
+  )
+  t.match(
+    logs.lines.find(({ level }) => level === levels.error),
+    { res: { statusCode: 500 } },
+  )
+})
+
+t.test(
+  'an answer past all hooks may not be stored, whatever the handler said of its own (decisions §4)',
+  async (t) => {
+    const { app } = await appWithLogs(t)
+    app.get('/v1/users', { onSend: async () => fail() }, async (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=3600').send({}),
+    )
+    const response = await app.inject('/v1/users')
+
+    isProblem(t, injected(response), { status: 500, code: 'internal-server-error' })
+    t.equal(response.headers['cache-control'], 'no-store')
+  },
+)
+
 const needsName = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
 
 async function appWithLogs(t: Test): Promise<{ app: FastifyInstance; logs: Logs }> {

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 /** A body or header that a schema refuses, and the issues that tell why. */
@@ -182,6 +183,25 @@ t.test('with attachValidation the handler decides', async (t) => {
   const answer = injected(await app.inject({ method: 'POST', url: '/v1/orders', payload: {} }))
   isProblem(t, answer, { status: 400, code: 'validation', errors: [inBody('/name', 'is required')] })
 })
+
+t.test(
+  'a body with a great many faults makes neither a great answer nor a great line in the log',
+  async (t) => {
+    const logs = keepLogs('info')
+    const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
+    const body = { type: 'array', items: { type: 'integer' } }
+    app.post('/v1/users', { schema: { body } }, async () => ({}))
+    const payload = Array.from({ length: 20_000 }, () => 'x')
+    const response = await app.inject({ method: 'POST', url: '/v1/users', payload })
+
+    const { errors } = isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/ })
+    t.equal((errors as unknown[]).length, 50)
+    t.ok(response.payload.length < 10_000, 'the answer')
+    const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
+    t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
+    t.ok(JSON.stringify(line).length < 10_000, 'the line')
+  },
+)
 
 async function appWith(options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)

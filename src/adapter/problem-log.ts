@@ -1,0 +1,21 @@
+import type { FastifyReply } from 'fastify'
+import type { ProblemError } from '../errors.js'
+import { longestDetail } from '../http/problem-of.js'
+
+/**
+ * Logs what was thrown, and puts the status of the problem on the reply, so that the line in the log has it: a fault of
+ * the client as info, in the words that the client gets, one of the server as an error with its request.
+ */
+export function logProblem(reply: FastifyReply, thrown: unknown, problem: ProblemError): void {
+  const { log } = reply
+  reply.code(problem.statusCode)
+  if (problem.statusCode < 500) log.info({ err: bounded(thrown, problem), res: reply }, problem.message)
+  else log.error({ err: thrown, req: reply.request, res: reply }, problem.title)
+}
+
+// A message that names each fault of a body grows with it, and the log would have it twice, once in the stack.
+function bounded(thrown: unknown, problem: ProblemError): unknown {
+  const isLong =
+    thrown !== problem && thrown instanceof Error && String(thrown.message).length > longestDetail
+  return isLong ? { code: problem.code, message: problem.message } : thrown
+}
