@@ -13,7 +13,7 @@ export type ReadParameter = (request: FastifyRequest) => unknown
  *
  * Call it from an `onRoute` hook.
  *
- * @param declared the query schema as the route declares it
+ * @param declared the query schema as the route declares it; without one nothing is refused
  */
 export function holdParameter(
   app: FastifyInstance,
@@ -21,7 +21,8 @@ export function holdParameter(
   declared: unknown,
   name: string,
 ): ReadParameter {
-  if (isSurelyIn(route.schema?.querystring)) return (request) => queryOf(request)?.[name]
+  if (declared === undefined || isSurelyIn(route.schema?.querystring))
+    return (request) => queryOf(request)?.[name]
   const held = new WeakMap<FastifyRequest, unknown>()
   let isOurs: boolean | undefined
 

@@ -24,6 +24,7 @@ import { measuresForHead, spareNotModified } from '../adapter/caching/head-of-no
 import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
 import { type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
 import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
+import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
@@ -119,7 +120,8 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   app.decorate('caching', { counts: () => ({ ...counts }) })
   decorateReplies(app, options.now)
   let decorated = false
-  const described: { readonly route: RouteOptions; readonly responses: CachingResponses }[] = []
+  const described: { readonly route: RouteOptions; readonly plan: CachingPlan; readonly kind: RouteKind }[] =
+    []
 
   app.addHook('onRoute', function cacheOnRoute(route) {
     const ruled = readRoute(route)
@@ -138,18 +140,14 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
     if (plan.validators !== null) decorateRequests()
     const kind = kindOf(methods)
-    if (!isHeadSibling && route.schema !== undefined && plan.mode === 'enforce') {
-      const guards = kind !== 'reads' && plan.validators !== null && (plan.required ? 'required' : 'optional')
-      described.push({ route, responses: cachingResponses({ reads: kind !== 'writes', guards }) })
-    }
+    if (!isHeadSibling && plan.mode === 'enforce') described.push({ route, plan, kind })
     if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
     else enforce(route, plan, kind, own.vary ?? [], this)
   })
 
-  // The OpenAPI document is made of the route's options; Fastify has compiled them by now, as the app wrote them.
   app.addHook('onReady', function describeCaching(done) {
-    for (const { route, responses } of described) {
-      if (route.schema !== undefined) route.schema = withCachingResponses(route.schema, responses)
+    for (const { route, plan, kind } of described) {
+      completeWhenRead(route, (schema) => withCachingResponses(schema, responsesOf(plan, kind)))
     }
     done()
   })
@@ -211,6 +209,11 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     route.onError = [forbidStoringErrors, ...[route.onError ?? []].flat()]
   }
 })
+
+function responsesOf({ validators, required }: CachingPlan, kind: RouteKind): CachingResponses {
+  const guards = kind !== 'reads' && validators !== null && (required ? 'required' : 'optional')
+  return cachingResponses({ reads: kind !== 'writes', guards })
+}
 
 interface WithExpectedVersion {
   readonly [expectedVersionOf]: ResourceVersion | null | undefined

@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { type CompleteSchema, completeWhenRead } from '../adapter/complete-when-read.js'
 import { FieldsObserver } from '../adapter/fields-observer.js'
 import { holdParameter } from '../adapter/held-parameter.js'
 import { conventionPlugin } from '../adapter/plugin.js'
@@ -109,6 +110,8 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   const options = resolveOptions('fields', received, bounds, defaults)
   const reporter = reporterOf(app)
   const routes: RouteFields[] = []
+  const asked: Asked = new WeakMap()
+  const described: { readonly route: RouteOptions; readonly complete: CompleteSchema }[] = []
 
   let decorated = false
   if (!app.hasRequestDecorator('fields')) decorateOnce()
@@ -122,20 +125,26 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       routeChecks,
       options,
     )
-    if (own === false || own.mode === 'off' || !selects(this, route, label, own)) return
+    if (own === false || own.mode === 'off' || !selects(this, route, label, own, asked)) return
     if (own.mode === 'report') observe(this, route, label, own)
     else select(this, route, label, own)
   })
   app.addHook('onReady', function prepareFields(done) {
     for (const route of routes) route.check()
+    for (const { route, complete } of described) completeWhenRead(route, complete)
     done()
   })
 
   function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
     decorateOnce()
     const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
-    route.schema = withFieldsParameter(route.schema, own.default ?? null, schemasOf(context))
-    const read = holdParameter(context, route, querystring ?? query, 'fields')
+    const declared = querystring ?? query
+    const complete: CompleteSchema = (schema) =>
+      withFieldsParameter(schema, own.default ?? null, schemasOf(context))
+    // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone.
+    if (declared === undefined) described.push({ route, complete })
+    else route.schema = complete(route.schema ?? {})
+    const read = holdParameter(context, route, declared, 'fields')
     const fields = new RouteFields(label, own, listNames(route, own), serializationOf(context, route), read)
     routes.push(fields)
     route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
@@ -170,6 +179,9 @@ type Route = RouteOptions & { readonly path: string }
 
 type Resolved = Required<FieldsOptions> & FieldsRouteOptions
 
+/** What is known of response schemas: a GET route and the HEAD route that Fastify adds to it have the same. */
+type Asked = WeakMap<object, { readonly path: string; readonly namesFields: boolean }>
+
 /** Do requests without the parameter get less than all? */
 function narrowsUnasked(own: Resolved): boolean {
   return own.default !== undefined || own.hidden !== undefined
@@ -179,12 +191,16 @@ function narrowsUnasked(own: Resolved): boolean {
  * Is there something to select from? A route whose options name fields is looked at again when all schemas are known,
  * and then it has to be.
  */
-function selects(app: FastifyInstance, route: Route, label: string, own: Resolved): boolean {
+function selects(app: FastifyInstance, route: Route, label: string, own: Resolved, asked: Asked): boolean {
   const response: unknown = route.schema?.response
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true
     if (hasSerializerOfTheApp(app, route.serializerCompiler)) return false
-    return namesFields(response, listNames(route, own), schemasOf(app))
+    const known = asked.get(response)
+    if (known?.path === route.path) return known.namesFields
+    const answer = namesFields(response, listNames(route, own), schemasOf(app))
+    asked.set(response, { path: route.path, namesFields: answer })
+    return answer
   }
   for (const name of ['hidden', 'default'] as const) {
     if (own[name] !== undefined) invalid(`${label}.${name}`, 'a route with response schemas', own[name])

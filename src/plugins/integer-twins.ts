@@ -1,4 +1,5 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { addExactInput } from '../adapter/exact-input.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
@@ -7,7 +8,7 @@ import { TwinsObserver } from '../adapter/twins-observer.js'
 import { type Mode, modes } from '../findings.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../options.js'
 import type { ParseJson } from '../representation/input/exact-body.js'
-import { mentionsWide } from '../representation/input/mentions-wide.js'
+import { mentionsWide, wideMentions } from '../representation/input/mentions-wide.js'
 import { isObjectSchema } from '../representation/schema/query-schema.js'
 import type { Json, SchemaStore } from '../representation/schema/schema-refs.js'
 import { completeShared, withTwins, withTwinsInResponse } from '../representation/schema/twin-schema.js'
@@ -78,17 +79,25 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
-      if (declares) prepared.push(serialization)
+      // What refers to others may not be readable; the report is to say so at boot.
+      if (wideMentions(route.schema?.response).reference) prepared.push(serialization)
       const input = addExactInput(this, route, parse)
       if (input !== null) prepared.push(input)
-      completeBody(route, this.getSchemas() as SchemaStore, 'validation')
+      if (mentionsWide(route.schema?.body)) {
+        const { schema = {} } = route
+        route.schema = { ...schema, ...bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation') }
+      }
       if (declares || mentionsWide(route.schema?.body)) twinned.push({ app: this, route, serialization })
     })
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()
-      const stores = new Map([...contexts].map((context) => [context, context.getSchemas() as SchemaStore]))
-      for (const one of twinned) describeTwins(one, stores.get(one.app) ?? {})
-      for (const store of stores.values()) completeShared(store)
+      for (const { app, route, serialization } of twinned) {
+        completeWhenRead(route, (schema) => {
+          serialization.prepare()
+          return describedTwins(schema, app.getSchemas() as SchemaStore, serialization.isReadable)
+        })
+      }
+      for (const context of contexts) completeShared(context.getSchemas() as SchemaStore)
       done()
     })
   },
@@ -100,20 +109,20 @@ interface TwinnedRoute {
   readonly serialization: RouteSerialization
 }
 
-// The OpenAPI document is made of the route's options. What Fastify has compiled of them stays as the app wrote it.
-function describeTwins({ route, serialization }: TwinnedRoute, shared: SchemaStore): void {
-  completeBody(route, shared, 'input')
-  const { schema } = route
-  if (schema?.response === undefined || !serialization.isReadable) return
-  const response = withTwinsInResponse(schema.response, shared)
-  if (response !== schema.response) route.schema = { ...schema, response }
+/** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
+function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
+  const described = { ...schema, ...bodyWithTwins(schema, shared, 'input') }
+  return schema.response === undefined || !isReadable
+    ? described
+    : { ...described, response: withTwinsInResponse(schema.response, shared) }
 }
 
-function completeBody(route: RouteOptions, shared: SchemaStore, purpose: 'validation' | 'input'): void {
-  const { schema } = route
-  if (!isObjectSchema(schema?.body)) return
-  const body = withTwins(schema.body as Json, shared, purpose)
-  if (body !== schema.body) route.schema = { ...schema, body }
+function bodyWithTwins(
+  { body }: FastifySchema,
+  shared: SchemaStore,
+  purpose: 'validation' | 'input',
+): Partial<Pick<FastifySchema, 'body'>> {
+  return isObjectSchema(body) ? { body: withTwins(body as Json, shared, purpose) } : {}
 }
 
 /** Fastify's own parser, with the app's view of prototype poisoning. */

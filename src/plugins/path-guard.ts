@@ -19,7 +19,7 @@ import {
   pathBreaches,
   pathRuleNames,
 } from '../http/path/path-rules.js'
-import { type PathSegment, routePath } from '../http/path/route-path.js'
+import { routePath } from '../http/path/route-path.js'
 import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
 import { type Checks, listOf, oneOf, resolveOptions, text } from '../options.js'
 import { clip } from '../text.js'
@@ -98,8 +98,8 @@ const defaults: Required<PathGuardOptions> = {
 /** What the guard knows of a route when a request comes in. */
 interface GuardedRoute {
   readonly modeOf: Readonly<Record<PathRule, Mode>>
-  /** `null` for a path that no route serves. */
-  readonly segments: readonly PathSegment[] | null
+  /** Its pattern; `null` for a path that no route serves. */
+  readonly path: string | null
   readonly anyParameter: boolean
 }
 
@@ -127,7 +127,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
     const reporter = reporterOf(app)
     const unknownPath: GuardedRoute = {
       modeOf: modesOf(pathRuleNames, options),
-      segments: null,
+      path: null,
       anyParameter: false,
     }
 
@@ -149,7 +149,9 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       const known = guardedRouteOf(request)
       const route = known ?? unknownPath
       const path = pathOf(request.raw.url ?? '/')
-      const faults = segmentFaults(path, route.segments, route.anyParameter)
+      // Read only now: most routes never meet a faulty path.
+      const segments = route.path === null ? null : routePath(route.path)
+      const faults = segmentFaults(path, segments, route.anyParameter)
       for (const fault of new Set(faults.map(({ fault }) => fault))) {
         if (route.modeOf[fault] === 'report') reporter.observe('pathGuard', fault, request, path)
       }
@@ -194,7 +196,7 @@ function routeInspector(
     const modeOf = isGuarded ? ruled.modeOf : unguarded
     const known: GuardedRoute = {
       modeOf,
-      segments: routePath(route.path),
+      path: route.path,
       anyParameter: own !== false && own.params === 'any',
     }
     route.config = Object.assign({}, route.config, { [guarded]: known })

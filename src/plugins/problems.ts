@@ -11,6 +11,7 @@ import {
 import { problemOfAnswer, statusOfAnswer, takeResponse } from '../adapter/error-body.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { logProblem } from '../adapter/problem-log.js'
+import { rememberLast } from '../adapter/remember-last.js'
 import { reporterOf } from '../adapter/report.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
@@ -130,6 +131,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     admission.closing = options.whileClosing === 'refuse'
     done()
   })
+  const typesProduced = rememberLast(producedTypes)
   app.addHook('onRoute', function admitOnRoute(route) {
     const own = resolveRouteOptions<ProblemsRouteOptions, ProblemsRouteOptions>(
       `${[route.method].flat().join(', ')} ${route.path} config.problems`,
@@ -148,7 +150,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     }
     if (mode === 'off') return
     const produced =
-      (own !== false && own.produces?.map(mediaTypeOf)) || producedTypes(route.schema?.response)
+      (own !== false && own.produces?.map(mediaTypeOf)) || typesProduced(route.schema?.response)
     const admit = mode === 'enforce' ? admission.enforcer(produced) : admission.observer(produced, reporter)
     route.onRequest = [admit, ...[route.onRequest ?? []].flat()]
     if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]

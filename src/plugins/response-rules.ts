@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { declareKeyStyle } from '../adapter/key-style.js'
 import { watchPayloads } from '../adapter/payload-watch.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { rememberLast } from '../adapter/remember-last.js'
 import { type Reporter, reporterOf } from '../adapter/report.js'
 import { type RuledRoute, ruledRoutes } from '../adapter/ruled-routes.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../adapter/rules.js'
@@ -124,18 +125,21 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       reporter,
     })
 
+    const saysNothing = rememberLast(hasNothingToRead)
+
     app.addHook('onRoute', function inspectRoute(route) {
       const ruled = readRoute(route)
       const { name, modeOf } = ruled
-      const watch = hasNothingToRead(route, ruled)
-        ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
-        : null
+      const watch =
+        ruled.untouched === null && saysNothing(route.schema?.response)
+          ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
+          : null
       if (watch !== null) route.preSerialization = [...[route.preSerialization ?? []].flat(), watch.hook]
       if (watch === null && ruled.isHeadSibling) return
 
       // Shared schemas, and what other plugins make of this route's, are complete when the app gets ready.
       reporter.checkAtReady(() => {
-        if (watch !== null && !hasNothingToRead(route, ruled)) watch.stop()
+        if (watch !== null && !hasNothingToRead(route.schema?.response)) watch.stop()
         if (!ruled.isHeadSibling) inspectSchemas(route, ruled, this, vocabulary, reporter)
       })
     })
@@ -154,10 +158,9 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
   }
 }
 
-/** Has the route no schema of success that could be read or left alone, so that its payloads are all there is? */
-function hasNothingToRead(route: RouteOptions, { untouched }: JudgedRoute): boolean {
-  if (untouched !== null) return false
-  const { judged, leftAlone } = schemasOf(route)
+/** Is there no schema of success that could be read or left alone, so that a route's payloads are all there is? */
+function hasNothingToRead(response: unknown): boolean {
+  const { judged, leftAlone } = schemasOf(response)
   return judged.length === 0 && leftAlone.length === 0
 }
 
@@ -175,7 +178,7 @@ function inspectSchemas(
     leaveAlone(untouched)
     return
   }
-  const { judged, leftAlone } = schemasOf(route)
+  const { judged, leftAlone } = schemasOf(route.schema?.response)
   for (const reason of leftAlone) leaveAlone(reason)
   const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
   for (const { status, schema } of judged) {
@@ -197,7 +200,7 @@ function inspectSchemas(
   tellExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
 }
 
-function schemasOf(route: RouteOptions): SuccessSchemas {
+function schemasOf(response: unknown): SuccessSchemas {
   // A problem document has a format of its own.
-  return successSchemas(route.schema?.response, (type) => isJson(type) && type !== problemMediaType)
+  return successSchemas(response, (type) => isJson(type) && type !== problemMediaType)
 }

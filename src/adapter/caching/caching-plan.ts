@@ -33,8 +33,6 @@ export type FindValidators = (
 
 /** What is done about caching on a route, decided at boot. */
 export interface CachingPlan {
-  /** Method and path pattern. */
-  readonly route: string
   readonly mode: Mode
   /** `Cache-Control` of what is read, without and with credentials; `null` for none. */
   readonly cacheControl: string | null
@@ -62,7 +60,7 @@ export interface CachingPlan {
 
 /** Decides what is done about caching on a route that is not left alone. */
 export function planOf(
-  { name, modeOf }: CachedRoute,
+  { modeOf }: CachedRoute,
   own: CachingRouteOptions,
   options: Required<CachingOptions>,
   handlesErrors = false,
@@ -74,7 +72,6 @@ export function planOf(
   const judged = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
   const expires = judged !== null && 'value' in judged ? judged.value : null
   return Object.freeze({
-    route: name,
     mode: own.mode ?? options.mode,
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),

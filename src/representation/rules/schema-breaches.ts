@@ -55,15 +55,23 @@ export function schemaBreaches(
     for (const part of fresh) seen.add(part.schema)
     const members = membersOf(parts)
     // What is declared by schemas that were all seen before has been told of.
-    for (const name of membersOf(fresh).keys()) {
+    const told = fresh.length === parts.length ? members : membersOf(fresh)
+    for (const name of told.keys()) {
       const member = reader.partsOf(members.get(name) ?? [])
       breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
-      pending.push({ parts: member, pointer: memberOf(pointer, name) })
+      if (!member.every(isScalar)) pending.push({ parts: member, pointer: memberOf(pointer, name) })
     }
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: reader.partsOf([nameless]), pointer: `${pointer}/*` })
   }
   return { breaches: withoutRepeats(breaches), unresolved: [...reader.unresolved] }
+}
+
+const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
+
+// Of most members: there is nothing in them.
+function isScalar({ schema }: SchemaPart): boolean {
+  return scalarTypes.has(schema.type)
 }
 
 function topLevelBreaches(form: readonly SchemaPart[], reader: SchemaParts): ResponseBreach[] {
