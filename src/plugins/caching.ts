@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import {
   dateFromPayload,
+  type FinishHook,
   finishReading,
   finishWriting,
   letThrough,
-  type Surroundings,
 } from '../adapter/caching/after-handler.js'
 import { expectedVersionOf, guardWrites, validateBeforeReading } from '../adapter/caching/before-handler.js'
 import type { CachingCounts } from '../adapter/caching/caching-counts.js'
-import { findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
+import { type CachedRoute, findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
 import { forbidStoring, forbidStoringErrors, varyBy } from '../adapter/caching/caching-headers.js'
 import { observeRoute } from '../adapter/caching/caching-observer.js'
 import {
@@ -120,6 +120,8 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   app.decorate('caching', { counts: () => ({ ...counts }) })
   decorateReplies(app, options.now)
   let decorated = false
+  let planOfMost: CachingPlan | undefined
+  const finishOfMost = new WeakMap<FastifyInstance, FinishHook>()
   const described: { readonly route: RouteOptions; readonly plan: CachingPlan; readonly kind: RouteKind }[] =
     []
 
@@ -128,7 +130,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const { own, name, methods, untouched, isHeadSibling } = ruled
     if (!isHeadSibling) tellExceptions(ruled, reporter)
     if (own === false || untouched !== null) return
-    const plan = planOf(ruled, own, options, route.errorHandler !== undefined)
+    const plan = planFor(ruled, own, route)
     if (plan.mode === 'off') return
     if (!isHeadSibling) findCachingBreaches(own, ruled, options.now(), reporter)
     if (own.preconditions === 'required' && plan.validators === null) {
@@ -172,6 +174,15 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     })
   }
 
+  // Most routes say nothing themselves: they share one plan, and so their hooks.
+  function planFor(ruled: CachedRoute, own: CachingRouteOptions, route: RouteOptions): CachingPlan {
+    const handlesErrors = route.errorHandler !== undefined
+    const isOneOfMost = route.config?.caching === undefined && ruled.exceptions.length === 0 && !handlesErrors
+    if (!isOneOfMost) return planOf(ruled, own, options, handlesErrors)
+    planOfMost ??= planOf(ruled, own, options)
+    return planOfMost
+  }
+
   function enforce(
     route: RouteOptions,
     plan: CachingPlan,
@@ -179,18 +190,6 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     vary: readonly string[],
     context: FastifyInstance,
   ): void {
-    let compressed: boolean | undefined
-    let told = false
-    const surroundings: Surroundings = {
-      // Known once all plugins are there, whichever came first.
-      isCompressed: () => (compressed ??= context.hasReplyDecorator('compress')),
-      // Once: it is about the route, and counting costs as much as all the rest.
-      onMissing: (request) => {
-        if (!told) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
-        told = true
-      },
-      isBodiless: [route.method].flat().join() === 'HEAD' && !measuresForHead(route.onSend),
-    }
     const { validators, lastModified } = plan
     if (validators !== null) {
       const reads = validateBeforeReading(plan, validators, counts)
@@ -204,9 +203,30 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       }
     }
     // First: a hook that compresses leaves no bytes to make a tag of.
-    const finish = hookFor(kind, finishReading(plan, counts, surroundings), finishWriting)
-    route.onSend = [finish, ...spareNotModified(route.onSend)]
+    const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context)
+    route.onSend = [hookFor(kind, finish, finishWriting), ...spareNotModified(route.onSend)]
     route.onError = [forbidStoringErrors, ...[route.onError ?? []].flat()]
+  }
+
+  function finishFor(plan: CachingPlan, route: RouteOptions, context: FastifyInstance): FinishHook {
+    const isBodiless = [route.method].flat().join() === 'HEAD' && !measuresForHead(route.onSend)
+    const isShared = plan === planOfMost && !isBodiless && !plan.tellsMissing
+    const known = isShared ? finishOfMost.get(context) : undefined
+    if (known !== undefined) return known
+    let compressed: boolean | undefined
+    let told = false
+    const finish = finishReading(plan, counts, {
+      // Known once all plugins are there, whichever came first.
+      isCompressed: () => (compressed ??= context.hasReplyDecorator('compress')),
+      // Once: it is about the route, and counting costs as much as all the rest.
+      onMissing: (request) => {
+        if (!told) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
+        told = true
+      },
+      isBodiless,
+    })
+    if (isShared) finishOfMost.set(context, finish)
+    return finish
   }
 })
 

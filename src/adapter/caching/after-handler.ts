@@ -14,13 +14,14 @@ import { headerOf } from './reply-helpers.js'
 import { dropTrailers } from './reply-trailers.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
-type Hook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
+/** A hook that looks at what is sent. */
+export type FinishHook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
 
 /** Items of a list that are looked at for the latest. */
 export const mostItems = 1_000
 
 /** The `preSerialization` hook that takes `Last-Modified` from what the handler returns, before it is projected. */
-export function dateFromPayload(plan: CachingPlan, member: string): Hook {
+export function dateFromPayload(plan: CachingPlan, member: string): FinishHook {
   return function dateFromPayloadOnPreSerialization(_request, reply, payload, next) {
     if (reply.statusCode === 200 && !reply.hasHeader('last-modified')) {
       const latest = latestModified(payload, member, mostItems, plan.now())
@@ -55,7 +56,7 @@ export function finishReading(
   plan: CachingPlan,
   counts: CachingCounts,
   { isCompressed, onMissing, isBodiless }: Surroundings,
-): Hook {
+): FinishHook {
   function setValidators(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     if (plan.etag !== false && !reply.hasHeader('etag') && isBytes(payload)) {
       // Nothing is not what the GET would have sent.

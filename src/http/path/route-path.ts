@@ -33,6 +33,7 @@ export function routePath(pattern: string): readonly PathSegment[] {
 
 /** The parts of a segment in the router's notation: `:id.json` is the parameter `:id` and the literal `.json`. */
 export function segmentParts(text: string): readonly SegmentPart[] {
+  if (!text.includes(':') && !text.includes('*')) return text === '' ? [] : [{ literal: true, text }]
   const parts: SegmentPart[] = []
   let literal = ''
   let at = 0
@@ -59,6 +60,10 @@ function segment(text: string): PathSegment {
 }
 
 function segmentEnd(pattern: string, start: number): number {
+  const slash = pattern.indexOf('/', start)
+  const end = slash === -1 ? pattern.length : slash
+  // Only a parameter may have a slash in it: one of its expression.
+  if (!pattern.slice(start, end).includes(':')) return end
   let at = start
   while (at < pattern.length && pattern[at] !== '/') at = partEnd(pattern, at)
   return Math.min(at, pattern.length)
