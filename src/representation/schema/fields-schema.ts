@@ -33,7 +33,8 @@ export function namesFields(response: unknown, lists: readonly string[], shared:
   if (schema === null) return false
   // Most schemas say so at once.
   const own = isSchemaObject(schema.properties) ? schema.properties : {}
-  if (Object.keys(own).length > 0 && !lists.some((name) => Object.hasOwn(own, name))) return true
+  const list = lists.find((name) => Object.hasOwn(own, name))
+  if (hasProperties(list === undefined ? schema : itemsOfOne(own[list]))) return true
   const parts = new SchemaParts(shared())
   const members = membersOf(itemParts(parts, [{ schema, root: schema }]))
   const items = lists.map((name) => itemsOf(parts.partsOf(members.get(name) ?? []))).find(isNotEmpty)
@@ -72,6 +73,16 @@ function itemParts(parts: SchemaParts, starts: readonly Located[]): readonly Sch
     pending.push(...parts.partsOf(itemsOf([part])))
   }
   return [...found.values()]
+}
+
+function itemsOfOne(schema: Json | undefined): Json | undefined {
+  return isSchemaObject(schema) ? schema.items : undefined
+}
+
+function hasProperties(schema: Json | undefined): boolean {
+  return (
+    isSchemaObject(schema) && isSchemaObject(schema.properties) && Object.keys(schema.properties).length > 0
+  )
 }
 
 function itemsOf(parts: readonly SchemaPart[]): Located[] {
