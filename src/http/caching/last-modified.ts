@@ -1,4 +1,5 @@
 import { utcDateTime } from '../../representation/date-time.js'
+import { utcTextTime } from './utc-text-time.js'
 
 /**
  * When a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list, which is
@@ -66,7 +67,8 @@ function looksLikeUtc(text: string): boolean {
 }
 
 function readText(text: string): number {
-  return Date.parse(utcDateTime(text) ?? '')
+  const time = utcTextTime(text)
+  return Number.isNaN(time) ? Date.parse(utcDateTime(text) ?? '') : time
 }
 
 function onlyList(payload: Readonly<Record<string, unknown>>): readonly unknown[] | null {

@@ -1,0 +1,24 @@
+/**
+ * The length of a window in milliseconds; `null` for what is none, and for what is not at least one second.
+ *
+ * @param window milliseconds, or a text such as `'1 minute'`, `'30s'`, `'2 hours'`
+ */
+export function timeWindowOf(window: unknown): number | null {
+  const milliseconds =
+    typeof window === 'number' ? window : typeof window === 'string' ? read(window) : Number.NaN
+  return Number.isSafeInteger(milliseconds) && milliseconds >= 1000 ? milliseconds : null
+}
+
+const units: readonly (readonly [name: RegExp, milliseconds: number])[] = [
+  [/^(?:ms|milliseconds?)$/, 1],
+  [/^(?:s|secs?|seconds?)$/, 1000],
+  [/^(?:m|mins?|minutes?)$/, 60_000],
+  [/^(?:h|hrs?|hours?)$/, 3_600_000],
+  [/^(?:d|days?)$/, 86_400_000],
+]
+
+function read(text: string): number {
+  const [, digits, name] = /^(\d{1,15}(?:\.\d{1,3})?) ?([a-z]+)$/.exec(text) ?? []
+  const unit = units.find(([pattern]) => name !== undefined && pattern.test(name))
+  return unit === undefined ? Number.NaN : Math.round(Number(digits) * unit[1])
+}

@@ -1,0 +1,23 @@
+// The end of the text closes a quoted string that nothing else closes, so that no stretch is read twice.
+const directive = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g
+
+// What lets a shared cache store, or speaks to shared caches alone; `private="name"` is about fields.
+const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
+
+/**
+ * A `Cache-Control` under which no shared cache stores the response (RFC 9111 §5.2.2.7): with `private`, and without what
+ * speaks against it. With `no-store` it is as it was.
+ *
+ * @param current the value so far; `undefined` or `''` for none
+ */
+export function madePrivate(current: string | undefined): string {
+  const directives = [...(current ?? '').matchAll(directive)].map(([text]) => text.trim())
+  const named = directives.filter((text) => text !== '').map((text) => ({ text, name: nameOf(text) }))
+  if (named.some(({ name }) => name === 'no-store')) return current ?? ''
+  const kept = named.filter(({ name }) => !shared.has(name)).map(({ text }) => text)
+  return [...kept, 'private'].join(', ')
+}
+
+function nameOf(text: string): string {
+  return (text.split('=', 1)[0] ?? '').trim().toLowerCase()
+}
