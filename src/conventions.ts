@@ -2,12 +2,19 @@ import { conventionPlugin } from './adapter/plugin.js'
 import { type Mode, modes } from './findings.js'
 import { type Check, type Checks, invalid, isObject, oneOf, resolveOptions } from './options.js'
 import { type CachingOptions, caching } from './plugins/caching.js'
+import { type CorsOptions, cors } from './plugins/cors.js'
 import { type FieldsOptions, fields } from './plugins/fields.js'
 import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.js'
 import { type ListsOptions, lists } from './plugins/lists.js'
+import { type MaintenanceOptions, maintenance } from './plugins/maintenance.js'
+import { type MethodOverrideOptions, methodOverride } from './plugins/method-override.js'
 import { type PathGuardOptions, pathGuard } from './plugins/path-guard.js'
 import { type ProblemsOptions, problems } from './plugins/problems.js'
+import { type RateLimitOptions, rateLimit } from './plugins/rate-limit.js'
 import { type ResponseRulesOptions, responseRules } from './plugins/response-rules.js'
+import { type SecurityHeadersOptions, securityHeaders } from './plugins/security-headers.js'
+import { type SelfAliasOptions, selfAlias } from './plugins/self-alias.js'
+import { type VersionsOptions, versions } from './plugins/versions.js'
 
 /** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
 export interface ConventionsOptions {
@@ -18,7 +25,14 @@ export interface ConventionsOptions {
    */
   readonly mode?: Mode
   readonly problems?: ProblemsOptions | false
+  readonly cors?: CorsOptions | false
+  readonly securityHeaders?: SecurityHeadersOptions | false
+  readonly maintenance?: MaintenanceOptions | false
+  readonly rateLimit?: RateLimitOptions | false
   readonly pathGuard?: PathGuardOptions | false
+  readonly methodOverride?: MethodOverrideOptions | false
+  readonly versions?: VersionsOptions | false
+  readonly selfAlias?: SelfAliasOptions | false
   readonly lists?: ListsOptions | false
   readonly responseRules?: ResponseRulesOptions | false
   readonly fields?: FieldsOptions | false
@@ -33,7 +47,14 @@ const pluginOptions: Check<object | false> = (label, received) =>
 const checks: Checks<ConventionsOptions> = {
   mode: oneOf(...modes),
   problems: pluginOptions,
+  cors: pluginOptions,
+  securityHeaders: pluginOptions,
+  maintenance: pluginOptions,
+  rateLimit: pluginOptions,
   pathGuard: pluginOptions,
+  methodOverride: pluginOptions,
+  versions: pluginOptions,
+  selfAlias: pluginOptions,
   lists: pluginOptions,
   responseRules: pluginOptions,
   fields: pluginOptions,
@@ -44,7 +65,14 @@ const checks: Checks<ConventionsOptions> = {
 const defaults: Required<ConventionsOptions> = {
   mode: 'enforce',
   problems: {},
+  cors: {},
+  securityHeaders: {},
+  maintenance: {},
+  rateLimit: {},
   pathGuard: {},
+  methodOverride: {},
+  versions: {},
+  selfAlias: {},
   lists: {},
   responseRules: {},
   fields: {},
@@ -69,7 +97,17 @@ export const conventions = conventionPlugin<ConventionsOptions>(
     const { mode, ...options } = resolveOptions('conventions', received, checks, defaults)
 
     if (options.problems !== false) await app.register(problems, withMode(options.problems, mode))
+    if (options.cors !== false) await app.register(cors, withMode(options.cors, mode))
+    if (options.securityHeaders !== false)
+      await app.register(securityHeaders, withMode(options.securityHeaders, mode))
+    if (options.maintenance !== false) await app.register(maintenance, withMode(options.maintenance, mode))
+    // Before pathGuard: what that refuses counts too.
+    if (options.rateLimit !== false) await app.register(rateLimit, withMode(options.rateLimit, mode))
     if (options.pathGuard !== false) await app.register(pathGuard, withMode(options.pathGuard, mode))
+    if (options.methodOverride !== false)
+      await app.register(methodOverride, withMode(options.methodOverride, mode))
+    if (options.versions !== false) await app.register(versions, withMode(options.versions, mode))
+    if (options.selfAlias !== false) await app.register(selfAlias, withMode(options.selfAlias, mode))
     if (options.lists !== false) await app.register(lists, options.lists)
     if (options.responseRules !== false)
       await app.register(responseRules, withMode(options.responseRules, mode))

@@ -25,6 +25,13 @@ export {
   type RouteValidators,
 } from './plugins/caching.js'
 export {
+  type CorsOptions,
+  type CorsOrigin,
+  type CorsOriginFunction,
+  type CorsRouteOptions,
+  cors,
+} from './plugins/cors.js'
+export {
   type FieldSelection,
   type FieldsOptions,
   type FieldsRouteOptions,
@@ -37,13 +44,58 @@ export {
   integerTwins,
 } from './plugins/integer-twins.js'
 export { type ListsOptions, type ListsRouteOptions, lists, type Page } from './plugins/lists.js'
+export {
+  type EnableOptions,
+  type MaintenanceNotice,
+  type MaintenanceOptions,
+  type MaintenanceRouteOptions,
+  type MaintenanceSource,
+  type MaintenanceState,
+  type MaintenanceStore,
+  type MaintenanceWindow,
+  maintenance,
+  memoryMaintenanceStore,
+  type RetryAfterFormat,
+  type Schedule,
+} from './plugins/maintenance.js'
+export { type MethodOverrideOptions, methodOverride } from './plugins/method-override.js'
 export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
 export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'
+export {
+  type CallerKey,
+  type RateLimitOptions,
+  type RateLimitRedis,
+  type RateLimitRouteOptions,
+  rateLimit,
+} from './plugins/rate-limit.js'
 export {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
   responseRules,
 } from './plugins/response-rules.js'
+export {
+  type HelmetHeaders,
+  type SecurityHeadersOptions,
+  type SecurityHeadersProfile,
+  type SecurityHeadersRouteOptions,
+  securityHeaders,
+} from './plugins/security-headers.js'
+export {
+  type Identify,
+  type SelfAliasOptions,
+  type SelfAliasRouteOptions,
+  type SelfId,
+  selfAlias,
+} from './plugins/self-alias.js'
+export {
+  type LifecycleLinkOptions,
+  type LifecycleOptions,
+  type VersionRule,
+  type VersionStatus,
+  type VersionsOptions,
+  type VersionsRouteOptions,
+  versions,
+} from './plugins/versions.js'
 export type { KeyStyle } from './representation/rules/key-names.js'
 export type { ResponseRule } from './representation/rules/response-rules.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { answerProblem, defaultStyle } from './adapter/answer.js'
+import { earlyRefusalOf } from './adapter/early-refusal.js'
+import { setFrameworkErrorHeaders } from './adapter/framework-error-headers.js'
 import { type ProblemCode, ProblemError } from './errors.js'
 import { problemDocument } from './http/problem.js'
 import { problemOf } from './http/problem-of.js'
@@ -19,7 +21,7 @@ export interface ServerOptions {
 
 /** What {@link serverOptions} hands to Fastify. */
 export interface ConventionServerOptions {
-  /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees. */
+  /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees; both 503 in maintenance. */
   frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void
   /** Answers what is no HTTP request: a broken request line (400), header overflow (431), a slow request (408). */
   clientErrorHandler(error: Error & { readonly code?: string }, socket: Socket): void
@@ -51,12 +53,15 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
   const { typeBase } = resolveOptions('serverOptions', received, checks, { typeBase: defaultStyle.typeBase })
   return {
     frameworkErrors: function answerFrameworkError(error, request, reply) {
-      const problem = problemOf(error)
-      const level = problem.statusCode < 500 ? 'info' : 'error'
+      const refusal = earlyRefusalOf(request)
+      const problem = refusal ?? problemOf(error)
+      const level = problem.statusCode < 500 || refusal !== null ? 'info' : 'error'
       // Before it is logged: the line has the status of the reply. A 414 may be stored unless it says otherwise.
       reply.code(problem.statusCode).header('cache-control', 'no-store')
       request.log[level]({ err: error, res: reply }, problem.title)
-      answerProblem(reply, problem, { ...defaultStyle, typeBase })
+      setFrameworkErrorHeaders(request, reply, () => {
+        answerProblem(reply, problem, { ...defaultStyle, typeBase })
+      })
     },
     clientErrorHandler: function answerClientError(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -52,6 +52,8 @@ export interface Collection {
   readonly filters: readonly string[]
   /** Fields that a read or a list answers where the client selects none. Default: all. */
   readonly defaultFields?: readonly string[]
+  /** Callers are items of it: `me` is the caller's own. */
+  readonly hasCallers?: true
   /** How a list may be kept by caches. Default: validated before each use. */
   readonly listCaching?: CachingRouteOptions
   /** The same for one item. Default: by the caller's own cache, validated before each use. */

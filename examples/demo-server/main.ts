@@ -27,7 +27,8 @@ async function start(settings: Settings): Promise<void> {
 async function serve(settings: Settings, database: Database): Promise<void> {
   await migrate(database)
   await seed(database)
-  const app = await buildApp({ database, logger: { level: settings.logLevel } })
+  const { logLevel, maintenanceFile, rateLimitMax } = settings
+  const app = await buildApp({ database, logger: { level: logLevel }, maintenanceFile, rateLimitMax })
 
   async function stop(): Promise<void> {
     await app.close()

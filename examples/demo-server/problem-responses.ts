@@ -37,6 +37,7 @@ export const problemSchema: JsonSchema = {
 
 const meaning = {
   400: 'The request is malformed or its input invalid',
+  401: 'Nobody knows who is asking, and so who `me` is',
   404: 'There is no such item',
   406: 'The client takes none of the media types there are',
   409: 'The state of other items forbids it',

@@ -7,6 +7,8 @@ import { bodySchema, filterQuery, idParams, listSchema, noQuery, patchSchema } f
 export function routeSchemas(collection: Collection) {
   const { name, singular } = collection
   const item = { $ref: `${singular}#` }
+  // Of an item that may be asked for as `me`.
+  const nobody = collection.hasCallers === true ? ([401] as const) : []
   const about = (verb: string, what: string) => ({
     operationId: verb + capitalized(what),
     summary: `${capitalized(verb)} ${what}`,
@@ -38,7 +40,10 @@ export function routeSchemas(collection: Collection) {
       ...about('read', singular),
       params: idParams,
       querystring: noQuery,
-      response: { 200: { description: `The ${singular}`, ...item }, ...problemResponses(400, 404, 406, 412) },
+      response: {
+        200: { description: `The ${singular}`, ...item },
+        ...problemResponses(400, ...nobody, 404, 406, 412),
+      },
     },
     replace: {
       ...about('replace', singular),
@@ -52,7 +57,7 @@ export function routeSchemas(collection: Collection) {
           headers: { Location: { type: 'string', description: `Where the ${singular} is` } },
           ...item,
         },
-        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
+        ...problemResponses(400, ...nobody, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     update: {
@@ -63,7 +68,7 @@ export function routeSchemas(collection: Collection) {
       body: patchSchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
-        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
+        ...problemResponses(400, ...nobody, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     delete: {
@@ -72,7 +77,7 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         204: { description: `The ${singular} is gone`, type: 'null' },
-        ...problemResponses(400, 404, 409, 412),
+        ...problemResponses(400, ...nobody, 404, 409, 412),
       },
     },
   } as const satisfies Record<string, FastifySchema>

@@ -5,6 +5,10 @@ export interface Settings {
   readonly logLevel: LogLevel
   /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
   readonly storage: { readonly url: string } | { readonly folder: string } | null
+  /** A file whose existence means maintenance. */
+  readonly maintenanceFile: string | null
+  /** Requests per minute and caller. */
+  readonly rateLimitMax: number
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -12,7 +16,8 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 type LogLevel = (typeof logLevels)[number]
 
 /**
- * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL` and `DATA_DIR`; one that is empty counts as not set.
+ * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `MAINTENANCE_FILE` and
+ * `RATE_LIMIT_MAX`; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
@@ -23,6 +28,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     port: portOf(value('PORT') ?? '3000'),
     logLevel: logLevelOf(value('LOG_LEVEL') ?? 'info'),
     storage: storageOf(value('DATABASE_URL'), value('DATA_DIR')),
+    maintenanceFile: value('MAINTENANCE_FILE') ?? null,
+    rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
   }
 }
 
@@ -30,6 +37,12 @@ function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= 65_535)) throw new Error(`PORT: expected a number from 0 to 65535, received '${text}'`)
   return port
+}
+
+function rateLimitOf(text: string): number {
+  const max = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (max < 1) throw new Error(`RATE_LIMIT_MAX: expected a number from 1 to 999999999, received '${text}'`)
+  return max
 }
 
 function logLevelOf(text: string): LogLevel {

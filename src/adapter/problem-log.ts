@@ -4,12 +4,15 @@ import { longestDetail } from '../http/problem-of.js'
 
 /**
  * Logs what was thrown, and puts the status of the problem on the reply, so that the line in the log has it: a fault of
- * the client as info, in the words that the client gets, one of the server as an error with its request.
+ * the client as info, in the words that the client gets, one of the server as an error with its request. Maintenance is
+ * neither, and is logged without what was thrown.
  */
 export function logProblem(reply: FastifyReply, thrown: unknown, problem: ProblemError): void {
   const { log } = reply
   reply.code(problem.statusCode)
-  if (problem.statusCode < 500) log.info({ err: bounded(thrown, problem), res: reply }, problem.message)
+  // Expected, of every request, and the log has told why: with a stack for each, nothing else would be found there.
+  if (problem.code === 'maintenance') log.info({ res: reply }, problem.message)
+  else if (problem.statusCode < 500) log.info({ err: bounded(thrown, problem), res: reply }, problem.message)
   else log.error({ err: thrown, req: reply.request, res: reply }, problem.title)
 }
 

@@ -45,7 +45,7 @@ export interface Client extends Caller {
 /** Starts the demo on a database, which is migrated first, and stops it when the test ends. */
 export async function serve(t: Test, database: Database): Promise<Client> {
   await migrate(database)
-  const app = await buildApp({ database })
+  const app = await buildApp({ database, rateLimitMax: 1_000_000_000 })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
   return { app, ...callerOf(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`) }

@@ -2,7 +2,14 @@ import t from 'tap'
 import { readSettings } from '../../examples/demo-server/settings.js'
 
 t.test('nothing set', async (t) => {
-  const defaults = { host: '127.0.0.1', port: 3000, logLevel: 'info', storage: null }
+  const defaults = {
+    host: '127.0.0.1',
+    port: 3000,
+    logLevel: 'info',
+    storage: null,
+    maintenanceFile: null,
+    rateLimitMax: 1000,
+  }
   t.strictSame(readSettings({}), defaults)
   t.strictSame(readSettings({ PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' }), defaults)
 })
@@ -13,6 +20,8 @@ t.test('everything set', async (t) => {
     port: 0,
     logLevel: 'warn',
   })
+  t.equal(readSettings({ RATE_LIMIT_MAX: '5' }).rateLimitMax, 5)
+  t.equal(readSettings({ MAINTENANCE_FILE: './stop.json' }).maintenanceFile, './stop.json')
   t.same(readSettings({ DATA_DIR: './data' }).storage, { folder: './data' })
   for (const url of ['postgres://u:p@host:5432/name', 'postgresql://host', 'postgres://%2Frun%2Fpg/name']) {
     t.same(readSettings({ DATABASE_URL: url }).storage, { url })
@@ -24,6 +33,9 @@ t.test('a bad value is an error of one line that names it', async (t) => {
     t.throws(() => readSettings({ PORT }), {
       message: `PORT: expected a number from 0 to 65535, received '${PORT}'`,
     })
+  }
+  for (const RATE_LIMIT_MAX of ['0', '-1', 'many', '1e9', '1000000000']) {
+    t.throws(() => readSettings({ RATE_LIMIT_MAX }), /^RATE_LIMIT_MAX: expected a number/)
   }
   t.throws(
     () => readSettings({ LOG_LEVEL: 'loud' }),

@@ -79,6 +79,42 @@ const cachingAlone: readonly Row[] = [
   { asked: 'GET /v1/users', status: 200, headers: { etag: /^"[^"]{27}"$/, 'cache-control': /^no-cache$/ } },
 ]
 
+const maintenanceAlone: readonly Row[] = [
+  {
+    asked: 'GET /v1/users',
+    status: 503,
+    code: 'maintenance',
+    headers: { 'retry-after': /^30$/, 'cache-control': /^no-store$/ },
+  },
+  { asked: 'GET /nope', status: 503, code: 'maintenance' },
+  { asked: 'GET /v1/health', status: 200, body: '{"maintenance":"The database moves"}' },
+]
+
+const versionsAlone: readonly Row[] = [
+  {
+    asked: 'GET /v1/users/1',
+    status: 200,
+    headers: { deprecation: /^@1767225600$/, link: /^<\/v2>; rel="successor-version"$/ },
+  },
+  { asked: 'GET /v0/users', status: 410, code: 'version-retired' },
+]
+
+const selfAliasAlone: readonly Row[] = [
+  { asked: 'GET /v1/users/7', status: 200, body: '{"id":"7"}' },
+  { asked: 'GET /v1/users/me', status: 401, code: 'unauthorized' },
+  { asked: 'GET /v1/orders/me', status: 200, body: '{"id":"me"}' },
+]
+
+const securityHeadersAlone: readonly Row[] = [
+  { asked: 'GET /v1/users', status: 200, headers: { 'x-frame-options': /^DENY$/ } },
+]
+
+const corsAlone: readonly Row[] = [{ asked: 'GET /v1/users', status: 200, headers: { vary: /^Origin$/ } }]
+
+const rateLimitAlone: readonly Row[] = [
+  { asked: 'GET /v1/users', status: 200, headers: { ratelimit: /^"default";r=99;t=30$/ } },
+]
+
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
@@ -93,6 +129,13 @@ const programNames = [
   'integer-twins',
   'response-rules',
   'caching',
+  'maintenance',
+  'method-override',
+  'versions',
+  'self-alias',
+  'security-headers',
+  'cors',
+  'rate-limit',
 ]
 
 // Most of the time goes into installing and compiling.
@@ -122,6 +165,12 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/integer-twins.js', integerTwinsAlone)
     await serves(t, folder, 'dist/response-rules.js', responseRulesAlone)
     await serves(t, folder, 'dist/caching.js', cachingAlone)
+    await serves(t, folder, 'dist/maintenance.js', maintenanceAlone)
+    await serves(t, folder, 'dist/versions.js', versionsAlone)
+    await serves(t, folder, 'dist/self-alias.js', selfAliasAlone)
+    await serves(t, folder, 'dist/security-headers.js', securityHeadersAlone)
+    await serves(t, folder, 'dist/cors.js', corsAlone)
+    await serves(t, folder, 'dist/rate-limit.js', rateLimitAlone)
   })
 }
 

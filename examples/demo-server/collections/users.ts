@@ -33,4 +33,5 @@ export const users: Collection = {
   filters: ['email', 'email_verified'],
   // An address is answered to those who ask for it.
   defaultFields: ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at'],
+  hasCallers: true,
 }

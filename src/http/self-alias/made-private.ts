@@ -1,6 +1,9 @@
 // The end of the text closes a quoted string that nothing else closes, so that no stretch is read twice.
 const directive = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g
 
+// What needs no reading: directives that are about all caches, and `private` behind them.
+const isPrivate = /^(?:(?:no-cache|must-revalidate|immutable|max-age=\d+), )*private$/
+
 // What lets a shared cache store, or speaks to shared caches alone; `private="name"` is about fields.
 const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
 
@@ -11,9 +14,11 @@ const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revali
  * @param current the value so far; `undefined` or `''` for none
  */
 export function madePrivate(current: string | undefined): string {
-  const directives = [...(current ?? '').matchAll(directive)].map(([text]) => text.trim())
+  if (current === undefined) return 'private'
+  if (isPrivate.test(current)) return current
+  const directives = [...current.matchAll(directive)].map(([text]) => text.trim())
   const named = directives.filter((text) => text !== '').map((text) => ({ text, name: nameOf(text) }))
-  if (named.some(({ name }) => name === 'no-store')) return current ?? ''
+  if (named.some(({ name }) => name === 'no-store')) return current
   const kept = named.filter(({ name }) => !shared.has(name)).map(({ text }) => text)
   return [...kept, 'private'].join(', ')
 }

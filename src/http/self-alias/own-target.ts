@@ -21,8 +21,11 @@ export function ownTarget(
 
 /** An id as a segment of a path: what RFC 3986 §3.3 lets stand is not encoded. */
 function segmentOf(id: string): string {
+  if (plain.test(id)) return id
   return encodeURIComponent(id).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
 }
+
+const plain = /^[\w-]+$/
 
 // Two in front would be a host (RFC 3986 §4.2).
 const leadingSlashes = /^[/\\]+/

@@ -59,7 +59,7 @@ t.test('all else is refused, and the answer names the place', (t) => {
   ]
   for (const [header, form, errors] of cases) {
     const decision = overrideDecision({ header, form }, rules)
-    const name = `${header} and ${form.join()}`
+    const name = JSON.stringify([header, ...form])
     t.equal(decision?.method, null, name)
     t.match(decision?.refusal, { code: 'method-override-invalid', statusCode: 400, errors }, name)
     t.equal(decision?.refusal?.errors?.length, errors.length, `${name}: and no other`)

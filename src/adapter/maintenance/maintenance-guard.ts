@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ProblemError } from '../../errors.js'
+import type { Mode } from '../../findings.js'
+import type { Claim } from '../../http/maintenance/current-maintenance.js'
+import { retryAfterField } from '../../http/maintenance/retry-after.js'
+import { answerProblem, defaultStyle, hasErrorHandler } from '../answer.js'
+import { logProblem } from '../problem-log.js'
+import type { Reporter } from '../report.js'
+import type { MaintenanceOptions, MaintenanceRouteOptions } from './maintenance-options.js'
+import type { Maintenance } from './maintenance-state.js'
+
+/** What the guard needs to know. */
+export interface GuardSurroundings {
+  readonly maintenance: Maintenance
+  readonly options: Required<MaintenanceOptions>
+  readonly reporter: Reporter
+}
+
+/** Why a request is refused now; `null` where it is not. */
+export function refusalBy({ maintenance, options }: GuardSurroundings): () => ProblemError | null {
+  const { now, retryAfter, retryAfterFormat: format, jitter, random } = options
+  return function refusal() {
+    const moment = now()
+    const claim = maintenance.claimAt(moment)
+    if (claim === null) return null
+    const { until } = claim
+    const field = retryAfterField({
+      now: moment,
+      until: until === Number.POSITIVE_INFINITY ? null : until,
+      otherwise: claim.retryAfter ?? retryAfter,
+      jitter: jitter === 0 ? 0 : Math.floor(random() * (jitter + 1)),
+      format,
+    })
+    return new ProblemError('maintenance', {
+      detail: claim.reason ?? wordsOf(claim),
+      headers: { 'retry-after': field, 'cache-control': 'no-store' },
+    })
+  }
+}
+
+/** The `onRequest` hook that lets nobody in while there is maintenance. */
+export function guardBy({ maintenance, options, reporter }: GuardSurroundings, refusal: Refusal) {
+  return function refuseInMaintenance(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: (error?: Error) => void,
+  ): void {
+    if (!maintenance.active) {
+      next()
+      return
+    }
+    const mode = modeOf(request, options.mode)
+    const problem = mode === 'off' || isPreflight(request) ? null : refusal()
+    if (problem === null) next()
+    else if (mode === 'report') {
+      reporter.observe('maintenance', 'refusal', request, `${request.method} while in maintenance`)
+      next()
+    } else refuse(request, reply, problem, next)
+  }
+}
+
+/** The mode of the request's route; `otherwise` where it says nothing, or there is none. */
+function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
+  const own = request.routeOptions.config?.maintenance as MaintenanceRouteOptions | false | undefined
+  return own === false ? 'off' : (own?.mode ?? otherwise)
+}
+
+type Refusal = () => ProblemError | null
+
+/**
+ * Is it a CORS preflight (Fetch §4.8), in an app that answers them with @fastify/cors? A browser that gets a 503 for it
+ * tells its page of a network error. Where that plugin comes first, those that it answers do not get here.
+ */
+function isPreflight(request: FastifyRequest): boolean {
+  if (request.method !== 'OPTIONS' || !(decoratorOfCors in request)) return false
+  const { origin, 'access-control-request-method': method } = request.headers
+  return origin !== undefined && method !== undefined
+}
+
+const decoratorOfCors = 'corsPreflightEnabled'
+
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: ProblemError,
+  next: (error: Error) => void,
+): void {
+  // On the reply too: an error handler of the app's own need not look at the headers of errors.
+  reply.code(problem.statusCode).headers(problem.headers ?? {})
+  if (hasErrorHandler(request.server)) {
+    next(problem)
+    return
+  }
+  logProblem(reply, problem, problem)
+  answerProblem(reply, problem, defaultStyle)
+}
+
+function wordsOf({ until }: Claim): string {
+  return until === Number.POSITIVE_INFINITY
+    ? 'The service is in maintenance; try again later'
+    : `The service is in maintenance until ${new Date(until).toISOString()}`
+}

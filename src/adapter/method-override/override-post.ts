@@ -1,0 +1,151 @@
+import { ProblemError } from '../../errors.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import {
+  type OverrideDecision,
+  type OverrideRules,
+  overrideDecision,
+} from '../../http/method-override/override-decision.js'
+import { takeField } from '../../http/method-override/take-field.js'
+import { markRequest, type RawRequest } from './raw-request.js'
+import { readAhead } from './read-ahead.js'
+
+/** What holds for the POSTs of a context. */
+export interface OverrideScope extends OverrideRules {
+  /** The prefix of the context's routes. */
+  readonly prefix: string
+  /** Is the field of a form looked at? */
+  readonly form: boolean
+  readonly mode: 'enforce' | 'report'
+  /** The most bytes of a form that are read before its request is routed. */
+  readonly bodyLimit: number
+  /** Is told of a client that gave up while its form was read. */
+  onAbandoned(raw: RawRequest): void
+}
+
+/** The media type of a form that a browser sends by itself. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/**
+ * Makes a POST what it says it stands for, before it is routed: its method is set, the field is taken out of the form,
+ * and what was decided is remembered. One that is refused stays a POST, and a hook refuses it.
+ *
+ * @param proceed routes it; not called where the client gives up before its form was there
+ */
+export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
+  const header = headerOf(raw, scope.header)
+  if (scope.form && isForm(raw) && lengthOf(raw) !== 0) readForm(raw, header, scope, proceed)
+  else if (header === undefined) proceed()
+  else {
+    settle(raw, overrideDecision({ header, form: [] }, scope), false, scope)
+    if (raw.method === 'DELETE') forgetNoContent(raw, scope, proceed)
+    else proceed()
+  }
+}
+
+function readForm(
+  raw: RawRequest,
+  header: string | undefined,
+  scope: OverrideScope,
+  proceed: () => void,
+): void {
+  readAhead(raw, scope.bodyLimit, {
+    take({ bytes, isWhole }) {
+      if (!isWhole) {
+        tooLarge(raw, scope)
+        return bytes
+      }
+      const { values, rest } = takeField(bytes.toString('latin1'), scope.field)
+      const decision = overrideDecision({ header, form: values }, scope)
+      settle(raw, decision, true, scope)
+      if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
+      if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
+      if (raw.method !== 'DELETE') return withLength(raw, noFields)
+      forgetContent(raw)
+      return nothing
+    },
+    proceed,
+    abandon: () => scope.onAbandoned(raw),
+  })
+}
+
+/**
+ * A client that can send nothing but POST announces JSON and sends none: a DELETE without content has no type. Whether
+ * there is content, a length tells, or the first of it.
+ */
+function forgetNoContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
+  const length = lengthOf(raw)
+  if (length === 0) forgetContent(raw)
+  if (length !== null || raw.headers['content-type'] === undefined) {
+    proceed()
+    return
+  }
+  readAhead(raw, 0, {
+    take({ bytes }) {
+      if (bytes.length === 0) forgetContent(raw)
+      return bytes
+    },
+    proceed,
+    abandon: () => scope.onAbandoned(raw),
+  })
+}
+
+function settle(
+  raw: RawRequest,
+  decision: OverrideDecision | null,
+  byForm: boolean,
+  { mode }: OverrideScope,
+): void {
+  if (decision === null) return
+  const { method, refusal } = decision
+  if (mode === 'report') {
+    const rule = refusal === null ? 'performed' : 'refused'
+    markRequest(raw, { kind: 'observed', rule, given: refusal?.message ?? `POST as ${method}` })
+  } else if (refusal !== null) {
+    markRequest(raw, { kind: 'refused', problem: refusal, unlessAbove: Number.POSITIVE_INFINITY })
+  } else {
+    markRequest(raw, { kind: 'performed', originalMethod: 'POST', byForm })
+    raw.method = method
+  }
+}
+
+function tooLarge(raw: RawRequest, { mode, bodyLimit, field }: OverrideScope): void {
+  if (mode === 'report') {
+    markRequest(raw, { kind: 'passed' })
+    return
+  }
+  const detail = `The form is larger than ${bodyLimit} bytes: so much is searched for ${field}`
+  const problem = new ProblemError('content-too-large', { detail })
+  markRequest(raw, { kind: 'refused', problem, unlessAbove: bodyLimit })
+}
+
+function headerOf({ headers }: RawRequest, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'object' ? value.join(', ') : value
+}
+
+// What is coded is not searched: to decode it is the parser's part.
+function isForm({ headers }: RawRequest): boolean {
+  return mediaTypeOf(headers['content-type']) === formType && headers['content-encoding'] === undefined
+}
+
+/** The length of the body, as far as the header section tells; `null` where it does not. */
+function lengthOf({ headers, httpVersionMajor }: RawRequest): number | null {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  if (length !== undefined) return Number(length)
+  return coding === undefined && httpVersionMajor < 2 ? 0 : null
+}
+
+function withLength({ headers }: RawRequest, body: Buffer): Buffer {
+  if (headers['content-length'] !== undefined) headers['content-length'] = String(body.length)
+  return body
+}
+
+function forgetContent({ headers }: RawRequest): void {
+  delete headers['content-type']
+  delete headers['content-length']
+  delete headers['transfer-encoding']
+}
+
+// A form without fields to all parsers, and yet something to put back: without it the end of the body has passed.
+const noFields = Buffer.from('&')
+const nothing = Buffer.alloc(0)

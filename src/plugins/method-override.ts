@@ -1,0 +1,112 @@
+import type { Writable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../adapter/answer.js'
+import { addFormParser } from '../adapter/method-override/form-parser.js'
+import {
+  type MethodOverrideOptions,
+  overrideChecks,
+  overrideDefaults,
+} from '../adapter/method-override/override-options.js'
+import { addOverrideScope } from '../adapter/method-override/override-scopes.js'
+import { markOf, type OverrideMark } from '../adapter/method-override/raw-request.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { reporterOf } from '../adapter/report.js'
+import { resolveOptions } from '../options.js'
+
+export type { MethodOverrideOptions } from '../adapter/method-override/override-options.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The method that the client sent: `POST` where another one is performed, else the same as `method`. */
+    readonly originalMethod: string
+  }
+}
+
+/**
+ * Lets clients that can send nothing but GET and POST use the other methods (decisions §2): a POST with the header
+ * `X-HTTP-Method-Override`, or with a field `_method` in a form, is performed as the method that it names. It is that
+ * method before it is routed: routes, hooks, validation and logs see nothing else. What the client sent is in
+ * `request.originalMethod`, and in the log of the request.
+ *
+ * A GET is never anything else. In an encapsulated context it counts for all paths below the prefix of that context.
+ *
+ * Not for an API whose clients all send what they mean: each way to say a thing twice is one more to guard. A form can
+ * be sent by any page of any site: see the option `form`.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration
+ */
+export const methodOverride = conventionPlugin<MethodOverrideOptions>(
+  'methodOverride',
+  function setUpMethodOverride(app, received) {
+    const options = resolveOptions('methodOverride', received, overrideChecks, overrideDefaults)
+    app.decorateRequest('originalMethod', {
+      getter() {
+        const mark = markOf(this as FastifyRequest)
+        return mark?.kind === 'performed' ? mark.originalMethod : (this as FastifyRequest).method
+      },
+    })
+    const { mode, ...rules } = options
+    if (mode === 'off') return
+    const reporter = reporterOf(app)
+    addOverrideScope(app, {
+      ...rules,
+      mode,
+      header: options.header.toLowerCase(),
+      prefix: app.prefix,
+      bodyLimit: app.initialConfig.bodyLimit ?? defaultBodyLimit,
+      onAbandoned({ method, url }) {
+        app.log.info({ method, url }, 'the client gave up before its form was there')
+      },
+    })
+    if (mode === 'enforce' && options.form) addFormParser(app)
+
+    app.addHook('onRequest', function overrideOnRequest(request, reply, next) {
+      const mark = markOf(request)
+      if (mark === undefined) next()
+      else {
+        discardUnread(request, reply)
+        settle(mark, request, reply, next)
+      }
+    })
+
+    function settle(
+      mark: OverrideMark,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      next: (error?: Error) => void,
+    ): void {
+      if (mark.kind === 'refused' && !takesMore(request, mark.unlessAbove)) {
+        // The client may still be sending; HTTP/2 has streams for that, and no such header.
+        const { statusCode } = mark.problem
+        if (statusCode === 413 && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
+        refuse(request, reply, mark.problem, next)
+        return
+      }
+      if (mark.kind === 'performed') {
+        request.log = request.log.child({ originalMethod: mark.originalMethod })
+        reply.log = request.log
+      } else if (mark.kind === 'observed') {
+        reporter.observe('methodOverride', mark.rule, request, mark.given)
+      }
+      next()
+    }
+  },
+)
+
+// Fastify's own; it is always there in what it tells of itself, but not in its type.
+const defaultBodyLimit = 1_048_576
+
+/** Does a route take bodies that are larger than what is searched? Then it is none of this plugin's. */
+function takesMore(request: FastifyRequest, limit: number): boolean {
+  return !request.is404 && (request.routeOptions.bodyLimit ?? 0) > limit
+}
+
+/**
+ * Node discards what nobody has read of a body once it is answered, so that the connection can go on; but not where a
+ * part was read before.
+ */
+function discardUnread(request: FastifyRequest, reply: FastifyReply): void {
+  // The response of HTTP/2 finishes with its stream, and that one not before all is read.
+  const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
+  stream.once('finish', () => request.raw.resume())
+}

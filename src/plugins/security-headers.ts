@@ -1,0 +1,117 @@
+import type { FastifyRequest } from 'fastify'
+import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
+import { headSiblings } from '../adapter/head-sibling.js'
+import { reasonToLeaveAlone } from '../adapter/left-alone.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { reporterOf } from '../adapter/report.js'
+import { type HelmetOutput, helmetOutput } from '../adapter/security-headers/helmet-output.js'
+import {
+  type SecurityHeadersOptions,
+  type SecurityHeadersRouteOptions,
+  securityHeadersChecks,
+  securityHeadersDefaults,
+} from '../adapter/security-headers/security-headers-options.js'
+import {
+  observeSecurityHeaders,
+  setSecurityHeaders,
+  takeSecurityHeaders,
+} from '../adapter/security-headers/security-hooks.js'
+import { resolveOptions, resolveRouteOptions } from '../options.js'
+
+export type {
+  HelmetHeaders,
+  SecurityHeadersOptions,
+  SecurityHeadersProfile,
+  SecurityHeadersRouteOptions,
+} from '../adapter/security-headers/security-headers-options.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Security headers of this route, laid over those of the plugin; `false` for none. */
+    securityHeaders?: SecurityHeadersRouteOptions | false
+  }
+}
+
+/**
+ * Security headers on every answer, errors and 404s among them (decisions §8): those of helmet, by default the few that
+ * do something for a JSON API (OWASP REST Security Cheat Sheet). helmet runs at boot, once per configuration; a request
+ * gets its output. Only a policy that differs from request to request runs helmet itself. `Strict-Transport-Security`
+ * is sent over TLS alone: behind a proxy that ends TLS, set `trustProxy` of Fastify.
+ *
+ * What a handler sets itself wins. Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be
+ * pages, and the policy of an API would break them: they have none of it, unless `config.securityHeaders` says what. The
+ * report lists them. An answer that a hook gives which was registered earlier has no headers yet; what is no request at
+ * all (400, 408, 431 of a connection) has none.
+ *
+ * Not where a proxy in front sets these headers for all that is behind it.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
+  'securityHeaders',
+  function setUpSecurityHeaders(app, received) {
+    const options = resolveOptions(
+      'securityHeaders',
+      received,
+      securityHeadersChecks,
+      securityHeadersDefaults,
+    )
+    const reporter = reporterOf(app)
+    const output = helmetOutput(app, 'securityHeaders', options)
+    const enforces = options.mode === 'enforce'
+    const isHeadSibling = headSiblings()
+
+    if (enforces) {
+      const setHeaders = setSecurityHeaders(output)
+      // What helmet sets itself is hard to take back; it costs so much that the question costs nothing.
+      const isLazy = output.perRequest !== null
+      app.addHook('onRequest', function securityHeadersOfApp(request, reply, next) {
+        if (isLazy && ownOf(request) !== undefined) next()
+        else setHeaders.call(this, request, reply, next)
+      })
+      addFrameworkErrorHeaders(app, setHeaders.bind(app))
+    }
+    if (options.mode === 'report') {
+      const outputOf = (request: FastifyRequest) => {
+        const own = ownOf(request)
+        return own === undefined ? output : own
+      }
+      app.addHook('onSend', observeSecurityHeaders(outputOf, reporter))
+    }
+
+    app.addHook('onRoute', function securityHeadersOnRoute(route) {
+      const name = `${[route.method].flat().join(', ')} ${route.path}`
+      const label = `${name} config.securityHeaders`
+      const given = route.config?.securityHeaders
+      const resolved = resolveRouteOptions(label, given, securityHeadersChecks, options)
+      const leftAlone = given === undefined ? reasonToLeaveAlone(route) : null
+      const isSibling = isHeadSibling(route)
+      if (leftAlone !== null && options.mode !== 'off' && !isSibling) {
+        const told = { plugin: 'securityHeaders', route: name, rules: ['missing'], unused: false }
+        reporter.except({ ...told, reason: leftAlone })
+      }
+      if (resolved === options && leftAlone === null) return
+      const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'
+      const own = isWithout ? null : helmetOutput(app, label, resolved)
+      const sets = own !== null && resolved !== false && resolved.mode === 'enforce'
+      const observes = own !== null && !sets
+      route.config = Object.assign({}, route.config, { [ownOutput]: observes || sets ? own : null })
+      route.onRequest = [
+        ...(enforces ? [takeSecurityHeaders(output)] : []),
+        ...(sets ? [setSecurityHeaders(own)] : []),
+        ...[route.onRequest ?? []].flat(),
+      ]
+      if (observes && options.mode !== 'report') {
+        route.onSend = [observeSecurityHeaders(() => own, reporter), ...[route.onSend ?? []].flat()]
+      }
+    })
+  },
+)
+
+const ownOutput = Symbol('fastify-conventions.securityHeaders.ownOutput')
+
+/** The headers of the request's route; `null` for none, `undefined` where those of the plugin count. */
+function ownOf(request: FastifyRequest): HelmetOutput | null | undefined {
+  const config = request.routeOptions.config as { [ownOutput]?: HelmetOutput | null } | undefined
+  return config?.[ownOutput]
+}
