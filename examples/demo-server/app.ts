@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import conventions, { serverOptions } from 'fastify-conventions'
+import { mountActions } from './actions.js'
 import { callerOf } from './caller.js'
 import { mountCollection } from './collection.js'
 import { collections } from './collections/index.js'
@@ -44,6 +45,7 @@ export async function buildApp({
   await describeApi(app)
   for (const schema of [problemSchema, ...collections.map(itemSchema)]) app.addSchema(schema)
   for (const collection of collections) await app.register(mountCollection, { collection, database })
+  await app.register(mountActions, { database })
   await app.register(mountInvoices, { database })
   await app.register(mountTerms)
   return app

@@ -33,6 +33,9 @@ export function selectPage(
   }
 }
 
+// It moves on even where the clock has not.
+const nextVersion = `updated_at = greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`
+
 /** How many rows the filters let through. */
 export function countAll(collection: Collection, filters: Values): Statement {
   const values: SqlValue[] = []
@@ -89,11 +92,27 @@ export function updateRow(
     const changed = `${field.resetBy} is distinct from ${slotOf(field.resetBy)}`
     assignments.push(`${name} = case when ${changed} then $${values.length} else ${name} end`)
   }
-  assignments.push(`updated_at = greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`)
+  assignments.push(nextVersion)
   const condition = isVersion(values, expected)
   return {
     text: `update ${collection.name} set ${assignments.join(', ')} where id = $1${condition} returning ${columnList(collection)}`,
     values,
+  }
+}
+
+/** Brings a row from one of some states into another; no row where it is in none of them. */
+export function setStatus(
+  collection: Collection,
+  id: bigint,
+  to: string,
+  from: readonly string[],
+): Statement {
+  const slots = from.map((_, index) => `$${index + 3}`)
+  return {
+    text:
+      `update ${collection.name} set status = $2, ${nextVersion} ` +
+      `where id = $1 and status in (${slots.join(', ')}) returning ${columnList(collection)}`,
+    values: [id, to, ...from],
   }
 }
 

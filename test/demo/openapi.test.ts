@@ -39,22 +39,32 @@ await t.test('the OpenAPI document', async (t) => {
   const document = json as unknown as Document
   t.equal(document.openapi, '3.1.0')
 
-  await t.test('has the six routes of the five collections, the invoice and the terms', async (t) => {
-    const ofCollections = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
-    const expected = [...ofCollections, '/v1/orders/{id}/invoice', '/v1/terms']
-    t.strictSame(Object.keys(document.paths), expected)
-    for (const { name } of collections) {
-      t.strictSame(Object.keys(document.paths[`/v1/${name}`] ?? {}).sort(), ['get', 'post'])
-      t.strictSame(Object.keys(document.paths[`/v1/${name}/{id}`] ?? {}).sort(), [
-        'delete',
-        'get',
-        'patch',
-        'put',
-      ])
-    }
-    const ids = operations(document).map(({ operationId }) => operationId)
-    t.equal(new Set(ids).size, 32)
-  })
+  await t.test(
+    'has the six routes of the five collections, the actions, the invoice and the terms',
+    async (t) => {
+      const ofCollections = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
+      const ofActions = [
+        '/v1/orders/{id}/cancel',
+        '/v1/subscriptions/{id}/suspend',
+        '/v1/subscriptions/{id}/cancel',
+        '/v1/users/{id}/follow',
+        '/v1/user/{id}/follow',
+      ]
+      const expected = [...ofCollections, ...ofActions, '/v1/orders/{id}/invoice', '/v1/terms']
+      t.strictSame(Object.keys(document.paths), expected)
+      for (const { name } of collections) {
+        t.strictSame(Object.keys(document.paths[`/v1/${name}`] ?? {}).sort(), ['get', 'post'])
+        t.strictSame(Object.keys(document.paths[`/v1/${name}/{id}`] ?? {}).sort(), [
+          'delete',
+          'get',
+          'patch',
+          'put',
+        ])
+      }
+      const ids = operations(document).map(({ operationId }) => operationId)
+      t.equal(new Set(ids).size, 37)
+    },
+  )
 
   await t.test('has a schema for each item and for problems', async (t) => {
     const names = [...collections.map(({ singular }) => singular), 'problem']
@@ -126,7 +136,7 @@ await t.test('the OpenAPI document', async (t) => {
       const isRead = /^(list|read|download)/.test(operationId)
       t.equal('304' in responses, isRead, `${operationId}: 304`)
       t.notOk(responses['304']?.content, `${operationId}: a 304 has no content`)
-      t.equal('412' in responses, !operationId.startsWith('create'), `${operationId}: 412`)
+      t.equal('412' in responses, !/^(create|cancel|suspend|follow)/.test(operationId), `${operationId}: 412`)
     }
     for (const path of ['/v1/users', '/v1/orders/{id}/invoice', '/v1/terms']) {
       const { headers } = document.paths[path]?.get?.responses['200'] ?? {}

@@ -1,0 +1,124 @@
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { type Answer, type Client, serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { type CollectionName, newBody, newUser } from './samples.js'
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+
+  const transitions = [
+    {
+      collection: 'orders',
+      verb: 'cancel',
+      from: ['pending', 'paid', 'failed'],
+      to: 'cancelled',
+      never: 'fulfilled',
+    },
+    { collection: 'subscriptions', verb: 'suspend', from: ['active'], to: 'suspended', never: 'cancelled' },
+    {
+      collection: 'subscriptions',
+      verb: 'cancel',
+      from: ['active', 'suspended'],
+      to: 'cancelled',
+      never: null,
+    },
+  ] as const
+  for (const { collection, verb, from, to, never } of transitions) {
+    await t.test(
+      `POST /v1/${collection}/{id}/${verb} brings it to ${to}, and again changes nothing`,
+      async (t) => {
+        for (const status of from) {
+          const before = await create(client, collection, status)
+          const path = `/v1/${collection}/${before.json.id}/${verb}`
+          const done = await client.call('POST', path)
+          t.match(done, { status: 200, json: { id: before.json.id, status: to } }, status)
+          t.not(done.json.updated_at, before.json.updated_at)
+          t.equal(done.headers.get('cache-control'), 'no-store')
+          const again = await client.post(path, {})
+          t.match(again, { status: 200, json: done.json }, 'nothing is written the second time')
+        }
+        if (never !== null) {
+          const { json } = await create(client, collection, never)
+          const refused = await client.call('POST', `/v1/${collection}/${json.id}/${verb}`)
+          t.match(refused, { status: 409, json: { detail: new RegExp(`is ${never}$`) } })
+          t.match(
+            (await client.get(`/v1/${collection}/${json.id}`)).json,
+            { status: never },
+            'nothing was changed',
+          )
+        }
+      },
+    )
+  }
+
+  await t.test(
+    'an action takes no body, an empty one, {} and an announced one that does not come',
+    async (t) => {
+      const { json } = await create(client, 'orders', 'pending')
+      const path = `/v1/orders/${json.id}/cancel`
+      for (const sent of [{}, { body: '' }, { body: {} }, { body: 'null' }]) {
+        t.equal((await client.call('POST', path, sent)).status, 200, JSON.stringify(sent))
+      }
+      for (const body of [{ status: 'paid' }, [], 'text', '{"a":', 1]) {
+        const refused = await client.call('POST', path, {
+          body: typeof body === 'object' ? body : String(body),
+        })
+        t.equal(refused.status, 400, JSON.stringify(body))
+      }
+      t.equal((await client.call('POST', path, { body: 'a=b', headers: form })).status, 415)
+    },
+  )
+
+  await t.test('what is not there is 404; another method is 405 with Allow', async (t) => {
+    t.equal((await client.call('POST', '/v1/orders/1/cancel')).status, 404)
+    const answer = await client.get(`/v1/orders/${firstId}/cancel`)
+    t.equal(answer.status, 405)
+    t.equal(answer.headers.get('allow'), 'OPTIONS, POST')
+  })
+
+  await t.test('a caller follows a user, under both spellings, once', async (t) => {
+    const caller = await newUser(client)
+    const friend = await newUser(client)
+    const headers = { authorization: `Bearer dev-user-${caller.id}` }
+    for (const collection of ['users', 'user', 'users']) {
+      const answer = await client.call('POST', `/v1/${collection}/${friend.id}/follow`, { headers })
+      t.match(answer, { status: 204, text: '' })
+    }
+    const { json } = await client.get(`/v1/friends?user_id=${caller.id}`)
+    t.match(json.friends, [{ user_id: caller.id, friend_user_id: friend.id }])
+    t.equal((json.friends as unknown[]).length, 1)
+  })
+
+  await t.test(
+    'nobody follows nobody: 401 for the unknown caller, 404 for the unknown user, 422 for oneself',
+    async (t) => {
+      const user = await newUser(client)
+      const follow = (id: unknown, token: string | null) =>
+        client.call('POST', `/v1/users/${String(id)}/follow`, {
+          headers: token === null ? {} : { authorization: `Bearer dev-user-${token}` },
+        })
+      t.match(await follow(user.id, null), { status: 401, json: { code: 'unauthorized' } })
+      t.match(await follow(user.id, '1'), { status: 401, json: { code: 'unauthorized' } })
+      t.match(await follow(1, String(user.id)), { status: 404, json: { code: 'not-found' } })
+      t.match(await follow(user.id, String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
+      t.match(await follow('me', String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
+    },
+  )
+
+  await t.test('me is the caller, with its own tag; without a token it is 401', async (t) => {
+    const user = await newUser(client)
+    const headers = { authorization: `Bearer dev-user-${user.id}` }
+    const me = await client.call('GET', '/v1/users/me', { headers })
+    t.match(me, { status: 200, json: { id: user.id } })
+    t.equal(me.headers.get('content-location'), `/v1/users/${user.id}`)
+    t.match(me.headers.get('cache-control'), /private/)
+    t.equal((await client.get('/v1/users/me')).status, 401)
+  })
+})
+
+async function create(client: Client, collection: CollectionName, status: string): Promise<Answer> {
+  const body = await newBody(client, collection)
+  return client.post(`/v1/${collection}`, { ...body, status })
+}
