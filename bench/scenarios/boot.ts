@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
+import { lists, pathGuard, problems, serverOptions } from 'fastify-conventions'
 import { presetApp } from '../fixtures/apps.js'
 import { user, userSchema, users } from '../fixtures/user.js'
 import { bootScenario } from '../scenario.js'
@@ -10,9 +11,19 @@ export default bootScenario({
   routes: 500,
   requests: [{ target: '/v1/coll-1s/42' }, { target: '/v1/coll-250s' }],
   sameBody: true,
-  bounds: { preset: { max: 1.5 } },
+  bounds: { pathsAndProblems: { max: 1.5 }, preset: { max: 1.5 } },
   variants: {
     bare: { about: 'Fastify', build: (routes) => withRoutes(Fastify(), routes) },
+    pathsAndProblems: {
+      about: 'problems, pathGuard and lists alone',
+      build: async (routes) => {
+        const app = Fastify(serverOptions())
+        await app.register(problems)
+        await app.register(pathGuard)
+        await app.register(lists)
+        return withRoutes(app, routes)
+      },
+    },
     preset: {
       about: 'all conventions with their defaults',
       build: async (routes) => withRoutes(await presetApp(), routes),

@@ -17,6 +17,7 @@ import {
 import { memberName } from '../representation/member-name.js'
 import { cursorFault, cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
 import { withPaging } from '../representation/schema/list-schema.js'
+import type { SchemaStore } from '../representation/schema/schema-refs.js'
 
 export type { Page } from '../representation/page.js'
 
@@ -146,7 +147,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     if (resolved === false) return
     const rules = withinMaximum(label, route.config.lists, resolved)
     decorateOnce()
-    route.schema = withPaging(route.schema, rules)
+    route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
     route.preValidation = [pageReader(rules), ...[route.preValidation ?? []].flat()]
   })
 

@@ -1,4 +1,5 @@
 import { isObjectSchema, type RouteSchema, withQueryParameters } from './query-schema.js'
+import type { SchemaStore } from './schema-refs.js'
 
 /** What the schema of a list route has to say of paging. */
 export interface PagingSchema {
@@ -9,14 +10,17 @@ export interface PagingSchema {
 
 /**
  * The schema of a route with the paging parameters in its query and `Link` among its response headers. What the
- * route declares itself stays; a query schema that is no plain JSON Schema object (a `$ref`, another validator's) is
- * left as it is.
+ * route declares itself stays; a query schema that is a reference is written out, one of another validator is left as it
+ * is (see {@link withQueryParameters}).
+ *
+ * @param shared gives the schemas that a query schema may refer to
  */
 export function withPaging<Schema extends RouteSchema>(
   schema: Schema | undefined,
   paging: PagingSchema,
+  shared: () => SchemaStore = () => ({}),
 ): Schema {
-  const completed = withQueryParameters(schema, parameters(paging))
+  const completed = withQueryParameters(schema, parameters(paging), shared)
   const { response } = completed
   return response === undefined ? completed : { ...completed, response: withLinkHeader(response) }
 }
