@@ -74,6 +74,15 @@ export function text(expected = 'a non-empty string', pattern = /./s): Check<str
     typeof received === 'string' && pattern.test(received) ? received : invalid(label, expected, received)
 }
 
+/** A function; `expected` says of what. */
+export function functionOf<Fn>(expected: string): Check<Fn> {
+  return (label, received) =>
+    typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
+}
+
+/** A path that a service is mounted below, or `''`. */
+export const basePath: Check<string> = text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/)
+
 /** `true` or `false`. */
 export const flag: Check<boolean> = oneOf(true, false)
 

@@ -6,10 +6,11 @@ import { problemMediaType } from '../http/problem.js'
 import { longestDetail, problemOfBody } from '../http/problem-of.js'
 import { parseWithBigInts } from '../representation/input/parse-with-big-ints.js'
 import { hasLongDigits } from '../representation/output/json-text.js'
+import { isResponse } from './payloads.js'
 
 /** The status that an answer will have: a web `Response` brings its own. */
 export function statusOfAnswer(reply: FastifyReply, payload: unknown): number {
-  return typeof payload === 'object' && payload instanceof Response ? payload.status : reply.statusCode
+  return isResponse(payload) ? payload.status : reply.statusCode
 }
 
 /**
@@ -18,7 +19,7 @@ export function statusOfAnswer(reply: FastifyReply, payload: unknown): number {
  * of a web `Response` is not read.
  */
 export function problemOfAnswer(reply: FastifyReply, payload: unknown): ProblemError | null {
-  if (payload instanceof Response) return problemOfResponse(payload)
+  if (isResponse(payload)) return problemOfResponse(payload)
   const type = mediaTypeOf(String(reply.getHeader('content-type') ?? ''))
   const isText =
     payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)

@@ -30,11 +30,8 @@ import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
 import type { CacheDirectives } from '../http/caching/cache-control.js'
 import { invalid, resolveOptions } from '../options.js'
-import {
-  type CachingResponses,
-  cachingResponses,
-  withCachingResponses,
-} from '../representation/schema/caching-schema.js'
+import { type AddedResponses, withResponses } from '../representation/schema/added-responses.js'
+import { cachingResponses } from '../representation/schema/caching-schema.js'
 
 export type { CachingCounts } from '../adapter/caching/caching-counts.js'
 export type { CachingOptions, CachingRouteOptions, CachingRule } from '../adapter/caching/caching-options.js'
@@ -149,7 +146,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
 
   app.addHook('onReady', function describeCaching(done) {
     for (const { route, plan, kind } of described) {
-      completeWhenRead(route, (schema) => withCachingResponses(schema, responsesOf(plan, kind)))
+      completeWhenRead(route, (schema) => withResponses(schema, responsesOf(plan, kind)))
     }
     done()
   })
@@ -230,7 +227,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   }
 })
 
-function responsesOf({ validators, required }: CachingPlan, kind: RouteKind): CachingResponses {
+function responsesOf({ validators, required }: CachingPlan, kind: RouteKind): AddedResponses {
   const guards = kind !== 'reads' && validators !== null && (required ? 'required' : 'optional')
   return cachingResponses({ reads: kind !== 'writes', guards })
 }

@@ -1,4 +1,4 @@
-import { corsHooks, isPreflight, varyByOrigin, varyByOriginOnSend } from '../adapter/cors/cors-hooks.js'
+import { corsHooks, varyByOrigin, varyByOriginOnSend } from '../adapter/cors/cors-hooks.js'
 import {
   type CorsOptions,
   type CorsRouteOptions,
@@ -10,6 +10,7 @@ import {
 } from '../adapter/cors/cors-options.js'
 import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { isPreflight } from '../adapter/preflight.js'
 import { reporterOf } from '../adapter/report.js'
 import { resolveOptions, resolveRouteOptions } from '../options.js'
 

@@ -21,7 +21,7 @@ import {
 } from '../http/path/path-rules.js'
 import { routePath } from '../http/path/route-path.js'
 import { lowercasePath, pathFault, pathOf, type SegmentFault, segmentFaults } from '../http/request-target.js'
-import { type Checks, listOf, oneOf, resolveOptions, text } from '../options.js'
+import { basePath, type Checks, listOf, oneOf, resolveOptions, text } from '../options.js'
 import { clip } from '../text.js'
 
 /** Options of {@link pathGuard}. */
@@ -73,7 +73,7 @@ declare module 'fastify' {
 const checks: Checks<PathGuardOptions> = {
   ...ruleChecks(pathRuleNames),
   statusCode: oneOf(404, 400),
-  basePath: text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/),
+  basePath,
   collections: listOf(text()),
   verbs: listOf(text()),
   selfAliases: listOf(text()),

@@ -9,6 +9,7 @@ import {
   writeProblem,
 } from '../adapter/answer.js'
 import { problemOfAnswer, statusOfAnswer, takeResponse } from '../adapter/error-body.js'
+import { isResponse } from '../adapter/payloads.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { logProblem } from '../adapter/problem-log.js'
 import { rememberLast } from '../adapter/remember-last.js'
@@ -223,7 +224,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       }
       return payload
     }
-    if (payload instanceof Response) takeResponse(reply, payload)
+    if (isResponse(payload)) takeResponse(reply, payload)
     reply.removeHeader('content-length')
     return writeProblem(reply, unsupportedMediaType(problem, request), options)
   }

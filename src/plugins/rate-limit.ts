@@ -1,9 +1,9 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../adapter/answer.js'
-import { isPreflight } from '../adapter/cors/cors-hooks.js'
 import { headSiblings } from '../adapter/head-sibling.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { isPreflight } from '../adapter/preflight.js'
 import { type Count, limiterFactory, ownQuota } from '../adapter/rate-limit/fastify-rate-limit.js'
 import { type Quota, quotaOf } from '../adapter/rate-limit/quota.js'
 import {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { reasonToLeaveAlone } from '../adapter/left-alone.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
@@ -82,12 +83,10 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
       }
     })
 
-    // The OpenAPI document is made of the route's options; Fastify has compiled them by now, as the app wrote them.
     app.addHook('onReady', function describeAliases(done) {
       for (const { route, parameter } of described) {
-        if (route.schema === undefined) continue
         const reads = methodsOf(route).includes('GET')
-        route.schema = describeSelfAlias(route.schema, parameter, options.aliases, reads)
+        completeWhenRead(route, (schema) => describeSelfAlias(schema, parameter, options.aliases, reads))
       }
       if (!isMet) app.log.warn(`selfAlias: no route is in ${options.collections.join(', ')}`)
       done()

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { refuse } from '../adapter/answer.js'
+import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
@@ -139,10 +140,11 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     } else route.onSend = [...hooks, tell]
   })
 
-  // The OpenAPI document is made of the route's options; Fastify has compiled them by now, as the app wrote them.
   app.addHook('onReady', function describeVersions(done) {
     for (const { route, plan } of described) {
-      route.schema = describeLifecycle(route.schema, plan.lifecycle, now())
+      // A route that says nothing of what it takes is deprecated all the same.
+      route.schema ??= {}
+      completeWhenRead(route, (schema) => describeLifecycle(schema, plan.lifecycle, now()))
     }
     done()
   })

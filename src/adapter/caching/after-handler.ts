@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byteTag } from '../../http/caching/byte-tag.js'
 import { formatHttpDate, parseHttpDate } from '../../http/caching/http-date.js'
 import { latestModified } from '../../http/caching/last-modified.js'
-import type { PreconditionVerdict } from '../../http/caching/preconditions.js'
+import { type PreconditionVerdict, preconditionsCount } from '../../http/caching/preconditions.js'
+import { headerOf } from '../header-of.js'
+import { discard, isBytes, isResponse } from '../payloads.js'
 import { refuseFailed } from './before-handler.js'
 import type { CachingCounts } from './caching-counts.js'
 import { dropFor304, dropValidators, forbidStoring, setFreshness, varyByCoding } from './caching-headers.js'
 import type { CachingPlan } from './caching-plan.js'
 import { tagWhatIsCoded } from './coded-response.js'
 import { isConditional, tagForCaller, verdictOn } from './conditional-request.js'
-import { discard, isBytes, isResponse } from './payloads.js'
-import { headerOf } from './reply-helpers.js'
 import { dropTrailers } from './reply-trailers.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
@@ -92,7 +92,7 @@ export function finishReading(
       answerNotModified(request, reply, payload, next)
       return
     }
-    if (status < 200 || status >= 300 || isResponse(payload)) {
+    if (!preconditionsCount(status) || isResponse(payload)) {
       if (status >= 300) dropValidators(reply)
       next(null, payload)
       return

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { droppedFrom304, isDroppedFrom304 } from '../../http/caching/retained-headers.js'
 import { mergeVary } from '../../http/caching/vary.js'
 import { withPrivate } from '../../http/caching/with-private.js'
+import { headerOf } from '../header-of.js'
 import type { CachingPlan } from './caching-plan.js'
-import { headerOf } from './reply-helpers.js'
 
 /**
  * Sets `Cache-Control` and `Expires` of what is read and is no error. What the handler says of its answer stays, and gets

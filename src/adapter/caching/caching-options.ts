@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { CacheDirectives } from '../../http/caching/cache-control.js'
 import { cacheControlFaults } from '../../http/caching/cache-control-faults.js'
 import { isFieldName } from '../../http/caching/field-name.js'
-import { type Check, type Checks, flag, invalid, listOf, oneOf, text } from '../../options.js'
+import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../rules.js'
 import type { FindValidators } from './caching-plan.js'
 
@@ -95,11 +95,6 @@ const soundDirectives: Check<CacheDirectives | false> = (label, received) => {
 
 const memberOrNone: Check<string | false> = (label, received) =>
   received === false ? false : text('a name of a member, or false')(label, received)
-
-function functionOf<Fn>(expected: string): Check<Fn> {
-  return (label, received) =>
-    typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
-}
 
 const fieldName: Check<string> = (label, received) =>
   typeof received === 'string' && isFieldName(received)

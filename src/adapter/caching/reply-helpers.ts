@@ -7,6 +7,7 @@ import { formatHttpDate } from '../../http/caching/http-date.js'
 import { latestTime } from '../../http/caching/last-modified.js'
 import { mergeVary } from '../../http/caching/vary.js'
 import { invalid } from '../../options.js'
+import { headerOf } from '../header-of.js'
 
 /** What replies can do, by name; `this` is the reply. */
 export function replyHelpers(now: () => number) {
@@ -46,12 +47,6 @@ export function replyHelpers(now: () => number) {
 
 /** When something was last modified: once, or each item of a list. */
 export type ModificationTimes = Date | string | readonly (Date | string)[]
-
-/** A header of the reply, as text. */
-export function headerOf(reply: FastifyReply, name: string): string | undefined {
-  const value = reply.getHeader(name)
-  return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
-}
 
 // Frozen ones are the same the next time.
 const written = new WeakMap<CacheDirectives, string>()

@@ -1,6 +1,7 @@
 import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { mergeVary } from '../../http/caching/vary.js'
+import { isResponse } from '../payloads.js'
 import { standInFor } from '../stand-in.js'
 
 /** What @fastify/cors does with requests. */
@@ -43,15 +44,6 @@ function hookOf(
   return (request, reply, next) => hooks[0]?.call(app, request, reply, next)
 }
 
-/** Does a browser ask whether a page may send a request (Fetch §4.8)? Other `OPTIONS` are no matter of CORS. */
-export function isPreflight({ raw: { method, headers } }: FastifyRequest): boolean {
-  return (
-    method === 'OPTIONS' &&
-    headers.origin !== undefined &&
-    headers['access-control-request-method'] !== undefined
-  )
-}
-
 /** Says that the answer depends on the origin, whatever the handler has said of `Vary`. */
 export function varyByOrigin(reply: FastifyReply): void {
   const vary = reply.getHeader('vary')
@@ -69,7 +61,7 @@ export function varyByOriginOnSend(
   next: (error: null, payload: unknown) => void,
 ): void {
   varyByOrigin(reply)
-  next(null, payload instanceof Response ? varied(payload) : payload)
+  next(null, isResponse(payload) ? varied(payload) : payload)
 }
 
 /** The headers of a web `Response` come last, and would take the place of what is set. */

@@ -4,6 +4,7 @@ import type { Mode } from '../../findings.js'
 import type { Claim } from '../../http/maintenance/current-maintenance.js'
 import { retryAfterField } from '../../http/maintenance/retry-after.js'
 import { answerProblem, defaultStyle, hasErrorHandler } from '../answer.js'
+import { isPreflight } from '../preflight.js'
 import { logProblem } from '../problem-log.js'
 import type { Reporter } from '../report.js'
 import type { MaintenanceOptions, MaintenanceRouteOptions } from './maintenance-options.js'
@@ -50,7 +51,7 @@ export function guardBy({ maintenance, options, reporter }: GuardSurroundings, r
       return
     }
     const mode = modeOf(request, options.mode)
-    const problem = mode === 'off' || isPreflight(request) ? null : refusal()
+    const problem = mode === 'off' || isAnsweredPreflight(request) ? null : refusal()
     if (problem === null) next()
     else if (mode === 'report') {
       reporter.observe('maintenance', 'refusal', request, `${request.method} while in maintenance`)
@@ -68,13 +69,11 @@ function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
 type Refusal = () => ProblemError | null
 
 /**
- * Is it a CORS preflight (Fetch §4.8), in an app that answers them with @fastify/cors? A browser that gets a 503 for it
- * tells its page of a network error. Where that plugin comes first, those that it answers do not get here.
+ * Is it a CORS preflight, in an app that answers them with @fastify/cors? A browser that gets a 503 for it tells its page
+ * of a network error. Where that plugin comes first, those that it answers do not get here.
  */
-function isPreflight(request: FastifyRequest): boolean {
-  if (request.method !== 'OPTIONS' || !(decoratorOfCors in request)) return false
-  const { origin, 'access-control-request-method': method } = request.headers
-  return origin !== undefined && method !== undefined
+function isAnsweredPreflight(request: FastifyRequest): boolean {
+  return decoratorOfCors in request && isPreflight(request)
 }
 
 const decoratorOfCors = 'corsPreflightEnabled'

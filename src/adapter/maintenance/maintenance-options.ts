@@ -1,7 +1,17 @@
 import { type Mode, modes } from '../../findings.js'
 import { isRetryAfter, longestRetryAfter, timeOf } from '../../http/maintenance/notice.js'
 import type { RetryAfterFormat } from '../../http/maintenance/retry-after.js'
-import { type Check, type Checks, integer, invalid, listOf, objectOf, oneOf, text } from '../../options.js'
+import {
+  type Check,
+  type Checks,
+  functionOf,
+  integer,
+  invalid,
+  listOf,
+  objectOf,
+  oneOf,
+  text,
+} from '../../options.js'
 import type { MaintenanceStore } from '../../stores/maintenance-store.js'
 import { memoryMaintenanceStore } from '../../stores/memory-maintenance-store.js'
 import { type Schedule, scheduleTimeout } from './schedule.js'
@@ -115,11 +125,6 @@ const store: Check<MaintenanceStore> = (label, received) => {
   return typeof get === 'function' && typeof set === 'function'
     ? (received as MaintenanceStore)
     : invalid(label, 'a store with get() and set()', received)
-}
-
-function functionOf<Fn>(expected: string): Check<Fn> {
-  return (label, received) =>
-    typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
 }
 
 /** Checks of {@link MaintenanceOptions}. */

@@ -1,7 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import { type Mode, modes } from '../../findings.js'
 import { timeWindowOf } from '../../http/rate-limit/time-window.js'
-import { type Check, type Checks, flag, integer, invalid, isObject, oneOf, text } from '../../options.js'
+import {
+  type Check,
+  type Checks,
+  flag,
+  functionOf,
+  integer,
+  invalid,
+  isObject,
+  oneOf,
+  text,
+} from '../../options.js'
 
 /** Who a request counts for: `undefined` for its address, `null` for nobody, so that it is not counted. */
 export type CallerKey = string | number | null | undefined
@@ -85,10 +95,7 @@ export const rateLimitRouteChecks: Checks<RateLimitRouteOptions> = { max: intege
 export const rateLimitChecks: Checks<RateLimitOptions> = {
   ...rateLimitRouteChecks,
   mode: oneOf(...modes),
-  key: (label, received) =>
-    typeof received === 'function'
-      ? (received as NonNullable<RateLimitOptions['key']>)
-      : invalid(label, 'a function of the request', received),
+  key: functionOf('a function of the request'),
   ipv6Subnet: integer(1, 128),
   cache: integer(1, 10_000_000),
   redis: (label, received) =>

@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import { withCachingResponses } from '../../representation/schema/caching-schema.js'
+import { withResponses } from '../../representation/schema/added-responses.js'
 import { isObjectSchema } from '../../representation/schema/query-schema.js'
 
 /**
@@ -14,7 +14,7 @@ export function describeSelfAlias(
   aliases: readonly string[],
   reads: boolean,
 ): FastifySchema {
-  const described = withCachingResponses(schema, {
+  const described = withResponses(schema, {
     headers: reads ? { 'Content-Location': { type: 'string', description: ownUrl } } : {},
     statuses: { 401: `${aliases.join(' or ')}, and nobody is known to call` },
   })

@@ -5,8 +5,8 @@ import type { AliasPlace } from '../../http/self-alias/alias-place.js'
 import { withCaller } from '../../http/self-alias/caller-tags.js'
 import { madePrivate } from '../../http/self-alias/made-private.js'
 import { ownTarget } from '../../http/self-alias/own-target.js'
-import { isResponse } from '../caching/payloads.js'
-import { headerOf } from '../caching/reply-helpers.js'
+import { headerOf } from '../header-of.js'
+import { isResponse } from '../payloads.js'
 import { type AliasedRequest, type ResolvedAlias, resolvedOf } from './resolve-alias.js'
 
 /**

@@ -2,7 +2,17 @@ import type { FastifyRequest } from 'fastify'
 import { type Mode, modes } from '../../findings.js'
 import { isFieldName } from '../../http/caching/field-name.js'
 import { isField } from '../../http/error-headers.js'
-import { type Check, type Checks, invalid, isObject, listOf, objectOf, oneOf, text } from '../../options.js'
+import {
+  type Check,
+  type Checks,
+  functionOf,
+  invalid,
+  isObject,
+  listOf,
+  objectOf,
+  oneOf,
+  text,
+} from '../../options.js'
 
 /** The id of a record. */
 export type SelfId = string | number | bigint
@@ -75,10 +85,7 @@ const someAliases: Check<readonly string[]> = (label, received) => {
 /** Checks of {@link SelfAliasOptions}. */
 export const selfAliasChecks: Checks<SelfAliasOptions> = {
   mode: oneOf(...modes),
-  identify: (label, received) =>
-    typeof received === 'function'
-      ? (received as Identify)
-      : invalid(label, 'a function of the request', received),
+  identify: functionOf('a function of the request'),
   collections: listOf(text("a segment such as 'users'", /^[^/:*]+$/)),
   aliases: someAliases,
   challenge: (label, received) =>

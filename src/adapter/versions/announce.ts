@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mergeLinks } from '../../http/versions/merge-links.js'
-import { isResponse } from '../caching/payloads.js'
+import { isResponse } from '../payloads.js'
 import type { Reporter } from '../report.js'
 import type { LifecyclePlan } from './lifecycle-plan.js'
 

@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { type Lifecycle, lifecycleStatus } from '../../http/versions/lifecycle.js'
-import { withCachingResponses } from '../../representation/schema/caching-schema.js'
+import { withResponses } from '../../representation/schema/added-responses.js'
 
 /** What a schema says of a lifecycle, for the OpenAPI document alone. */
 type Described = FastifySchema & { readonly description?: unknown }
@@ -26,7 +26,7 @@ export function describeLifecycle(
     ...(deprecated === null ? {} : { 'x-deprecation': new Date(deprecated).toISOString() }),
     ...(sunset === null ? {} : { 'x-sunset': new Date(sunset).toISOString() }),
   }
-  return withCachingResponses(described, {
+  return withResponses(described, {
     headers: {
       ...(deprecated === null ? {} : { Deprecation: header('From when on it is deprecated (RFC 9745)') }),
       ...(sunset === null ? {} : { Sunset: header('From when on it is not there any more (RFC 8594)') }),

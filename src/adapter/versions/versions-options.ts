@@ -1,5 +1,14 @@
 import { lifecycleTime } from '../../http/versions/lifecycle-time.js'
-import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../options.js'
+import {
+  basePath,
+  type Check,
+  type Checks,
+  functionOf,
+  invalid,
+  isObject,
+  objectOf,
+  text,
+} from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../rules.js'
 
 /**
@@ -85,11 +94,8 @@ const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received
 export const versionsChecks: Checks<VersionsOptions> = {
   ...ruleChecks(versionRuleNames),
   versions: list,
-  basePath: text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/),
-  now: (label, received) =>
-    typeof received === 'function'
-      ? (received as () => number)
-      : invalid(label, 'a function that returns milliseconds', received),
+  basePath,
+  now: functionOf('a function that returns milliseconds'),
 }
 
 /** Checks of {@link VersionsRouteOptions}. */

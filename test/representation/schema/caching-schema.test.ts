@@ -1,5 +1,6 @@
 import t from 'tap'
-import { cachingResponses, withCachingResponses } from '../../../src/representation/schema/caching-schema.js'
+import { withResponses } from '../../../src/representation/schema/added-responses.js'
+import { cachingResponses } from '../../../src/representation/schema/caching-schema.js'
 
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
 const reading = cachingResponses({ reads: true, guards: false })
@@ -17,7 +18,7 @@ t.test('what a route has, by what it does', async (t) => {
 t.test('headers go to what is a success with content, and what is declared stays', async (t) => {
   const headers = { ETag: { type: 'integer' } }
   const response = { 200: user, 203: { ...user, headers }, 204: user, '2xx': user, 301: user, 404: user }
-  const { response: completed } = withCachingResponses({ response }, reading) as {
+  const { response: completed } = withResponses({ response }, reading) as {
     response: Record<string, { headers?: Record<string, unknown> }>
   }
   t.strictSame(
@@ -31,16 +32,16 @@ t.test('headers go to what is a success with content, and what is declared stays
 t.test('nothing is added to what is not there, not an object, or another validator’s', async (t) => {
   for (const response of [undefined, null, 'x', new (class Other {})()]) {
     const schema = { summary: 'a', response }
-    t.equal(withCachingResponses(schema, reading), schema)
+    t.equal(withResponses(schema, reading), schema)
   }
   const reference = { $ref: 'user#' }
-  const { response } = withCachingResponses({ response: { 200: reference } }, reading)
+  const { response } = withResponses({ response: { 200: reference } }, reading)
   t.equal((response as Record<string, unknown>)['200'], reference)
 })
 
 t.test('a status that a class or the default stands for is not taken out of it', async (t) => {
   const statuses = (response: object) =>
-    Object.keys(withCachingResponses({ response }, reading).response as object).sort()
+    Object.keys(withResponses({ response }, reading).response as object).sort()
   t.strictSame(statuses({ 200: user }), ['200', '304', '412'])
   t.strictSame(statuses({ 200: user, '4xx': user }), ['200', '304', '4xx'])
   t.strictSame(statuses({ 200: user, '3XX': user }), ['200', '3XX', '412'])

@@ -5,7 +5,8 @@ export function isBytes(payload: unknown): payload is string | Uint8Array {
 
 /** Is it a `Response` of the Fetch API, whose status and headers Fastify takes over once all hooks have run? */
 export function isResponse(payload: unknown): payload is Response {
-  return Object.prototype.toString.call(payload) === '[object Response]'
+  // Told as Fastify tells it: there are other implementations than the global one.
+  return typeof payload === 'object' && Object.prototype.toString.call(payload) === '[object Response]'
 }
 
 /** Ends a stream that will not be sent. */
