@@ -26,18 +26,6 @@ export const droppedFrom304: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Header fields that a 304 has to have where the 200 would have had them (RFC 9110 §15.4.5), in lowercase.
- */
-export const requiredIn304: readonly string[] = Object.freeze([
-  'cache-control',
-  'content-location',
-  'date',
-  'etag',
-  'expires',
-  'vary',
-])
-
-/**
  * Is a header field of the 200 to be left out of the 304 that stands for it (RFC 9110 §15.4.5)? `Last-Modified` stays
  * only where it is what guides cache updates: without an `ETag`. What is no representation metadata stays: CORS, rate
  * limits, `Link`, security headers, cookies, and whatever the service has of its own.

@@ -1,14 +1,9 @@
 /** RFC 9110 §15.4.5: what a 304 has of the headers that the 200 would have had. */
 import t from 'tap'
-import {
-  droppedFrom304,
-  isDroppedFrom304,
-  requiredIn304,
-} from '../../../src/http/caching/retained-headers.js'
+import { droppedFrom304, isDroppedFrom304 } from '../../../src/http/caching/retained-headers.js'
 
 t.test('RFC 9110 §15.4.5: a 304 has all the fields that it must have', async (t) => {
-  t.same(requiredIn304, ['cache-control', 'content-location', 'date', 'etag', 'expires', 'vary'])
-  for (const name of requiredIn304) {
+  for (const name of ['cache-control', 'content-location', 'date', 'etag', 'expires', 'vary']) {
     t.equal(isDroppedFrom304(name, true), false, name)
     t.equal(isDroppedFrom304(name, false), false, name)
   }
