@@ -8,6 +8,7 @@ import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins.
 import { type ListsOptions, lists } from './plugins/lists.js'
 import { type MaintenanceOptions, maintenance } from './plugins/maintenance.js'
 import { type MethodOverrideOptions, methodOverride } from './plugins/method-override.js'
+import { type OperationsOptions, operations } from './plugins/operations.js'
 import { type PathGuardOptions, pathGuard } from './plugins/path-guard.js'
 import { type ProblemsOptions, problems } from './plugins/problems.js'
 import { type RateLimitOptions, rateLimit } from './plugins/rate-limit.js'
@@ -38,6 +39,7 @@ export interface ConventionsOptions {
   readonly fields?: FieldsOptions | false
   readonly integerTwins?: IntegerTwinsOptions | false
   readonly caching?: CachingOptions | false
+  readonly operations?: OperationsOptions | false
 }
 
 // What is in the object, the plugin itself checks.
@@ -60,6 +62,7 @@ const checks: Checks<ConventionsOptions> = {
   fields: pluginOptions,
   integerTwins: pluginOptions,
   caching: pluginOptions,
+  operations: pluginOptions,
 }
 
 const defaults: Required<ConventionsOptions> = {
@@ -78,6 +81,7 @@ const defaults: Required<ConventionsOptions> = {
   fields: {},
   integerTwins: {},
   caching: {},
+  operations: {},
 }
 
 /**
@@ -114,6 +118,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
     if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))
     if (options.integerTwins !== false) await app.register(integerTwins, withMode(options.integerTwins, mode))
     if (options.caching !== false) await app.register(caching, withMode(options.caching, mode))
+    if (options.operations !== false) await app.register(operations, options.operations)
   },
 )
 

@@ -21,6 +21,10 @@ export const problemTypes = frozen({
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'not-acceptable': { status: 406, title: 'Not acceptable' },
   'request-timeout': { status: 408, title: 'Request timeout' },
+  'operation-cancelled': { status: 409, title: 'Operation cancelled' },
+  'operation-finished': { status: 409, title: 'Operation finished' },
+  'operation-not-cancellable': { status: 409, title: 'Operation cannot be cancelled' },
+  'operation-gone': { status: 410, title: 'Operation gone' },
   'version-retired': { status: 410, title: 'Version retired' },
   'precondition-failed': { status: 412, title: 'Precondition failed' },
   'content-too-large': { status: 413, title: 'Content too large' },
@@ -32,9 +36,13 @@ export const problemTypes = frozen({
   'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
   'internal-server-error': { status: 500, title: 'Internal server error' },
   'response-invalid': { status: 500, title: 'Invalid response' },
+  'operation-interrupted': { status: 500, title: 'Operation interrupted' },
+  'operation-timed-out': { status: 500, title: 'Operation timed out' },
   maintenance: { status: 503, title: 'In maintenance' },
   'server-closing': { status: 503, title: 'Server is closing' },
   'handler-timeout': { status: 503, title: 'Handler timed out' },
+  'operations-full': { status: 503, title: 'Too many operations' },
+  'operations-unavailable': { status: 503, title: 'Operations unavailable' },
 } as const satisfies Readonly<Record<string, ProblemType>>)
 
 function frozen<Types extends Readonly<Record<string, ProblemType>>>(types: Types): Types {
@@ -173,6 +181,18 @@ export const bootErrors = Object.freeze({
   FST_CONV_NOT_A_LIST: createError<[route: string]>(
     'FST_CONV_NOT_A_LIST',
     '%s is no list: it needs `config: { lists: {} }`',
+    500,
+  ),
+  /** An operation is defined twice. */
+  FST_CONV_OPERATION_DEFINED: createError<[name: string]>(
+    'FST_CONV_OPERATION_DEFINED',
+    "the operation '%s' is defined already",
+    500,
+  ),
+  /** An operation is started, or named by a route, that was not defined. */
+  FST_CONV_OPERATION_UNKNOWN: createError<[name: string, known: string]>(
+    'FST_CONV_OPERATION_UNKNOWN',
+    "there is no operation '%s'; defined are: %s",
     500,
   ),
   /** Routes break conventions; the message is the table of all findings. */

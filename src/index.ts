@@ -59,6 +59,37 @@ export {
   type Schedule,
 } from './plugins/maintenance.js'
 export { type MethodOverrideOptions, methodOverride } from './plugins/method-override.js'
+export {
+  type Duration,
+  type InProcessEngineOptions,
+  inProcessEngine,
+  type MemoryOperationStoreOptions,
+  memoryOperationStore,
+  type OperationContext,
+  type OperationDefinition,
+  type OperationEngine,
+  type OperationFailure,
+  type OperationHandler,
+  type OperationOutcome,
+  type OperationOwner,
+  OperationQueueFullError,
+  type OperationRecord,
+  type OperationResult,
+  type OperationStatus,
+  type OperationStore,
+  OperationStoreFullError,
+  type Operations,
+  type OperationsOptions,
+  type OperationsRouteOptions,
+  type OperationWorker,
+  operations,
+  type PollInterval,
+  type PollsOptions,
+  type Preferences,
+  type RunOutcome,
+  type StartOptions,
+  type StatusDocument,
+} from './plugins/operations.js'
 export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
 export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'
 export {

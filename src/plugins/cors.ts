@@ -74,7 +74,9 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
   if (varies) app.addHook('onSend', varyByOriginOnSend)
   addFrameworkErrorHeaders(app, (request, reply, next) => {
     if (varies) varyByOrigin(reply)
-    hooks.answer.call(app, request, reply, next)
+    // A browser that is refused the preflight does not ask, and its page never learns what is wrong.
+    const hook = isPreflight(request) ? hooks.preflight : hooks.answer
+    hook.call(app, request, reply, next)
   })
 
   app.addHook('onRoute', function corsOnRoute(route) {

@@ -28,9 +28,9 @@ export type {
   MaintenanceWindow,
 } from '../adapter/maintenance/maintenance-options.js'
 export type { MaintenanceSource, MaintenanceState } from '../adapter/maintenance/maintenance-state.js'
-export type { Schedule } from '../adapter/maintenance/schedule.js'
 export type { MaintenanceNotice } from '../http/maintenance/notice.js'
 export type { RetryAfterFormat } from '../http/maintenance/retry-after.js'
+export type { Schedule } from '../schedule.js'
 export type { MaintenanceStore } from '../stores/maintenance-store.js'
 export { memoryMaintenanceStore } from '../stores/memory-maintenance-store.js'
 

@@ -14,6 +14,7 @@ import { conventionPlugin } from '../adapter/plugin.js'
 import { logProblem } from '../adapter/problem-log.js'
 import { rememberLast } from '../adapter/remember-last.js'
 import { reporterOf } from '../adapter/report.js'
+import { declareTypeBase } from '../adapter/type-base.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
 import { ProblemError } from '../errors.js'
@@ -127,6 +128,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const handler = app.errorHandler
   const answersUnserved = enforces && options.notFound === 'answer' && setNotFoundHandler(app, handleUnserved)
 
+  if (enforces) declareTypeBase(app, options.typeBase)
   app.decorateReply(sending, false)
   app.addHook('preClose', function noteClosing(done) {
     admission.closing = options.whileClosing === 'refuse'

@@ -14,6 +14,7 @@ import {
   rateLimitRouteChecks,
 } from '../adapter/rate-limit/rate-limit-options.js'
 import { reporterOf } from '../adapter/report.js'
+import { isProblemError } from '../errors.js'
 import { timeWindowOf } from '../http/rate-limit/time-window.js'
 import { isObject, resolveOptions, resolveRouteOptions } from '../options.js'
 
@@ -46,7 +47,8 @@ declare module 'fastify' {
  * two have a meaning here.
  *
  * Register it after `cors` and before whatever refuses requests. Not against a flood: that has to stop before it reaches
- * the process. Without `redis` each instance counts for itself.
+ * the process. Without `redis` each instance counts for itself; with it, a request waits half a second for its count at
+ * most, and is then served uncounted, or refused with 503 `quota-unavailable`, as `skipOnError` says.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -61,6 +63,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     const standard = quotaOf('default', options.max, Number(options.timeWindow), createLimiter())
     const ofPaths = new Map<string, Quota | null>()
     let hasOwn = false
+    const servesUncounted = options.skipOnError || options.mode === 'report'
     let isFailing = false
 
     app.addHook('onRequest', function limitOnRequest(request, reply, next) {
@@ -72,13 +75,19 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
       }
       quota.count(request).then(
         (count) => {
+          if (count.isAllowed) {
+            next()
+            return
+          }
           if (isFailing) recovered(request)
-          if (count.isAllowed) next()
-          else settle(quota, count, request, reply, next)
+          settle(quota, count, request, reply, next)
         },
         (error: unknown) => {
-          if (options.skipOnError) failed(request, error)
-          next(options.skipOnError ? undefined : (error as Error))
+          const isUncountable = isProblemError(error) && error.code === 'quota-unavailable'
+          if (servesUncounted || isUncountable) failed(request, error)
+          if (servesUncounted) next()
+          else if (isUncountable) refuse(request, reply, error, next)
+          else next(error as Error)
         },
       )
     })
@@ -127,7 +136,8 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
 
     // The log has each change once, not each request.
     function failed({ log }: FastifyRequest, err: unknown): void {
-      if (!isFailing) log.error({ err }, 'rateLimit: requests cannot be counted, and are served uncounted')
+      const consequence = servesUncounted ? 'served uncounted' : 'refused'
+      if (!isFailing) log.error({ err }, `rateLimit: requests cannot be counted, and are ${consequence}`)
       isFailing = true
     }
 

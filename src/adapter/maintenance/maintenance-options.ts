@@ -12,9 +12,9 @@ import {
   oneOf,
   text,
 } from '../../options.js'
+import { type Schedule, scheduleTimeout } from '../../schedule.js'
 import type { MaintenanceStore } from '../../stores/maintenance-store.js'
 import { memoryMaintenanceStore } from '../../stores/memory-maintenance-store.js'
-import { type Schedule, scheduleTimeout } from './schedule.js'
 
 /** A maintenance that is planned. */
 export interface MaintenanceWindow {

@@ -3,7 +3,7 @@ import {
   currentMaintenance,
   type MaintenanceSource,
 } from '../../http/maintenance/current-maintenance.js'
-import type { Schedule } from './schedule.js'
+import type { Schedule } from '../../schedule.js'
 
 export type { MaintenanceSource } from '../../http/maintenance/current-maintenance.js'
 

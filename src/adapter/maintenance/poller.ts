@@ -1,4 +1,4 @@
-import type { Schedule } from './schedule.js'
+import type { Schedule } from '../../schedule.js'
 
 /** What a {@link Poller} reads, and whom it tells. */
 export interface Polled<Value> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { scheduleTimeout } from '../../../src/adapter/maintenance/schedule.js'
+import { scheduleTimeout } from '../src/schedule.js'
 
 t.test('it calls once, later, unless it is prevented', async (t) => {
   const target = new EventTarget()

@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { ProblemError } from '../../errors.js'
+import { isFinal, type OperationRecord } from '../../operations/operation-record.js'
+import { PollLimit } from '../../operations/poll-limit.js'
+import type { OperationAnswers } from './operation-answers.js'
+import { ownerOf } from './operation-owner.js'
+import type { OperationsService } from './operations-service.js'
+import { createdHeaders, pollHeaders, statusSchema } from './status-schema.js'
+
+/**
+ * Mounts the routes of operations: the operation itself, which leads to what it created; its status document, which is
+ * always a 200; and its cancellation.
+ *
+ * @param answersOf what writes the answers, once the app is ready
+ */
+export function mountOperationRoutes(
+  app: FastifyInstance,
+  service: OperationsService,
+  answersOf: () => OperationAnswers,
+): void {
+  const { path, polls, now } = service.options
+  const limit = polls === null ? null : new PollLimit(polls)
+
+  app.get(
+    `${path}/:id`,
+    routeOf('readOperation', 'How an operation stands', locationResponses),
+    async (request, reply) => {
+      const record = await polled(request)
+      return answersOf().outcome(reply, record)
+    },
+  )
+  app.get(
+    `${path}/:id/status`,
+    routeOf('readOperationStatus', 'The status document of an operation', statusResponses),
+    async (request, reply) => {
+      const record = await polled(request)
+      return answersOf().status(reply, record)
+    },
+  )
+  app.delete(
+    `${path}/:id`,
+    routeOf('cancelOperation', 'Cancel an operation', cancelResponses),
+    cancelOperation,
+  )
+
+  async function polled(request: FastifyRequest): Promise<OperationRecord> {
+    const record = await visible(request)
+    const tooEarly = limit?.count(record.id, now()) ?? null
+    if (tooEarly !== null) throw tooManyPolls(tooEarly)
+    if (isFinal(record)) service.learn(record)
+    return record
+  }
+
+  /** The operation that is asked for; what the caller did not start looks like what is not there. */
+  async function visible(request: FastifyRequest): Promise<OperationRecord> {
+    const { id } = request.params as { readonly id: string }
+    const record = await service.registry.find(id)
+    if (record === null || record.owner !== (await ownerOf(request, service.options))) throw absent()
+    if (record.goneAt !== null && record.goneAt <= now()) {
+      throw new ProblemError('operation-gone', {
+        detail: 'The operation ended so long ago that its end is not kept',
+      })
+    }
+    return record
+  }
+
+  async function cancelOperation(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { id, cancellable } = await visible(request)
+    const record = cancellable ? await service.cancel(id) : await service.registry.find(id)
+    if (record === null) throw absent()
+    const isCancelled = record.isCancelling || record.error?.code === 'operation-cancelled'
+    if (!isCancelled) throw notCancelled(record)
+    return reply.code(204).send()
+  }
+}
+
+function notCancelled({ status }: OperationRecord): ProblemError {
+  return status === 'In progress'
+    ? new ProblemError('operation-not-cancellable', { detail: 'Such an operation runs to its end' })
+    : new ProblemError('operation-finished', { detail: `The operation has ended: ${status}` })
+}
+
+function absent(): ProblemError {
+  return new ProblemError('not-found', { detail: 'There is no such operation' })
+}
+
+function tooManyPolls(milliseconds: number): ProblemError {
+  const seconds = Math.max(Math.ceil(milliseconds / 1000), 1)
+  const detail = `The operation is polled too often; ask again in ${seconds} seconds. It goes on meanwhile`
+  return new ProblemError('quota-exceeded', {
+    detail,
+    headers: { 'retry-after': String(seconds), 'cache-control': 'no-store' },
+  })
+}
+
+const status = { ...statusSchema, headers: pollHeaders }
+const noStore = { cacheControl: { noStore: true } } as const
+const problems = {
+  404: 'There is no such operation',
+  410: 'It ended too long ago',
+  429: 'It is polled too often',
+}
+
+const locationResponses = {
+  200: status,
+  303: { ...statusSchema, description: 'It has created something', headers: createdHeaders },
+  ...described(problems),
+}
+const statusResponses = { 200: status, ...described(problems) }
+const cancelResponses = {
+  204: { description: 'It is to be cancelled, or was', type: 'null' },
+  ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
+}
+
+/** For the document alone: how a problem is written is for whoever writes it. */
+function described(statuses: Readonly<Record<number, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(statuses).map(([status, description]) => [
+      status,
+      { description, type: 'null', content: {} },
+    ]),
+  )
+}
+
+function routeOf(operationId: string, summary: string, response: unknown): RouteShorthandOptions {
+  return {
+    schema: {
+      operationId,
+      summary,
+      tags: ['operations'],
+      params: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+      response,
+    },
+    config: {
+      caching: noStore,
+      responseRules: { except: ['keys'], reason: 'generic clients look for resourceLocation' },
+    },
+  } as RouteShorthandOptions
+}

@@ -1,0 +1,58 @@
+const problem = {
+  type: 'object',
+  description: 'Why it failed: a problem document (RFC 9457), its text once more as `message`',
+  required: ['type', 'title', 'status', 'detail', 'code', 'message'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+    message: { type: 'string' },
+    errors: { type: 'array', items: { type: 'object', additionalProperties: true } },
+  },
+}
+
+const link = {
+  type: 'object',
+  description: 'How to cancel it; there only while that can be done',
+  required: ['rel', 'method', 'href'],
+  properties: {
+    rel: { type: 'string', enum: ['cancel'] },
+    method: { type: 'string', enum: ['DELETE'] },
+    href: { type: 'string' },
+  },
+}
+
+/** JSON Schema of a status document, for serialization and for OpenAPI. */
+export const statusSchema = {
+  type: 'object',
+  description: 'How an operation stands',
+  required: ['id', 'status', 'created_at'],
+  properties: {
+    id: { type: 'string' },
+    status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
+    progress: { type: 'number', minimum: 0, maximum: 1 },
+    link,
+    created_at: { type: 'string', format: 'date-time' },
+    finished_at: { type: 'string', format: 'date-time' },
+    resourceLocation: { type: 'string', description: 'URL of what it created' },
+    result: { description: 'What else came of it' },
+    error: problem,
+  },
+} as const
+
+const seconds = { type: 'integer', description: 'Seconds after which it is worth to ask again' }
+
+/** Headers of a 202, for OpenAPI. */
+export const acceptedHeaders = {
+  Location: { type: 'string', description: 'URL of the operation' },
+  'Operation-Location': { type: 'string', description: 'URL of its status document, which is always a 200' },
+  'Retry-After': seconds,
+}
+
+/** Headers of a poll, for OpenAPI. */
+export const pollHeaders = { 'Retry-After': seconds }
+
+/** Headers of a poll of what has created something, for OpenAPI. */
+export const createdHeaders = { Location: { type: 'string', description: 'URL of what it created' } }

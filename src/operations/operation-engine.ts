@@ -1,0 +1,49 @@
+/** What became of an attempt to run an operation. */
+export type RunOutcome =
+  /** It is final now, or was: nothing is left to do. */
+  | { readonly kind: 'ended' }
+  /** Another run may be alive until then (milliseconds since 1970): try again after that. */
+  | { readonly kind: 'busy'; readonly until: number }
+  /** It was given back without having ended, because this process closes or does not know such work: others may take it. */
+  | { readonly kind: 'released' }
+
+/** What an engine calls when it is an operation's turn. */
+export interface OperationWorker {
+  /**
+   * Runs an operation, or finds that there is nothing to run. It may be called twice for the same operation, in one
+   * process or in several: the record decides which call runs it. Rejects only when the registry cannot be reached.
+   */
+  run(id: string): Promise<RunOutcome>
+  /** Tells the log of a fault of the engine; once, until `recovered`. */
+  failed(what: string, error: unknown): void
+  /** What `failed` was told is over. */
+  recovered(): void
+  /** Milliseconds after which a run without a sign of life is taken for dead. */
+  readonly lease: number
+}
+
+/**
+ * Decides when and where operations run; that they run once, end once, and are found again, is for the registry.
+ * An engine may lose what it was given, and may hand it out twice.
+ */
+export interface OperationEngine {
+  /** Does it hand work to other processes? Then the registry has to be in a store that they share. */
+  readonly isShared: boolean
+  /**
+   * Begins to hand out work; called once, when the app gets ready.
+   * @throws Error when it cannot be used, which says what to do
+   */
+  start(worker: OperationWorker): Promise<void>
+  /**
+   * Takes an operation in, at most once while it waits or runs there.
+   * @throws OperationQueueFullError; any other error when the engine cannot be reached
+   */
+  enqueue(id: string): Promise<void>
+  /** Hands out nothing any more, and resolves when all runs of this process have ended. */
+  close(): Promise<void>
+}
+
+/** The queue of an engine is full; nothing was taken in. */
+export class OperationQueueFullError extends Error {
+  override readonly name = 'OperationQueueFullError'
+}

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto'
+import { ProblemError } from '../errors.js'
+import type { Schedule } from '../schedule.js'
+import type { OperationStore } from '../stores/operation-store.js'
+import { isFinal, type OperationFailure, type OperationRecord } from './operation-record.js'
+import {
+  begin,
+  cancel,
+  claim,
+  finish,
+  isRunning,
+  type NewOperation,
+  type OperationEnd,
+  putOff,
+  release,
+  renew,
+} from './transitions.js'
+
+/** What a registry goes by. */
+export interface RegistryOptions {
+  readonly store: OperationStore
+  /** Milliseconds after which a run without a sign of life is taken for dead. */
+  readonly lease: number
+  /** Milliseconds for which the end of an operation can be asked for. */
+  readonly retention: number
+  /** Milliseconds that the store has for an answer. */
+  readonly storeTimeout: number
+  readonly now: () => number
+  readonly schedule: Schedule
+}
+
+/** What came of claiming an operation. */
+export type Claim =
+  | { readonly kind: 'claimed' | 'final' | 'cancelling' | 'spent'; readonly record: OperationRecord }
+  | { readonly kind: 'busy'; readonly until: number }
+  | { readonly kind: 'absent' }
+
+/** What a cancelled operation fails with. */
+export const cancelledFailure: OperationFailure = failure(
+  'operation-cancelled',
+  'It was cancelled before it finished',
+)
+
+/** What an operation fails with whose runs all went silent, or were stopped. */
+export const interruptedFailure: OperationFailure = failure(
+  'operation-interrupted',
+  'The server stopped working on it; what it meant to do may or may not have happened',
+)
+
+/** What a request is answered with while store or engine cannot be reached. */
+export function unavailable(detail: string, cause: unknown): ProblemError {
+  return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
+}
+
+/**
+ * The one place that changes records: reads one, has a transition decide, and puts the result in its place if it still
+ * stands there; if not, again. Whoever comes too late finds what the other one decided.
+ *
+ * What the store does not answer, or not in time, is `operations-unavailable`.
+ */
+export class OperationRegistry {
+  readonly #options: RegistryOptions
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+  }
+
+  get store(): OperationStore {
+    return this.#options.store
+  }
+
+  /** Puts the record of a new operation. */
+  async create(operation: Omit<NewOperation, 'id'>): Promise<OperationRecord> {
+    const { store, now, lease } = this.#options
+    const record = begin({ ...operation, id: randomBytes(16).toString('hex') }, now(), lease)
+    if (!(await this.#answer(store.create(record)))) throw new Error('a random id was there already')
+    return record
+  }
+
+  /** The record of an operation; `null` where there is none, or none any more. */
+  async find(id: string): Promise<OperationRecord | null> {
+    if (!idForm.test(id)) return null
+    const { store, now } = this.#options
+    const record = await this.#answer(store.get(id))
+    // Stores take away what has had its time when they get to it.
+    return record !== null && isFinal(record) && record.dueAt <= now() ? null : record
+  }
+
+  /**
+   * Begins a run.
+   *
+   * @param maxRuns runs after which none is begun any more
+   */
+  async claim(id: string, maxRuns: (record: OperationRecord) => number): Promise<Claim> {
+    const { now, lease } = this.#options
+    const { before, after } = await this.#change(id, (record) =>
+      record.run >= maxRuns(record) ? null : claim(record, now(), lease),
+    )
+    if (after !== null) return { kind: 'claimed', record: after }
+    if (before === null) return { kind: 'absent' }
+    if (isFinal(before)) return { kind: 'final', record: before }
+    if (isRunning(before, now())) return { kind: 'busy', until: before.runUntil ?? 0 }
+    return { kind: before.isCancelling ? 'cancelling' : 'spent', record: before }
+  }
+
+  /** A sign of life of the run that `record` is of; `null` where it does not count any more. */
+  async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
+    const { store, now, lease } = this.#options
+    // Nobody but the run itself writes as a rule, so what it wrote last is what stands there.
+    const next = renew(record, record.run, progress, now(), lease)
+    if (next !== null && (await this.#answer(store.replace(next)))) return next
+    const { after } = await this.#change(record.id, (found) =>
+      renew(found, record.run, progress, now(), lease),
+    )
+    return after
+  }
+
+  /**
+   * Ends an operation; the record as it stands after that, whoever ended it, and `null` where there is none.
+   *
+   * @param run the run that ends it; `null` for nobody, which ends only what has no run that is alive
+   */
+  async finish(id: string, run: number | null, end: OperationEnd): Promise<OperationRecord | null> {
+    const { now, retention } = this.#options
+    const { before, after } = await this.#change(id, (record) => finish(record, run, end, now(), retention))
+    return after ?? before
+  }
+
+  /** Asks to cancel; the record after that, and `null` where there is none. Those who run it have to be told. */
+  async cancel(id: string): Promise<OperationRecord | null> {
+    const { now, retention } = this.#options
+    const { before, after } = await this.#change(id, (record) =>
+      record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
+    )
+    return after ?? before
+  }
+
+  /** Tells all processes that an operation is to be cancelled. A message that gets lost is found at the next sign of life. */
+  async announceCancel(id: string): Promise<void> {
+    await this.#answer(this.#options.store.announceCancel(id))
+  }
+
+  /** Gives an operation back for others to run. */
+  async release(id: string, run: number): Promise<void> {
+    await this.#change(id, (record) => release(record, run, this.#options.now()))
+  }
+
+  /** Takes a record away that nobody has been told of. */
+  async discard(record: OperationRecord): Promise<void> {
+    await this.#answer(this.#options.store.remove(record))
+  }
+
+  /** Operations that somebody has to look after now. */
+  due(limit: number): Promise<readonly OperationRecord[]> {
+    const { store, now } = this.#options
+    return this.#answer(store.due(now(), limit))
+  }
+
+  /** Puts off the next look after an operation; is it this call that did? */
+  async putOff(record: OperationRecord): Promise<boolean> {
+    const { store, now, lease } = this.#options
+    const next = putOff(record, now(), lease)
+    return next !== null && this.#answer(store.replace(next))
+  }
+
+  /** Takes away what has had its time. */
+  expire(limit: number): Promise<number> {
+    const { store, now } = this.#options
+    return this.#answer(store.expire(now(), limit))
+  }
+
+  async #change(
+    id: string,
+    step: (record: OperationRecord) => OperationRecord | null,
+  ): Promise<{ readonly before: OperationRecord | null; readonly after: OperationRecord | null }> {
+    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+      const before = await this.find(id)
+      const after = before === null ? null : step(before)
+      if (after === null || (await this.#answer(this.#options.store.replace(after)))) return { before, after }
+    }
+    throw unavailable(unreachable, new Error(`${mostAttempts} others changed the operation in between`))
+  }
+
+  async #answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    try {
+      return await (this.#options.store.isShared ? this.#inTime(asked) : asked)
+    } catch (error) {
+      throw isFull(error)
+        ? new ProblemError('operations-full', { cause: error })
+        : unavailable(unreachable, error)
+    }
+  }
+
+  async #inTime<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    const { schedule, storeTimeout } = this.#options
+    let stop = () => {}
+    const late = new Promise<never>((_, reject) => {
+      const tooLate = () => reject(new Error(`the store did not answer within ${storeTimeout} ms`))
+      stop = schedule(tooLate, storeTimeout)
+    })
+    try {
+      return await Promise.race([asked, late])
+    } finally {
+      stop()
+    }
+  }
+}
+
+const idForm = /^[0-9a-f]{32}$/
+const mostAttempts = 100
+const unreachable =
+  'Operations cannot be reached at the moment; what was asked for may or may not have happened'
+
+// By its name: the store may come from the other build of this package.
+function isFull(error: unknown): boolean {
+  return error instanceof Error && error.name === 'OperationStoreFullError'
+}
+
+function failure(code: 'operation-cancelled' | 'operation-interrupted', detail: string): OperationFailure {
+  const { title, statusCode: status } = new ProblemError(code)
+  return Object.freeze({ code, title, status, detail })
+}

@@ -1,0 +1,142 @@
+import { isProblemError, ProblemError } from '../errors.js'
+import type { Schedule } from '../schedule.js'
+import { LiveRun, type StopReason } from './live-run.js'
+import type { RunOutcome } from './operation-engine.js'
+import type { OperationFailure, OperationRecord } from './operation-record.js'
+import { cancelledFailure, interruptedFailure, type OperationRegistry } from './operation-registry.js'
+import type { OperationEnd } from './transitions.js'
+
+/** What the work of an operation is given. */
+export interface WorkContext {
+  readonly record: OperationRecord
+  readonly signal: AbortSignal
+  readonly progress: (progress: number) => void
+}
+
+/** Work of one name. */
+export interface OperationWork {
+  /** Runs that are begun at most, the first included. */
+  readonly maxRuns: number
+  /** Milliseconds that a run has. */
+  readonly timeout: number
+  /** Does it; what it throws becomes the failure. */
+  readonly run: (context: WorkContext) => Promise<OperationEnd>
+}
+
+/** Takes note of what goes wrong, without a line for each time. */
+export interface Trouble {
+  failed(what: string, error: unknown): void
+  recovered(): void
+}
+
+/** What an {@link OperationRunner} goes by. */
+export interface RunnerOptions {
+  readonly registry: OperationRegistry
+  readonly lease: number
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly workOf: (name: string) => OperationWork | undefined
+  /** What the client is told of an error of the work; the log is told of the rest. */
+  readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
+  readonly trouble: Trouble
+  /** An operation of this process has ended. */
+  readonly onEnd: (record: OperationRecord) => void
+}
+
+/** Runs operations: claims one, has its work done, and writes down what came of it, unless another run took its place. */
+export class OperationRunner {
+  readonly #options: RunnerOptions
+  readonly #live = new Map<string, LiveRun>()
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+  }
+
+  /** See {@link OperationWorker.run}. */
+  async run(id: string): Promise<RunOutcome> {
+    const { registry, workOf } = this.#options
+    const claim = await registry.claim(id, ({ name }) => workOf(name)?.maxRuns ?? 0)
+    if (claim.kind === 'busy') return { kind: 'busy', until: claim.until }
+    // What was run too often, or is cancelled and has no run, is ended by whoever looks after what is due.
+    if (claim.kind === 'cancelling' || claim.kind === 'spent') return { kind: 'released' }
+    if (claim.kind !== 'claimed') return { kind: 'ended' }
+    const { record } = claim
+    const work = workOf(record.name)
+    return work === undefined ? { kind: 'released' } : this.#work(record, work)
+  }
+
+  /** Tells the run of an operation, if this process has it, that it is to be cancelled. */
+  cancel(id: string): void {
+    this.#live.get(id)?.cancel()
+  }
+
+  /** Stops all runs of this process. */
+  close(): void {
+    for (const run of this.#live.values()) run.stop('closing')
+  }
+
+  async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
+    const { registry, lease, now, schedule, trouble, failureOf } = this.#options
+    const live = new LiveRun(record, {
+      registry,
+      lease,
+      timeout: work.timeout,
+      now,
+      schedule,
+      onSilence: (error) => trouble.failed('a run cannot give signs of life', error),
+      onSign: () => trouble.recovered(),
+    })
+    this.#live.set(record.id, live)
+    try {
+      const stopped = live.stopped.then((reason) => ({ reason }))
+      const done = work
+        .run({ record, signal: live.signal, progress: (progress) => live.setProgress(progress) })
+        .catch((error: unknown): OperationEnd => {
+          // Work that is told to end throws what it likes; it is the cancellation all the same.
+          const isCancelled = isCancellation(live.signal.reason)
+          return { status: 'Failed', error: isCancelled ? cancelledFailure : failureOf(error, record) }
+        })
+      const end = await Promise.race([done, stopped])
+      await live.end()
+      return 'reason' in end ? await this.#stopped(record, end.reason) : await this.#finish(record, end)
+    } finally {
+      this.#live.delete(record.id)
+    }
+  }
+
+  async #stopped(record: OperationRecord, reason: StopReason): Promise<RunOutcome> {
+    const { registry, failureOf } = this.#options
+    if (reason === 'lost') return { kind: 'ended' }
+    if (reason === 'timed-out') {
+      const detail = 'It took longer than it may; what it meant to do may or may not have happened'
+      const error = failureOf(new ProblemError('operation-timed-out', { detail }), record)
+      return this.#finish(record, { status: 'Failed', error })
+    }
+    // Where others can take it up they do; where nobody can, it has failed.
+    if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
+    await registry.release(record.id, record.run)
+    return { kind: 'released' }
+  }
+
+  // What was done is done: that the store cannot be reached at the moment should not have it done again.
+  async #finish(record: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
+    const { registry, lease, now, schedule, trouble, onEnd } = this.#options
+    const giveUpAt = now() + lease
+    for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
+      try {
+        const final = await registry.finish(record.id, record.run, end)
+        trouble.recovered()
+        if (final !== null && final.run === record.run) onEnd(final)
+        return { kind: 'ended' }
+      } catch (error) {
+        trouble.failed('the end of an operation cannot be written down', error)
+        if (now() + wait > giveUpAt) throw error
+        await new Promise<void>((resolve) => schedule(resolve, wait))
+      }
+    }
+  }
+}
+
+function isCancellation(reason: unknown): boolean {
+  return isProblemError(reason) && reason.code === 'operation-cancelled'
+}

@@ -1,0 +1,186 @@
+import type { FastifyReply, RouteOptions } from 'fastify'
+import { completeWhenRead } from '../adapter/complete-when-read.js'
+import { describeStart } from '../adapter/operations/describe-start.js'
+import { OperationAnswers } from '../adapter/operations/operation-answers.js'
+import type { OperationDefinition, OperationHandler } from '../adapter/operations/operation-definitions.js'
+import { mountOperationRoutes } from '../adapter/operations/operation-routes.js'
+import {
+  type OperationOwner,
+  type OperationsOptions,
+  resolveOperations,
+} from '../adapter/operations/operations-options.js'
+import { OperationsService } from '../adapter/operations/operations-service.js'
+import { preferencesOf, type StartOptions, startOperation } from '../adapter/operations/start-operation.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import type { Preferences } from '../http/prefer.js'
+import type { StatusDocument } from '../operations/status-document.js'
+import { type Checks, integer, resolveRouteOptions, text } from '../options.js'
+
+export type {
+  OperationContext,
+  OperationDefinition,
+  OperationHandler,
+  OperationOutcome,
+} from '../adapter/operations/operation-definitions.js'
+export type {
+  Duration,
+  OperationOwner,
+  OperationsOptions,
+  PollsOptions,
+} from '../adapter/operations/operations-options.js'
+export type { OperationResult, StartOptions } from '../adapter/operations/start-operation.js'
+export type { Preferences } from '../http/prefer.js'
+export { type InProcessEngineOptions, inProcessEngine } from '../operations/in-process-engine.js'
+export {
+  type OperationEngine,
+  OperationQueueFullError,
+  type OperationWorker,
+  type RunOutcome,
+} from '../operations/operation-engine.js'
+export type { OperationFailure, OperationRecord, OperationStatus } from '../operations/operation-record.js'
+export type { PollInterval } from '../operations/poll-interval.js'
+export type { StatusDocument } from '../operations/status-document.js'
+export { type MemoryOperationStoreOptions, memoryOperationStore } from '../stores/memory-operation-store.js'
+export { type OperationStore, OperationStoreFullError } from '../stores/operation-store.js'
+
+/** What a route says under `config.operations`. */
+export interface OperationsRouteOptions {
+  /** Name of the operation that the route starts: checked when the app gets ready, and shown in the OpenAPI document. */
+  readonly starts?: string
+}
+
+/** The operations of a context. */
+export interface Operations {
+  /**
+   * Defines work by its name, before the app is ready. The first definition brings the routes of operations with it.
+   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
+   */
+  define<Input = unknown>(name: string, handler: OperationHandler<Input>): void
+  define<Input = unknown>(name: string, options: OperationDefinition, handler: OperationHandler<Input>): void
+  /**
+   * Starts an operation apart from any request, such as from a schedule.
+   * @returns its document
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+   */
+  start(name: string, input?: unknown, owner?: OperationOwner): Promise<StatusDocument>
+  /** The document of an operation, whoever started it; `null` where there is none. */
+  find(id: string): Promise<StatusDocument | null>
+  /** Asks to cancel an operation, whoever started it; its document after that, `null` where there is none. */
+  cancel(id: string): Promise<StatusDocument | null>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What operations are to this route. */
+    operations?: OperationsRouteOptions | false
+  }
+  interface FastifyInstance {
+    /** The operations of this context. */
+    operations: Operations
+  }
+  interface FastifyRequest {
+    /** What the client prefers of the answer (`Prefer`, RFC 7240). */
+    readonly prefer: Preferences
+  }
+  interface FastifyReply {
+    /**
+     * Starts an operation: 202 with where to ask for it, or what came of it where the client is willing to wait for that
+     * (`Prefer: wait`). `return` it from the handler, after all that may refuse the request.
+     *
+     * @param name as it was defined
+     * @param input a JSON value, and BigInts; kept until the operation has ended
+     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+     */
+    startOperation(name: string, input?: unknown, options?: StartOptions): Promise<unknown>
+    /**
+     * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL (seed §4). `return` it.
+     *
+     * @param seconds after which it is worth to ask again, at least 1
+     * @param progress from 0 to 1
+     */
+    notReady(seconds: number, progress?: number): FastifyReply
+  }
+}
+
+const routeChecks: Checks<OperationsRouteOptions> = { starts: text() }
+const waitSeconds = integer(1, 86_400)
+
+/**
+ * Asynchronous operations (seed §4, decisions §5): work that takes long is started by a handler, answered with 202, and
+ * watched, cancelled and found again by its URL, through the seed's protocol as well as by generic clients of
+ * long-running operations. Records are kept in a store, work is run by an engine; both are options, so that several
+ * instances share them and a killed one loses nothing.
+ *
+ * Work runs at least once, and may run twice; an operation ends once.
+ *
+ * Not for work that is done within a second or so: answer that at once. Not for work on a schedule, or with steps that
+ * follow each other: a workflow engine is for that.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const operations = conventionPlugin<OperationsOptions>(
+  'operations',
+  function setUpOperations(app, received) {
+    const service = new OperationsService(resolveOperations(received), app.log)
+    const { definitions } = service
+    const starting: { readonly route: RouteOptions; readonly name: string }[] = []
+    let answers: OperationAnswers | null = null
+    const answersOf = () => {
+      answers ??= new OperationAnswers(app, service)
+      return answers
+    }
+
+    app.decorate('operations', {
+      define(name: string, ...given: readonly unknown[]): void {
+        const [options, handler] = given.length === 1 ? [{}, given[0]] : given
+        if (definitions.names.length === 0) mountOperationRoutes(app, service, answersOf)
+        definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
+      },
+      async start(name: string, input?: unknown, owner: OperationOwner = null) {
+        return answersOf().document(await service.begin(name, input, owner === null ? null : String(owner)))
+      },
+      find: async (id: string) => documentOf(await service.registry.find(id)),
+      cancel: async (id: string) => documentOf(await service.cancel(id)),
+    } as Operations)
+    app.decorateRequest('prefer', {
+      getter() {
+        return preferencesOf(this.headers.prefer)
+      },
+    })
+    app.decorateReply('startOperation', function start(this: FastifyReply, name, input, options = {}) {
+      return startOperation(service, answersOf(), this, name, input, options)
+    })
+    app.decorateReply('notReady', notReady)
+
+    app.addHook('onRoute', function noteStart(route) {
+      const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
+      const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
+        label,
+        route.config?.operations,
+        routeChecks,
+        {},
+      )
+      if (own !== false && own.starts !== undefined) starting.push({ route, name: own.starts })
+    })
+    app.addHook('onReady', async function startOperations() {
+      for (const { route, name } of starting) {
+        definitions.named(name)
+        completeWhenRead(route, describeStart)
+      }
+      if (definitions.names.length > 0) await service.start()
+    })
+    app.addHook('onClose', () => service.close())
+
+    function documentOf(record: Parameters<OperationAnswers['document']>[0] | null): StatusDocument | null {
+      return record === null ? null : answersOf().document(record)
+    }
+  },
+)
+
+function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {
+  waitSeconds('reply.notReady() seconds', seconds)
+  return this.code(202)
+    .header('retry-after', String(seconds))
+    .header('cache-control', 'no-store')
+    .send({ status: 'In progress', ...(progress === undefined ? {} : { progress }) })
+}
