@@ -43,7 +43,9 @@ export function generateObjectWriter(
   const rest = `const rest = writeRest(object, onLost); json += json === '' && rest !== '' ? '{' + rest.slice(1) : rest`
   const code = `
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
+    let luck = 0
     return function writeMembers(object, onLost) {
+      ${writeRest === null ? wholeCode(members) : ''}
       let json = '', value
       ${appends.join('')}
       ${writeRest === null ? '' : rest}
@@ -55,6 +57,32 @@ export function generateObjectWriter(
     writeRest,
     members,
   ) as WriteObject
+}
+
+/**
+ * The code that writes an object in one go, where all members are there and have usual values: what stands between two
+ * values is one literal then. Objects that are not like that cost little: after one of them, it is not tried for a while.
+ */
+function wholeCode(members: readonly WrittenMember[]): string {
+  if (members.length === 0 || members.some(({ declaredTwin }) => declaredTwin !== undefined)) return ''
+  const parts = members.map(({ name, shape }, index) => {
+    const usual = usualValues(shape, `value${index}`)
+    const test = usual?.test ?? `value${index} !== undefined`
+    const value = usual === null ? `write${index}(value${index}, onLost)` : `value${index}`
+    return { name, test, value, quote: usual?.quote ?? '' }
+  })
+  const values = parts.map(({ value, name, quote }, index) => {
+    const before = `${parts[index - 1]?.quote ?? ''}${index === 0 ? '{' : ','}${JSON.stringify(name)}:${quote}`
+    return `${JSON.stringify(before)} + ${value}`
+  })
+  const end = JSON.stringify(`${parts.at(-1)?.quote ?? ''}}`)
+  return `
+      if (luck < 0) luck++
+      else {
+        const ${members.map(({ name }, index) => `value${index} = ${readOf(name)}`).join(', ')}
+        if (${parts.map(({ test }) => test).join(' && ')}) return ${values.join(' + ')} + ${end}
+        luck = -8
+      }`
 }
 
 /** Generates the code that appends one member, whatever stands before it. */
@@ -86,7 +114,7 @@ function appendCode(
     const [first, later] = ['{', ','].map((open) => JSON.stringify(`${open}${JSON.stringify(name)}:${start}`))
     return isFirst === undefined ? `(json === '' ? ${first} : ${later})` : `${isFirst ? first : later}`
   }
-  const usual = usualValues(shape)
+  const usual = usualValues(shape, 'value')
   const ifUsual =
     usual === null
       ? ''
@@ -104,10 +132,12 @@ function appendCode(
 }
 
 // Most values are their own JSON, but for a quote: these are written without a call of the writer.
-function usualValues(shape: Shape): { readonly test: string; readonly quote: string } | null {
-  if (shape.kind === 'text') return { test: "typeof value === 'string' && isPlainText(value)", quote: '"' }
+function usualValues(shape: Shape, value: string): { readonly test: string; readonly quote: string } | null {
+  if (shape.kind === 'text')
+    return { test: `typeof ${value} === 'string' && isPlainText(${value})`, quote: '"' }
+  if (shape.kind === 'boolean') return { test: `typeof ${value} === 'boolean'`, quote: '' }
   const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && !shape.wide)
-  return isNumber ? { test: 'Number.isSafeInteger(value)', quote: '' } : null
+  return isNumber ? { test: `Number.isSafeInteger(${value})`, quote: '' } : null
 }
 
 // What every object inherits is nobody's data.

@@ -33,6 +33,39 @@ t.test('whatever is there and whatever is not, it is JSON in the order of the me
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random members')
 })
 
+t.test('a usual object and an unusual one are written alike, in whatever order they come', async (t) => {
+  const kinds = ['text', 'integer', 'number', 'boolean', 'null'] as const
+  const value = fc.oneof(
+    fc.string(),
+    fc.constantFrom('\ud800', '"', 'x'.repeat(6_000), ''),
+    fc.double(),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(undefined),
+  )
+  const writeJson = (given: unknown) => JSON.stringify(given)
+  const details = fc.check(
+    fc.property(
+      fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.array(value, { minLength: 4, maxLength: 4 }), { maxLength: 40 }),
+      (kindsOf, rows) => {
+        const members = kindsOf.map((kind, index) => ({
+          ...memberOf(`m${index}`),
+          shape: { nullable: false, kind, wide: false, format: null } as unknown as Shape,
+          write: writeJson,
+        }))
+        const write = generateObjectWriter(members, null)
+        return rows.every((row) => {
+          const object = Object.fromEntries(members.map(({ name }, index) => [name, row[index]]))
+          return write(object, refuseLost) === JSON.stringify(object)
+        })
+      },
+    ),
+    { numRuns: 2000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random rows')
+})
+
 t.test('a name is a name, never code', async (t) => {
   const names = [
     '"',
