@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Frame, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+/** A page of an origin of its own. */
+export interface OpenPage {
+  readonly page: Page
+  readonly origin: string
+}
+
+/** What a page asks for, as `fetch` takes it. */
+export interface PageRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly mode?: 'cors' | 'no-cors'
+  readonly cache?: 'default' | 'no-cache'
+  readonly credentials?: 'omit' | 'same-origin' | 'include'
+}
+
+/** An answer as a page sees it. */
+export interface PageAnswer {
+  readonly status: number
+  /** Those that the browser lets the page read. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const programs = ['chromium', 'chromium-browser', 'google-chrome']
+const timeout = 30_000
+
+// Besides what Playwright says itself: nothing of the browser's own goes into a network.
+const args = ['--disable-gpu', '--disable-quic', '--disable-sync']
+
+/**
+ * Is there no browser? Then its tests are skipped with these words, but where `CI` is set they fail when it is to be
+ * started.
+ */
+export function skipWithoutBrowser(): string | false {
+  if (findProgram() !== null || process.env.CI) return false
+  return 'there is no Chromium (Debian: apt-get install chromium)'
+}
+
+/** Starts a headless Chromium with an empty profile; it ends, and its profile goes, with the test. */
+export async function startBrowser(t: Test): Promise<Browser> {
+  const executablePath = findProgram()
+  if (executablePath === null) throw new Error('there is no Chromium: install the Debian package chromium')
+  const browser = await chromium.launch({ executablePath, args, timeout })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** A profile of a test alone: its pages share cookies and cache, and nobody else's. */
+export async function freshContext(t: Test, browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext()
+  context.setDefaultTimeout(timeout)
+  t.teardown(() => context.close())
+  return context
+}
+
+/**
+ * Serves an empty page under an origin of its own, and opens it. To a service at `127.0.0.1` a page of that host is of
+ * another origin, but of the same site: cookies and the browser's cache count for both. One of `localhost` is of another
+ * site.
+ */
+export async function openPage(
+  t: Test,
+  context: BrowserContext,
+  host: '127.0.0.1' | 'localhost' = '127.0.0.1',
+): Promise<OpenPage> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    // Else the browser would ask for an icon.
+    response.end('<!doctype html><link rel="icon" href="data:,">')
+  })
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://${host}:${(server.address() as AddressInfo).port}`
+  const page = await context.newPage()
+  await page.goto(origin)
+  return { page, origin }
+}
+
+/** Calls `fetch` in a page, or in a frame of it; rejects where the browser tells the page of a network error. */
+export function fetchIn(page: Page | Frame, url: string, request: PageRequest = {}): Promise<PageAnswer> {
+  return page.evaluate(
+    async ({ url, request }) => {
+      const response = await fetch(url, request)
+      const { status, headers } = response
+      return { status, headers: Object.fromEntries(headers), body: await response.text() }
+    },
+    { url, request },
+  )
+}
+
+function findProgram(): string | null {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const paths = programs.flatMap((program) => folders.map((folder) => join(folder, program)))
+  return paths.find((path) => existsSync(path)) ?? null
+}
