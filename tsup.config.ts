@@ -8,6 +8,11 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}.ts`])),
+    client: 'src/client/index.ts',
+    'engines/bullmq': 'src/engines/bullmq.ts',
+    'stores/postgres': 'src/stores/postgres.ts',
+    'stores/redis': 'src/stores/redis.ts',
+    testing: 'src/testing/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',

@@ -7,6 +7,7 @@ import { subscriptions } from './collections/subscriptions.js'
 import { problemOfWrite } from './constraint-problems.js'
 import type { Database, Row } from './database.js'
 import type { Collection } from './declaration.js'
+import { takeEmptyBodies } from './empty-bodies.js'
 import { problemResponses } from './problem-responses.js'
 import { idParams, noQuery } from './schemas.js'
 import { insertRow, selectOne, setStatus } from './sql.js'
@@ -150,18 +151,4 @@ function about(verb: string, singular: string, collection: string) {
     params: idParams,
     querystring: noQuery,
   }
-}
-
-/** Clients say that JSON comes where nothing does; for an action that is as good as no body. */
-function takeEmptyBodies(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    function parseAction(request, body, done) {
-      if (body === '') done(null, null)
-      else parseJson(request, body as string, done)
-    },
-  )
 }

@@ -1,6 +1,12 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type CachingRouteOptions, ProblemError, type RouteValidators } from 'fastify-conventions'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type CachingRouteOptions,
+  type OperationResult,
+  ProblemError,
+  type RouteValidators,
+} from 'fastify-conventions'
 import { problemOfDelete, problemOfWrite } from './constraint-problems.js'
+import { defineCreation, refuseDanglingReferences } from './creation.js'
 import type { Database, Row, SqlValue, Statement } from './database.js'
 import type { Collection } from './declaration.js'
 import { routeSchemas } from './route-schemas.js'
@@ -20,6 +26,8 @@ import {
 export interface CollectionOptions {
   readonly collection: Collection
   readonly database: Database
+  /** Of what takes long: 1 for that of a real service, less for a faster one. */
+  readonly pace: number
 }
 
 interface ById {
@@ -33,7 +41,7 @@ interface WithBody {
 /** Mounts the six routes of a collection, as its declaration says. */
 export async function mountCollection(
   app: FastifyInstance,
-  { collection, database }: CollectionOptions,
+  { collection, database, pace }: CollectionOptions,
 ): Promise<void> {
   const { name, singular, defaultFields, listCaching = {}, itemCaching = keptByCaller } = collection
   const path = `/v1/${name}`
@@ -55,13 +63,21 @@ export async function mountCollection(
     },
   )
 
-  app.post<WithBody>(path, { schema: schemas.create }, async function createItem(request, reply) {
-    const row = await write(insertRow(collection, request.body), request.body)
-    return reply
-      .code(201)
-      .header('location', `${path}/${String(row?.id)}`)
-      .send(row)
-  })
+  const creation = collection.createsAsync === true ? `${name}.create` : null
+  if (creation !== null) defineCreation(app, creation, collection, { database, pace })
+  const startsCreation = creation === null ? {} : { operations: { starts: creation } }
+
+  app.post<WithBody>(
+    path,
+    { schema: schemas.create, config: startsCreation },
+    async function createItem(request, reply) {
+      if (creation !== null && request.prefer.respondAsync) {
+        await refuseDanglingReferences(database, collection, request.body)
+        return reply.startOperation(creation, request.body, { answer: createdAnswer })
+      }
+      return created(reply, await write(insertRow(collection, request.body), request.body))
+    },
+  )
 
   app.get<ById>(
     itemPath,
@@ -115,6 +131,24 @@ export async function mountCollection(
       return reply.code(204).send()
     },
   )
+
+  function created(reply: FastifyReply, row: Row | undefined): FastifyReply {
+    return reply
+      .code(201)
+      .header('location', `${path}/${String(row?.id)}`)
+      .send(row)
+  }
+
+  // For who is willing to wait, and did not have to wait too long: as if there had been no operation.
+  async function createdAnswer(end: OperationResult, reply: FastifyReply): Promise<FastifyReply> {
+    if (end.status === 'Failed') {
+      const { code, status, title, detail, errors = [] } = end.error
+      throw new ProblemError(code, { status, title, detail, errors })
+    }
+    const id = BigInt(end.resource?.split('/').at(-1) ?? '')
+    const [row] = await database.query(selectOne(collection, id, null))
+    return created(reply, row)
+  }
 
   async function update(request: FastifyRequest<ById & WithBody>): Promise<Row> {
     const { id } = request.params

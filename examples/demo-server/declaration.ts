@@ -54,6 +54,8 @@ export interface Collection {
   readonly defaultFields?: readonly string[]
   /** Callers are items of it: `me` is the caller's own. */
   readonly hasCallers?: true
+  /** A create may be left to an operation, for clients that would rather not wait (`Prefer: respond-async`). */
+  readonly createsAsync?: true
   /** How a list may be kept by caches. Default: validated before each use. */
   readonly listCaching?: CachingRouteOptions
   /** The same for one item. Default: by the caller's own cache, validated before each use. */

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import type { Database, Row } from './database.js'
+import type { Database, Queries, Row } from './database.js'
 import { problemResponses } from './problem-responses.js'
 import { idParams, noQuery } from './schemas.js'
+import { takeTime } from './work.js'
 
 interface Invoice {
   readonly content: string
@@ -15,14 +16,27 @@ interface Item {
   readonly unit_amount: number
 }
 
+/** What {@link mountInvoices} needs. */
+export interface InvoicesOptions {
+  readonly database: Database
+  /** 1 for the pace of a real service, less for a faster one. */
+  readonly pace: number
+}
+
 /**
- * Mounts the invoices of orders, as CSV. An invoice is made when it is first asked for and the order is paid, and never
- * changes again, whatever becomes of the order: caches need not ask for it twice.
+ * Mounts the invoices of orders, as CSV. An invoice is made when it is first asked for and the order is paid; until it is
+ * there, who asks is told to come back. It never changes again, whatever becomes of the order: caches need not ask for it
+ * twice.
  */
 export async function mountInvoices(
   app: FastifyInstance,
-  { database }: { readonly database: Database },
+  { database, pace }: InvoicesOptions,
 ): Promise<void> {
+  app.operations.define<{ readonly order_id: string }>('invoices.make', async (context) => {
+    await takeTime(context, 1_500, pace)
+    await makeInvoice(BigInt(context.input.order_id))
+  })
+
   app.get<{ Params: { id: bigint } }>(
     '/v1/orders/:id/invoice',
     {
@@ -34,6 +48,12 @@ export async function mountInvoices(
         querystring: noQuery,
         response: {
           200: { description: 'The invoice', content: { 'text/csv': { schema: { type: 'string' } } } },
+          202: {
+            description: 'It is being made: ask for it again',
+            headers: { 'Retry-After': { type: 'integer', description: 'Seconds to wait before that' } },
+            type: 'null',
+            content: {},
+          },
           ...problemResponses(400, 404, 406, 409, 412),
         },
       },
@@ -46,7 +66,12 @@ export async function mountInvoices(
     },
     async function downloadInvoice(request, reply) {
       const { id } = request.params
-      const invoice = (await findInvoice(id)) ?? (await makeInvoice(id))
+      const invoice = await findInvoice(id)
+      if (invoice === undefined) {
+        await refuseUnpaid(database, id)
+        if (await isFirstToAsk(id)) await app.operations.start('invoices.make', { order_id: String(id) })
+        return reply.notReady(1)
+      }
       return reply
         .etag(invoice.made_at)
         .lastModified(invoice.made_at)
@@ -75,27 +100,40 @@ export async function mountInvoices(
     return row as Invoice | undefined
   }
 
-  async function makeInvoice(id: bigint): Promise<Invoice> {
-    return database.transaction(async (queries) => {
-      const [order] = await queries.query({
-        text: 'select id, status, currency, items, total_amount from orders where id = $1 for update',
-        values: [id],
-      })
-      if (order === undefined) throw new ProblemError('not-found', { detail: `there is no order ${id}` })
-      if (order.status !== 'paid' && order.status !== 'fulfilled') {
-        throw new ProblemError('not-paid', {
-          status: 409,
-          detail: `the order ${id} is ${String(order.status)}`,
-        })
-      }
-      const [row] = await queries.query({
-        text: `insert into invoices (order_id, content) values ($1, $2)
-          on conflict (order_id) do update set content = invoices.content returning content, made_at`,
+  // Asked for in vain for so long, whoever made it is taken for dead.
+  async function isFirstToAsk(id: bigint): Promise<boolean> {
+    const rows = await database.query({
+      text: `insert into invoice_requests (order_id) values ($1)
+        on conflict (order_id) do update set requested_at = now()
+        where invoice_requests.requested_at < now() - interval '1 minute' returning order_id`,
+      values: [id],
+    })
+    return rows.length > 0
+  }
+
+  async function makeInvoice(id: bigint): Promise<void> {
+    await database.transaction(async (queries) => {
+      const order = await refuseUnpaid(queries, id)
+      await queries.query({
+        text: 'insert into invoices (order_id, content) values ($1, $2) on conflict (order_id) do nothing',
         values: [id, csvOf(order)],
       })
-      return row as unknown as Invoice
+      await queries.query({ text: 'delete from invoice_requests where order_id = $1', values: [id] })
     })
   }
+}
+
+/** The order, which stays as it is to the end of the transaction. */
+async function refuseUnpaid(queries: Queries, id: bigint): Promise<Row> {
+  const [order] = await queries.query({
+    text: 'select id, status, currency, items, total_amount from orders where id = $1 for update',
+    values: [id],
+  })
+  if (order === undefined) throw new ProblemError('not-found', { detail: `there is no order ${id}` })
+  if (order.status !== 'paid' && order.status !== 'fulfilled') {
+    throw new ProblemError('not-paid', { status: 409, detail: `the order ${id} is ${String(order.status)}` })
+  }
+  return order
 }
 
 const oneYear = 365 * 24 * 60 * 60

@@ -104,4 +104,21 @@ export const migrations: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    name: '0005-operations',
+    statements: [
+      // What came of an operation, for the run that comes second.
+      `create table finished_work (
+        operation_id text primary key,
+        outcome jsonb,
+        begun_at timestamptz not null default now()
+      )`,
+      'create index finished_work_begun_at_idx on finished_work (begun_at)',
+      // Who asks for an invoice first has it made; who asks meanwhile waits for that.
+      `create table invoice_requests (
+        order_id bigint primary key constraint invoice_requests_order_id_fkey references orders on delete cascade,
+        requested_at timestamptz not null default now()
+      )`,
+    ],
+  },
 ]

@@ -5,6 +5,12 @@ export interface Settings {
   readonly logLevel: LogLevel
   /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
   readonly storage: { readonly url: string } | { readonly folder: string } | null
+  /** A Redis server for what instances share; without it each is by itself. */
+  readonly redisUrl: string | null
+  /** Where operations are kept, and the queue of their work: `memory` is this process alone. */
+  readonly operations: 'memory' | 'redis' | 'postgres'
+  /** Does this process run operations, or leave them to others? */
+  readonly work: boolean
   /** A file whose existence means maintenance. */
   readonly maintenanceFile: string | null
   /** Requests per minute and caller. */
@@ -16,18 +22,24 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 type LogLevel = (typeof logLevels)[number]
 
 /**
- * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `MAINTENANCE_FILE` and
- * `RATE_LIMIT_MAX`; one that is empty counts as not set.
+ * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `REDIS_URL`, `OPERATIONS`, `WORK`,
+ * `MAINTENANCE_FILE` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const value = (name: string) => environment[name]?.trim() || undefined
+  const storage = storageOf(value('DATABASE_URL'), value('DATA_DIR'))
+  const redisUrl = redisUrlOf(value('REDIS_URL'))
+  const operations = operationsOf(value('OPERATIONS'), redisUrl, storage)
   return {
     host: value('HOST') ?? '127.0.0.1',
     port: portOf(value('PORT') ?? '3000'),
     logLevel: logLevelOf(value('LOG_LEVEL') ?? 'info'),
-    storage: storageOf(value('DATABASE_URL'), value('DATA_DIR')),
+    storage,
+    redisUrl,
+    operations,
+    work: workOf(value('WORK') ?? 'on', operations),
     maintenanceFile: value('MAINTENANCE_FILE') ?? null,
     rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
   }
@@ -60,4 +72,35 @@ function storageOf(url: string | undefined, folder: string | undefined): Setting
   if (!/^postgres(ql)?:\/\/./.test(url))
     throw new Error('DATABASE_URL: expected a URL such as postgres://host/name')
   return { url }
+}
+
+/** Also the number of a database is checked: what is none would be taken for another one. */
+function redisUrlOf(url: string | undefined): string | null {
+  if (url === undefined) return null
+  // As with that of the database, the message does not show it.
+  if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url) || !/^(?:\/\d*)?$/.test(new URL(url).pathname)) {
+    throw new Error('REDIS_URL: expected a URL such as redis://host:6379/0')
+  }
+  return url
+}
+
+function operationsOf(
+  text: string | undefined,
+  redisUrl: string | null,
+  storage: Settings['storage'],
+): Settings['operations'] {
+  if (text === undefined) return redisUrl === null ? 'memory' : 'redis'
+  if (text !== 'postgres') throw new Error(`OPERATIONS: expected 'postgres', received '${text}'`)
+  if (storage === null || 'folder' in storage) throw new Error("OPERATIONS: 'postgres' needs DATABASE_URL")
+  return text
+}
+
+function workOf(text: string, operations: Settings['operations']): boolean {
+  if (text !== 'on' && text !== 'off') throw new Error(`WORK: expected 'on' or 'off', received '${text}'`)
+  if (text === 'off' && operations === 'memory') {
+    throw new Error(
+      "WORK: 'off' leaves operations to other processes, which needs REDIS_URL or OPERATIONS=postgres",
+    )
+  }
+  return text === 'on'
 }

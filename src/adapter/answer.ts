@@ -4,6 +4,7 @@ import { ProblemError } from '../errors.js'
 import { isField, isProblemField } from '../http/error-headers.js'
 import { defaultTypeBase, problemDocument, problemMediaType } from '../http/problem.js'
 import { exactJson } from '../representation/output/exact-json.js'
+import { isToldAlready } from './problem-log.js'
 import { passString } from './reply-serializer.js'
 
 /** How problems are written. */
@@ -80,7 +81,8 @@ export function refuse(
     next(error)
     return
   }
-  request.log[error.statusCode < 500 ? 'info' : 'error']({ err: error }, error.message)
+  if (isToldAlready(error)) request.log.info(error.message)
+  else request.log[error.statusCode < 500 ? 'info' : 'error']({ err: error }, error.message)
   answerProblem(reply, error, defaultStyle)
 }
 

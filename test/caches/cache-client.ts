@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { type Dispatcher, fetch } from 'undici'
 
 /** A cache in front of a service. */
@@ -36,20 +35,5 @@ export function cacheThrough(dispatcher: Dispatcher, origin: string): Cache {
       const { text } = (received === '' ? {} : JSON.parse(received)) as { text?: string }
       return { status: response.status, headers: response.headers, text }
     },
-  }
-}
-
-/** Asks again and again until the answer is enough: caches count in whole seconds. */
-export async function until<T>(
-  ask: () => Promise<T>,
-  isEnough: (answer: T) => boolean,
-  milliseconds = 15_000,
-): Promise<T> {
-  const deadline = Date.now() + milliseconds
-  for (;;) {
-    const answer = await ask()
-    if (isEnough(answer)) return answer
-    if (Date.now() > deadline) throw new Error(`not in time; the last answer was ${JSON.stringify(answer)}`)
-    await setTimeout(25)
   }
 }

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Test } from 'tap'
 import { Agent } from 'undici'
-import { type Cache, cacheThrough, until } from './cache-client.js'
+import { until } from '../support/until.js'
+import { type Cache, cacheThrough } from './cache-client.js'
 
 /** A program that caches, as it is to be started. */
 export interface CacheProgram {

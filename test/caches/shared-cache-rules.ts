@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { type Cache, type CacheAnswer, until } from './cache-client.js'
+import { until } from '../support/until.js'
+import type { Cache, CacheAnswer } from './cache-client.js'
 import { greetings, type Origin } from './origin.js'
 
 /**

@@ -42,10 +42,14 @@ export interface Client extends Caller {
   readonly app: FastifyInstance
 }
 
-/** Starts the demo on a database, which is migrated first, and stops it when the test ends. */
-export async function serve(t: Test, database: Database): Promise<Client> {
+/**
+ * Starts the demo on a database, which is migrated first, and stops it when the test ends.
+ *
+ * @param pace of what takes long; 1 for seconds
+ */
+export async function serve(t: Test, database: Database, pace = 0.02): Promise<Client> {
   await migrate(database)
-  const app = await buildApp({ database, rateLimitMax: 1_000_000_000 })
+  const app = await buildApp({ database, rateLimitMax: 1_000_000_000, pace })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
   return { app, ...callerOf(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`) }
@@ -56,6 +60,8 @@ export function callerOf(origin: string): Caller {
   async function call(method: string, target: string, { body, headers = {} }: Sent = {}): Promise<Answer> {
     const response = await fetch(origin + target, {
       method,
+      // A 303 is an answer like others.
+      redirect: 'manual',
       headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? undefined : { body: typeof body === 'string' ? body : writeExact(body) }),
     })

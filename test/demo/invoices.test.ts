@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { firstId } from '../../examples/demo-server/migrations.js'
-import { type Client, type Json, serve } from './client.js'
+import { type Answer, type Client, type Json, serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { newUser, sampleOf } from './samples.js'
@@ -18,7 +19,7 @@ await onEachDatabase(async (t, actual) => {
       ],
       total_amount: 3030,
     })
-    const answer = await client.get(`/v1/orders/${id}/invoice`)
+    const answer = await made(client, id)
     t.equal(answer.status, 200)
     t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8')
     t.equal(answer.headers.get('content-disposition'), `attachment; filename="invoice-${id}.csv"`)
@@ -31,7 +32,7 @@ await onEachDatabase(async (t, actual) => {
   await t.test('it may be kept for a year, by the one it is for, and is never asked for again', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
-    const first = await client.get(path)
+    const first = await made(client, id)
     const again = await client.get(path)
     for (const { headers } of [first, again]) {
       t.equal(headers.get('cache-control'), `private, max-age=${oneYear}, immutable`)
@@ -49,18 +50,18 @@ await onEachDatabase(async (t, actual) => {
   await t.test('it stays as it was made, whatever becomes of the order', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
-    const made = await client.get(path)
+    const before = await made(client, id)
     await client.patch(`/v1/orders/${id}`, { status: 'cancelled', total_amount: 1 })
     const later = await client.get(path)
     t.equal(later.status, 200)
-    t.equal(later.text, made.text)
-    t.equal(later.headers.get('etag'), made.headers.get('etag'))
+    t.equal(later.text, before.text)
+    t.equal(later.headers.get('etag'), before.headers.get('etag'))
   })
 
   await t.test('who asks again all the same gets a 304, and its content is not read', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
-    const { headers } = await client.get(path)
+    const { headers } = await made(client, id)
     columnsRead()
     for (const condition of [
       { 'if-none-match': headers.get('etag') ?? '' },
@@ -77,21 +78,31 @@ await onEachDatabase(async (t, actual) => {
     t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
   })
 
-  await t.test('the first request makes it, whatever it asks', async (t) => {
+  await t.test('until it is made, its own URL says when to ask again', async (t) => {
+    const { id } = await orderOf(client)
+    const answer = await client.get(`/v1/orders/${id}/invoice`)
+    t.match(answer, { status: 202, json: { status: 'In progress' } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.equal(answer.headers.get('cache-control'), 'no-store')
+    for (const name of ['etag', 'last-modified', 'location']) t.equal(answer.headers.get(name), null, name)
+    t.match(await made(client, id), { status: 200, text: /^sku,/ })
+  })
+
+  await t.test('the first request has it made, whatever it asks', async (t) => {
     const conditions: Record<string, string>[] = [
       { 'if-none-match': '"other"' },
       { 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
     ]
     for (const headers of conditions) {
       const { id } = await orderOf(client)
-      const answer = await client.call('GET', `/v1/orders/${id}/invoice`, { headers })
-      t.match(answer, { status: 200, text: /^sku,/ })
+      t.match(await client.call('GET', `/v1/orders/${id}/invoice`, { headers }), { status: 202 })
+      t.match(await made(client, id, headers), { status: 200, text: /^sku,/ })
     }
   })
 
   await t.test('of many who ask first at once, all get the same one', async (t) => {
     const { id } = await orderOf(client)
-    const answers = await Promise.all(Array.from({ length: 8 }, () => client.get(`/v1/orders/${id}/invoice`)))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => made(client, id)))
     t.ok(answers.every(({ status }) => status === 200))
     t.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 1)
   })
@@ -105,14 +116,14 @@ await onEachDatabase(async (t, actual) => {
       t.equal(answer.headers.get('cache-control'), 'no-store')
       t.equal(answer.headers.get('etag'), null)
       await client.patch(`/v1/orders/${id}`, { status: 'fulfilled' })
-      t.match(await client.get(path), { status: 200 }, 'it has one once it is paid')
+      t.match(await made(client, id), { status: 200 }, 'it has one once it is paid')
     })
   }
 
   await t.test('what is not there has none', async (t) => {
     t.match(await client.get('/v1/orders/1/invoice'), { status: 404, json: { code: 'not-found' } })
     const { id } = await orderOf(client)
-    await client.get(`/v1/orders/${id}/invoice`)
+    await made(client, id)
     t.match(await client.delete(`/v1/orders/${id}`), { status: 204 }, 'an invoice does not hold its order')
     t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 404 })
     t.match(await client.get(`/v1/orders/x/invoice`), { status: 400 })
@@ -122,6 +133,7 @@ await onEachDatabase(async (t, actual) => {
   await t.test('who does not take CSV is told so', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
+    await made(client, id)
     for (const accept of ['text/csv', 'text/*', '*/*']) {
       t.match(await client.call('GET', path, { headers: { accept } }), { status: 200 }, accept)
     }
@@ -131,6 +143,16 @@ await onEachDatabase(async (t, actual) => {
     })
   })
 })
+
+/** Asks until it is made. */
+async function made(client: Client, id: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const answer = await client.call('GET', `/v1/orders/${String(id)}/invoice`, { headers })
+    if (answer.status !== 202) return answer
+    await pause(25)
+  }
+  throw new Error('the invoice was not made in five seconds')
+}
 
 async function orderOf(client: Client, fields: Json = {}): Promise<Json> {
   const user = await newUser(client)

@@ -10,7 +10,23 @@ export interface RunningDemo {
   readonly process: ChildProcess
   /** The lines it has printed so far. */
   readonly printed: readonly string[]
+  /** What it has complained of so far. */
+  readonly complaints: readonly string[]
 }
+
+/** The variables of the demo. */
+const variables: ReadonlySet<string> = new Set([
+  'HOST',
+  'PORT',
+  'LOG_LEVEL',
+  'DATABASE_URL',
+  'DATA_DIR',
+  'REDIS_URL',
+  'OPERATIONS',
+  'WORK',
+  'MAINTENANCE_FILE',
+  'RATE_LIMIT_MAX',
+])
 
 const main = fileURLToPath(new URL('../../examples/demo-server/main.ts', import.meta.url))
 
@@ -19,22 +35,23 @@ export async function startDemo(t: Test, environment: Record<string, string> = {
   const child = spawnDemo({ PORT: '0', LOG_LEVEL: 'silent', ...environment })
   t.teardown(() => stopDemo(child, 'SIGKILL'))
   const printed: string[] = []
-  const errors = failureText(child)
+  const complaints: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => complaints.push(line))
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       printed.push(line)
       const origin = /listens on (http:\S+)\. /.exec(line)?.[1]
-      if (origin !== undefined) resolve({ origin, process: child, printed })
+      if (origin !== undefined) resolve({ origin, process: child, printed, complaints })
     })
-    child.once('exit', async () => reject(new Error(await errors)))
+    child.once('close', () => reject(new Error(complaints.join('\n'))))
   })
 }
 
 /** Starts the demo, with these variables and no others of its own. */
 export function spawnDemo(environment: Record<string, string>) {
-  const { DATABASE_URL: _url, DATA_DIR: _folder, HOST: _host, PORT: _port, ...inherited } = process.env
+  const inherited = Object.entries(process.env).filter(([name]) => !variables.has(name))
   return spawn(process.execPath, ['--import', 'tsx', main], {
-    env: { ...inherited, ...environment },
+    env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -7,11 +7,13 @@ t.test('nothing set', async (t) => {
     port: 3000,
     logLevel: 'info',
     storage: null,
+    redisUrl: null,
     maintenanceFile: null,
     rateLimitMax: 1000,
   }
   t.strictSame(readSettings({}), defaults)
   t.strictSame(readSettings({ PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' }), defaults)
+  t.strictSame(readSettings({ REDIS_URL: '', MAINTENANCE_FILE: ' ', RATE_LIMIT_MAX: '' }), defaults)
 })
 
 t.test('everything set', async (t) => {
@@ -25,6 +27,9 @@ t.test('everything set', async (t) => {
   t.same(readSettings({ DATA_DIR: './data' }).storage, { folder: './data' })
   for (const url of ['postgres://u:p@host:5432/name', 'postgresql://host', 'postgres://%2Frun%2Fpg/name']) {
     t.same(readSettings({ DATABASE_URL: url }).storage, { url })
+  }
+  for (const url of ['redis://host', 'redis://:p@host:6379/', 'rediss://u:p@host/3', 'redis://[::1]:6379']) {
+    t.equal(readSettings({ REDIS_URL: url }).redisUrl, url)
   }
 })
 
@@ -51,4 +56,23 @@ t.test('a bad database URL is not shown: it may hold a password', async (t) => {
   const error = t.throws(() => readSettings({ DATABASE_URL: 'mysql://u:secret@host' })) as unknown as Error
   t.match(error.message, /^DATABASE_URL: expected/)
   t.notMatch(error.message, 'secret')
+})
+
+t.test('a bad URL of Redis is told before anybody connects, and is not shown either', async (t) => {
+  const urls = [
+    'http://h',
+    'redis:h',
+    'redis://',
+    'redis:///1',
+    'redis://h:99999',
+    'redis://h/shop',
+    'h:6379',
+  ]
+  for (const url of urls) {
+    t.throws(
+      () => readSettings({ REDIS_URL: url }),
+      { message: 'REDIS_URL: expected a URL such as redis://host:6379/0' },
+      url,
+    )
+  }
 })

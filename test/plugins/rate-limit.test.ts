@@ -2,6 +2,7 @@
 import { mock } from 'node:test'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t from 'tap'
+import { ProblemError } from '../../src/errors.js'
 import { caching } from '../../src/plugins/caching.js'
 import { cors } from '../../src/plugins/cors.js'
 import { problems } from '../../src/plugins/problems.js'
@@ -362,13 +363,25 @@ t.test('while Redis is down requests are served uncounted, and the log tells onc
   t.equal(told(levels.info).length, 1)
 })
 
-t.test('with skipOnError false a count that fails is a 500, without its cause', async (t) => {
+t.test('with skipOnError false a count that fails is 503 quota-unavailable, without its cause', async (t) => {
   const redis = fakeRedis()
   const app = await appWith({ redis, skipOnError: false })
   redis.isDown = true
   const answer = await app.inject('/v1/users')
-  t.equal(answer.statusCode, 500)
+  t.match(answer, { statusCode: 503, headers: { 'retry-after': '5', 'cache-control': 'no-store' } })
+  t.equal(answer.json().code, 'quota-unavailable')
   t.notMatch(answer.payload, /refused/)
+})
+
+t.test('a key that throws is what it throws with skipOnError false, and not counted otherwise', async (t) => {
+  const key = () => {
+    throw new ProblemError('unauthorized')
+  }
+  const strict = await appWith({ key, skipOnError: false })
+  t.match((await strict.inject('/v1/users')).json(), { status: 401, code: 'unauthorized' })
+  const lenient = await appWith({ key })
+  t.equal((await lenient.inject('/v1/users')).statusCode, 200)
+  t.equal(await leftOf(lenient), 'undefined')
 })
 
 t.test('mistakes are told at boot, by name', async (t) => {

@@ -39,4 +39,5 @@ export const orders: Collection = {
     },
   },
   filters: ['user_id', 'status', 'currency'],
+  createsAsync: true,
 }

@@ -4,7 +4,9 @@ import fastifyRateLimit, {
 } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { ProblemError } from '../../errors.js'
+import { scheduleTimeout } from '../../schedule.js'
 import { standInFor } from '../stand-in.js'
+import { boundedRedis } from './bounded-redis.js'
 import { callerKeys, uncounted } from './caller-key.js'
 import type { ResolvedRateLimit } from './rate-limit-options.js'
 
@@ -52,7 +54,7 @@ export async function limiterFactory(
     addHeaders: noFields,
     addHeadersOnExceeding: noFields,
     errorResponseBuilder: () => new ProblemError('quota-exceeded'),
-    ...(redis === undefined ? {} : { redis }),
+    ...(redis === undefined ? {} : { redis: boundedRedis(redis, scheduleTimeout) }),
     ...(nameSpace === undefined ? {} : { nameSpace }),
   })
   return own.createRateLimit as CreateLimiter

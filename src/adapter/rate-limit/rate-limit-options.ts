@@ -67,8 +67,9 @@ export interface RateLimitOptions extends RateLimitRouteOptions {
    */
   readonly cache?: number
   /**
-   * Client for counting in Redis, where several instances count together. Give it a short `connectTimeout` and
-   * `maxRetriesPerRequest: 1`: each request waits for it.
+   * Client for counting in Redis, where several instances count together. A count that takes longer than half a second
+   * has failed. Give it `maxRetriesPerRequest: 0`, `enableOfflineQueue: false` and a `commandTimeout`, so that it does not
+   * keep what failed to send it later.
    */
   readonly redis?: RateLimitRedis
   /**
@@ -78,7 +79,8 @@ export interface RateLimitOptions extends RateLimitRouteOptions {
   readonly nameSpace?: string
   /**
    * Serves requests uncounted while `redis` or `key` fails; the log tells when it begins and ends. With `false` they are
-   * a 500.
+   * refused: with 503 `quota-unavailable` and `Retry-After` while `redis` fails, with what `key` throws otherwise. In
+   * `report` mode all are served.
    * @default true
    */
   readonly skipOnError?: boolean

@@ -1,0 +1,46 @@
+import type { OperationsOptions } from 'fastify-conventions'
+import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
+import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
+import { redisOperationStore } from 'fastify-conventions/stores/redis'
+import type { Redis } from 'ioredis'
+import pg from 'pg'
+import type { Settings } from './settings.js'
+
+/** Where operations are kept and what runs them. */
+export interface OperationsBackend {
+  readonly options: Pick<OperationsOptions, 'store' | 'engine'>
+  /** Lets go of it, once the app is closed. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens what the settings say: this process alone, Redis, or PostgreSQL, the last two with BullMQ for the work.
+ *
+ * @param redis the client of the service, where there is one
+ * @param tell takes what goes wrong with a connection that nobody uses
+ */
+export async function openOperations(
+  { operations, work, redisUrl, storage }: Settings,
+  redis: Redis | null,
+  tell: (message: string) => void,
+): Promise<OperationsBackend> {
+  if (operations === 'redis' && redis !== null && redisUrl !== null) {
+    // A queue waits for its next job where requests must not wait: it has connections of its own.
+    const engine = bullmqEngine({ redis: redisUrl, work })
+    return { options: { store: redisOperationStore(redis), engine }, close: async () => {} }
+  }
+  if (operations === 'postgres' && storage !== null && 'url' in storage) {
+    const pool = new pg.Pool({ connectionString: storage.url, connectionTimeoutMillis: 10_000 })
+    pool.on('error', ({ message }) => tell(message))
+    const store = postgresOperationStore(pool)
+    try {
+      await store.migrate()
+    } catch (error) {
+      await pool.end()
+      throw error
+    }
+    const engine = bullmqEngine({ postgres: storage.url, migrate: true, work })
+    return { options: { store, engine }, close: () => pool.end() }
+  }
+  return { options: {}, close: async () => {} }
+}

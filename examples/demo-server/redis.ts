@@ -1,0 +1,57 @@
+import { Redis } from 'ioredis'
+import { messageOf } from './message-of.js'
+
+/**
+ * What a request waits for is not sent later: a command that cannot be sent fails at once, one whose connection breaks
+ * fails with it, and what is not answered is given up.
+ */
+const options = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 2_000,
+  commandTimeout: 1_000,
+  // A connection whose other end is gone without a word is opened anew.
+  socketTimeout: 5_000,
+  retryStrategy: (attempt: number) => Math.min(100 * attempt, 2_000),
+}
+
+/**
+ * Connects to Redis, by its URL. What goes wrong before it is ready is thrown; from then on a connection that is lost is
+ * opened anew by itself, as often as it takes.
+ *
+ * @param tell takes, once each time, that Redis is away and that it is back
+ */
+export async function openRedis(url: string, tell: (message: string) => void): Promise<Redis> {
+  const redis = new Redis(url, options)
+  const faults: Error[] = []
+  const keepFault = (error: Error) => void faults.push(error)
+  redis.on('error', keepFault)
+  try {
+    await redis.connect()
+  } catch (error) {
+    keepFault(error as Error)
+  }
+  // It is ready also where the database of the URL cannot be selected, and uses another one then.
+  const [fault] = faults
+  if (fault !== undefined) {
+    redis.disconnect()
+    throw new Error(`REDIS_URL: ${messageOf(fault)}`)
+  }
+  redis.off('error', keepFault)
+  tellChanges(redis, tell)
+  return redis
+}
+
+/** Every attempt to connect is an error of its own; the first one is told. */
+function tellChanges(redis: Redis, tell: (message: string) => void): void {
+  let isAway = false
+  redis.on('error', (error) => {
+    if (!isAway) tell(`Redis is away: ${messageOf(error)}`)
+    isAway = true
+  })
+  redis.on('ready', () => {
+    if (isAway) tell('Redis is back')
+    isAway = false
+  })
+}

@@ -1,0 +1,174 @@
+import type { FastifyInstance } from 'fastify'
+import { ProblemError } from 'fastify-conventions'
+import { orders } from './collections/orders.js'
+import { payments } from './collections/payments.js'
+import { users } from './collections/users.js'
+import type { Database, Queries, Row } from './database.js'
+import type { Collection } from './declaration.js'
+import { takeEmptyBodies } from './empty-bodies.js'
+import { problemResponses } from './problem-responses.js'
+import { idParams, noQuery } from './schemas.js'
+import { insertRow, selectOne, setStatus, type Values } from './sql.js'
+import { once, takeTime } from './work.js'
+
+/** What {@link mountRetries} needs. */
+export interface RetriesOptions {
+  readonly database: Database
+  /** 1 for the pace of a real service, less for a faster one. */
+  readonly pace: number
+}
+
+/** What a retry is asked for with. */
+interface Retry {
+  readonly retry_reason?: string
+  readonly force_retry?: boolean
+}
+
+/** What the work of a retry is started with; the id as text, for it is longer than a Number. */
+interface RetryInput extends Retry {
+  readonly id: string
+}
+
+interface RetryRoute {
+  Params: { id: bigint }
+  Body: Retry | null
+}
+
+const retryBody = {
+  type: ['object', 'null'],
+  additionalProperties: false,
+  properties: {
+    retry_reason: { type: 'string', maxLength: 200, description: 'Why it is tried again; for the log' },
+    force_retry: { type: 'boolean', description: 'Tries again whatever became of it, and succeeds' },
+  },
+}
+
+/** Mounts the actions that take long, and defines the work behind them. */
+export async function mountRetries(app: FastifyInstance, { database, pace }: RetriesOptions): Promise<void> {
+  takeEmptyBodies(app)
+
+  app.operations.define<RetryInput>('payments.retry', { cancellable: true }, async (context) => {
+    const { id, force_retry, retry_reason } = context.input
+    context.log.info({ retry_reason }, `payment ${id} is tried again`)
+    await takeTime(context, 2_000, pace)
+    return once(database, context, async (queries) => {
+      const payment = await found(queries, payments, BigInt(id))
+      refuseWithoutFunds(payment, force_retry)
+      const { order_id, amount, currency } = payment
+      return { resource: await pay(queries, { order_id, amount, currency }) }
+    })
+  })
+
+  app.operations.define<RetryInput>('orders.retry', { cancellable: true }, async (context) => {
+    const { id, force_retry, retry_reason } = context.input
+    context.log.info({ retry_reason }, `order ${id} is tried again`)
+    await takeTime(context, 3_000, pace)
+    return once(database, context, async (queries) => {
+      const order = await found(queries, orders, BigInt(id))
+      refuseWithoutFunds(await lastPayment(queries, BigInt(id)), force_retry)
+      const payment = await pay(queries, {
+        order_id: order.id,
+        amount: order.total_amount,
+        currency: order.currency,
+      })
+      return { result: { order: `/v1/orders/${id}`, payment, status: 'paid' } }
+    })
+  })
+
+  app.operations.define<{ readonly id: string }>('users.verify-email', async (context) => {
+    await takeTime(context, 1_000, pace)
+    const [user] = await database.query({
+      text: `update users set email_verified = true, updated_at = greatest(now(), updated_at + interval '1 ms')
+        where id = $1 returning id`,
+      values: [BigInt(context.input.id)],
+    })
+    if (user === undefined) missing(users, BigInt(context.input.id))
+  })
+
+  for (const collection of [payments, orders]) {
+    const { name, singular } = collection
+    app.post<RetryRoute>(
+      `/v1/${name}/:id/retry`,
+      {
+        schema: {
+          ...about('retry', singular, name),
+          body: retryBody,
+          response: problemResponses(400, 404, 409, 413, 415),
+        },
+        config: { operations: { starts: `${name}.retry` } },
+      },
+      async function retry({ params: { id }, body }, reply) {
+        const item = await found(database, collection, id)
+        if (body?.force_retry !== true && item.status !== 'failed') {
+          const detail = `the ${singular} ${id} is ${String(item.status)}; force_retry tries it all the same`
+          throw new ProblemError('not-retryable', { status: 409, detail })
+        }
+        return reply.startOperation(`${name}.retry`, { ...body, id: String(id) } satisfies RetryInput)
+      },
+    )
+  }
+
+  app.post<RetryRoute>(
+    '/v1/users/:id/verify_email',
+    {
+      schema: {
+        ...about('verifyEmail', 'user', 'users'),
+        summary: 'Verify the email address of a user',
+        body: { type: ['object', 'null'], additionalProperties: false, properties: {} },
+        response: problemResponses(400, 401, 404, 413, 415),
+      },
+      config: {
+        operations: { starts: 'users.verify-email' },
+        pathGuard: { except: ['underscore'], reason: 'clients know it by this name' },
+      },
+    },
+    async function verifyEmail({ params: { id } }, reply) {
+      await found(database, users, id)
+      return reply.startOperation('users.verify-email', { id: String(id) })
+    },
+  )
+}
+
+async function found(queries: Queries, collection: Collection, id: bigint): Promise<Row> {
+  const [row] = await queries.query(selectOne(collection, id, null))
+  return row ?? missing(collection, id)
+}
+
+function missing({ singular }: Collection, id: bigint): never {
+  throw new ProblemError('not-found', { detail: `there is no ${singular} ${id}` })
+}
+
+async function lastPayment(queries: Queries, order: bigint): Promise<Row | undefined> {
+  const [payment] = await queries.query({
+    text: 'select failure_reason from payments where order_id = $1 order by id desc limit 1',
+    values: [order],
+  })
+  return payment
+}
+
+function refuseWithoutFunds(payment: Row | undefined, isForced: boolean | undefined): void {
+  if (isForced === true || payment?.failure_reason !== 'insufficient_funds') return
+  throw new ProblemError('insufficient-funds', {
+    status: 409,
+    detail: 'there is still not enough on the account',
+  })
+}
+
+/** Pays an order; where the new payment is. */
+async function pay(queries: Queries, payment: Values): Promise<string> {
+  const [row] = await queries.query(insertRow(payments, { ...payment, status: 'succeeded' }))
+  await queries.query(
+    setStatus(orders, payment.order_id as bigint, 'paid', ['pending', 'failed', 'cancelled']),
+  )
+  return `/v1/payments/${String(row?.id)}`
+}
+
+function about(verb: string, singular: string, collection: string) {
+  return {
+    operationId: verb === 'retry' ? `retry${singular.charAt(0).toUpperCase()}${singular.slice(1)}` : verb,
+    summary: `Try a ${singular} again`,
+    tags: [collection],
+    params: idParams,
+    querystring: noQuery,
+  }
+}

@@ -1,0 +1,10 @@
+/** The object that a text is as JSON, if it is one. */
+export function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // What is no JSON says nothing.
+  }
+  return value === Object(value) ? (value as Readonly<Record<string, unknown>>) : undefined
+}

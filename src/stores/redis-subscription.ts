@@ -1,0 +1,52 @@
+/** A connection to Redis that is there to listen; what ioredis makes by `duplicate()`. */
+export interface RedisSubscriber {
+  readonly status: string
+  connect(): Promise<unknown>
+  disconnect(): void
+  subscribe(channel: string): Promise<unknown>
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'ready' | 'close', listener: () => void): unknown
+}
+
+/**
+ * Listens to a channel on a connection of its own, which it ends; the client connects it again when it breaks, and it
+ * listens again. What was sent meanwhile is lost.
+ *
+ * @returns what ends that
+ * @throws the error of the connection, where there is none at first
+ */
+export async function subscribeTo(
+  subscriber: RedisSubscriber,
+  channel: string,
+  hear: (message: string) => void,
+): Promise<() => void> {
+  let isOver = false
+  let fault: Error | undefined
+  // Nobody else listens for errors of this connection, and an error that nobody listens for ends the process.
+  subscriber.on('error', (error) => {
+    fault = error
+  })
+  subscriber.on('message', (_channel, message) => {
+    if (!isOver) hear(message)
+  })
+  const stop = () => {
+    isOver = true
+    subscriber.disconnect()
+  }
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const subscribe = () => void subscriber.subscribe(channel).then(() => resolve(), reject)
+      // Each time, since the app may have told its clients not to subscribe again by themselves.
+      subscriber.on('ready', subscribe)
+      subscriber.on('close', () =>
+        reject(new Error('Redis cannot be reached to listen to it', { cause: fault })),
+      )
+      if (subscriber.status === 'wait') subscriber.connect().catch(reject)
+    })
+  } catch (error) {
+    stop()
+    throw error
+  }
+  return stop
+}

@@ -1,0 +1,140 @@
+/** The client in a browser: a page follows and cancels operations of a service of another origin. */
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { bundleClient } from '../client/bundle-client.js'
+import { freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'
+import { type Service, serveUsers } from './service.js'
+
+/** What of the bundled client the page calls. */
+type Client = typeof import('../../src/client/index.js')
+declare const client: Client
+
+t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
+  const browser = await startBrowser(t)
+  const script = await bundleClient('iife')
+
+  await t.test('a page of another origin follows an operation to what it created', async (t) => {
+    const { page, service } = await open(t)
+    const seen = await page.evaluate(async (url) => {
+      const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
+      const operation = client.followOperation(response)
+      const statuses: string[] = []
+      for await (const { status } of operation) statuses.push(status)
+      return { statuses, end: await operation.finished() }
+    }, service.url)
+    t.equal(seen.statuses.at(-1), 'Succeeded')
+    t.match(seen.end, { status: 'Succeeded', resource: `${service.url}/v1/users/8` })
+    t.notOk(service.handled.includes('GET /v1/users/8'), 'which is not fetched')
+    t.ok(
+      service.arrived.some(({ url }) => url.endsWith('/status')),
+      'it polls Operation-Location',
+    )
+  })
+
+  await t.test('it cancels one, with its token in the header', async (t) => {
+    const { page, service } = await open(t)
+    const seen = await page.evaluate(async (url) => {
+      const init = { headers: { authorization: 'Bearer mine' } }
+      const response = await fetch(`${url}/v1/users/7/wait`, { method: 'POST' })
+      const operation = client.followOperation(response, { init })
+      const finished = operation.finished()
+      await operation.cancel()
+      return { end: await finished, again: await operation.cancel().catch(({ code }) => code) }
+    }, service.url)
+    t.match(seen.end, { status: 'Failed', error: { code: 'operation-cancelled' } })
+    t.equal(seen.again, 'not-cancellable')
+    const cancels = service.arrived.filter(({ method }) => method === 'DELETE')
+    t.match(cancels, [{ status: 204, headers: { authorization: 'Bearer mine' } }])
+  })
+
+  await t.test('a URL that the page kept is enough; a signal ends the waiting', async (t) => {
+    const { page, service } = await open(t)
+    const seen = await page.evaluate(async (url) => {
+      const response = await fetch(`${url}/v1/users/7/wait`, { method: 'POST' })
+      const kept = new URL(response.headers.get('operation-location') ?? '', response.url)
+      const controller = new AbortController()
+      const operation = client.followOperation(kept, { signal: controller.signal, interval: 60_000 })
+      for await (const _state of operation) break
+      const finished = operation.finished()
+      controller.abort()
+      const reason = await finished.catch(({ name }) => name)
+      await operation.cancel()
+      return reason
+    }, service.url)
+    t.equal(seen, 'AbortError')
+  })
+
+  await t.test('it waits until the maintenance is over', async (t) => {
+    const { page, service } = await open(t)
+    const started = await page.evaluate(async (url) => {
+      const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
+      return new URL(response.headers.get('operation-location') ?? '', response.url).href
+    }, service.url)
+    await service.app.maintenance.enable({ until: new Date(Date.now() + 4_000) })
+    const end = await page.evaluate(async (url) => client.followOperation(url).finished(), started)
+    t.equal(end.status, 'Succeeded')
+    const polls = service.arrived.filter(({ url }) => url.endsWith('/status'))
+    t.strictSame(
+      polls.map(({ status }) => status),
+      [503, 200],
+      'it came once while it lasted, and not too early',
+    )
+  })
+
+  await t.test('a 303 that the browser hides is refused, not guessed', async (t) => {
+    const { page, service } = await open(t)
+    const location = await page.evaluate(async (url) => {
+      const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
+      return new URL(response.headers.get('location') ?? '', response.url).href
+    }, service.url)
+    const seen = await page.evaluate(async (url) => {
+      const { code, status } = await client
+        .followOperation(url)
+        .finished()
+        .catch((error) => error)
+      return { code, status }
+    }, location)
+    t.strictSame(seen, { code: 'refused', status: 0 }, 'at Location alone')
+  })
+
+  await t.test('a page waits for a download', async (t) => {
+    const { page, service } = await open(t)
+    const text = await page.evaluate(async (url) => {
+      const response = await client.whenReady(`${url}/v1/users/7/export`)
+      return response.text()
+    }, service.url)
+    t.equal(text, 'name\n')
+    const asked = service.arrived.filter(({ url }) => url.endsWith('/export'))
+    t.strictSame(
+      asked.map(({ status }) => status),
+      [202, 200],
+    )
+  })
+
+  async function open(t: Test): Promise<{ page: Page; service: Service }> {
+    const { page, origin } = await openPage(t, await freshContext(t, browser))
+    await page.addScriptTag({ content: script })
+    let isReady = false
+    const operations = { retryAfter: { min: 1, max: 1, initial: 1 } }
+    const service = await serveUsers(t, { cors: { origin: [origin] }, operations }, (app) => {
+      app.operations.define('copy', async () => ({ resource: '/v1/users/8' }))
+      app.operations.define('wait', { cancellable: true }, async ({ signal }) => {
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      })
+      app.post('/v1/users/:id/copy', (_request, reply) => reply.startOperation('copy'))
+      app.post('/v1/users/:id/wait', (_request, reply) => reply.startOperation('wait'))
+      app.get(
+        '/v1/users/:id/export',
+        { config: { problems: { produces: ['text/csv'] } } },
+        (_request, reply) => {
+          if (isReady) return reply.type('text/csv').send('name\n')
+          isReady = true
+          return reply.notReady(1)
+        },
+      )
+    })
+    return { page, service }
+  }
+})

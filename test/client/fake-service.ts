@@ -1,0 +1,115 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+
+/** A request as the fake service got it. */
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** What it answers: status, headers, body; a string goes as it is. Or what is done with the connection instead. */
+export type Turn =
+  | {
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly body?: unknown
+    }
+  | 'cut'
+  | 'silent'
+  | 'half a body'
+
+/** A service that answers by a script. */
+export interface FakeService {
+  readonly origin: string
+  readonly calls: readonly Call[]
+  /** The calls of a method and path. */
+  count(method: string, path: string): number
+  /** Resolves when so many calls have come in. */
+  called(times: number): Promise<void>
+}
+
+/** Answers of one path, by turns; the last one stays. Keys are `GET /path`. */
+export type Script = Readonly<Record<string, Turn | readonly Turn[]>>
+
+export const locationPath = '/v1/operations/1'
+export const statusPath = '/v1/operations/1/status'
+
+/** Headers of a 202 as the contract has them. */
+export const acceptedHeaders = {
+  location: locationPath,
+  'operation-location': statusPath,
+  'retry-after': '2',
+  'cache-control': 'no-store',
+}
+
+export const link = { rel: 'cancel', method: 'DELETE', href: locationPath }
+export const running: Turn = { body: { status: 'In progress', progress: 0.5, link } }
+export const succeeded: Turn = { body: { status: 'Succeeded', result: { sent: true } } }
+export const failed: Turn = {
+  body: { status: 'Failed', error: { code: 'operation-cancelled', message: 'Cancelled', status: 409 } },
+}
+
+/** The answer to the request that starts the operation. */
+export const accepted: Turn = {
+  status: 202,
+  headers: acceptedHeaders,
+  body: { id: '1', status: 'In progress' },
+}
+
+/** Serves a script on the loopback interface until the test ends; whatever is not in it is a 404 problem. */
+export async function fakeService(t: Test, script: Script): Promise<FakeService> {
+  const calls: Call[] = []
+  const turns = new Map(
+    Object.entries(script).map(([key, turn]) => [key, Array.isArray(turn) ? [...turn] : [turn]]),
+  )
+  const waiting = new Set<() => void>()
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const { method = '', url = '', headers } = request
+    calls.push({ method, path: url, headers })
+    for (const look of waiting) look()
+    const left = turns.get(`${method} ${url}`) ?? [notFound]
+    take(response, (left.length > 1 ? left.shift() : left[0]) ?? notFound)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    count: (method, path) => calls.filter((call) => call.method === method && call.path === path).length,
+    called: (times) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (calls.length >= times) resolve()
+        }
+        waiting.add(look)
+        look()
+      }),
+  }
+}
+
+const notFound: Turn = {
+  status: 404,
+  headers: { 'content-type': 'application/problem+json' },
+  body: { title: 'Not found', status: 404, code: 'not-found' },
+}
+
+function take(response: ServerResponse, turn: Turn): void {
+  if (turn === 'silent') return
+  if (turn === 'cut') {
+    response.destroy()
+    return
+  }
+  if (turn === 'half a body') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+    response.write('{"status":"Suc', () => response.destroy())
+    return
+  }
+  const { status = 200, headers = {}, body } = turn
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+}

@@ -1,0 +1,102 @@
+/** How long a client waits after an answer: RFC 9110 §10.2.3 within bounds. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  bounded,
+  longestInterval,
+  longestStop,
+  shortestWait,
+  waitAfter,
+} from '../../src/client/retry-after.js'
+import { retryAfterField } from '../../src/http/maintenance/retry-after.js'
+
+const now = Date.parse('2026-11-20T08:00:00.000Z')
+const otherwise = 5_000
+
+function waitOf(field: string | null, date?: string): number {
+  const headers = new Headers(date === undefined ? {} : { date })
+  if (field !== null) headers.set('retry-after', field)
+  return waitAfter(headers, otherwise, now)
+}
+
+t.test('seconds and IMF-fixdates are read, and nothing else', async (t) => {
+  const rows: readonly (readonly [field: string | null, expected: number])[] = [
+    ['0', 0],
+    ['7', 7_000],
+    ['007', 7_000],
+    ['9'.repeat(400), Number.POSITIVE_INFINITY],
+    ['Fri, 20 Nov 2026 08:00:30 GMT', 30_000],
+    ['Fri, 20 Nov 2026 07:59:00 GMT', -60_000],
+    [null, otherwise],
+    ['', otherwise],
+    ['-5', otherwise],
+    ['1.5', otherwise],
+    ['1e3', otherwise],
+    ['0x10', otherwise],
+    ['5, 5', otherwise],
+    ['soon', otherwise],
+    ['NaN', otherwise],
+    ['Invalid Date', otherwise],
+    ['2026-11-20T08:00:30Z', otherwise],
+    ['Fri, 20 Nov 2026 08:00:30 +0000', otherwise],
+    ['Thu, 20 Nov 2026 08:00:30 GMT', otherwise],
+    ['Tue, 31 Feb 2026 08:00:30 GMT', otherwise],
+    ['Friday, 20-Nov-26 08:00:30 GMT', otherwise],
+    ['Fri Nov 20 08:00:30 2026', otherwise],
+  ]
+  for (const [field, expected] of rows) t.equal(waitOf(field), expected, String(field))
+})
+
+t.test('a date counts from the clock of the service, where the answer tells it', async (t) => {
+  const anHourLater = 'Fri, 20 Nov 2026 09:00:30 GMT'
+  t.equal(waitOf(anHourLater, 'Fri, 20 Nov 2026 09:00:00 GMT'), 30_000)
+  t.equal(waitOf(anHourLater, 'of old'), 3_630_000, 'a Date that is none counts for nothing')
+  t.equal(waitOf('7', 'Fri, 20 Nov 2026 09:00:00 GMT'), 7_000)
+})
+
+t.test('a wait keeps within its bounds', async (t) => {
+  const rows: readonly (readonly [wait: number, longest: number, expected: number])[] = [
+    [-60_000, longestInterval, 1_000],
+    [0, longestInterval, 1_000],
+    [1_000, longestInterval, 1_000],
+    [1_001, longestInterval, 1_001],
+    [60_001, longestInterval, 60_000],
+    [60_001, longestStop, 60_001],
+    [Number.POSITIVE_INFINITY, longestStop, 3_600_000],
+    [Number.NaN, longestInterval, 1_000],
+  ]
+  for (const [wait, longest, expected] of rows)
+    t.equal(bounded(wait, longest), expected, `${wait} of ${longest}`)
+})
+
+t.test('whatever a service says, nobody is back at once or never', async () => {
+  const field = fc.oneof(
+    fc.string(),
+    fc.integer().map(String),
+    fc.bigInt().map(String),
+    fc.constantFrom('', '0'),
+  )
+  fc.assert(
+    fc.property(field, fc.date(), fc.double(), (text, date, interval) => {
+      const headers = new Headers()
+      // What no header can hold does not come.
+      if (/^[\x21-\x7e]*$/.test(text)) headers.set('retry-after', text)
+      if (!Number.isNaN(date.getTime())) headers.set('date', date.toUTCString())
+      const wait = bounded(waitAfter(headers, interval, now), longestStop)
+      return wait >= shortestWait && wait <= longestStop
+    }),
+  )
+})
+
+t.test('who keeps to what this package sends comes no sooner than it says, and no second later', async () => {
+  const left = fc.integer({ min: 1_000, max: 3_000_000 })
+  const skew = fc.integer({ min: -10_000_000, max: 10_000_000 })
+  fc.assert(
+    fc.property(left, skew, fc.constantFrom('seconds', 'http-date'), (left, skew, format) => {
+      const sent = retryAfterField({ now, until: now + left, otherwise: 60, jitter: 0, format })
+      const headers = new Headers({ 'retry-after': sent, date: new Date(now).toUTCString() })
+      const wait = waitAfter(headers, otherwise, now + skew)
+      return wait >= left && wait < left + 1_000
+    }),
+  )
+})

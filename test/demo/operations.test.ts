@@ -1,0 +1,180 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../../examples/demo-server/database.js'
+import { type Answer, type Client, type Json, serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { newUser, sampleOf } from './samples.js'
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+
+  await t.test('a failed payment is tried again: 202, then 303 to the new payment', async (t) => {
+    const { payment } = await failedPayment(client, 'timeout')
+    const start = await client.post(`/v1/payments/${payment.id}/retry`, { retry_reason: 'again, please' })
+    t.match(start, { status: 202, json: { status: 'In progress' } })
+    const location = start.headers.get('location') ?? ''
+    t.match(location, /^\/v1\/operations\/[0-9a-f]{32}$/)
+    t.equal(start.headers.get('operation-location'), `${location}/status`)
+    t.match(start.headers.get('retry-after'), /^[1-9]\d*$/)
+    t.equal(start.headers.get('cache-control'), 'no-store')
+
+    const end = await ended(client, location)
+    t.match(end, { status: 303, json: { status: 'Succeeded' } })
+    const resource = end.headers.get('location') ?? ''
+    t.equal(end.json.resourceLocation, resource)
+    const created = await client.get(resource)
+    t.match(created, { status: 200, json: { status: 'succeeded', order_id: payment.order_id } })
+    t.not(created.json.id, payment.id)
+    t.match(await client.get(`/v1/orders/${payment.order_id}`), { json: { status: 'paid' } })
+  })
+
+  await t.test('one that lacked funds fails again, unless it is forced', async (t) => {
+    const { payment } = await failedPayment(client, 'insufficient_funds')
+    const path = `/v1/payments/${payment.id}/retry`
+    const first = await client.post(path, {})
+    t.match(await ended(client, first.headers.get('location') ?? ''), {
+      status: 200,
+      json: { status: 'Failed', error: { code: 'insufficient-funds', message: /not enough/ } },
+    })
+    const second = await client.post(path, { force_retry: true })
+    t.match(await ended(client, second.headers.get('location') ?? ''), { status: 303 })
+  })
+
+  await t.test('what has not failed is not tried again, unless it is forced', async (t) => {
+    const { payment } = await failedPayment(client, 'timeout')
+    await client.patch(`/v1/payments/${payment.id}`, { status: 'succeeded', failure_reason: null })
+    const path = `/v1/payments/${payment.id}/retry`
+    for (const body of [undefined, {}, { force_retry: false }]) {
+      const answer = await client.call('POST', path, { body })
+      t.match(answer, { status: 409, json: { code: 'not-retryable' } })
+      t.equal(answer.headers.get('location'), null)
+    }
+    t.match(await client.post(path, { force_retry: true }), { status: 202 })
+  })
+
+  await t.test('bad input, and what is not there, starts nothing', async (t) => {
+    const { payment } = await failedPayment(client, 'timeout')
+    const path = `/v1/payments/${payment.id}/retry`
+    for (const body of [{ retry_reason: 1 }, { force_retry: 'yes' }, { other: 1 }, [], 'text']) {
+      t.match(
+        await client.call('POST', path, { body: JSON.stringify(body) }),
+        { status: 400 },
+        JSON.stringify(body),
+      )
+    }
+    t.match(await client.post('/v1/payments/1/retry', {}), { status: 404 })
+    t.match(await client.get(path), { status: 405 })
+  })
+
+  await t.test('an order is tried again: its payment and its new status are the result', async (t) => {
+    const { order } = await failedPayment(client, 'timeout')
+    const start = await client.call('POST', `/v1/orders/${order.id}/retry`)
+    const end = await ended(client, start.headers.get('location') ?? '')
+    t.match(end, {
+      status: 200,
+      json: { status: 'Succeeded', result: { order: `/v1/orders/${order.id}`, status: 'paid' } },
+    })
+    const { payment } = end.json.result as { payment: string }
+    t.match(await client.get(payment), { json: { order_id: order.id, status: 'succeeded' } })
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
+  })
+
+  await t.test('an address is verified: Succeeded, and nothing else', async (t) => {
+    const user = await newUser(client)
+    const start = await client.call('POST', `/v1/users/${user.id}/verify_email`)
+    const end = await ended(client, start.headers.get('location') ?? '')
+    t.equal(end.status, 200)
+    t.strictSame(Object.keys(end.json).sort(), ['created_at', 'finished_at', 'id', 'progress', 'status'])
+    t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: true } })
+    t.match(await client.call('POST', '/v1/users/1/verify_email'), { status: 404 })
+  })
+
+  await t.test('POST /v1/orders waits as ever, unless the client would rather not', async (t) => {
+    const user = await newUser(client)
+    const body = sampleOf.orders(user.id)
+    t.match(await client.post('/v1/orders', body), { status: 201 })
+
+    const start = await client.call('POST', '/v1/orders', { body, headers: { prefer: 'respond-async' } })
+    t.equal(start.status, 202)
+    t.equal(start.headers.get('preference-applied'), 'respond-async')
+    const end = await ended(client, start.headers.get('location') ?? '')
+    t.equal(end.status, 303)
+    t.match(await client.get(end.headers.get('location') ?? ''), { status: 200, json: { user_id: user.id } })
+
+    const waited = await client.call('POST', '/v1/orders', {
+      body,
+      headers: { prefer: 'respond-async, wait=5' },
+    })
+    t.match(waited, { status: 201, json: { user_id: user.id } })
+    t.equal(waited.headers.get('location'), `/v1/orders/${waited.json.id}`)
+    t.equal(waited.headers.get('preference-applied'), 'wait=5')
+  })
+
+  await t.test('what the database would refuse is refused at once', async (t) => {
+    const headers = { prefer: 'respond-async' }
+    const body = sampleOf.orders(1n)
+    const answer = await client.call('POST', '/v1/orders', { body, headers })
+    t.match(answer, { status: 422, json: { code: 'reference-not-found', errors: [{ pointer: '/user_id' }] } })
+    t.match(await client.call('POST', '/v1/orders', { body: {}, headers }), { status: 400 })
+  })
+
+  await t.test('an operation is the affair of who started it', async (t) => {
+    const { payment } = await failedPayment(client, 'timeout')
+    const headers = { authorization: 'Bearer dev-user-1' }
+    const start = await client.call('POST', `/v1/payments/${payment.id}/retry`, { headers })
+    const location = start.headers.get('location') ?? ''
+    t.match(await client.call('GET', location, { headers }), { status: 200 })
+    for (const target of [location, `${location}/status`]) {
+      t.match(await client.get(target), { status: 404 }, 'nobody')
+      const other = { authorization: 'Bearer dev-user-2' }
+      t.match(await client.call('GET', target, { headers: other }), { status: 404 }, 'another')
+    }
+    t.match(await client.delete(location), { status: 404 })
+  })
+
+  await t.test('a cancelled retry pays nothing', async (t) => {
+    const slow = await serve(t, database, 1)
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const start = await slow.post(`/v1/payments/${payment.id}/retry`, {})
+    const location = start.headers.get('location') ?? ''
+    const { link } = (await slow.get(location)).json as { link: { method: string; href: string } }
+    t.match(link, { rel: 'cancel', method: 'DELETE', href: location })
+    t.equal((await slow.call(link.method, link.href)).status, 204)
+    const end = await ended(slow, location)
+    t.match(end.json, { status: 'Failed', error: { code: 'operation-cancelled' } })
+    t.equal((await slow.call(link.method, link.href)).status, 204)
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'failed' } })
+    t.equal(await paymentsOf(database, order), 1n)
+  })
+})
+
+async function failedPayment(
+  client: Client,
+  failure_reason: string,
+): Promise<{ order: Json; payment: Json }> {
+  const user = await newUser(client)
+  const order = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+  const payment = await client.post('/v1/payments', {
+    ...sampleOf.payments(order.json.id),
+    status: 'failed',
+    failure_reason,
+  })
+  return { order: order.json, payment: payment.json }
+}
+
+async function paymentsOf(database: Database, { id }: Json): Promise<unknown> {
+  const [row] = await database.query({
+    text: 'select count(*) as count from payments where order_id = $1',
+    values: [id as bigint],
+  })
+  return row?.count
+}
+
+/** Polls an operation until it is over, and does not follow where it leads. */
+async function ended(client: Client, location: string): Promise<Answer> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const answer = await client.get(location)
+    if (answer.json.status !== 'In progress') return answer
+    await pause(25)
+  }
+  throw new Error('the operation did not end in five seconds')
+}

@@ -1,0 +1,23 @@
+/** `RATE_LIMIT_MAX` of the demo: requests per minute and caller. */
+import t from 'tap'
+import { isProblem } from '../support/problem.js'
+import { callerOf } from './client.js'
+import { startDemo } from './run-demo.js'
+
+t.test('who asks more often than it says is told when to come again, whatever was asked for', async (t) => {
+  const { origin } = await startDemo(t, { RATE_LIMIT_MAX: '3' })
+  const caller = callerOf(origin)
+  const first = await caller.get('/v1/users?limit=1')
+  t.equal(first.status, 200)
+  t.equal(first.headers.get('ratelimit-policy'), '"default";q=3;w=60')
+  t.match(first.headers.get('ratelimit'), /^"default";r=2;t=\d+$/)
+  t.equal((await caller.get('/nowhere')).status, 404)
+  t.equal((await caller.delete('/v1/users/1')).status, 404)
+
+  for (const target of ['/v1/users?limit=1', '/nowhere', '/openapi.json']) {
+    const { status, headers, text } = await caller.get(target)
+    isProblem(t, { status, headers, body: text }, { status: 429, code: 'quota-exceeded' }, target)
+    const seconds = Number(headers.get('retry-after'))
+    t.ok(seconds >= 1 && seconds <= 60, `seconds to wait: ${seconds}`)
+  }
+})

@@ -1,0 +1,108 @@
+/** `REDIS_URL` of the demo: what its processes share, and what becomes of it while Redis is away. */
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { redisMaintenanceStore } from '../../src/stores/redis.js'
+import { obstacleToRedis, type PrivateRedis, startRedis } from '../support/redis.js'
+import { until } from '../support/until.js'
+import { type Caller, callerOf } from './client.js'
+import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
+
+const obstacle = await obstacleToRedis()
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const target = '/v1/users?limit=1'
+
+async function server(t: Test): Promise<PrivateRedis> {
+  const redis = await startRedis({ persistent: true })
+  t.teardown(() => redis.stop())
+  return redis
+}
+
+function statusOf(caller: Caller): () => Promise<number> {
+  return async () => (await caller.get(target)).status
+}
+
+/** What is left to a caller, as the answer tells; `null` where it was not counted. */
+async function leftOf(caller: Caller): Promise<number | null> {
+  const left = /r=(\d+)/.exec((await caller.get(target)).headers.get('ratelimit') ?? '')?.[1]
+  return left === undefined ? null : Number(left)
+}
+
+t.test('two processes with one Redis', { skip }, async (t) => {
+  const redis = await server(t)
+  const environment = { REDIS_URL: redis.url, RATE_LIMIT_MAX: '1000' }
+  const demos = await Promise.all([startDemo(t, environment), startDemo(t, environment)])
+  const [one, other] = [callerOf(demos[0].origin), callerOf(demos[1].origin)]
+
+  await t.test('count a caller together', async (t) => {
+    t.strictSame(
+      [await leftOf(one), await leftOf(other), await leftOf(other), await leftOf(one)],
+      [999, 998, 997, 996],
+    )
+  })
+
+  await t.test('are in maintenance together', async (t) => {
+    const client = new Redis(redis.url)
+    t.teardown(() => client.disconnect())
+    const store = redisMaintenanceStore(client)
+    await store.set({ until: new Date(Date.now() + 600_000).toISOString(), reason: 'The move' })
+    for (const caller of [one, other]) {
+      await until(statusOf(caller), (status) => status === 503)
+      const { json, headers } = await caller.get(target)
+      t.match(json, { code: 'maintenance', detail: 'The move' })
+      t.ok(Number(headers.get('retry-after')) > 500)
+    }
+    await store.set(null)
+    for (const caller of [one, other]) t.equal(await until(statusOf(caller), (status) => status === 200), 200)
+  })
+
+  await t.test('serve on while Redis is away, tell of it once, and count on when it is back', async (t) => {
+    const before = await leftOf(one)
+    await redis.kill()
+    await until(
+      () => leftOf(one),
+      (left) => left === null,
+    )
+    const statuses = new Set<number>()
+    // Long enough for several attempts to connect.
+    for (const end = Date.now() + 1_500; Date.now() < end; ) statuses.add(await statusOf(one)())
+    t.strictSame([...statuses], [200])
+    const [{ complaints }] = demos
+    await until(
+      async () => complaints,
+      (lines) => lines.length > 0,
+    )
+    await redis.restart()
+    const after = await until(
+      () => leftOf(one),
+      (left) => left !== null,
+    )
+    t.ok(Number(after) < Number(before), `what was counted before counts: ${after}, ${before} before`)
+    t.match(complaints[0], /^demo server: Redis is away: .+/)
+    t.strictSame(complaints.slice(1), ['demo server: Redis is back'])
+  })
+
+  await t.test('stop when they are told to, with Redis and without', async (t) => {
+    t.equal(await stopDemo(demos[0].process, 'SIGTERM'), 0)
+    await redis.kill()
+    t.equal(await stopDemo(demos[1].process, 'SIGTERM'), 0)
+  })
+})
+
+t.test('a Redis that does not answer holds up nobody', { skip }, async (t) => {
+  const redis = await server(t)
+  const { origin, process } = await startDemo(t, { REDIS_URL: redis.url })
+  redis.pause()
+  const answers = await Promise.all(Array.from({ length: 50 }, statusOf(callerOf(origin))))
+  t.ok(answers.every((status) => status === 200))
+  t.equal(await stopDemo(process, 'SIGTERM'), 0, 'nor its end')
+})
+
+t.test('a Redis that cannot be used is told when the demo starts, in one line', { skip }, async (t) => {
+  const redis = await server(t)
+  const failure = (url: string) => failureOf(spawnDemo({ PORT: '0', REDIS_URL: url }))
+  t.match(await failure(`${redis.url}/99`), /^demo server: REDIS_URL: .*DB index is out of range$/)
+  redis.pause()
+  t.match(await failure(redis.url), /^demo server: REDIS_URL: .*timed out$/)
+  await redis.kill()
+  t.match(await failure(redis.url), /^demo server: REDIS_URL: connect ECONNREFUSED [\d.:]+$/)
+})

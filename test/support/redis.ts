@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+
+/** A Redis server of one test alone. */
+export interface PrivateRedis {
+  /** Where to connect: a port on loopback that is its own, also after {@link PrivateRedis.restart}. */
+  readonly url: string
+  readonly port: number
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>
+  /** Ends the server at once; its data and its port are kept for {@link PrivateRedis.restart}. */
+  kill(): Promise<void>
+  /**
+   * Ends the server where it runs, and starts it with the same port and the same data.
+   * @param signal what ends it; `SIGTERM` by default
+   */
+  restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Freezes it: connections stay open, and nothing is answered. What clients send meanwhile is read afterwards. */
+  pause(): void
+  /** Ends {@link PrivateRedis.pause}. */
+  resume(): void
+}
+
+/** How {@link startRedis} sets the server up. */
+export interface RedisSetup {
+  /**
+   * Is all that it has acknowledged on disk, so that a restart loses nothing?
+   * @default false: nothing outlives a restart
+   */
+  readonly persistent?: boolean
+}
+
+/** Why there can be no private server on this machine; `null` where there can. */
+export async function obstacleToRedis(): Promise<string | null> {
+  return findProgram() === null ? 'there is no redis-server in PATH' : null
+}
+
+/** Starts an empty server in a temporary folder. */
+export async function startRedis({ persistent = false }: RedisSetup = {}): Promise<PrivateRedis> {
+  const program = findProgram()
+  if (program === null) throw new Error((await obstacleToRedis()) ?? 'no Redis')
+
+  const folder = await mkdtemp(join(tmpdir(), 'redis-'))
+  const start = (port: number) => startServer(program, port, folder, persistent)
+  let port: number
+  let server: ChildProcess
+  try {
+    ;({ port, server } = await onFreePort(start))
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async stop() {
+      await endServer(server, 'SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+    kill: () => endServer(server, 'SIGKILL'),
+    async restart(signal = 'SIGTERM') {
+      await endServer(server, signal)
+      server = await start(port)
+    },
+    pause: () => void server.kill('SIGSTOP'),
+    resume: () => void server.kill('SIGCONT'),
+  }
+}
+
+class PortTaken extends Error {}
+
+/** Below the ports that outgoing connections get, so that a stopped server finds its own again. */
+const [lowestPort, highestPort] = [20_000, 32_000]
+
+/**
+ * Ends the server with the process of the test, also where that is killed and can end nothing itself: then the pipe that
+ * is file 3 ends without a line.
+ */
+const withThisProcess = '(read -r _ <&3 || kill -KILL $$) >/dev/null 2>&1 & exec "$0" "$@" 3<&-'
+
+async function onFreePort(
+  start: (port: number) => Promise<ChildProcess>,
+): Promise<{ port: number; server: ChildProcess }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = randomInt(lowestPort, highestPort)
+    try {
+      return { port, server: await start(port) }
+    } catch (error) {
+      if (!(error instanceof PortTaken) || attempt === 20) throw error
+    }
+  }
+}
+
+async function startServer(
+  program: string,
+  port: number,
+  folder: string,
+  persistent: boolean,
+): Promise<ChildProcess> {
+  const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no' }
+  const durability = persistent ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }
+  const options = Object.entries({ ...settings, ...durability }).flatMap(([name, value]) => [
+    `--${name}`,
+    value,
+  ])
+  const server = spawn('sh', ['-c', withThisProcess, program, ...options], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  const lifeline = server.stdio[3] as Writable
+  server.once('exit', () => lifeline.end('over\n'))
+  lifeline.on('error', () => {})
+  const said: string[] = []
+  server.stderr?.on('data', (chunk) => said.push(String(chunk)))
+  for await (const line of createInterface({ input: server.stdout as Readable })) {
+    said.push(line)
+    if (line.includes('Ready to accept connections')) {
+      server.stdout?.resume()
+      return server
+    }
+  }
+  const saying = said.join('\n')
+  if (saying.includes('Address already in use')) throw new PortTaken(saying)
+  throw new Error(`Redis did not start:\n${saying}`)
+}
+
+async function endServer(server: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const ended = once(server, 'exit')
+  server.kill(signal)
+  // A paused one would not hear of it.
+  server.kill('SIGCONT')
+  await ended
+}
+
+function findProgram(): string | null {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders.map((folder) => join(folder, 'redis-server')).find((path) => existsSync(path)) ?? null
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** Stands between clients and a server on loopback, as a network does. */
+export interface TcpRelay {
+  /** Where clients connect. */
+  readonly port: number
+  /** From now on nothing comes through, in either direction; connections stay open, and new ones get no answer. */
+  cut(): void
+  /** Everything comes through again, also what was sent meanwhile. */
+  heal(): void
+  stop(): Promise<void>
+}
+
+/** Starts a relay to a port on loopback. */
+export async function startRelay(target: number): Promise<TcpRelay> {
+  const sockets = new Set<Socket>()
+  let isCut = false
+
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => sockets.delete(socket))
+    return socket
+  }
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [keep(client), upstream],
+      [keep(upstream), client],
+    ] as const) {
+      from.on('data', (chunk) => to.write(chunk))
+      from.once('close', () => to.destroy())
+      if (isCut) from.pause()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true
+      for (const socket of sockets) socket.pause()
+    },
+    heal() {
+      isCut = false
+      for (const socket of sockets) socket.resume()
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
