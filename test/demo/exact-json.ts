@@ -1,10 +1,11 @@
-// A string, which may hold digits, or a run of digits that a Number may not hold.
-const token = /"(?:[^"\\]|\\.)*"|-?\d{16,}/g
+// A string, which may hold digits, or a number.
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+const longInteger = /^-?\d{16,}$/
 const marker = /^integer:(-?\d+)$/
 
 /** Parses JSON; integers that a Number cannot hold become BigInts with all of their digits. */
 export function parseExact(text: string): unknown {
-  const marked = text.replace(token, (found) => (found.startsWith('"') ? found : `"integer:${found}"`))
+  const marked = text.replace(token, (found) => (longInteger.test(found) ? `"integer:${found}"` : found))
   return JSON.parse(marked, (_name, value: unknown) => {
     const digits = typeof value === 'string' ? marker.exec(value)?.[1] : undefined
     if (digits === undefined) return value

@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 
 /** A demo that runs as a process of its own. */
 export interface RunningDemo {
+  /** `''` for a worker. */
   readonly origin: string
   readonly process: ChildProcess
   /** The lines it has printed so far. */
@@ -28,11 +29,22 @@ const variables: ReadonlySet<string> = new Set([
   'RATE_LIMIT_MAX',
 ])
 
-const main = fileURLToPath(new URL('../../examples/demo-server/main.ts', import.meta.url))
+const programs = {
+  main: fileURLToPath(new URL('../../examples/demo-server/main.ts', import.meta.url)),
+  worker: fileURLToPath(new URL('../../examples/demo-server/worker.ts', import.meta.url)),
+}
 
 /** Starts the demo on a free port and waits until it listens; it ends with the test. */
-export async function startDemo(t: Test, environment: Record<string, string> = {}): Promise<RunningDemo> {
-  const child = spawnDemo({ PORT: '0', LOG_LEVEL: 'silent', ...environment })
+export function startDemo(t: Test, environment: Record<string, string> = {}): Promise<RunningDemo> {
+  return started(t, spawnDemo({ PORT: '0', LOG_LEVEL: 'silent', ...environment }))
+}
+
+/** Starts a process that runs operations alone, and waits until it does; it ends with the test. */
+export function startWorker(t: Test, environment: Record<string, string>): Promise<RunningDemo> {
+  return started(t, spawnDemo({ LOG_LEVEL: 'silent', ...environment }, 'worker'))
+}
+
+async function started(t: Test, child: ReturnType<typeof spawnDemo>): Promise<RunningDemo> {
   t.teardown(() => stopDemo(child, 'SIGKILL'))
   const printed: string[] = []
   const complaints: string[] = []
@@ -40,7 +52,7 @@ export async function startDemo(t: Test, environment: Record<string, string> = {
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       printed.push(line)
-      const origin = /listens on (http:\S+)\. /.exec(line)?.[1]
+      const origin = line.startsWith('The worker ') ? '' : /listens on (http:\S+)\. /.exec(line)?.[1]
       if (origin !== undefined) resolve({ origin, process: child, printed, complaints })
     })
     child.once('close', () => reject(new Error(complaints.join('\n'))))
@@ -48,9 +60,9 @@ export async function startDemo(t: Test, environment: Record<string, string> = {
 }
 
 /** Starts the demo, with these variables and no others of its own. */
-export function spawnDemo(environment: Record<string, string>) {
+export function spawnDemo(environment: Record<string, string>, program: keyof typeof programs = 'main') {
   const inherited = Object.entries(process.env).filter(([name]) => !variables.has(name))
-  return spawn(process.execPath, ['--import', 'tsx', main], {
+  return spawn(process.execPath, ['--import', 'tsx', programs[program]], {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

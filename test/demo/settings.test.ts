@@ -8,6 +8,8 @@ t.test('nothing set', async (t) => {
     logLevel: 'info',
     storage: null,
     redisUrl: null,
+    operations: 'memory',
+    work: true,
     maintenanceFile: null,
     rateLimitMax: 1000,
   }
@@ -31,6 +33,22 @@ t.test('everything set', async (t) => {
   for (const url of ['redis://host', 'redis://:p@host:6379/', 'rediss://u:p@host/3', 'redis://[::1]:6379']) {
     t.equal(readSettings({ REDIS_URL: url }).redisUrl, url)
   }
+})
+
+t.test('operations are kept where instances can share them, as far as there is such a place', async (t) => {
+  const DATABASE_URL = 'postgres://host/name'
+  const REDIS_URL = 'redis://host'
+  t.equal(readSettings({ DATABASE_URL }).operations, 'memory')
+  t.equal(readSettings({ REDIS_URL }).operations, 'redis')
+  t.equal(readSettings({ DATABASE_URL, REDIS_URL }).operations, 'redis')
+  t.equal(readSettings({ DATABASE_URL, REDIS_URL, OPERATIONS: 'postgres' }).operations, 'postgres')
+  t.equal(readSettings({ REDIS_URL, WORK: 'off' }).work, false)
+  t.throws(() => readSettings({ DATABASE_URL, OPERATIONS: 'mysql' }), /^OPERATIONS: expected 'postgres'/)
+  for (const storage of [{}, { DATA_DIR: 'data' }]) {
+    t.throws(() => readSettings({ ...storage, OPERATIONS: 'postgres' }), /^OPERATIONS: .* needs DATABASE_URL/)
+  }
+  t.throws(() => readSettings({ REDIS_URL, WORK: 'no' }), /^WORK: expected 'on' or 'off', received 'no'/)
+  t.throws(() => readSettings({ DATABASE_URL, WORK: 'off' }), /^WORK: 'off' leaves operations to other/)
 })
 
 t.test('a bad value is an error of one line that names it', async (t) => {

@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { memoryOperationStore } from '../../src/stores/memory-operation-store.js'
 import { operationStoreContract } from '../../src/testing/operation-store-contract.js'
+import { runCommand } from '../package/run-command.js'
 
 for (const { name, run } of operationStoreContract({
   async open() {
@@ -14,3 +16,26 @@ for (const { name, run } of operationStoreContract({
     t.pass(name)
   })
 }
+
+t.test(
+  '100,000 operations take under 1 kB each, are looked through at once, and leave nothing',
+  async (t) => {
+    const program = fileURLToPath(new URL('memory-operation-growth.ts', import.meta.url))
+    const folder = fileURLToPath(new URL('..', import.meta.url))
+    const printed = await runCommand(process.execPath, ['--expose-gc', '--import', 'tsx', program], folder)
+    const found = JSON.parse(printed) as Readonly<Record<string, number>>
+    const { waiting = 0, running = 0, final = 0, expired, left = 0, slowdown = 0 } = found
+    t.ok(Math.max(waiting, running, final) < 1_000, `bytes each: ${waiting}, ${running} and ${final}`)
+    t.ok(Math.min(waiting, running, final) > 100, 'and it is they that were weighed')
+    t.equal(expired, 100_000)
+    t.ok(left < 5_000_000, `${left} bytes are left`)
+    // A store that goes through all of them takes a hundred times as long.
+    t.ok(slowdown < 20, `a look at what is due takes ${slowdown} times as long as with 1,000`)
+  },
+)
+
+t.test('options that are none are told at once', async (t) => {
+  for (const maxOperations of [0, 1.5, 10_000_001]) {
+    t.throws(() => memoryOperationStore({ maxOperations }), /memoryOperationStore\.maxOperations: expected/)
+  }
+})

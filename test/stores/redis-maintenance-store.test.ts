@@ -6,10 +6,10 @@ import t, { type Test } from 'tap'
 import { patience } from '../../src/adapter/maintenance/poller.js'
 import { maintenance } from '../../src/plugins/maintenance.js'
 import { type RedisMaintenanceClient, redisMaintenanceStore } from '../../src/stores/redis.js'
-import { until } from '../support/until.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { type ManualClock, manualClock } from '../support/manual-clock.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../support/redis.js'
+import { until } from '../support/until.js'
 import { keepsMaintenanceContract } from './maintenance-store-contract.js'
 
 const obstacle = await obstacleToRedis()

@@ -5,12 +5,13 @@ export async function until<T>(
   ask: () => Promise<T>,
   isEnough: (answer: T) => boolean,
   milliseconds = 15_000,
+  every = 25,
 ): Promise<T> {
   const deadline = Date.now() + milliseconds
   for (;;) {
     const answer = await ask()
     if (isEnough(answer)) return answer
     if (Date.now() > deadline) throw new Error(`not in time; the last answer was ${JSON.stringify(answer)}`)
-    await setTimeout(25)
+    await setTimeout(every)
   }
 }
