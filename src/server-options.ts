@@ -58,8 +58,9 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       const level = problem.statusCode < 500 || refusal !== null ? 'info' : 'error'
       // Before it is logged: the line has the status of the reply. A 414 may be stored unless it says otherwise.
       reply.code(problem.statusCode).header('cache-control', 'no-store')
-      request.log[level]({ err: error, res: reply }, problem.title)
       setFrameworkErrorHeaders(request, reply, () => {
+        // Not where a preflight is answered instead: that is no error.
+        request.log[level]({ err: error, res: reply }, problem.title)
         answerProblem(reply, problem, { ...defaultStyle, typeBase })
       })
     },

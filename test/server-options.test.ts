@@ -82,6 +82,24 @@ t.test('these are logged with the request id that the client sees', async (t) =>
   t.equal(instance, `urn:request:${line?.reqId}`)
 })
 
+t.test('the preflight of a malformed URL is answered, and so the log has no error', async (t) => {
+  const logs = keepLogs('info')
+  const app = Fastify({ ...serverOptions(), logger: logs.logger })
+  await app.register(conventions, { cors: { origin: ['https://app.example'] } })
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
+  for (const isInMaintenance of [false, true]) {
+    if (isInMaintenance) app.maintenance.enable({})
+    logs.lines.length = 0
+    const { statusCode } = await app.inject({ method: 'OPTIONS', url: '/%zz', headers })
+    t.equal(statusCode, 204)
+    t.strictSame(
+      logs.lines.filter(({ reqId }) => reqId !== undefined).map(({ msg }) => msg),
+      ['incoming request'],
+      'no line with the 400 or 503 that nobody got',
+    )
+  }
+})
+
 t.test('nobody may store an answer that no hook sees (decisions §4)', async (t) => {
   const { port } = await service(t)
   const table: ReadonlyArray<readonly [bytes: string, status: number]> = [

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Sets headers on an answer, then calls `next`; the same as an `onRequest` hook that answers nothing itself. */
+/** Sets headers on an answer, then calls `next`; or answers itself, and does not. */
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
 // A registered symbol: the ESM and the CommonJS build of this package may serve the same app.

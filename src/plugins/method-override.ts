@@ -30,8 +30,8 @@ declare module 'fastify' {
  *
  * A GET is never anything else. In an encapsulated context it counts for all paths below the prefix of that context.
  *
- * Not for an API whose clients all send what they mean: each way to say a thing twice is one more to guard. A form can
- * be sent by any page of any site: see the option `form`.
+ * Not for an API whose clients all send what they mean: each way to say a thing twice is one more to guard. A form that
+ * a page of another origin sends is refused: see the option `formOrigins`.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration
  */

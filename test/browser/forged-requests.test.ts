@@ -1,4 +1,6 @@
 /** What a page of another site can have a browser send, with nobody's leave. */
+import { EventEmitter, once } from 'node:events'
+import type { Frame, Page } from 'playwright-core'
 import t from 'tap'
 import { ProblemError } from '../../src/index.js'
 import { fetchIn, freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'
@@ -85,28 +87,115 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test(
-    'a form that is looked at is the DELETE it names to a hook, which can refuse it in time',
-    async (t) => {
-      const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
-      const refused: string[] = []
-      const { url, arrived, handled } = await serveUsers(t, {}, (app) => {
-        app.addHook('onRequest', async ({ method, headers }) => {
-          if (headers['sec-fetch-site'] !== 'cross-site') return
-          refused.push(method)
-          throw new ProblemError('forbidden', { status: 403 })
-        })
+  await t.test('a form of another origin is not the DELETE that it names', async (t) => {
+    const context = await freshContext(t, browser)
+    const { url, arrived, handled } = await serveUsers(t)
+    const from = { 'cross-site': 'localhost', 'same-site': '127.0.0.1' } as const
+    for (const [site, host] of Object.entries(from)) {
+      const { page, origin } = await openPage(t, context, host)
+      t.equal(await sendForm(page, page.mainFrame(), url), 400, site)
+      t.match(arrived.at(-1), { method: 'POST', headers: { origin, 'sec-fetch-site': site } })
+    }
+    const { page } = await openPage(t, context)
+    await page.setContent('<iframe sandbox="allow-forms allow-scripts" srcdoc="alone"></iframe>')
+    const frame = page.frames()[1] ?? page.mainFrame()
+    t.equal(await sendForm(page, frame, url), 400, 'a frame in a sandbox')
+    t.match(arrived.at(-1), { method: 'POST', headers: { origin: 'null' } })
+    t.strictSame(handled, [])
+  })
+
+  await t.test('nor is what a script of another origin sends as a form', async (t) => {
+    const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
+    const statuses: number[] = []
+    const answers = new EventEmitter()
+    const { url, arrived, handled } = await serveUsers(t, {}, (app) => {
+      app.addHook('onResponse', async (_request, { statusCode }) => {
+        statuses.push(statusCode)
+        answers.emit('answer')
       })
-      const answered = page.waitForResponse(`${url}/v1/users/1`)
-      await page.setContent(postedForm(url, urlencoded))
-      await page.click('button')
-      t.equal((await answered).status(), 403)
-      t.match(arrived, [{ method: 'POST' }])
-      t.strictSame(refused, ['DELETE'])
-      t.strictSame(handled, [])
-    },
-  )
+    })
+    const target = `${url}/v1/users/1`
+    const headers = { 'content-type': urlencoded }
+    const form = { method: 'POST', headers, body: '_method=DELETE' }
+    await t.rejects(fetchIn(page, target, form), /Failed to fetch/)
+    await t.rejects(fetchIn(page, target, { ...form, mode: 'no-cors' }), /Failed to fetch/)
+    await page.evaluate(`navigator.sendBeacon('${target}', new URLSearchParams({ _method: 'DELETE' }))`)
+    const deadline = AbortSignal.timeout(30_000)
+    while (statuses.length < 3) await once(answers, 'answer', { signal: deadline })
+    t.strictSame(statuses, [400, 400, 400])
+    t.strictSame(
+      arrived.map(({ method }) => method),
+      ['POST', 'POST', 'POST'],
+    )
+    t.strictSame(handled, [])
+  })
+
+  await t.test('a form of the service itself is the DELETE that it names', async (t) => {
+    const page = await (await freshContext(t, browser)).newPage()
+    const { url, arrived, handled } = await serveUsers(t)
+    await page.goto(`${url}/v1/users/1`)
+    t.equal(await sendForm(page, page.mainFrame(), url), 204)
+    // By the referrer policy of the preset.
+    t.match(arrived.at(-1), { headers: { origin: 'null', 'sec-fetch-site': 'same-origin' } })
+    t.strictSame(handled, ['GET /v1/users/1', 'DELETE /v1/users/1'])
+  })
+
+  await t.test('so is one of an origin that is named, and a hook can refuse it in time', async (t) => {
+    const context = await freshContext(t, browser)
+    const { page, origin } = await openPage(t, context, 'localhost')
+    const { page: other } = await openPage(t, context, 'localhost')
+    const seen: string[] = []
+    const { url, handled } = await serveUsers(t, { methodOverride: { formOrigins: [origin] } }, (app) => {
+      app.addHook('preHandler', async ({ method }) => {
+        if (method !== 'DELETE') return
+        seen.push(method)
+        if (seen.length > 1) throw new ProblemError('forbidden', { status: 403 })
+      })
+    })
+    t.equal(await sendForm(page, page.mainFrame(), url), 204)
+    t.strictSame(handled, ['DELETE /v1/users/1'])
+    t.equal(await sendForm(other, other.mainFrame(), url), 400)
+    t.strictSame(seen, ['DELETE'])
+    t.equal(await sendForm(page, page.mainFrame(), url), 403)
+    t.strictSame(handled, ['DELETE /v1/users/1'])
+  })
+
+  await t.test('over plain HTTP, where the browser names no site, the origin tells', async (t) => {
+    const service = 'http://api.example'
+    const cases = [
+      // A page with the referrer policy of the preset does not say its origin, not even to itself.
+      { securityHeaders: {}, from: service, origin: 'null', status: 400 },
+      { securityHeaders: false, from: service, origin: service, status: 204 },
+      {
+        securityHeaders: false,
+        from: 'http://other.example',
+        origin: 'http://other.example',
+        status: 400,
+      },
+    ] as const
+    for (const { securityHeaders, from, origin, status } of cases) {
+      const { url, arrived, handled } = await serveUsers(t, { securityHeaders })
+      // The service stands for a proxy, and so for all hosts.
+      const context = await browser.newContext({ proxy: { server: url } })
+      t.teardown(() => context.close())
+      const page = await context.newPage()
+      await page.goto(`${from}/v1/users/1`)
+      t.equal(await sendForm(page, page.mainFrame(), service), status, `${from} as ${origin}`)
+      const { headers } = arrived.at(-1) ?? { headers: {} }
+      t.match(headers, { host: 'api.example', origin })
+      t.notOk('sec-fetch-site' in headers)
+      t.equal(handled.includes(`DELETE ${service}/v1/users/1`), status === 204)
+    }
+  })
 })
+
+/** Sends a form that names the method DELETE from a page, or from a frame of it, and gives the status of the answer. */
+async function sendForm(page: Page, from: Frame, url: string): Promise<number> {
+  const answered = page.waitForResponse((response) => response.request().method() === 'POST')
+  await from.setContent(postedForm(url, urlencoded))
+  await from.click('button')
+  return (await answered).status()
+}
 
 /** A form that names the method DELETE to the service. */
 function postedForm(url: string, type: string): string {

@@ -84,6 +84,21 @@ t.test('a malformed URL and a segment that is too long are read by a page too', 
   }
 })
 
+t.test('a preflight is answered for a malformed URL too', async (t) => {
+  const { port } = await serve(t, await frontDoor())
+  const preflight = { origin: page, 'access-control-request-method': 'PUT' }
+  for (const target of ['/%zz', `/v1/users/${'a'.repeat(5000)}`]) {
+    const answer = await ask(port, requestBytes('OPTIONS', target, preflight))
+    t.equal(answer.status, 204)
+    t.match(answer.headers, {
+      'access-control-allow-origin': page,
+      'access-control-allow-methods': /\bPUT\b/,
+      vary: 'Origin',
+    })
+    t.equal(answer.body, '')
+  }
+})
+
 t.test('who is allowed may be asked for a malformed URL too, and that may fail', async (t) => {
   const check = (origin: string | undefined): boolean => {
     if (origin !== page) throw new Error('no')

@@ -158,6 +158,41 @@ t.test('HTTP/1.1: repeated header lines are refused, the same twice too', async 
   t.strictSame(ran, [])
 })
 
+t.test('HTTP/1.1: a form from another origin is refused, and what comes after it is served', async (t) => {
+  const ran: string[] = []
+  const port = await usualServer(t, ran)
+  const from: readonly (readonly [fields: Readonly<Record<string, string>>, status: number])[] = [
+    [{ 'Sec-Fetch-Site': 'cross-site', Origin: 'https://other.example' }, 400],
+    [{ 'Sec-Fetch-Site': 'same-site' }, 400],
+    [{ Origin: 'null' }, 400],
+    [{ Origin: 'http://localhost:3000' }, 400],
+    [{ Host: 'api.example', Origin: 'http://localhost' }, 400],
+    [{ Host: 'inner', 'X-Forwarded-Host': 'api.example', Origin: 'https://inner' }, 400],
+    [{ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }, 200],
+    [{ Origin: 'http://localhost' }, 200],
+    [{ Host: 'API.example:8080', Origin: 'http://api.example:8080' }, 200],
+    [{ Host: 'inner', 'X-Forwarded-Host': 'api.example', Origin: 'https://api.example' }, 200],
+  ]
+  const connection = await openConnection(port)
+  const alive = { connection: 'keep-alive' }
+  for (const [fields] of from) {
+    const { Host: host = 'localhost', ...others } = fields
+    connection.send(
+      requestBytes('POST', '/v1/users/7', { host, ...others, ...alive, ...formType }, '_method=DELETE'),
+    )
+  }
+  connection.send(requestBytes('GET', '/v1/users/7'))
+  const answers = parseAnswers(await connection.ended())
+  for (const [index, [fields, status]] of from.entries()) {
+    const about = JSON.stringify(fields)
+    const answer = answers[index] ?? { status: 0, headers: {}, body: '' }
+    if (status === 200) t.match(JSON.parse(answer.body), { route: 'DELETE' }, about)
+    else isProblem(t, answer, { status, code: 'method-override-invalid' }, about)
+  }
+  t.equal(answers.length, from.length + 1)
+  t.strictSame(ran, ['DELETE', 'DELETE', 'DELETE', 'DELETE', 'GET'])
+})
+
 t.test('HTTP/1.1: one connection serves overridden, refused and other requests in turn', async (t) => {
   const port = await usualServer(t)
   const connection = await openConnection(port)
@@ -350,6 +385,30 @@ t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const large = await send(session, formType, [`_method=DELETE&a=${'x'.repeat(150_000)}`])
   isProblem(t, large, { status: 413, code: 'content-too-large' })
   t.strictSame(ran, [])
+})
+
+t.test('HTTP/2: a form is from here where its origin is that of :authority', async (t) => {
+  const { session, ran, port } = await http2Session(t)
+  const delivered = (fields: Readonly<Record<string, string>>) =>
+    send(session, { ...formType, ...fields }, ['_method=DELETE'])
+  for (const fields of [
+    { origin: 'http://127.0.0.1:1' },
+    { origin: `http://localhost:${port}` },
+    { origin: 'null' },
+    { ':authority': 'api.example', origin: 'https://other.example' },
+    { ':authority': 'api.example', origin: 'https://api.example', 'sec-fetch-site': 'cross-site' },
+  ]) {
+    const refused = await delivered(fields)
+    isProblem(t, refused, { status: 400, code: 'method-override-invalid' }, JSON.stringify(fields))
+  }
+  t.strictSame(ran, [])
+  for (const fields of [
+    { origin: `http://127.0.0.1:${port}` },
+    { ':authority': 'api.example', origin: 'https://api.example' },
+    { ':authority': 'api.example', origin: 'null', 'sec-fetch-site': 'same-origin' },
+  ]) {
+    t.match(JSON.parse((await delivered(fields)).body), { route: 'DELETE' }, JSON.stringify(fields))
+  }
 })
 
 t.test('HTTP/2: a hook that answers before the body is read does not hold up the stream', async (t) => {

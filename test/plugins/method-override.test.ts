@@ -10,6 +10,7 @@ import { injected, isProblem } from '../support/problem.js'
 const header = (method: string) => ({ 'x-http-method-override': method })
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 const json = { 'content-type': 'application/json' }
+const crossSite = { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' }
 
 const ageSchema = {
   body: { type: 'object', properties: { age: { type: 'integer' } }, additionalProperties: false },
@@ -197,6 +198,87 @@ t.test('what cannot be performed is a 400, and no handler runs', async (t) => {
     }
   }
   t.strictSame(ran, [])
+})
+
+t.test(
+  'a form that a browser sends from elsewhere is a 400, whatever the path, and no handler runs',
+  async (t) => {
+    const app = await usualApp()
+    const ran: string[] = []
+    app.addHook('preHandler', async (request) => {
+      if (!request.is404) ran.push(request.method)
+    })
+    const foreign: readonly Readonly<Record<string, string>>[] = [
+      crossSite,
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://other.example' },
+      { origin: 'null' },
+    ]
+    for (const headers of foreign) {
+      for (const payload of ['_method=DELETE', '_method=patch&age=31', 'age=31&%5Fmethod=PUT']) {
+        for (const url of ['/v1/users/7', '/v1/users', '/v1/nothing']) {
+          const response = await app.inject({
+            method: 'POST',
+            url,
+            headers: { ...form, ...headers },
+            payload,
+          })
+          const about = `${url} ${payload} ${JSON.stringify(headers)}`
+          isProblem(t, injected(response), { status: 400, code: 'method-override-invalid' }, about)
+        }
+      }
+    }
+    t.strictSame(ran, [])
+  },
+)
+
+t.test(
+  'a form from here, one that no browser sends, and the header from anywhere are performed',
+  async (t) => {
+    const app = await usualApp()
+    const byForm = { headers: form, payload: '_method=DELETE' }
+    const cases: readonly (readonly [about: string, options: InjectOptions])[] = [
+      ['no browser', byForm],
+      ['a page of this origin', { ...byForm, headers: { ...form, 'sec-fetch-site': 'same-origin' } }],
+      ['the user', { ...byForm, headers: { ...form, 'sec-fetch-site': 'none' } }],
+      ['over plain HTTP', { ...byForm, headers: { ...form, host: 'a:3000', origin: 'http://a:3000' } }],
+      ['the header', { headers: { ...crossSite, ...header('DELETE') } }],
+      ['the header, and the form', { ...byForm, headers: { ...form, ...crossSite, ...header('DELETE') } }],
+    ]
+    for (const [about, options] of cases) {
+      const response = await app.inject({ method: 'POST', url: '/v1/users/7', ...options })
+      t.match(response.json(), { route: 'DELETE', originalMethod: 'POST' }, about)
+    }
+  },
+)
+
+t.test('a form from elsewhere that names no method is as it was', async (t) => {
+  const app = await usualApp()
+  const parser = { parseAs: 'string' } as const
+  app.addContentTypeParser(form['content-type'], parser, (_request, body, done) => done(null, body))
+  const response = await app.inject({
+    method: 'POST',
+    url: '/v1/users/7',
+    headers: { ...form, ...crossSite },
+    payload: 'age=31',
+  })
+  t.match(response.json(), { route: 'POST', body: 'age=31' })
+})
+
+t.test('a form from an origin that is named is performed, and from no other', async (t) => {
+  const app = Fastify()
+  await app.register(methodOverride, { formOrigins: [crossSite.origin] })
+  addRoutes(app)
+  const send = async (origin: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/v1/users/7',
+      headers: { ...form, ...crossSite, origin },
+      payload: '_method=PATCH&age=31',
+    })
+  t.match((await send(crossSite.origin)).json(), { route: 'PATCH', body: { age: 31 } })
+  t.equal((await send('http://other.example')).statusCode, 400)
+  t.equal((await send('null')).statusCode, 400)
 })
 
 t.test('where the method that is named has no route, the answer is 405 with Allow', async (t) => {
@@ -388,6 +470,10 @@ t.test('options that are wrong are refused at registration', async (t) => {
     [{ field: '' }, invalid, /methodOverride\.field/],
     [{ field: 'a&b' }, invalid, /methodOverride\.field/],
     [{ form: 'no' }, invalid, /methodOverride\.form/],
+    [{ formOrigins: crossSite.origin }, invalid, /methodOverride\.formOrigins.*an array/],
+    [{ formOrigins: ['null'] }, invalid, /methodOverride\.formOrigins\[0\].*'null'/],
+    [{ formOrigins: [crossSite.origin, '*'] }, invalid, /methodOverride\.formOrigins\[1\].*'\*'/],
+    [{ formOrigins: ['https://a.example/'] }, invalid, /methodOverride\.formOrigins\[0\].*without a path/],
     [{ mode: 'warn' }, invalid, /methodOverride\.mode/],
     [{ method: 'PUT' }, 'FST_CONV_OPTION_UNKNOWN', /methodOverride\.method.*methods/],
   ]
@@ -409,6 +495,8 @@ t.test(
       { headers: header('TRACE') },
       { headers: form, payload: '_method=DELETE' },
       { headers: form, payload: '_method=TRACE&a=1' },
+      { headers: { ...form, ...crossSite }, payload: '_method=PUT&a=1' },
+      { headers: { ...form, ...crossSite }, payload: 'a=1' },
       { headers: form, payload: `a=${'x'.repeat(2000)}` },
       { headers: form, payload: 'a=1' },
     ]
@@ -446,7 +534,7 @@ t.test(
           count: 3,
           example: 'POST as DELETE',
         },
-        { plugin: 'methodOverride', rule: 'refused', route: '/v1/users/:id', count: 2, example: /TRACE/ },
+        { plugin: 'methodOverride', rule: 'refused', route: '/v1/users/:id', count: 3, example: /TRACE/ },
       ])
     }
   },

@@ -1,5 +1,6 @@
 import { type Mode, modes } from '../../findings.js'
 import { isFieldName } from '../../http/caching/field-name.js'
+import { isWebOrigin } from '../../http/cors/web-origin.js'
 import { type Check, type Checks, flag, invalid, listOf, oneOf, text } from '../../options.js'
 
 /** Options of the plugin `methodOverride`. */
@@ -21,12 +22,19 @@ export interface MethodOverrideOptions {
    */
   readonly field?: string
   /**
-   * Is the field of a form looked at? Any page of any site can send a form with the cookies of your user, and no
-   * preflight asks before: with `true`, routes that go by cookies need protection against forged requests. `false`
-   * where no HTML form uses this API: then forms are not even read.
+   * Is the field of a form looked at? `false` where no HTML form uses this API: then forms are not even read.
    * @default true
    */
   readonly form?: boolean
+  /**
+   * Origins whose pages may name a method in a form (`'https://app.example'`), besides that of the service. A form from
+   * elsewhere, with the cookies of your user and without a preflight, is refused where a browser says that it is.
+   *
+   * Name those that may do all that your user may. Not for pages that can `fetch`: they need no form, and CORS says
+   * which methods they may use.
+   * @default []
+   */
+  readonly formOrigins?: readonly string[]
   /**
    * `enforce` performs the method that is named; `report` changes nothing and counts what would be performed or
    * refused; `off` does nothing.
@@ -45,6 +53,11 @@ const methods: Check<readonly string[]> = (label, received) => {
   return list.length > 0 ? list : invalid(label, 'at least one method', received)
 }
 
+const origin: Check<string> = (label, received) =>
+  typeof received === 'string' && isWebOrigin(received)
+    ? received
+    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+
 const header: Check<string> = (label, received) =>
   typeof received === 'string' && isFieldName(received)
     ? received
@@ -57,6 +70,7 @@ export const overrideChecks: Checks<MethodOverrideOptions> = {
   // What a form need not encode, so that it is found as it stands.
   field: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
   form: flag,
+  formOrigins: listOf(origin),
   mode: oneOf(...modes),
 }
 
@@ -66,6 +80,7 @@ export const overrideDefaults: Required<MethodOverrideOptions> = {
   header: 'X-HTTP-Method-Override',
   field: '_method',
   form: true,
+  formOrigins: Object.freeze([]),
   mode: 'enforce',
 }
 

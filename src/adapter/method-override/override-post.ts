@@ -36,7 +36,7 @@ export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () 
   if (scope.form && isForm(raw) && lengthOf(raw) !== 0) readForm(raw, header, scope, proceed)
   else if (header === undefined) proceed()
   else {
-    settle(raw, overrideDecision({ header, form: [] }, scope), false, scope)
+    settle(raw, overrideDecision({ header, form: [], source: raw.headers }, scope), false, scope)
     if (raw.method === 'DELETE') forgetNoContent(raw, scope, proceed)
     else proceed()
   }
@@ -55,7 +55,7 @@ function readForm(
         return bytes
       }
       const { values, rest } = takeField(bytes.toString('latin1'), scope.field)
-      const decision = overrideDecision({ header, form: values }, scope)
+      const decision = overrideDecision({ header, form: values, source: raw.headers }, scope)
       settle(raw, decision, true, scope)
       if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
       if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))

@@ -1,5 +1,7 @@
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../errors.js'
 import { clip } from '../../text.js'
+import type { RequestFields } from '../caching/preconditions.js'
+import { isFromElsewhere } from './is-from-elsewhere.js'
 
 /** What a POST may be performed as, and where it says so. */
 export interface OverrideRules {
@@ -9,6 +11,8 @@ export interface OverrideRules {
   readonly header: string
   /** Name of the form's field. */
   readonly field: string
+  /** Origins whose pages may name a method in a form, besides that of the service. */
+  readonly formOrigins: readonly string[]
 }
 
 /** What a POST says of the method that it stands for. */
@@ -17,6 +21,8 @@ export interface OverrideWords {
   readonly header: string | undefined
   /** Each value of the form's field. */
   readonly form: readonly string[]
+  /** The header fields of the request: they tell where the form is from. */
+  readonly source: RequestFields
 }
 
 /** The method that a POST is performed as, or why it is refused. */
@@ -27,10 +33,12 @@ export type OverrideDecision =
 /**
  * Decides what a POST is performed as (decisions §2): header and form name one of the methods, in any case, each once;
  * where both are there, they agree. `null` where it is a POST and nothing else.
+ *
+ * A form alone has to be from here. With the header it need not: that one takes a preflight from elsewhere.
  */
 export function overrideDecision(
-  { header, form }: OverrideWords,
-  { methods, header: headerName, field }: OverrideRules,
+  { header, form, source }: OverrideWords,
+  { methods, header: headerName, field, formOrigins }: OverrideRules,
 ): OverrideDecision | null {
   if (header === undefined && form.length === 0) return null
   const expected = `is one of ${methods.join(', ')}, given once`
@@ -52,6 +60,13 @@ export function overrideDecision(
   if (fromHeader !== undefined && fromForm !== undefined && fromHeader !== fromForm) {
     const detail = `The header ${headerName} and the field ${field} of the form disagree: ${said.join(' and ')}`
     return refused(detail, [{ in: 'header', name: headerName, message: `is ${fromForm}, as in the form` }])
+  }
+  if (fromHeader === undefined && isFromElsewhere(source, formOrigins)) {
+    const { origin } = source
+    const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), longestShown)}`
+    const message = 'is from a page of this service, or of an origin that it names'
+    const detail = `A form from ${from} cannot be performed as ${fromForm}`
+    return refused(detail, [{ in: 'body', pointer: pointerTo(field), message }])
   }
   return { method: fromHeader ?? fromForm ?? '', refusal: null }
 }

@@ -2,7 +2,13 @@
 import t from 'tap'
 import { overrideDecision } from '../../../src/http/method-override/override-decision.js'
 
-const rules = { methods: ['PUT', 'PATCH', 'DELETE'], header: 'x-http-method-override', field: '_method' }
+const rules = {
+  methods: ['PUT', 'PATCH', 'DELETE'],
+  header: 'x-http-method-override',
+  field: '_method',
+  formOrigins: ['https://app.example'],
+}
+const source = { host: 'api.example' }
 
 t.test('header and form name one of the methods, in any case', (t) => {
   const cases: readonly (readonly [header: string | undefined, form: readonly string[], method: string])[] = [
@@ -15,10 +21,14 @@ t.test('header and form name one of the methods, in any case', (t) => {
     ['patch', ['PATCH'], 'PATCH'],
   ]
   for (const [header, form, method] of cases) {
-    t.match(overrideDecision({ header, form }, rules), { method, refusal: null }, `${header} and ${form}`)
+    t.match(
+      overrideDecision({ header, form, source }, rules),
+      { method, refusal: null },
+      `${header} and ${form}`,
+    )
   }
   t.equal(
-    overrideDecision({ header: undefined, form: [] }, rules),
+    overrideDecision({ header: undefined, form: [], source }, rules),
     null,
     'a POST that says nothing is a POST',
   )
@@ -58,7 +68,7 @@ t.test('all else is refused, and the answer names the place', (t) => {
     ['DELETE', ['DELETE', 'DELETE'], [field]],
   ]
   for (const [header, form, errors] of cases) {
-    const decision = overrideDecision({ header, form }, rules)
+    const decision = overrideDecision({ header, form, source }, rules)
     const name = JSON.stringify([header, ...form])
     t.equal(decision?.method, null, name)
     t.match(decision?.refusal, { code: 'method-override-invalid', statusCode: 400, errors }, name)
@@ -67,8 +77,37 @@ t.test('all else is refused, and the answer names the place', (t) => {
   t.end()
 })
 
+t.test('a form from elsewhere is refused, unless the header says the same', (t) => {
+  const cases: readonly (readonly [source: Readonly<Record<string, string>>, detail: RegExp])[] = [
+    [{ 'sec-fetch-site': 'cross-site' }, /^A form from another origin cannot be performed as DELETE$/],
+    [{ origin: 'null' }, /^A form from the origin null cannot /],
+    [{ 'sec-fetch-site': 'same-site', origin: 'https://b.example' }, /from the origin https:\/\/b\.example /],
+  ]
+  for (const [source, detail] of cases) {
+    const decide = (header: string | undefined, form: readonly string[]) =>
+      overrideDecision({ header, form, source }, rules)
+    const decision = decide(undefined, ['delete'])
+    t.equal(decision?.method, null)
+    t.match(decision?.refusal, {
+      code: 'method-override-invalid',
+      statusCode: 400,
+      message: detail,
+      errors: [{ in: 'body', pointer: '/_method' }],
+    })
+    t.match(decide('delete', ['DELETE']), { method: 'DELETE', refusal: null }, 'it took a preflight')
+    t.match(decide('delete', []), { method: 'DELETE', refusal: null }, 'and so did this')
+    t.equal(decide(undefined, []), null, 'a form that names no method is a POST')
+  }
+  const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
+  t.match(overrideDecision({ header: undefined, form: ['PUT'], source: named }, rules), { method: 'PUT' })
+  t.end()
+})
+
 t.test('the detail quotes no more than a line of what came', (t) => {
-  const decision = overrideDecision({ header: 'X'.repeat(5000), form: ['Y'.repeat(5000)] }, rules)
-  t.ok((decision?.refusal?.message.length ?? 999) < 150)
+  const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], source }
+  const foreign = { header: undefined, form: ['PUT'], source: { origin: 'Z'.repeat(5000) } }
+  for (const words of [long, foreign]) {
+    t.ok((overrideDecision(words, rules)?.refusal?.message.length ?? 999) < 150)
+  }
   t.end()
 })

@@ -1,0 +1,110 @@
+import { type IQueueBackend, Queue, RedisQueueBackend } from 'bullmq'
+import type { BullmqSettings } from './bullmq-options.js'
+import type { Faults } from './faults.js'
+import { inTime, LateError } from './in-time.js'
+import { patience } from './patience.js'
+import { type Backends, backendsIn } from './queue-backend.js'
+import { QueueRoom } from './queue-room.js'
+import { checkRedis } from './redis-check.js'
+import { shut } from './shut.js'
+
+/** The end of a queue where operations are put in. */
+export class JobQueue {
+  readonly #queue: Queue<null, void, string, null, void, string, IQueueBackend, object>
+  readonly #backends: Backends
+  readonly #room: QueueRoom
+  readonly #faults: Faults
+  #lastError: unknown
+  /** Answers that did not come in time, and may come yet. */
+  #overdue = 0
+  #isClosed = false
+
+  constructor({ place, queue, maxQueued }: BullmqSettings, faults: Faults) {
+    this.#backends = backendsIn(place)
+    this.#queue = new Queue(
+      queue,
+      { connection: {}, skipVersionCheck: true, defaultJobOptions },
+      this.#backends.make,
+    )
+    this.#queue.on('error', (error) => this.#met(error))
+    this.#queue.getBackend().on('ready', () => faults.over(part))
+    const count = () => this.#queue.getJobCountByTypes('waiting', 'delayed')
+    this.#room = new QueueRoom({ count, max: maxQueued, now: Date.now })
+    this.#faults = faults
+  }
+
+  /**
+   * Waits for the queue.
+   *
+   * @returns whether BullMQ would write warnings about the server to the console
+   * @throws Error that says why it cannot be used
+   */
+  async ready(): Promise<{ readonly isWarnedOf: boolean }> {
+    try {
+      return await inTime(this.#look(), patience, 'an answer of the queue')
+    } catch (error) {
+      if (!(error instanceof LateError)) throw error
+      throw new Error(`the queue of operations cannot be reached: ${error.message}`, {
+        cause: this.#lastError ?? error,
+      })
+    }
+  }
+
+  /**
+   * Puts an operation in; nothing happens where it is there already.
+   * @throws OperationQueueFullError; LateError
+   */
+  async add(id: string): Promise<void> {
+    // The answers that are late already show that this one would be.
+    if (this.#overdue > 0) throw new LateError('the queue of operations does not answer')
+    await this.#room.take()
+    const added = this.#queue.add(jobName, null, { jobId: id })
+    try {
+      await inTime(added, patience, 'an answer of the queue of operations')
+      this.#faults.over(part)
+    } catch (error) {
+      if (error instanceof LateError) this.#awaitLate(added)
+      this.#met(error)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await shut(this.#queue, this.#backends)
+  }
+
+  async #look(): Promise<{ readonly isWarnedOf: boolean }> {
+    await this.#queue.waitUntilReady()
+    const backend = this.#queue.getBackend()
+    return backend instanceof RedisQueueBackend ? checkRedis(await backend.client) : { isWarnedOf: false }
+  }
+
+  #awaitLate(added: Promise<unknown>): void {
+    const isOver = () => {
+      this.#overdue -= 1
+    }
+    this.#overdue += 1
+    added.then(() => this.#faults.over(part), ignore).finally(isOver)
+  }
+
+  #met(error: unknown): void {
+    if (this.#isClosed) return
+    this.#lastError = error
+    this.#faults.met(part, 'the queue of operations cannot be reached', error)
+  }
+}
+
+/** The name of all jobs. */
+const jobName = 'operation'
+
+const part = 'queue'
+
+// How often a job may run is for the registry to say, and a job that has ended makes way for the next of its operation.
+const defaultJobOptions = {
+  attempts: 1_000_000_000,
+  removeOnComplete: true,
+  removeOnFail: true,
+}
+
+function ignore(): void {}

@@ -1,0 +1,62 @@
+import { OperationQueueFullError } from '../operation-engine.js'
+
+/** What a {@link QueueRoom} goes by. */
+export interface QueueRoomOptions {
+  /** How many wait in the queue, over all processes. */
+  readonly count: () => Promise<number>
+  /** How many may. */
+  readonly max: number
+  readonly now: () => number
+}
+
+/**
+ * Knows whether a queue has room without asking it each time: counts about once a second, off the path of those who put
+ * something in, and adds what this process put in since. Only where that sum reaches the bound somebody waits for a
+ * count. Several processes can overshoot by what they put in within that second.
+ */
+export class QueueRoom {
+  readonly #options: QueueRoomOptions
+  #waiting = 0
+  #added = 0
+  #countedAt = Number.NEGATIVE_INFINITY
+  #counting: Promise<void> | null = null
+
+  constructor(options: QueueRoomOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Takes a place.
+   * @throws OperationQueueFullError; what `count` rejects with, where it had to be waited for
+   */
+  async take(): Promise<void> {
+    const { max, now } = this.#options
+    const isFresh = now() - this.#countedAt < freshFor
+    if (this.#waiting + this.#added >= max) {
+      if (!isFresh || this.#waiting < max) await this.#count()
+      if (this.#waiting + this.#added >= max)
+        throw new OperationQueueFullError(`${max} operations wait already`)
+    } else if (!isFresh) {
+      // Whether the queue can be reached shows when something is put in.
+      this.#count().catch(() => {})
+    }
+    this.#added += 1
+  }
+
+  #count(): Promise<void> {
+    this.#counting ??= this.#countOnce().finally(() => {
+      this.#counting = null
+    })
+    return this.#counting
+  }
+
+  async #countOnce(): Promise<void> {
+    const { count, now } = this.#options
+    const addedBefore = this.#added
+    this.#waiting = await count()
+    this.#added -= addedBefore
+    this.#countedAt = now()
+  }
+}
+
+const freshFor = 1_000
