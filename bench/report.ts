@@ -47,7 +47,8 @@ export function suiteReport(
       ratio: ratioTo(samples, summary.variant, bound.to ?? baseline),
     })),
   }))
-  return { name, title, baseline, unit: units[kind], rows, facts }
+  const isTimed = scenario.kind === 'load' && scenario.clock === 'time'
+  return { name, title, baseline, unit: isTimed ? 'µs per request' : units[kind], rows, facts }
 }
 
 /** The report for a terminal. */

@@ -54,7 +54,7 @@ async function runStart(
       rounds,
       warmUps,
       firstTurn,
-      measure: (variant) => microsPerRequest(servers, variant, requests),
+      measure: (variant) => microsPerRequest(servers, variant, requests, scenario.clock ?? 'cpu'),
     })
   } finally {
     await stopServers(servers)
@@ -109,16 +109,24 @@ async function answersOf(
   return answers
 }
 
-async function microsPerRequest(servers: RunningServers, variant: string, requests: number): Promise<number> {
+async function microsPerRequest(
+  servers: RunningServers,
+  variant: string,
+  requests: number,
+  clock: 'cpu' | 'time',
+): Promise<number> {
   const { child, driver } = serverOf(servers, variant)
-  const before = await child.ask({ ask: 'cpu' })
+  const read =
+    clock === 'cpu'
+      ? async () => (await child.ask({ ask: 'cpu' })).micros
+      : async () => performance.now() * 1_000
+  const before = await read()
   try {
     await driver.send(requests)
   } catch (error) {
     throw new Error(`variant '${variant}' failed under load`, { cause: error })
   }
-  const after = await child.ask({ ask: 'cpu' })
-  return (after.micros - before.micros) / requests
+  return ((await read()) - before) / requests
 }
 
 function serverOf(servers: RunningServers, variant: string): RunningServer {

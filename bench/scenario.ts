@@ -38,10 +38,18 @@ interface Comparison<Name extends string> {
 /** A server under load, for its CPU time per request. */
 export interface LoadScenario<Name extends string = string> extends Comparison<Name> {
   readonly kind: 'load'
+  /** Why it cannot be measured on this machine; it is left out then, and says so. */
+  readonly obstacle?: string | null
   /** Sent in turn, over and over. */
   readonly requests: readonly BenchRequest[]
   /** Requests per variant and round, unless the command line says otherwise. */
   readonly requestsPerRound?: number
+  /**
+   * `time`: the inverse of the rate at which requests are answered, for what is done by another server in the main. It
+   * is noisier.
+   * @default 'cpu': CPU time of the server's process
+   */
+  readonly clock?: 'cpu' | 'time'
   /** Must every variant answer with the very body of the baseline? */
   readonly sameBody: boolean
   readonly variants: Readonly<Record<Name, LoadVariant>>

@@ -53,8 +53,9 @@ t.test('the exported names are those of the snapshot', async (t) => {
   t.same(surface, readJson(snapshot), 'as committed')
 })
 
-t.test('every plugin has a subpath, and every subpath is a plugin', async (t) => {
-  const expected = ['.', ...plugins.map((plugin) => `./${plugin}`)]
+t.test('every plugin has a subpath, and every other subpath is known', async (t) => {
+  const others = ['./client', './engines/bullmq', './stores/postgres', './stores/redis', './testing']
+  const expected = ['.', ...plugins.map((plugin) => `./${plugin}`), ...others]
   t.same(subpaths.toSorted(), expected.toSorted(), 'src/plugins and package.json agree')
 })
 

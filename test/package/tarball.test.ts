@@ -59,7 +59,13 @@ t.test('brings few dependencies along', async (t) => {
     'fastify-plugin',
     'pluralize',
   ])
-  t.same(Object.keys(manifest.peerDependencies), ['fastify'])
+  t.same(Object.keys(manifest.peerDependencies), ['bullmq', 'fastify', 'ioredis', 'pg'])
+  const optional = Object.entries(manifest.peerDependenciesMeta).filter(([, meta]) => meta.optional)
+  t.same(
+    optional.map(([name]) => name),
+    ['bullmq', 'ioredis', 'pg'],
+    'who does not use them installs none of them',
+  )
 })
 
 function targetsOf(exports: unknown): string[] {

@@ -1,7 +1,7 @@
 import { type IQueueBackend, Queue, RedisQueueBackend } from 'bullmq'
+import { inTime, LateError } from '../../in-time.js'
 import type { BullmqSettings } from './bullmq-options.js'
 import type { Faults } from './faults.js'
-import { inTime, LateError } from './in-time.js'
 import { patience } from './patience.js'
 import { type Backends, backendsIn } from './queue-backend.js'
 import { QueueRoom } from './queue-room.js'

@@ -1,5 +1,5 @@
 import type { IQueueBackend } from 'bullmq'
-import { inTime } from './in-time.js'
+import { inTime } from '../../in-time.js'
 import { patience } from './patience.js'
 import type { Backends } from './queue-backend.js'
 

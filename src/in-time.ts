@@ -1,3 +1,5 @@
+import { type Schedule, scheduleTimeout } from './schedule.js'
+
 /** What did not come in time. */
 export class LateError extends Error {
   override readonly name = 'LateError'
@@ -9,21 +11,27 @@ export class LateError extends Error {
  * @param what what is late, for the error
  * @throws LateError; the promise goes on, and nobody minds if it rejects later
  */
-export async function inTime<Value>(
+export function inTime<Value>(
   promise: Promise<Value>,
   milliseconds: number,
   what: string,
+  schedule: Schedule = scheduleTimeout,
 ): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
+  // One promise and one timer: a race makes several of each, and this is on the path of requests.
+  return new Promise((resolve, reject) => {
+    const stop = schedule(
       () => reject(new LateError(`${what} did not come within ${milliseconds} ms`)),
       milliseconds,
     )
+    promise.then(
+      (value) => {
+        stop()
+        resolve(value)
+      },
+      (error: unknown) => {
+        stop()
+        reject(error)
+      },
+    )
   })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

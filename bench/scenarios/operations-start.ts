@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { Queue } from 'bullmq'
+import Fastify from 'fastify'
+import { operations, serverOptions } from 'fastify-conventions'
+import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
+import { redisOperationStore } from 'fastify-conventions/stores/redis'
+import { Redis } from 'ioredis'
+import { obstacleToRedis, startRedis } from '../../test/support/redis.js'
+import { loadScenario } from '../scenario.js'
+
+// One server for all variants: it is started by the process that runs the bench, and ends with it.
+const obstacle = await obstacleToRedis()
+if (obstacle === null) process.env.BENCH_REDIS_URL ??= (await startRedis()).url
+const url = process.env.BENCH_REDIS_URL ?? ''
+
+/** What it costs to start an operation that others run, beside a job of the queue alone. */
+export default loadScenario({
+  title: 'POST that starts an operation through BullMQ on Redis, which others run',
+  obstacle,
+  clock: 'time',
+  baseline: 'queueAdd',
+  requestsPerRound: 1_000,
+  requests: [{ method: 'POST', target: '/v1/works', status: 202 }],
+  sameBody: false,
+  // 0.75 of its rate.
+  bounds: { operations: { max: 1.33 } },
+  variants: {
+    queueAdd: {
+      about: 'Fastify, and queue.add of BullMQ',
+      build: async () => {
+        const app = Fastify()
+        const queue = new Queue('works', { connection: { url } })
+        app.addHook('onClose', () => queue.close())
+        app.post('/v1/works', async (_request, reply) => {
+          const id = randomBytes(16).toString('hex')
+          await queue.add('work', {}, { jobId: id, removeOnComplete: true, removeOnFail: true })
+          return reply.code(202).send({ id, status: 'In progress', created_at: new Date().toISOString() })
+        })
+        return app
+      },
+    },
+    operations: {
+      about: 'operations, its record in Redis and its job in BullMQ',
+      build: async () => {
+        const app = Fastify(serverOptions())
+        const redis = new Redis(url)
+        app.addHook('onClose', () => redis.disconnect())
+        await app.register(operations, {
+          store: redisOperationStore(redis),
+          engine: bullmqEngine({ redis: url, work: false, maxQueued: 10_000_000 }),
+        })
+        app.operations.define('work', async () => {})
+        app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))
+        return app
+      },
+    },
+  },
+})
