@@ -125,7 +125,8 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
   const misspelt = { pathguard: {} } as ConventionsOptions
   await t.rejects(async () => Fastify().register(conventions, misspelt), {
     code: 'FST_CONV_OPTION_UNKNOWN',
-    message: /^conventions\.pathguard: there is no such option; expected one of .*mode, operations, pathGuard, problems/,
+    message:
+      /^conventions\.pathguard: there is no such option; expected one of .*mode, operations, pathGuard, problems/,
   })
 })
 

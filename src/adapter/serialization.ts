@@ -175,8 +175,7 @@ export class RouteSerialization {
 
 /** The serialization of a route, made when a plugin first asks for it. Call it from an `onRoute` hook. */
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
-  const config = route.config as { [serializationOfRoute]?: RouteSerialization } | undefined
-  const known = config?.[serializationOfRoute]
+  const known = knownSerialization(route.config)
   if (known !== undefined) return known
   const name = `${[route.method].flat().join(', ')} ${route.url}`
   const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
@@ -184,6 +183,15 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   // Last: it sees what the hooks of the app make of the payload.
   route.preSerialization = [...[route.preSerialization ?? []].flat(), serialization.serialize]
   return serialization
+}
+
+/** Do integers that a Number cannot hold get string twins in the answers of a route? */
+export function writesTwins(config: object | undefined): boolean {
+  return knownSerialization(config)?.twins ?? false
+}
+
+function knownSerialization(config: object | undefined): RouteSerialization | undefined {
+  return (config as { [serializationOfRoute]?: RouteSerialization } | undefined)?.[serializationOfRoute]
 }
 
 const serializationOfRoute = Symbol.for('fastify-conventions.serialization')

@@ -11,27 +11,33 @@ export const noPreferences: Preferences = Object.freeze({ respondAsync: false, w
 
 /**
  * Reads `Prefer` (RFC 7240 §2). The first of a preference that stands there twice counts; what is not known, or not
- * written as it should be, is as if it were not there.
+ * written as it should be, is as if it were not there. Parameters are not read: none is known.
  */
 export function readPrefer(field: string | undefined): Preferences {
   if (field === undefined || field.length > longest) return noPreferences
-  let respondAsync = false
-  let wait: number | null | undefined
-  for (const [, name = '', value] of field.matchAll(preference)) {
-    const token = name.toLowerCase()
-    if (token === 'respond-async') respondAsync = true
-    else if (token === 'wait' && wait === undefined) wait = secondsOf(value)
+  const found = new Map<string, string>()
+  for (const [part] of field.matchAll(parts)) {
+    const [withoutParameters = ''] = head.exec(part) ?? []
+    const [, name, value = ''] = preference.exec(withoutParameters.trim()) ?? []
+    if (name !== undefined && !found.has(name.toLowerCase())) found.set(name.toLowerCase(), unquoted(value))
   }
-  return { respondAsync, wait: wait ?? null }
+  return { respondAsync: found.get('respond-async') === '', wait: secondsOf(found.get('wait')) }
 }
 
 const longest = 1024
 
-// A preference, its value, and its parameters, of which none is known; up to the comma, which a quoted text may have.
-const preference =
-  /(?:^|,)[ \t]*([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^",; \t]*))?(?:[ \t]*;(?:[^",]|"(?:[^"\\]|\\.)*")*)?[ \t]*(?=,|$)/g
+const preference = /^([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=[ \t]*(.*))?$/s
 
+// Quoted texts hold commas and semicolons too. One that does not end goes to the end of the field: so no place of it is
+// looked at twice.
+const parts = /(?:[^",]|"(?:[^"\\]|\\.)*\\?(?:"|$))+/gs
+const head = /^(?:[^";]|"(?:[^"\\]|\\.)*\\?(?:"|$))*/s
+
+function unquoted(value: string): string {
+  return value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+}
+
+// Seconds that are more than anyone waits are as good as any others.
 function secondsOf(value: string | undefined): number | null {
-  const digits = value?.startsWith('"') ? value.slice(1, -1) : value
-  return digits !== undefined && /^\d{1,9}$/.test(digits) ? Number(digits) : null
+  return value !== undefined && /^\d+$/.test(value) ? Math.min(Number(value), 1_000_000_000) : null
 }

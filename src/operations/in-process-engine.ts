@@ -76,6 +76,7 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
       queued.add(id)
       next()
     },
+    forget: (id) => void queued.delete(id),
     async close() {
       isClosed = true
       queued.clear()

@@ -2,6 +2,7 @@ import { ProblemError } from '../errors.js'
 import type { Schedule } from '../schedule.js'
 import type { OperationRecord } from './operation-record.js'
 import type { OperationRegistry } from './operation-registry.js'
+import { progressOf } from './progress.js'
 
 /** Why a run has to end although its work goes on. */
 export type StopReason =
@@ -42,6 +43,7 @@ export class LiveRun {
   #stopTimer = () => {}
   #sign: Promise<void> | null = null
   #resolveStopped: (reason: StopReason) => void = () => {}
+  #isOver = false
 
   /** Resolves when the run has to end without waiting for its work. */
   readonly stopped: Promise<StopReason>
@@ -63,11 +65,10 @@ export class LiveRun {
     return this.#abort.signal
   }
 
-  /** How far the work is, from 0 to 1; what is no such number is taken for the nearest. */
+  /** How far the work is, see {@link progressOf}; what says nothing changes nothing. */
   setProgress(progress: number): void {
-    if (typeof progress !== 'number' || Number.isNaN(progress)) return
-    this.#progress = Math.min(Math.max(progress, 0), 1)
-    if (this.#abort.signal.aborted) return
+    this.#progress = progressOf(progress) ?? this.#progress
+    if (this.#isOver || this.#abort.signal.aborted) return
     const now = this.#options.now()
     const wait = Math.max(this.#lastSign + progressInterval - now, 0)
     if (this.#sign === null && now + wait < this.#nextSign) this.#signIn(wait)
@@ -87,13 +88,14 @@ export class LiveRun {
 
   /** Ends the signs of life; resolves when none is on its way any more. */
   async end(): Promise<void> {
+    this.#isOver = true
     this.#stopTimeout()
     this.#stopTimer()
     await this.#sign
-    this.#stopTimer()
   }
 
   #signIn(milliseconds: number): void {
+    if (this.#isOver) return
     this.#stopTimer()
     this.#nextSign = this.#options.now() + milliseconds
     this.#stopTimer = this.#options.schedule(() => {

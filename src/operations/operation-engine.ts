@@ -39,6 +39,8 @@ export interface OperationEngine {
    * @throws OperationQueueFullError; any other error when the engine cannot be reached
    */
   enqueue(id: string): Promise<void>
+  /** An operation has ended: if it still waits there, its place is free. Where it is left out, it is found when its turn comes. */
+  forget?(id: string): void
   /** Hands out nothing any more, and resolves when all runs of this process have ended. */
   close(): Promise<void>
 }

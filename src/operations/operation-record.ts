@@ -47,8 +47,8 @@ export interface OperationRecord {
   /** From 0 to 1; `null` where the work does not say. */
   readonly progress: number | null
   readonly createdAt: number
-  /** When the last run began. */
-  readonly startedAt: number | null
+  /** When its last run began, or when it began to wait for its next. */
+  readonly since: number
   readonly finishedAt: number | null
   /** From when on it is answered as gone. */
   readonly goneAt: number | null
@@ -104,7 +104,7 @@ const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boo
   dueAt: isNumber,
   progress: orNull(isNumber),
   createdAt: isNumber,
-  startedAt: orNull(isNumber),
+  since: isNumber,
   finishedAt: orNull(isNumber),
   goneAt: orNull(isNumber),
   resource: orNull(isText),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ProblemError } from '../errors.js'
+import { inTime } from '../in-time.js'
 import type { Schedule } from '../schedule.js'
 import type { OperationStore } from '../stores/operation-store.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './operation-record.js'
@@ -27,6 +28,8 @@ export interface RegistryOptions {
   readonly storeTimeout: number
   readonly now: () => number
   readonly schedule: Schedule
+  /** An operation has ended, and this registry wrote it down. */
+  readonly onEnd?: (record: OperationRecord) => void
 }
 
 /** What came of claiming an operation. */
@@ -71,19 +74,18 @@ export class OperationRegistry {
 
   /** Puts the record of a new operation. */
   async create(operation: Omit<NewOperation, 'id'>): Promise<OperationRecord> {
-    const { store, now, lease } = this.#options
+    const { now, lease } = this.#options
     const record = begin({ ...operation, id: randomBytes(16).toString('hex') }, now(), lease)
-    if (!(await this.#answer(store.create(record)))) throw new Error('a random id was there already')
+    if (!(await this.#ask((store) => store.create(record)))) throw new Error('a random id was there already')
     return record
   }
 
   /** The record of an operation; `null` where there is none, or none any more. */
   async find(id: string): Promise<OperationRecord | null> {
     if (!idForm.test(id)) return null
-    const { store, now } = this.#options
-    const record = await this.#answer(store.get(id))
+    const record = await this.#ask((store) => store.get(id))
     // Stores take away what has had its time when they get to it.
-    return record !== null && isFinal(record) && record.dueAt <= now() ? null : record
+    return record !== null && isFinal(record) && record.dueAt <= this.#options.now() ? null : record
   }
 
   /**
@@ -105,10 +107,11 @@ export class OperationRegistry {
 
   /** A sign of life of the run that `record` is of; `null` where it does not count any more. */
   async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
-    const { store, now, lease } = this.#options
+    const { now, lease } = this.#options
     // Nobody but the run itself writes as a rule, so what it wrote last is what stands there.
     const next = renew(record, record.run, progress, now(), lease)
-    if (next !== null && (await this.#answer(store.replace(next)))) return next
+    // What comes later than the next sign of life is due is of no use.
+    if (next !== null && (await this.#ask((store) => store.replace(next), lease / 3))) return next
     const { after } = await this.#change(record.id, (found) =>
       renew(found, record.run, progress, now(), lease),
     )
@@ -122,22 +125,20 @@ export class OperationRegistry {
    */
   async finish(id: string, run: number | null, end: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
-    const { before, after } = await this.#change(id, (record) => finish(record, run, end, now(), retention))
-    return after ?? before
+    return this.#mayEnd(id, (record) => finish(record, run, end, now(), retention))
   }
 
   /** Asks to cancel; the record after that, and `null` where there is none. Those who run it have to be told. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
-    const { before, after } = await this.#change(id, (record) =>
+    return this.#mayEnd(id, (record) =>
       record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
     )
-    return after ?? before
   }
 
   /** Tells all processes that an operation is to be cancelled. A message that gets lost is found at the next sign of life. */
   async announceCancel(id: string): Promise<void> {
-    await this.#answer(this.#options.store.announceCancel(id))
+    await this.#ask((store) => store.announceCancel(id))
   }
 
   /** Gives an operation back for others to run. */
@@ -147,26 +148,33 @@ export class OperationRegistry {
 
   /** Takes a record away that nobody has been told of. */
   async discard(record: OperationRecord): Promise<void> {
-    await this.#answer(this.#options.store.remove(record))
+    await this.#ask((store) => store.remove(record))
   }
 
   /** Operations that somebody has to look after now. */
   due(limit: number): Promise<readonly OperationRecord[]> {
-    const { store, now } = this.#options
-    return this.#answer(store.due(now(), limit))
+    return this.#ask((store) => store.due(this.#options.now(), limit))
   }
 
   /** Puts off the next look after an operation; is it this call that did? */
   async putOff(record: OperationRecord): Promise<boolean> {
-    const { store, now, lease } = this.#options
+    const { now, lease } = this.#options
     const next = putOff(record, now(), lease)
-    return next !== null && this.#answer(store.replace(next))
+    return next !== null && this.#ask((store) => store.replace(next))
   }
 
   /** Takes away what has had its time. */
   expire(limit: number): Promise<number> {
-    const { store, now } = this.#options
-    return this.#answer(store.expire(now(), limit))
+    return this.#ask((store) => store.expire(this.#options.now(), limit))
+  }
+
+  async #mayEnd(
+    id: string,
+    step: (record: OperationRecord) => OperationRecord | null,
+  ): Promise<OperationRecord | null> {
+    const { before, after } = await this.#change(id, step)
+    if (after !== null && isFinal(after)) this.#options.onEnd?.(after)
+    return after ?? before
   }
 
   async #change(
@@ -176,32 +184,24 @@ export class OperationRegistry {
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
       const before = await this.find(id)
       const after = before === null ? null : step(before)
-      if (after === null || (await this.#answer(this.#options.store.replace(after)))) return { before, after }
+      if (after === null || (await this.#ask((store) => store.replace(after)))) return { before, after }
     }
     throw unavailable(unreachable, new Error(`${mostAttempts} others changed the operation in between`))
   }
 
-  async #answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(
+    question: (store: OperationStore) => Promise<Answer>,
+    timeout = Number.POSITIVE_INFINITY,
+  ): Promise<Answer> {
+    const { store, storeTimeout, schedule } = this.#options
     try {
-      return await (this.#options.store.isShared ? this.#inTime(asked) : asked)
+      return await (store.isShared
+        ? inTime(question(store), Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
+        : question(store))
     } catch (error) {
       throw isFull(error)
         ? new ProblemError('operations-full', { cause: error })
         : unavailable(unreachable, error)
-    }
-  }
-
-  async #inTime<Answer>(asked: Promise<Answer>): Promise<Answer> {
-    const { schedule, storeTimeout } = this.#options
-    let stop = () => {}
-    const late = new Promise<never>((_, reject) => {
-      const tooLate = () => reject(new Error(`the store did not answer within ${storeTimeout} ms`))
-      stop = schedule(tooLate, storeTimeout)
-    })
-    try {
-      return await Promise.race([asked, late])
-    } finally {
-      stop()
     }
   }
 }

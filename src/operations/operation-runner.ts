@@ -39,14 +39,13 @@ export interface RunnerOptions {
   /** What the client is told of an error of the work; the log is told of the rest. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
   readonly trouble: Trouble
-  /** An operation of this process has ended. */
-  readonly onEnd: (record: OperationRecord) => void
 }
 
 /** Runs operations: claims one, has its work done, and writes down what came of it, unless another run took its place. */
 export class OperationRunner {
   readonly #options: RunnerOptions
   readonly #live = new Map<string, LiveRun>()
+  #isClosing = false
 
   constructor(options: RunnerOptions) {
     this.#options = options
@@ -70,8 +69,9 @@ export class OperationRunner {
     this.#live.get(id)?.cancel()
   }
 
-  /** Stops all runs of this process. */
+  /** Stops all runs of this process, and those that are about to begin. */
   close(): void {
+    this.#isClosing = true
     for (const run of this.#live.values()) run.stop('closing')
   }
 
@@ -87,6 +87,7 @@ export class OperationRunner {
       onSign: () => trouble.recovered(),
     })
     this.#live.set(record.id, live)
+    if (this.#isClosing) live.stop('closing')
     try {
       const stopped = live.stopped.then((reason) => ({ reason }))
       const done = work
@@ -94,11 +95,15 @@ export class OperationRunner {
         .catch((error: unknown): OperationEnd => {
           // Work that is told to end throws what it likes; it is the cancellation all the same.
           const isCancelled = isCancellation(live.signal.reason)
-          return { status: 'Failed', error: isCancelled ? cancelledFailure : failureOf(error, record) }
+          return isCancelled ? cancelled : { status: 'Failed', error: failureOf(error, record) }
         })
-      const end = await Promise.race([done, stopped])
+      const end = await Promise.race([stopped, done])
       await live.end()
-      return 'reason' in end ? await this.#stopped(record, end.reason) : await this.#finish(record, end)
+      if (!('reason' in end)) return await this.#finish(record, end)
+      // Whoever asked to cancel it is told that it was, however it came to its end.
+      return end.reason !== 'lost' && isCancellation(live.signal.reason)
+        ? await this.#finish(record, cancelled)
+        : await this.#stopped(record, end.reason)
     } finally {
       this.#live.delete(record.id)
     }
@@ -120,13 +125,12 @@ export class OperationRunner {
 
   // What was done is done: that the store cannot be reached at the moment should not have it done again.
   async #finish(record: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, trouble, onEnd } = this.#options
+    const { registry, lease, now, schedule, trouble } = this.#options
     const giveUpAt = now() + lease
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
-        const final = await registry.finish(record.id, record.run, end)
+        await registry.finish(record.id, record.run, end)
         trouble.recovered()
-        if (final !== null && final.run === record.run) onEnd(final)
         return { kind: 'ended' }
       } catch (error) {
         trouble.failed('the end of an operation cannot be written down', error)
@@ -136,6 +140,8 @@ export class OperationRunner {
     }
   }
 }
+
+const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
 function isCancellation(reason: unknown): boolean {
   return isProblemError(reason) && reason.code === 'operation-cancelled'

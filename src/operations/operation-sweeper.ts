@@ -1,6 +1,6 @@
 import type { Schedule } from '../schedule.js'
 import type { OperationEngine } from './operation-engine.js'
-import type { OperationRecord } from './operation-record.js'
+import type { OperationFailure, OperationRecord } from './operation-record.js'
 import { cancelledFailure, interruptedFailure, type OperationRegistry } from './operation-registry.js'
 import type { OperationWork, Trouble } from './operation-runner.js'
 
@@ -24,6 +24,7 @@ export class OperationSweeper {
   #stopTimer = () => {}
   #sweep: Promise<void> | null = null
   #isStopped = false
+  #isFull = false
 
   constructor(options: SweeperOptions) {
     this.#options = options
@@ -48,39 +49,79 @@ export class OperationSweeper {
   async #once(): Promise<void> {
     const { registry, trouble } = this.#options
     try {
-      for (let changes = most; changes >= most && !this.#isStopped; ) {
-        changes = 0
-        for (const record of await registry.due(most)) if (await this.#lookAfter(record)) changes += 1
-      }
-      while ((await registry.expire(most)) === most && !this.#isStopped);
+      const faults = await this.#lookAfterAll()
+      while (!this.#isStopped && (await registry.expire(most)) === most);
+      if (faults.length > 0) throw faults[0]
       trouble.recovered()
     } catch (error) {
-      // What finds no room in the queue stays due, and is looked after the next time.
-      if (isFull(error)) return
       trouble.failed('operations that are due cannot be looked after', error)
     }
   }
 
-  /** Was there anything to do for it? */
+  /** Looks after what is due, and around what cannot be looked after; why it cannot. */
+  async #lookAfterAll(): Promise<readonly unknown[]> {
+    this.#isFull = false
+    const faults: unknown[] = []
+    for (let left = 0; left <= mostLeft; ) {
+      // What is left as it is comes first again: the page has to reach beyond it.
+      const limit = most + 2 * left
+      const records = await this.#options.registry.due(limit)
+      left = 0
+      for (const record of records) {
+        if (this.#isStopped || faults.length >= mostFaults) return faults
+        try {
+          if (!(await this.#lookAfter(record))) left += 1
+        } catch (error) {
+          faults.push(error)
+          left += 1
+        }
+      }
+      if (records.length < limit) break
+    }
+    return faults
+  }
+
+  /** Looks after one; `false` where it is left as it is. */
   async #lookAfter(record: OperationRecord): Promise<boolean> {
-    const { registry, engine, workOf, lease, now } = this.#options
-    const { id, isCancelling, run, createdAt, startedAt } = record
+    const { registry, engine, workOf } = this.#options
     const work = workOf(record.name)
-    // Work of a name that another release knows is left to it, but not for ever.
-    const isUnknown = work === undefined && now() - (startedAt ?? createdAt) > lease * 10
-    if (isCancelling || isUnknown || (work !== undefined && run >= work.maxRuns)) {
-      const error = isCancelling ? cancelledFailure : interruptedFailure
-      await registry.finish(id, null, { status: 'Failed', error })
+    const error = this.#failureOf(record, work)
+    if (error !== null) {
+      await registry.finish(record.id, null, { status: 'Failed', error })
       return true
     }
-    if (work === undefined || !(await registry.putOff(record))) return false
-    await engine.enqueue(id)
+    if (work === undefined || this.#isFull) return false
+    try {
+      await engine.enqueue(record.id)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      this.#isFull = true
+      return false
+    }
+    // Once it is in the queue, and no earlier: what does not get there stays due.
+    await registry.putOff(record)
     return true
+  }
+
+  /** What it ends with here and now; `null` where it is to be run again. */
+  #failureOf(
+    { isCancelling, run, dueAt }: OperationRecord,
+    work: OperationWork | undefined,
+  ): OperationFailure | null {
+    const { lease, now } = this.#options
+    if (isCancelling) return cancelledFailure
+    // Work of a name that another release knows is left to it, but not for ever.
+    const isGivenUp = work === undefined ? now() - dueAt > lease * 10 : run >= work.maxRuns
+    return isGivenUp ? interruptedFailure : null
   }
 }
 
 /** Records that are looked after in one go. */
 const most = 100
+/** Records that are left as they are, before a sweep ends. */
+const mostLeft = 1_000
+/** Records that cannot be looked after, before a sweep ends: it is not they then, but the store or the engine. */
+const mostFaults = 10
 
 // By its name: the engine may come from the other build of this package.
 function isFull(error: unknown): boolean {

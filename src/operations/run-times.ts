@@ -3,23 +3,29 @@ const remembered = 16
 
 /** How long runs took lately, by the name of their work; for saying when it is worth to ask again. */
 export class RunTimes {
-  readonly #times = new Map<string, number[]>()
+  readonly #times = new Map<string, { readonly took: number[]; latest: number }>()
 
-  /** @param milliseconds from the start of the operation to its end */
-  add(name: string, milliseconds: number): void {
-    const times = this.#times.get(name) ?? []
-    if (times.length === 0) this.#times.set(name, times)
-    times.push(Math.max(milliseconds, 0))
-    if (times.length > remembered) times.shift()
+  /**
+   * Takes note of a run. One that ended no later than what is known is known already, or says nothing new: whoever asks
+   * for an old operation over and over teaches nothing.
+   *
+   * @param took milliseconds from the start of the operation to its end
+   * @param finishedAt when it ended
+   */
+  add(name: string, took: number, finishedAt: number): void {
+    const known = this.#times.get(name) ?? { took: [], latest: Number.NEGATIVE_INFINITY }
+    if (finishedAt <= known.latest) return
+    known.latest = finishedAt
+    known.took.push(Math.max(took, 0))
+    if (known.took.length > remembered) known.took.shift()
+    this.#times.set(name, known)
   }
 
   /**
    * Milliseconds in which a run is likely to be over: most of the last ones were by then. `null` where none is known.
    */
   usual(name: string): number | null {
-    const times = this.#times.get(name)
-    if (times === undefined) return null
-    const sorted = [...times].sort((one, other) => one - other)
+    const sorted = [...(this.#times.get(name)?.took ?? [])].sort((one, other) => one - other)
     return sorted[Math.ceil((sorted.length - 1) * 0.75)] ?? null
   }
 }

@@ -25,7 +25,7 @@ export function begin(operation: NewOperation, now: number, lease: number): Oper
     dueAt: now + lease,
     progress: null,
     createdAt: now,
-    startedAt: null,
+    since: now,
     finishedAt: null,
     goneAt: null,
     resource: null,
@@ -41,7 +41,7 @@ export function claim(record: OperationRecord, now: number, lease: number): Oper
     run: record.run + 1,
     runUntil: now + lease,
     dueAt: now + lease,
-    startedAt: now,
+    since: now,
     progress: null,
   })
 }
@@ -96,17 +96,20 @@ export function finish(
 /** A run gives the operation back, for another to begin; `null` where it is not that run's any more. */
 export function release(record: OperationRecord, run: number, now: number): OperationRecord | null {
   if (!isOfRun(record, run)) return null
-  return changed(record, { runUntil: null, dueAt: now, progress: null })
+  return changed(record, { runUntil: null, dueAt: now, since: now, progress: null })
 }
 
 /**
  * Puts off the next look after an operation that is due, whose run, if it had one, counts no more; `null` where it is not
- * due. Each time it takes longer: what waits in a long queue is not looked at over and over.
+ * due. It is looked at again when it has waited for as long again as now, up to ten leases: what is in a long queue is not
+ * looked at over and over, and what got lost there is found.
  */
 export function putOff(record: OperationRecord, now: number, lease: number): OperationRecord | null {
   if (isFinal(record) || isRunning(record, now) || record.dueAt > now) return null
-  const sinceLastRun = now - (record.startedAt ?? record.createdAt)
-  return changed(record, { runUntil: null, dueAt: now + Math.max(lease, sinceLastRun) })
+  // It has waited since its run was last heard of.
+  const since = record.runUntil ?? record.since
+  const putOffBy = Math.min(Math.max(now - since, lease), lease * 10)
+  return changed(record, { runUntil: null, since, dueAt: now + putOffBy, progress: null })
 }
 
 /** Is a run under way that gave a sign of life in time? */

@@ -3,6 +3,7 @@ import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { describeStart } from '../adapter/operations/describe-start.js'
 import { OperationAnswers } from '../adapter/operations/operation-answers.js'
 import type { OperationDefinition, OperationHandler } from '../adapter/operations/operation-definitions.js'
+import { ownerText } from '../adapter/operations/operation-owner.js'
 import { mountOperationRoutes } from '../adapter/operations/operation-routes.js'
 import {
   type OperationOwner,
@@ -13,6 +14,7 @@ import { OperationsService } from '../adapter/operations/operations-service.js'
 import { preferencesOf, type StartOptions, startOperation } from '../adapter/operations/start-operation.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import type { Preferences } from '../http/prefer.js'
+import { progressOf } from '../operations/progress.js'
 import type { StatusDocument } from '../operations/status-document.js'
 import { type Checks, integer, resolveRouteOptions, text } from '../options.js'
 
@@ -95,8 +97,8 @@ declare module 'fastify' {
     /**
      * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL (seed §4). `return` it.
      *
-     * @param seconds after which it is worth to ask again, at least 1
-     * @param progress from 0 to 1
+     * @param seconds after which it is worth to ask again, whole and at least 1
+     * @param progress from 0 to 1; what is no such number is taken for the nearest
      */
     notReady(seconds: number, progress?: number): FastifyReply
   }
@@ -125,19 +127,17 @@ export const operations = conventionPlugin<OperationsOptions>(
     const { definitions } = service
     const starting: { readonly route: RouteOptions; readonly name: string }[] = []
     let answers: OperationAnswers | null = null
-    const answersOf = () => {
-      answers ??= new OperationAnswers(app, service)
-      return answers
-    }
+    // What the app says of itself is known when it is ready, and not for sure before.
+    const answersOf = () => answers ?? new OperationAnswers(app, service)
 
     app.decorate('operations', {
       define(name: string, ...given: readonly unknown[]): void {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
-        if (definitions.names.length === 0) mountOperationRoutes(app, service, answersOf)
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
+        if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf)
       },
       async start(name: string, input?: unknown, owner: OperationOwner = null) {
-        return answersOf().document(await service.begin(name, input, owner === null ? null : String(owner)))
+        return answersOf().document(await service.begin(name, input, ownerText(owner)))
       },
       find: async (id: string) => documentOf(await service.registry.find(id)),
       cancel: async (id: string) => documentOf(await service.cancel(id)),
@@ -153,22 +153,28 @@ export const operations = conventionPlugin<OperationsOptions>(
     app.decorateReply('notReady', notReady)
 
     app.addHook('onRoute', function noteStart(route) {
+      if (route.config?.operations === undefined) return
       const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
       const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
         label,
-        route.config?.operations,
+        route.config.operations,
         routeChecks,
         {},
       )
-      if (own !== false && own.starts !== undefined) starting.push({ route, name: own.starts })
+      if (own === false || own.starts === undefined) return
+      // Without one the document would have nothing to show the answer in.
+      route.schema ??= {}
+      starting.push({ route, name: own.starts })
     })
     app.addHook('onReady', async function startOperations() {
+      answers = new OperationAnswers(app, service)
       for (const { route, name } of starting) {
         definitions.named(name)
         completeWhenRead(route, describeStart)
       }
       if (definitions.names.length > 0) await service.start()
     })
+    app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
 
     function documentOf(record: Parameters<OperationAnswers['document']>[0] | null): StatusDocument | null {
@@ -179,8 +185,11 @@ export const operations = conventionPlugin<OperationsOptions>(
 
 function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {
   waitSeconds('reply.notReady() seconds', seconds)
+  const known = progressOf(progress)
+  // As text, so that it passes by the serializer of a route whose answers are something else.
   return this.code(202)
     .header('retry-after', String(seconds))
     .header('cache-control', 'no-store')
-    .send({ status: 'In progress', ...(progress === undefined ? {} : { progress }) })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ status: 'In progress', ...(known === null ? {} : { progress: known }) }))
 }

@@ -33,6 +33,8 @@ await onEachDatabase(async (t, database) => {
       await names(`select table_name as name from information_schema.tables where table_schema = 'public'`),
       [
         ...collections.map(({ name }) => name).sort((one, other) => one.localeCompare(other)),
+        'finished_work',
+        'invoice_requests',
         'invoices',
         'migrations',
       ].sort(),

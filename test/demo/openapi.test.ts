@@ -28,6 +28,9 @@ interface Document {
   readonly components: { readonly schemas: Record<string, { readonly properties: Json }> }
 }
 
+// What is asked of operations is told, not kept: there is nothing to validate.
+const ofPackage = /Operation(Status)?$/
+
 const database = await openEmbeddedDatabase()
 t.teardown(() => database.close())
 
@@ -40,7 +43,7 @@ await t.test('the OpenAPI document', async (t) => {
   t.equal(document.openapi, '3.1.0')
 
   await t.test(
-    'has the six routes of the five collections, the actions, the invoice and the terms',
+    'has the six routes of the five collections, the actions, the operations, the invoice and the terms',
     async (t) => {
       const ofCollections = collections.flatMap(({ name }) => [`/v1/${name}`, `/v1/${name}/{id}`])
       const ofActions = [
@@ -50,8 +53,13 @@ await t.test('the OpenAPI document', async (t) => {
         '/v1/users/{id}/follow',
         '/v1/user/{id}/follow',
       ]
-      const expected = [...ofCollections, ...ofActions, '/v1/orders/{id}/invoice', '/v1/terms']
-      t.strictSame(Object.keys(document.paths), expected)
+      const ofRetries = ['/v1/payments/{id}/retry', '/v1/orders/{id}/retry', '/v1/users/{id}/verify_email']
+      const ofOperations = ['/v1/operations/{id}', '/v1/operations/{id}/status']
+      const expected = [...ofCollections, ...ofActions, ...ofRetries, ...ofOperations]
+      t.strictSame(
+        Object.keys(document.paths).sort(),
+        [...expected, '/v1/orders/{id}/invoice', '/v1/terms'].sort(),
+      )
       for (const { name } of collections) {
         t.strictSame(Object.keys(document.paths[`/v1/${name}`] ?? {}).sort(), ['get', 'post'])
         t.strictSame(Object.keys(document.paths[`/v1/${name}/{id}`] ?? {}).sort(), [
@@ -62,7 +70,8 @@ await t.test('the OpenAPI document', async (t) => {
         ])
       }
       const ids = operations(document).map(({ operationId }) => operationId)
-      t.equal(new Set(ids).size, 37)
+      t.equal(ids.length, 43)
+      t.equal(new Set(ids).size, 43)
     },
   )
 
@@ -126,22 +135,44 @@ await t.test('the OpenAPI document', async (t) => {
       const errors = Object.entries(responses).filter(([code]) => Number(code) >= 400)
       t.ok(errors.length > 1, operationId)
       for (const [, { content }] of errors) {
-        t.match(content, { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } })
+        // Those of the package bring a schema of their own along.
+        const own = { type: 'object', required: ['type', 'title', 'status', 'detail', 'code'] }
+        const schema = ofPackage.test(operationId) ? own : { $ref: '#/components/schemas/problem' }
+        t.match(content, { 'application/problem+json': { schema } }, operationId)
       }
     }
   })
 
   await t.test('shows what preconditions come to: 304 and 412 of a read, 412 of a write', async (t) => {
     for (const { operationId, responses } of operations(document)) {
-      const isRead = /^(list|read|download)/.test(operationId)
+      const isRead = /^(list|read|download)/.test(operationId) && !ofPackage.test(operationId)
       t.equal('304' in responses, isRead, `${operationId}: 304`)
       t.notOk(responses['304']?.content, `${operationId}: a 304 has no content`)
-      t.equal('412' in responses, !/^(create|cancel|suspend|follow)/.test(operationId), `${operationId}: 412`)
+      t.equal(
+        '412' in responses,
+        !/^(create|cancel|suspend|follow|retry|verify)/.test(operationId) && !ofPackage.test(operationId),
+        `${operationId}: 412`,
+      )
     }
     for (const path of ['/v1/users', '/v1/orders/{id}/invoice', '/v1/terms']) {
       const { headers } = document.paths[path]?.get?.responses['200'] ?? {}
       t.match(headers, { 'Cache-Control': {}, ETag: {}, 'Last-Modified': {} }, path)
     }
+  })
+
+  await t.test('shows what starts an operation, and what is answered about one', async (t) => {
+    for (const path of [
+      '/v1/payments/{id}/retry',
+      '/v1/orders/{id}/retry',
+      '/v1/users/{id}/verify_email',
+      '/v1/orders',
+    ]) {
+      const accepted = document.paths[path]?.post?.responses['202']
+      t.match(accepted?.headers, { Location: {}, 'Operation-Location': {}, 'Retry-After': {} }, path)
+    }
+    const read = document.paths['/v1/operations/{id}']?.get?.responses ?? {}
+    t.match(Object.keys(read).sort(), ['200', '303', '404', '410', '429'])
+    t.match(document.paths['/v1/orders/{id}/invoice']?.get?.responses['202']?.headers, { 'Retry-After': {} })
   })
 
   await t.test('shows both media types of a patch, and no body of a deletion', async (t) => {

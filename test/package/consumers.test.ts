@@ -115,6 +115,16 @@ const rateLimitAlone: readonly Row[] = [
   { asked: 'GET /v1/users', status: 200, headers: { ratelimit: /^"default";r=99;t=30$/ } },
 ]
 
+const operationsAlone: readonly Row[] = [
+  {
+    asked: 'POST /v1/payments/7/retry',
+    status: 202,
+    headers: { location: /^\/v1\/operations\/[0-9a-f]{32}$/, 'retry-after': /^2$/ },
+  },
+  { asked: 'GET /v1/operations/7', status: 404 },
+  { asked: 'GET /v1/invoices/7', status: 202, body: '{"status":"In progress","progress":0.5}' },
+]
+
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
@@ -136,6 +146,8 @@ const programNames = [
   'security-headers',
   'cors',
   'rate-limit',
+  'operations',
+  'testing',
 ]
 
 // Most of the time goes into installing and compiling.
@@ -171,6 +183,8 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/security-headers.js', securityHeadersAlone)
     await serves(t, folder, 'dist/cors.js', corsAlone)
     await serves(t, folder, 'dist/rate-limit.js', rateLimitAlone)
+    await serves(t, folder, 'dist/operations.js', operationsAlone)
+    t.match(await runCommand(process.execPath, ['dist/testing.js'], folder), /clauses are kept/)
   })
 }
 

@@ -17,6 +17,7 @@ interface Manifest {
   readonly types: string
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
   readonly exports: Readonly<Record<string, unknown>>
 }
 

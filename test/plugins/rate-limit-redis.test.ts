@@ -5,11 +5,11 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { problems } from '../../src/plugins/problems.js'
 import { type RateLimitOptions, rateLimit } from '../../src/plugins/rate-limit.js'
-import { until } from '../support/until.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { fetched, headerOf, isProblem } from '../support/problem.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../support/redis.js'
 import { serve } from '../support/serve.js'
+import { until } from '../support/until.js'
 
 const obstacle = await obstacleToRedis()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false

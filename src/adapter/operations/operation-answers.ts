@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isFinal, type OperationRecord } from '../../operations/operation-record.js'
 import { type StatusDocument, statusDocument } from '../../operations/status-document.js'
 import { exactJson } from '../../representation/output/exact-json.js'
+import { hasLongDigits } from '../../representation/output/json-text.js'
+import { writesTwins } from '../serialization.js'
 import { typeBaseOf } from '../type-base.js'
 import { readExactJson } from './operation-definitions.js'
 import type { OperationsService } from './operations-service.js'
@@ -11,50 +13,62 @@ export class OperationAnswers {
   readonly #service: OperationsService
   readonly #path: string
   readonly #typeBase: string
-  readonly #hasTwins: boolean
 
-  /** @param app the context that the operations serve, when all its plugins are there */
+  /** @param app the context that the operations serve */
   constructor(app: FastifyInstance, service: OperationsService) {
     this.#service = service
     this.#path = `${app.prefix}${service.options.path}`
     this.#typeBase = typeBaseOf(app)
-    this.#hasTwins = app.hasPlugin('fastify-conventions/integerTwins')
-  }
-
-  /** URL of an operation. */
-  href(id: string): string {
-    return `${this.#path}/${id}`
   }
 
   /** The document of an operation. */
   document(record: OperationRecord): StatusDocument {
-    const href = this.href(record.id)
+    const href = this.#href(record)
     return statusDocument(record, { href, typeBase: this.#typeBase, readResult: readExactJson })
   }
 
-  /** 202: it was accepted, and where to ask for it. */
-  accepted(reply: FastifyReply, record: OperationRecord): StatusDocument {
-    const href = this.href(record.id)
-    reply.code(202).header('location', href).header('operation-location', `${href}/status`)
+  /** The answer of a route that started an operation, past the schema of what the route answers otherwise. */
+  started(reply: FastifyReply, record: OperationRecord): string {
+    const isDone = isFinal(record)
+    if (isDone) lead(reply, record)
+    else {
+      const href = this.#href(record)
+      reply.code(202).header('location', href).header('operation-location', `${href}/status`)
+    }
+    return asText(reply, this.#status(reply, record))
+  }
+
+  /** The answer of a poll: 303 to what it created, else 200, with the document. */
+  outcome(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
+    lead(reply, record)
     return this.status(reply, record)
   }
 
-  /** 200 with the document, or 303 to what it created. */
-  outcome(reply: FastifyReply, record: OperationRecord): StatusDocument {
-    if (record.resource !== null) reply.code(303).header('location', record.resource)
-    return this.status(reply, record)
+  /** The answer of a poll of the status document. */
+  status(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
+    const document = this.#status(reply, record)
+    // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
+    const isWide = record.result !== null && hasLongDigits(record.result) && !writesTwins(reply)
+    return isWide ? asText(reply, document) : document
   }
 
-  /** The document, with when to ask again where that is needed. */
-  status(reply: FastifyReply, record: OperationRecord): StatusDocument {
+  #status(reply: FastifyReply, record: OperationRecord): StatusDocument {
     reply.header('cache-control', 'no-store')
     if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
-    // Large integers in a result: with the twins' own writer they get twins, with Fastify's there would be none to write them.
-    if (record.result !== null && !this.#hasTwins) reply.serializer(writeExact)
     return this.document(record)
+  }
+
+  #href({ id }: OperationRecord): string {
+    return `${this.#path}/${id}`
   }
 }
 
-function writeExact(document: unknown): string {
-  return exactJson(document, false) ?? 'null'
+function lead(reply: FastifyReply, { resource }: OperationRecord): void {
+  if (resource !== null) reply.code(303).header('location', resource)
+}
+
+// A text passes by the serializers of the route.
+function asText(reply: FastifyReply, document: StatusDocument): string {
+  reply.type('application/json; charset=utf-8')
+  return exactJson(document, writesTwins(reply)) ?? 'null'
 }

@@ -34,7 +34,10 @@ export interface OperationDefinition {
 export interface OperationContext<Input = unknown> {
   /** As it was given at the start, after JSON: no `undefined`, dates as text; an integer that a Number cannot hold as BigInt. */
   readonly input: Input
-  /** Aborts when the operation is cancelled, took too long, is another's, or when the process closes. */
+  /**
+   * Aborts when the operation is cancelled, took too long, is another's, or when the process closes. Throw then
+   * (`signal.throwIfAborted()`): work that returns has been done, also after it was cancelled.
+   */
   readonly signal: AbortSignal
   /** Says how far it is, from 0 to 1; as often as you like. */
   readonly progress: (progress: number) => void
@@ -169,8 +172,15 @@ function contextOf<Input>(
   }
 }
 
+// Clients and proxies take about so much of a header.
+const longestResource = 4_096
+
 function isReference(resource: unknown): resource is string {
   return (
-    typeof resource === 'string' && isField('location', resource) && URL.canParse(resource, 'http://host/')
+    typeof resource === 'string' &&
+    resource !== '' &&
+    resource.length <= longestResource &&
+    isField('location', resource) &&
+    URL.canParse(resource, 'http://host/')
   )
 }

@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import { ProblemError } from '../../errors.js'
 import { isFinal, type OperationRecord } from '../../operations/operation-record.js'
 import { PollLimit } from '../../operations/poll-limit.js'
+import { invalid } from '../../options.js'
 import type { OperationAnswers } from './operation-answers.js'
 import { ownerOf } from './operation-owner.js'
 import type { OperationsService } from './operations-service.js'
-import { createdHeaders, pollHeaders, statusSchema } from './status-schema.js'
+import { createdHeaders, pollHeaders, problemAnswer, statusSchema } from './status-schema.js'
 
 /**
  * Mounts the routes of operations: the operation itself, which leads to what it created; its status document, which is
@@ -19,13 +20,15 @@ export function mountOperationRoutes(
   answersOf: () => OperationAnswers,
 ): void {
   const { path, polls, now } = service.options
+  // The URL of an operation has to be known where no request is.
+  if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
   const limit = polls === null ? null : new PollLimit(polls)
 
   app.get(
     `${path}/:id`,
     routeOf('readOperation', 'How an operation stands', locationResponses),
     async (request, reply) => {
-      const record = await polled(request)
+      const record = await polled(request, reply)
       return answersOf().outcome(reply, record)
     },
   )
@@ -33,7 +36,7 @@ export function mountOperationRoutes(
     `${path}/:id/status`,
     routeOf('readOperationStatus', 'The status document of an operation', statusResponses),
     async (request, reply) => {
-      const record = await polled(request)
+      const record = await polled(request, reply)
       return answersOf().status(reply, record)
     },
   )
@@ -43,8 +46,8 @@ export function mountOperationRoutes(
     cancelOperation,
   )
 
-  async function polled(request: FastifyRequest): Promise<OperationRecord> {
-    const record = await visible(request)
+  async function polled(request: FastifyRequest, reply: FastifyReply): Promise<OperationRecord> {
+    const record = await visible(request, reply)
     const tooEarly = limit?.count(record.id, now()) ?? null
     if (tooEarly !== null) throw tooManyPolls(tooEarly)
     if (isFinal(record)) service.learn(record)
@@ -52,10 +55,14 @@ export function mountOperationRoutes(
   }
 
   /** The operation that is asked for; what the caller did not start looks like what is not there. */
-  async function visible(request: FastifyRequest): Promise<OperationRecord> {
+  async function visible(request: FastifyRequest, reply: FastifyReply): Promise<OperationRecord> {
+    // Of problems too.
+    reply.header('cache-control', 'no-store')
     const { id } = request.params as { readonly id: string }
+    // First: what it throws must not tell whether there is such an operation.
+    const owner = await ownerOf(request, service.options)
     const record = await service.registry.find(id)
-    if (record === null || record.owner !== (await ownerOf(request, service.options))) throw absent()
+    if (record === null || record.owner !== owner) throw absent()
     if (record.goneAt !== null && record.goneAt <= now()) {
       throw new ProblemError('operation-gone', {
         detail: 'The operation ended so long ago that its end is not kept',
@@ -65,7 +72,7 @@ export function mountOperationRoutes(
   }
 
   async function cancelOperation(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { id, cancellable } = await visible(request)
+    const { id, cancellable } = await visible(request, reply)
     const record = cancellable ? await service.cancel(id) : await service.registry.find(id)
     if (record === null) throw absent()
     const isCancelled = record.isCancelling || record.error?.code === 'operation-cancelled'
@@ -94,7 +101,6 @@ function tooManyPolls(milliseconds: number): ProblemError {
 }
 
 const status = { ...statusSchema, headers: pollHeaders }
-const noStore = { cacheControl: { noStore: true } } as const
 const problems = {
   404: 'There is no such operation',
   410: 'It ended too long ago',
@@ -112,13 +118,9 @@ const cancelResponses = {
   ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
 }
 
-/** For the document alone: how a problem is written is for whoever writes it. */
 function described(statuses: Readonly<Record<number, string>>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(statuses).map(([status, description]) => [
-      status,
-      { description, type: 'null', content: {} },
-    ]),
+    Object.entries(statuses).map(([status, description]) => [status, problemAnswer(description)]),
   )
 }
 
@@ -132,7 +134,8 @@ function routeOf(operationId: string, summary: string, response: unknown): Route
       response,
     },
     config: {
-      caching: noStore,
+      // A precondition would make a 304 of a poll: `If-None-Match: *` is met by whatever is there.
+      caching: false,
       responseRules: { except: ['keys'], reason: 'generic clients look for resourceLocation' },
     },
   } as RouteShorthandOptions

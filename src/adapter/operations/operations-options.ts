@@ -67,8 +67,8 @@ export interface OperationsOptions {
    */
   readonly retention?: Duration
   /**
-   * After how long without a sign of life a run is taken for dead; another takes its place, or the operation fails.
-   * Running work gives three signs in that time.
+   * How long after its last sign of life another run has taken the place of one that died, or the operation has failed.
+   * Running work gives four signs in that time; with none for two thirds of it, it is taken for dead.
    * @default '30 seconds'
    */
   readonly lease?: Duration
@@ -137,10 +137,12 @@ export const duration: Check<number> = (label, received) =>
   timeWindowOf(received) ??
   invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
 
-/** A list of methods that an object has to have. */
+/** An object with these methods, which says whether it is shared. */
 function withMethods<Given>(expected: string, ...names: readonly (keyof Given & string)[]): Check<Given> {
   return (label, received) =>
-    isObject(received) && names.every((name) => typeof received[name] === 'function')
+    isObject(received) &&
+    names.every((name) => typeof received[name] === 'function') &&
+    typeof received.isShared === 'boolean'
       ? (received as unknown as Given)
       : invalid(label, expected, received)
 }
@@ -150,7 +152,8 @@ const interval = objectOf<Partial<PollInterval>>({ min: seconds, max: seconds, i
 const polls = objectOf<PollsOptions>({ max: integer(1), timeWindow: duration })
 
 const checks: Checks<OperationsOptions> = {
-  path: text("a path such as '/v1/operations'", /^(\/[^/?#]+)+$/),
+  // It stands in URLs as it is.
+  path: text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/),
   store: withMethods<OperationStore>(
     'a store of operations, such as memoryOperationStore()',
     'check',

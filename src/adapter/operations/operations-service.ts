@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { isProblemError, ProblemError } from '../../errors.js'
+import { isProblemError, ProblemError, type ProblemIssue } from '../../errors.js'
 import { problemDocument, serverFaultDetail } from '../../http/problem.js'
-import { problemOf } from '../../http/problem-of.js'
+import { longestDetail, problemOf } from '../../http/problem-of.js'
 import type { OperationFailure, OperationRecord } from '../../operations/operation-record.js'
 import { isFinal } from '../../operations/operation-record.js'
 import { interruptedFailure, OperationRegistry, unavailable } from '../../operations/operation-registry.js'
@@ -9,6 +9,8 @@ import { OperationRunner } from '../../operations/operation-runner.js'
 import { OperationSweeper } from '../../operations/operation-sweeper.js'
 import { pollAfter } from '../../operations/poll-interval.js'
 import { RunTimes } from '../../operations/run-times.js'
+import { exactJson } from '../../representation/output/exact-json.js'
+import { clip } from '../../text.js'
 import { OperationDefinitions } from './operation-definitions.js'
 import type { ResolvedOperations } from './operations-options.js'
 import { TroubleLog } from './trouble-log.js'
@@ -19,58 +21,74 @@ export class OperationsService {
   readonly definitions: OperationDefinitions
   readonly registry: OperationRegistry
   readonly #log: FastifyBaseLogger
+  readonly #lease: number
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
   readonly #times = new RunTimes()
-  readonly #waiting = new Map<string, Set<() => void>>()
+  // One for each operation at most: the request that started it.
+  readonly #waiting = new Map<string, AbortController>()
   #stopListening: () => Promise<void> = async () => {}
-  #isStarted = false
+  #isStarting = false
+  #isClosing = false
 
   constructor(options: ResolvedOperations, log: FastifyBaseLogger) {
-    const { engine, lease, maxLength, now, schedule } = options
+    const { engine, maxLength, now, schedule } = options
+    // The last third is for finding the run that went silent: sweeps come twice in the time that is said here.
+    const lease = Math.floor((options.lease * 2) / 3)
+    this.#lease = lease
     this.options = options
     this.#log = log
     this.definitions = new OperationDefinitions(maxLength)
-    this.registry = new OperationRegistry(options)
+    this.registry = new OperationRegistry({ ...options, lease, onEnd: (record) => this.#ended(record) })
     const workOf = (name: string) => this.definitions.get(name)
     const shared = { registry: this.registry, lease, now, schedule, workOf }
     this.#runner = new OperationRunner({
       ...shared,
       failureOf: (error, record) => this.#failureOf(error, record),
-      trouble: new TroubleLog(log, 'runs'),
-      onEnd: (record) => this.#ended(record),
+      trouble: new TroubleLog(log, 'runs', now),
     })
-    this.#sweeper = new OperationSweeper({ ...shared, engine, trouble: new TroubleLog(log, 'sweep') })
+    this.#sweeper = new OperationSweeper({ ...shared, engine, trouble: new TroubleLog(log, 'sweep', now) })
   }
 
   /** Begins to run operations. @throws Error where store or engine cannot be used */
   async start(): Promise<void> {
-    const { store, engine, lease } = this.options
+    const { store, engine, now } = this.options
+    this.#isStarting = true
     await store.check()
     this.#stopListening = await store.onCancel((id) => this.#runner.cancel(id))
-    const trouble = new TroubleLog(this.#log, 'engine')
+    const trouble = new TroubleLog(this.#log, 'engine', now)
     await engine.start({
       run: (id) => this.#runner.run(id),
       failed: (what, error) => trouble.failed(what, error),
       recovered: () => trouble.recovered(),
-      lease,
+      lease: this.#lease,
     })
-    this.#isStarted = true
     this.#sweeper.start()
   }
 
-  /** Lets runs end for a while, stops them then, and lets go of all. */
+  /** Ends the waits of all requests: a server that closes waits for its requests. */
+  stopWaiting(): void {
+    this.#isClosing = true
+    for (const over of this.#waiting.values()) over.abort()
+  }
+
+  /** Lets runs end for a while, stops them then, and lets go of all, also of what a failed start had taken. */
   async close(): Promise<void> {
-    if (!this.#isStarted) return
+    if (!this.#isStarting) return
     const { engine, drain, schedule, store } = this.options
     await this.#sweeper.stop()
     const closed = engine.close()
-    const stopDrain = schedule(() => this.#runner.close(), drain)
+    let stopDrain = () => {}
+    if (drain === 0) this.#runner.close()
+    else stopDrain = schedule(() => this.#runner.close(), drain)
+    // Nothing else may keep the process alive until the runs have ended.
+    const alive = setInterval(() => {}, 60_000)
     try {
       await closed
+      if (!store.isShared) await this.#interruptAll()
     } finally {
       stopDrain()
-      if (!store.isShared) await this.#interruptAll()
+      clearInterval(alive)
       await this.#stopListening()
     }
   }
@@ -122,46 +140,56 @@ export class OperationsService {
   }
 
   /**
-   * The record of an operation once it is final; as it stands after so many milliseconds otherwise.
+   * The record of an operation once it is final; as it was last seen after so many milliseconds otherwise.
    *
-   * @param signal ends the wait
+   * @param over ends the wait
    */
-  async ended(record: OperationRecord, milliseconds: number, signal: AbortSignal): Promise<OperationRecord> {
+  async ended(
+    record: OperationRecord,
+    milliseconds: number,
+    over: AbortController,
+  ): Promise<OperationRecord> {
     const { now, store } = this.options
     const end = now() + milliseconds
-    let found = (await this.registry.find(record.id)) ?? record
-    for (let wait = 50; !isFinal(found) && now() < end && !signal.aborted; wait = Math.min(wait * 2, 500)) {
-      const left = end - now()
-      await this.#endOrAfter(found.id, store.isShared ? Math.min(wait, left) : left, signal)
-      found = (await this.registry.find(found.id)) ?? found
+    // From here on: it may end while it is looked at.
+    this.#waiting.set(record.id, over)
+    if (this.#isClosing) over.abort()
+    try {
+      let found = record
+      for (let wait = 50; ; wait = Math.min(wait * 2, 500)) {
+        const left = over.signal.aborted ? 0 : end - now()
+        // It has been started, whatever becomes of looking at it.
+        found = (await this.registry.find(record.id).catch(() => null)) ?? found
+        if (isFinal(found) || left <= 0) return found
+        await this.#pause(store.isShared ? Math.min(wait, left) : left, over.signal)
+      }
+    } finally {
+      this.#waiting.delete(record.id)
     }
-    return found
   }
 
-  #endOrAfter(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.#waiting.get(id) ?? new Set()
-      const over = () => {
+      if (signal.aborted) return resolve()
+      const stop = this.options.schedule(go, milliseconds)
+      signal.addEventListener('abort', go)
+      function go(): void {
         stop()
-        signal.removeEventListener('abort', over)
-        waiting.delete(over)
-        if (waiting.size === 0) this.#waiting.delete(id)
+        signal.removeEventListener('abort', go)
         resolve()
       }
-      const stop = this.options.schedule(over, milliseconds)
-      signal.addEventListener('abort', over)
-      this.#waiting.set(id, waiting.add(over))
     })
   }
 
   #ended(record: OperationRecord): void {
     if (record.status === 'Succeeded') this.#remember(record)
-    for (const over of [...(this.#waiting.get(record.id) ?? [])]) over()
+    this.#waiting.get(record.id)?.abort()
+    this.options.engine.forget?.(record.id)
   }
 
   #remember({ name, createdAt, finishedAt }: OperationRecord): void {
     if (finishedAt !== null && this.definitions.get(name) !== undefined) {
-      this.#times.add(name, finishedAt - createdAt)
+      this.#times.add(name, finishedAt - createdAt, finishedAt)
     }
   }
 
@@ -171,8 +199,15 @@ export class OperationsService {
     const level = status < 500 ? 'info' : 'error'
     this.#log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
     const { detail } = problemDocument(problem, '')
-    const told = detail === serverFaultDetail ? workFaultDetail : detail
-    return { code, title, status, detail: told, ...(status < 500 && errors !== undefined ? { errors } : {}) }
+    const told = detail === serverFaultDetail ? workFaultDetail : clip(detail, longestDetail)
+    const issues = status < 500 ? this.#kept(errors) : undefined
+    return { code, title, status, detail: told, ...(issues === undefined ? {} : { errors: issues }) }
+  }
+
+  /** As every store can keep it; nothing where it is too long, or no JSON. */
+  #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
+    const json = exactJson(errors ?? undefined, false)
+    return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
   }
 
   #full(cause: unknown): ProblemError {

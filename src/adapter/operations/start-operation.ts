@@ -38,8 +38,7 @@ export async function startOperation(
   const isDone = isFinal(record)
   const applied = appliedPreferences(preferences, wait, isDone)
   if (applied !== '') reply.header('preference-applied', applied)
-  if (!isDone) return answers.accepted(reply, record)
-  return answer === undefined ? answers.outcome(reply, record) : answer(resultOf(record), reply)
+  return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
 }
 
 /** What a client prefers of the answer to its request; it reads the field when it is first asked for. */
@@ -53,11 +52,13 @@ async function waited(
   record: OperationRecord,
   seconds: number,
 ): Promise<OperationRecord> {
-  const gone = new AbortController()
-  const leave = () => gone.abort()
+  const over = new AbortController()
+  const leave = () => over.abort()
   reply.raw.once('close', leave)
+  // It may have gone before.
+  if (reply.raw.destroyed) leave()
   try {
-    return await service.ended(record, seconds * 1000, gone.signal)
+    return await service.ended(record, seconds * 1000, over)
   } finally {
     reply.raw.off('close', leave)
   }

@@ -56,3 +56,22 @@ export const pollHeaders = { 'Retry-After': seconds }
 
 /** Headers of a poll of what has created something, for OpenAPI. */
 export const createdHeaders = { Location: { type: 'string', description: 'URL of what it created' } }
+
+/** An answer that is a problem, for OpenAPI. */
+export function problemAnswer(description: string): object {
+  return { description, content: { 'application/problem+json': { schema: problemSchema } } }
+}
+
+const problemSchema = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457)',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+  },
+}

@@ -33,7 +33,12 @@ export function generateObjectWriter(
   const isFirst = (index: number): boolean | undefined =>
     index === 0 ? true : firstSure !== -1 && firstSure < index ? false : undefined
   const appends = members.map((member, index) => {
-    const append = appendCode(member, isFirst(index), `write${index}`, JSON.stringify(member.fallback))
+    const codes = {
+      value: `value${index}`,
+      write: `write${index}`,
+      fallback: JSON.stringify(member.fallback),
+    }
+    const append = appendCode(member, isFirst(index), codes)
     return member.declaredTwin === undefined
       ? append
       : `
@@ -45,8 +50,9 @@ export function generateObjectWriter(
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
     let luck = 0
     return function writeMembers(object, onLost) {
+      ${members.map(({ name }, index) => `const value${index} = ${readOf(name)}`).join('\n')}
       ${writeRest === null ? wholeCode(members) : ''}
-      let json = '', value
+      let json = ''
       ${appends.join('')}
       ${writeRest === null ? '' : rest}
       return ${end}
@@ -79,7 +85,6 @@ function wholeCode(members: readonly WrittenMember[]): string {
   return `
       if (luck < 0) luck++
       else {
-        const ${members.map(({ name }, index) => `value${index} = ${readOf(name)}`).join(', ')}
         if (${parts.map(({ test }) => test).join(' && ')}) return ${values.join(' + ')} + ${end}
         luck = -8
       }`
@@ -89,8 +94,8 @@ function wholeCode(members: readonly WrittenMember[]): string {
 export function generateAppender(member: Member): AppenderFactory {
   const code = `
     return function appendMember(json, object, onLost) {
-      let value
-      ${appendCode(member, undefined, 'write', 'fallback')}
+      const value = ${readOf(member.name)}
+      ${appendCode(member, undefined, { value: 'value', write: 'write', fallback: 'fallback' })}
       return json
     }`
   return compile(['write', 'fallback'], code) as AppenderFactory
@@ -101,33 +106,31 @@ export function generateAppender(member: Member): AppenderFactory {
  * are one literal.
  *
  * @param isFirst is it the first of its object? Where that is not known, the code asks
- * @param writeCode stands for the writer of its value
- * @param fallbackCode stands for the JSON of its default
+ * @param codes what stands for its value, for the writer of that, and for the JSON of its default
  */
 function appendCode(
   { name, shape, required, fallback }: Member,
   isFirst: boolean | undefined,
-  writeCode: string,
-  fallbackCode: string,
+  codes: { readonly value: string; readonly write: string; readonly fallback: string },
 ): string {
+  const { value } = codes
   const keyAnd = (start: string): string => {
     const [first, later] = ['{', ','].map((open) => JSON.stringify(`${open}${JSON.stringify(name)}:${start}`))
     return isFirst === undefined ? `(json === '' ? ${first} : ${later})` : `${isFirst ? first : later}`
   }
-  const usual = usualValues(shape, 'value')
+  const usual = usualValues(shape, value)
   const ifUsual =
     usual === null
       ? ''
-      : `if (${usual.test}) json += ${keyAnd(usual.quote)} + value${usual.quote && ` + '${usual.quote}'`}; else`
+      : `if (${usual.test}) json += ${keyAnd(usual.quote)} + ${value}${usual.quote && ` + '${usual.quote}'`}; else`
   const ifAbsent =
     fallback !== null
-      ? `else json += ${keyAnd('')} + ${fallbackCode}`
+      ? `else json += ${keyAnd('')} + ${codes.fallback}`
       : required
         ? `else throw missing(${JSON.stringify(name)})`
         : ''
   return `
-      value = ${readOf(name)}
-      ${ifUsual} if (value !== undefined) json += ${keyAnd('')} + ${writeCode}(value, onLost)
+      ${ifUsual} if (${value} !== undefined) json += ${keyAnd('')} + ${codes.write}(${value}, onLost)
       ${ifAbsent}`
 }
 

@@ -1,0 +1,118 @@
+/** `Prefer`, by the sections of RFC 7240. */
+import fc from 'fast-check'
+import t from 'tap'
+import { readPrefer } from '../../src/http/prefer.js'
+
+/** What is made of a field: `async` for `respond-async`, and the seconds to wait. */
+type Row = readonly [field: string, read: string]
+
+function read(field: string): string {
+  const { respondAsync, wait } = readPrefer(field)
+  return [...(respondAsync ? ['async'] : []), ...(wait === null ? [] : [String(wait)])].join(' ')
+}
+
+const sections: Readonly<Record<string, readonly Row[]>> = {
+  '§2 one preference, with and without space around it': [
+    ['respond-async', 'async'],
+    ['  respond-async\t', 'async'],
+    ['wait=10', '10'],
+    ['wait = 10', '10'],
+    ['wait\t=\t10', '10'],
+  ],
+  '§2 names without case': [
+    ['Respond-Async', 'async'],
+    ['WAIT=3', '3'],
+  ],
+  '§2 several in one field, also with empty elements': [
+    ['respond-async, wait=10', 'async 10'],
+    ['wait=10,respond-async', 'async 10'],
+    [', ,wait=10, ,', '10'],
+    ['return=minimal, wait=2, handling=lenient', '2'],
+  ],
+  '§2 the first of the same name counts': [
+    ['wait=3, wait=5', '3'],
+    ['wait=3, WAIT=5', '3'],
+    ['wait, wait=5', ''],
+    ['wait=soon, wait=5', ''],
+    ['respond-async=1, respond-async', ''],
+  ],
+  '§2 a value as a token or in quotes; an empty one is none': [
+    ['wait="10"', '10'],
+    ['wait=""', ''],
+    ['wait=', ''],
+    ['respond-async=""', 'async'],
+    ['respond-async=', 'async'],
+  ],
+  '§2 parameters change nothing': [
+    ['wait=10; foo=bar', '10'],
+    ['wait=10;foo="a, wait=20; b"', '10'],
+    ['respond-async;', 'async'],
+    ['respond-async; wait=5', 'async'],
+  ],
+  '§2 what stands in quotes is text': [
+    ['foo="respond-async, wait=5"', ''],
+    ['foo="a\\", wait=5, \\"b", wait=6', '6'],
+    ['foo=x"y, wait=5, z", wait=6', '6'],
+    ['foo="open, wait=5', ''],
+    ['foo="open\\', ''],
+    ['foo="open\\", wait=5', ''],
+  ],
+  '§2 what is not known, or not written so, is as if it were not there': [
+    ['', ''],
+    [',', ''],
+    ['wait', ''],
+    ['wait=-1', ''],
+    ['wait=1.5', ''],
+    ['wait=1e3', ''],
+    ['wait=0x10', ''],
+    ['wait=3 4', ''],
+    ['wait 3', ''],
+    ['=5', ''],
+    [';wait=5', ''],
+    ['"wait"=5', ''],
+    ['respond-async: true', ''],
+    ['respond async', ''],
+    ['waiter=5, not-wait=6', ''],
+    ['wait=１０', ''],
+    ['__proto__=5, constructor=6', ''],
+  ],
+  '§4.3 seconds, from zero to more than anyone waits': [
+    ['wait=0', '0'],
+    ['wait=007', '7'],
+    ['wait=999999999', '999999999'],
+    [`wait=${'9'.repeat(400)}`, '1000000000'],
+  ],
+  'a field beyond 1,024 characters says nothing': [[`wait=3, foo=${'x'.repeat(1024)}`, '']],
+}
+
+for (const [section, rows] of Object.entries(sections)) {
+  t.test(section, async (t) => {
+    for (const [field, expected] of rows) t.equal(read(field), expected, JSON.stringify(field.slice(0, 60)))
+  })
+}
+
+t.test('no field at all says nothing', async (t) => {
+  t.strictSame(readPrefer(undefined), { respondAsync: false, wait: null })
+})
+
+t.test('whatever comes is read, and what stands behind it in quotes is not', async () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      const quoted = text.replaceAll(/["\\]/g, '\\$&')
+      return read(`foo="${quoted}", wait=7`) === '7'
+    }),
+  )
+})
+
+t.test('hostile fields take no more time than others', async (t) => {
+  const pieces = ['"', '\\', '"\\', ' ', '\t', ',', ';', '=', 'a', 'a=', 'a="', ';a="\\', 'a ', ', a', ';"']
+  for (const piece of pieces) {
+    for (const end of ['', '"', '\u0000', 'x']) {
+      const field = `a${piece.repeat(1024)}`.slice(0, 1023) + end
+      const begun = performance.now()
+      for (let time = 0; time < 20; time += 1) readPrefer(field)
+      const each = (performance.now() - begun) / 20
+      t.ok(each < 5, `${JSON.stringify(piece)} … ${JSON.stringify(end)}: ${each.toFixed(3)} ms`)
+    }
+  }
+})
