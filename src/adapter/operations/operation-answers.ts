@@ -48,7 +48,7 @@ export class OperationAnswers {
   status(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
     const document = this.#status(reply, record)
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
-    const isWide = record.result !== null && hasLongDigits(record.result) && !writesTwins(reply)
+    const isWide = record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
     return isWide ? asText(reply, document) : document
   }
 
@@ -70,5 +70,5 @@ function lead(reply: FastifyReply, { resource }: OperationRecord): void {
 // A text passes by the serializers of the route.
 function asText(reply: FastifyReply, document: StatusDocument): string {
   reply.type('application/json; charset=utf-8')
-  return exactJson(document, writesTwins(reply)) ?? 'null'
+  return exactJson(document, writesTwins(reply.routeOptions.config)) ?? 'null'
 }
