@@ -15,8 +15,8 @@ import {
 } from '../adapter/rate-limit/rate-limit-options.js'
 import { reporterOf } from '../adapter/report.js'
 import { isProblemError } from '../errors.js'
-import { timeWindowOf } from '../http/rate-limit/time-window.js'
 import { isObject, resolveOptions, resolveRouteOptions } from '../options.js'
+import { timeWindowOf } from '../time-window.js'
 
 export type {
   CallerKey,

@@ -48,7 +48,8 @@ export class OperationAnswers {
   status(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
     const document = this.#status(reply, record)
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
-    const isWide = record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
+    const isWide =
+      record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
     return isWide ? asText(reply, document) : document
   }
 

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { timeWindowOf } from '../../http/rate-limit/time-window.js'
 import { inProcessEngine } from '../../operations/in-process-engine.js'
 import type { OperationEngine } from '../../operations/operation-engine.js'
 import type { PollInterval } from '../../operations/poll-interval.js'
@@ -18,6 +17,7 @@ import {
 import { type Schedule, scheduleTimeout } from '../../schedule.js'
 import { memoryOperationStore } from '../../stores/memory-operation-store.js'
 import type { OperationStore } from '../../stores/operation-store.js'
+import { timeWindowOf } from '../../time-window.js'
 
 /** Milliseconds, or a text such as `'30s'`, `'24 hours'`. */
 export type Duration = number | string

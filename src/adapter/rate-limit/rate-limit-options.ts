@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { type Mode, modes } from '../../findings.js'
-import { timeWindowOf } from '../../http/rate-limit/time-window.js'
 import {
   type Check,
   type Checks,
@@ -12,6 +11,7 @@ import {
   oneOf,
   text,
 } from '../../options.js'
+import { timeWindowOf } from '../../time-window.js'
 
 /** Who a request counts for: `undefined` for its address, `null` for nobody, so that it is not counted. */
 export type CallerKey = string | number | null | undefined

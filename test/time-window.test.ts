@@ -1,5 +1,5 @@
 import t from 'tap'
-import { timeWindowOf } from '../../../src/http/rate-limit/time-window.js'
+import { timeWindowOf } from '../src/time-window.js'
 
 t.test('a window is milliseconds, or a number with a unit', async (t) => {
   const windows: readonly (readonly [window: unknown, milliseconds: number])[] = [
