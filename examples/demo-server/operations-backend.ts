@@ -1,3 +1,5 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
 import type { OperationsOptions } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
 import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
@@ -26,8 +28,10 @@ export async function openOperations(
 ): Promise<OperationsBackend> {
   if (operations === 'redis' && redis !== null && redisUrl !== null) {
     // A queue waits for its next job where requests must not wait: it has connections of its own.
-    const engine = bullmqEngine({ redis: redisUrl, work })
-    return { options: { store: redisOperationStore(redis), engine }, close: async () => {} }
+    const name = `operations${scopeOf(storage)}`
+    const store = redisOperationStore(redis, { keyPrefix: `demo:${name}` })
+    const engine = bullmqEngine({ redis: redisUrl, queue: name, work })
+    return { options: { store, engine }, close: async () => {} }
   }
   if (operations === 'postgres' && storage !== null && 'url' in storage) {
     const pool = new pg.Pool({ connectionString: storage.url, connectionTimeoutMillis: 10_000 })
@@ -43,4 +47,11 @@ export async function openOperations(
     return { options: { store, engine }, close: () => pool.end() }
   }
   return { options: {}, close: async () => {} }
+}
+
+/** Who runs an operation has to see its data: an embedded database has operations of its own. */
+function scopeOf(storage: Settings['storage']): string {
+  if (storage === null) return `-${randomUUID()}`
+  if ('url' in storage) return ''
+  return `-${createHash('sha256').update(resolve(storage.folder)).digest('hex').slice(0, 16)}`
 }

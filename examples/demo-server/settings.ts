@@ -39,7 +39,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     storage,
     redisUrl,
     operations,
-    work: workOf(value('WORK') ?? 'on', operations),
+    work: workOf(value('WORK') ?? 'on', operations, storage),
     maintenanceFile: value('MAINTENANCE_FILE') ?? null,
     rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
   }
@@ -95,12 +95,16 @@ function operationsOf(
   return text
 }
 
-function workOf(text: string, operations: Settings['operations']): boolean {
+function workOf(text: string, operations: Settings['operations'], storage: Settings['storage']): boolean {
   if (text !== 'on' && text !== 'off') throw new Error(`WORK: expected 'on' or 'off', received '${text}'`)
-  if (text === 'off' && operations === 'memory') {
-    throw new Error(
-      "WORK: 'off' leaves operations to other processes, which needs REDIS_URL or OPERATIONS=postgres",
-    )
-  }
+  if (text === 'off' && !isShared(operations, storage)) throw new Error(`WORK: 'off' ${needsOthers}`)
   return text === 'on'
 }
+
+/** Can other processes run operations of this one? They have to find them, and to see the same data. */
+export function isShared(operations: Settings['operations'], storage: Settings['storage']): boolean {
+  return operations !== 'memory' && storage !== null && 'url' in storage
+}
+
+/** What leaving operations to other processes takes. */
+export const needsOthers = 'needs DATABASE_URL, and REDIS_URL or OPERATIONS=postgres'

@@ -1,8 +1,9 @@
 import { runProcess } from './process.js'
+import { isShared, needsOthers } from './settings.js'
 
 // A process that runs operations and serves nobody.
-await runProcess(async (app, { operations, work }) => {
-  if (operations === 'memory') throw new Error('a worker needs REDIS_URL or OPERATIONS=postgres')
+await runProcess(async (app, { operations, storage, work }) => {
+  if (!isShared(operations, storage)) throw new Error(`a worker ${needsOthers}`)
   if (!work) throw new Error("WORK: a worker that is 'off' has nothing to do")
   await app.ready()
   console.log(`The worker takes operations from ${operations === 'redis' ? 'Redis' : 'PostgreSQL'}.`)

@@ -49,3 +49,8 @@ export interface OperationEngine {
 export class OperationQueueFullError extends Error {
   override readonly name = 'OperationQueueFullError'
 }
+
+/** Is it an {@link OperationQueueFullError}, of whichever copy of the package? */
+export function isQueueFull(error: unknown): boolean {
+  return error instanceof Error && error.name === 'OperationQueueFullError'
+}

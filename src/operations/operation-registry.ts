@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ProblemError } from '../errors.js'
+import { type ProblemCode, ProblemError } from '../errors.js'
 import { inTime } from '../in-time.js'
 import type { Schedule } from '../schedule.js'
 import type { OperationStore } from '../stores/operation-store.js'
@@ -16,6 +16,7 @@ import {
   release,
   renew,
 } from './transitions.js'
+import type { Trouble } from './trouble.js'
 
 /** What a registry goes by. */
 export interface RegistryOptions {
@@ -28,6 +29,8 @@ export interface RegistryOptions {
   readonly storeTimeout: number
   readonly now: () => number
   readonly schedule: Schedule
+  /** Takes note of what the store fails to do. */
+  readonly trouble?: Trouble
   /** An operation has ended, and this registry wrote it down. */
   readonly onEnd?: (record: OperationRecord) => void
 }
@@ -48,6 +51,12 @@ export const cancelledFailure: OperationFailure = failure(
 export const interruptedFailure: OperationFailure = failure(
   'operation-interrupted',
   'The server stopped working on it; what it meant to do may or may not have happened',
+)
+
+/** What an operation fails with whose work threw something that cannot be told. */
+export const faultFailure: OperationFailure = failure(
+  'internal-server-error',
+  'The work failed. The cause is in the log, under the id of the operation.',
 )
 
 /** What a request is answered with while store or engine cannot be reached. */
@@ -146,9 +155,9 @@ export class OperationRegistry {
     await this.#change(id, (record) => release(record, run, this.#options.now()))
   }
 
-  /** Takes a record away that nobody has been told of. */
-  async discard(record: OperationRecord): Promise<void> {
-    await this.#ask((store) => store.remove(record))
+  /** Takes a record away that nobody has been told of; `false` where somebody was faster. */
+  discard(record: OperationRecord): Promise<boolean> {
+    return this.#ask((store) => store.remove(record))
   }
 
   /** Operations that somebody has to look after now. */
@@ -193,15 +202,17 @@ export class OperationRegistry {
     question: (store: OperationStore) => Promise<Answer>,
     timeout = Number.POSITIVE_INFINITY,
   ): Promise<Answer> {
-    const { store, storeTimeout, schedule } = this.#options
+    const { store, storeTimeout, schedule, trouble } = this.#options
     try {
-      return await (store.isShared
+      const answer = await (store.isShared
         ? inTime(question(store), Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
         : question(store))
+      trouble?.recovered()
+      return answer
     } catch (error) {
-      throw isFull(error)
-        ? new ProblemError('operations-full', { cause: error })
-        : unavailable(unreachable, error)
+      if (isFull(error)) throw new ProblemError('operations-full', { cause: error })
+      trouble?.failed('the store of operations fails', error)
+      throw unavailable(unreachable, error)
     }
   }
 }
@@ -216,7 +227,7 @@ function isFull(error: unknown): boolean {
   return error instanceof Error && error.name === 'OperationStoreFullError'
 }
 
-function failure(code: 'operation-cancelled' | 'operation-interrupted', detail: string): OperationFailure {
+function failure(code: ProblemCode, detail: string): OperationFailure {
   const { title, statusCode: status } = new ProblemError(code)
   return Object.freeze({ code, title, status, detail })
 }

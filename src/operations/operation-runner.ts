@@ -3,31 +3,15 @@ import type { Schedule } from '../schedule.js'
 import { LiveRun, type StopReason } from './live-run.js'
 import type { RunOutcome } from './operation-engine.js'
 import type { OperationFailure, OperationRecord } from './operation-record.js'
-import { cancelledFailure, interruptedFailure, type OperationRegistry } from './operation-registry.js'
+import {
+  cancelledFailure,
+  faultFailure,
+  interruptedFailure,
+  type OperationRegistry,
+} from './operation-registry.js'
+import type { OperationWork } from './operation-work.js'
 import type { OperationEnd } from './transitions.js'
-
-/** What the work of an operation is given. */
-export interface WorkContext {
-  readonly record: OperationRecord
-  readonly signal: AbortSignal
-  readonly progress: (progress: number) => void
-}
-
-/** Work of one name. */
-export interface OperationWork {
-  /** Runs that are begun at most, the first included. */
-  readonly maxRuns: number
-  /** Milliseconds that a run has. */
-  readonly timeout: number
-  /** Does it; what it throws becomes the failure. */
-  readonly run: (context: WorkContext) => Promise<OperationEnd>
-}
-
-/** Takes note of what goes wrong, without a line for each time. */
-export interface Trouble {
-  failed(what: string, error: unknown): void
-  recovered(): void
-}
+import type { Trouble } from './trouble.js'
 
 /** What an {@link OperationRunner} goes by. */
 export interface RunnerOptions {
@@ -76,7 +60,7 @@ export class OperationRunner {
   }
 
   async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, trouble, failureOf } = this.#options
+    const { registry, lease, now, schedule, trouble } = this.#options
     const live = new LiveRun(record, {
       registry,
       lease,
@@ -95,7 +79,7 @@ export class OperationRunner {
         .catch((error: unknown): OperationEnd => {
           // Work that is told to end throws what it likes; it is the cancellation all the same.
           const isCancelled = isCancellation(live.signal.reason)
-          return isCancelled ? cancelled : { status: 'Failed', error: failureOf(error, record) }
+          return isCancelled ? cancelled : { status: 'Failed', error: this.#failureOf(error, record) }
         })
       const end = await Promise.race([stopped, done])
       await live.end()
@@ -105,16 +89,29 @@ export class OperationRunner {
         ? await this.#finish(record, cancelled)
         : await this.#stopped(record, end.reason)
     } finally {
+      // Whatever went wrong here: a run that nobody waits for must not go on saying that it lives.
+      await live.end()
       this.#live.delete(record.id)
     }
   }
 
+  // What work throws may be anything, and so may what looking at it throws.
+  #failureOf(error: unknown, record: OperationRecord): OperationFailure {
+    const { failureOf, trouble } = this.#options
+    try {
+      return failureOf(error, record)
+    } catch (fault) {
+      trouble.failed('what the work of an operation threw cannot be told', fault)
+      return faultFailure
+    }
+  }
+
   async #stopped(record: OperationRecord, reason: StopReason): Promise<RunOutcome> {
-    const { registry, failureOf } = this.#options
+    const { registry } = this.#options
     if (reason === 'lost') return { kind: 'ended' }
     if (reason === 'timed-out') {
       const detail = 'It took longer than it may; what it meant to do may or may not have happened'
-      const error = failureOf(new ProblemError('operation-timed-out', { detail }), record)
+      const error = this.#failureOf(new ProblemError('operation-timed-out', { detail }), record)
       return this.#finish(record, { status: 'Failed', error })
     }
     // Where others can take it up they do; where nobody can, it has failed.

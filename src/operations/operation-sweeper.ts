@@ -1,8 +1,9 @@
 import type { Schedule } from '../schedule.js'
-import type { OperationEngine } from './operation-engine.js'
+import { isQueueFull, type OperationEngine } from './operation-engine.js'
 import type { OperationFailure, OperationRecord } from './operation-record.js'
 import { cancelledFailure, interruptedFailure, type OperationRegistry } from './operation-registry.js'
-import type { OperationWork, Trouble } from './operation-runner.js'
+import type { OperationWork } from './operation-work.js'
+import type { Trouble } from './trouble.js'
 
 /** What an {@link OperationSweeper} goes by. */
 export interface SweeperOptions {
@@ -94,7 +95,7 @@ export class OperationSweeper {
     try {
       await engine.enqueue(record.id)
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isQueueFull(error)) throw error
       this.#isFull = true
       return false
     }
@@ -122,8 +123,3 @@ const most = 100
 const mostLeft = 1_000
 /** Records that cannot be looked after, before a sweep ends: it is not they then, but the store or the engine. */
 const mostFaults = 10
-
-// By its name: the engine may come from the other build of this package.
-function isFull(error: unknown): boolean {
-  return error instanceof Error && error.name === 'OperationQueueFullError'
-}

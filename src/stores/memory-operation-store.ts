@@ -6,8 +6,9 @@ import { type OperationStore, OperationStoreFullError } from './operation-store.
 /** Options of {@link memoryOperationStore}. */
 export interface MemoryOperationStoreOptions {
   /**
-   * Operations that are kept, under 1 kB each besides their own input and result. When there is no room, those go that
-   * ended first, before their time; where all are in progress, no other begins.
+   * Operations that are kept, under 1 kB each besides their own input, while they are in progress, and their result: with
+   * large results keep fewer, or return where they are. When there is no room, those go that ended first, before their
+   * time; where all are in progress, no other begins.
    * @default 100_000
    */
   readonly maxOperations?: number

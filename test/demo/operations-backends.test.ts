@@ -30,7 +30,7 @@ t.test('operations and data in PostgreSQL', { skip }, async (t) => {
 t.test('a worker by itself has nothing to take from', async (t) => {
   t.match(
     await failureOf(spawnDemo({ LOG_LEVEL: 'silent' }, 'worker')),
-    /a worker needs REDIS_URL or OPERATIONS/,
+    /a worker needs DATABASE_URL, and REDIS_URL or OPERATIONS/,
   )
 })
 

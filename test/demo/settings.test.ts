@@ -42,13 +42,18 @@ t.test('operations are kept where instances can share them, as far as there is s
   t.equal(readSettings({ REDIS_URL }).operations, 'redis')
   t.equal(readSettings({ DATABASE_URL, REDIS_URL }).operations, 'redis')
   t.equal(readSettings({ DATABASE_URL, REDIS_URL, OPERATIONS: 'postgres' }).operations, 'postgres')
-  t.equal(readSettings({ REDIS_URL, WORK: 'off' }).work, false)
+  t.equal(readSettings({ DATABASE_URL, REDIS_URL, WORK: 'off' }).work, false)
   t.throws(() => readSettings({ DATABASE_URL, OPERATIONS: 'mysql' }), /^OPERATIONS: expected 'postgres'/)
   for (const storage of [{}, { DATA_DIR: 'data' }]) {
     t.throws(() => readSettings({ ...storage, OPERATIONS: 'postgres' }), /^OPERATIONS: .* needs DATABASE_URL/)
   }
   t.throws(() => readSettings({ REDIS_URL, WORK: 'no' }), /^WORK: expected 'on' or 'off', received 'no'/)
-  t.throws(() => readSettings({ DATABASE_URL, WORK: 'off' }), /^WORK: 'off' leaves operations to other/)
+  for (const alone of [{ DATABASE_URL }, { REDIS_URL }, { REDIS_URL, DATA_DIR: 'data' }]) {
+    t.throws(
+      () => readSettings({ ...alone, WORK: 'off' }),
+      /^WORK: 'off' needs DATABASE_URL, and REDIS_URL or/,
+    )
+  }
 })
 
 t.test('a bad value is an error of one line that names it', async (t) => {

@@ -1,8 +1,9 @@
 /** Operations that BullMQ hands out (decisions §5): over Redis servers of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { bullmqEngine } from '../../src/engines/bullmq.js'
+import { isQueueFull } from '../../src/operations/operation-engine.js'
 import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../support/redis.js'
 import { gate, keepsEngineContract, newId, newIds, started } from './bullmq/engine-contract.js'
 import { cannotBeReached, fakeWorker, isTaken, secondsOf, until } from './bullmq/fake-worker.js'
@@ -58,6 +59,24 @@ t.test('while Redis does not answer a start fails in time, and then at once', { 
   t.strictSame(worker.told, [cannotBeReached, 'recovered'])
 })
 
+t.test(
+  'while Redis does not say whether a full queue has room a start fails in time',
+  { skip },
+  async (t) => {
+    const redis = await server(t)
+    const worker = fakeWorker()
+    const engine = await started(t, { redis: redis.url, work: false, maxQueued: 1 }, worker)
+    await engine.enqueue(newId())
+    redis.pause()
+    t.teardown(() => redis.resume())
+    t.equal(await secondsOf(t.rejects(engine.enqueue(newId()), { name: 'LateError' })), 5)
+    t.equal(await secondsOf(t.rejects(engine.enqueue(newId()), { name: 'LateError' })), 0)
+    redis.resume()
+    await until(() => isFull(engine.enqueue(newId())), 'Redis answers again')
+    t.strictSame(worker.told, [cannotBeReached, 'recovered'], 'that it is full is no fault')
+  },
+)
+
 t.test('while Redis is gone a start fails in time, and then at once', { skip }, async (t) => {
   const redis = await server(t)
   const worker = fakeWorker()
@@ -112,6 +131,9 @@ t.test(
     t.throws(() => bullmqEngine({ redis: plain }), {
       message: /bullmqEngine\.redis: expected a client with maxRetriesPerRequest: null, received 20/,
     })
+    const hasty = new Redis(redis.url, { maxRetriesPerRequest: 0, lazyConnect: true })
+    t.throws(() => bullmqEngine({ redis: hasty }), { message: /null, received 0/ })
+    t.doesNotThrow(() => bullmqEngine({ redis: new Cluster([], { lazyConnect: true }) }))
   },
 )
 
@@ -170,6 +192,13 @@ t.test('nothing is written to the console', { skip }, async (t) => {
     [],
   )
 })
+
+function isFull(enqueued: Promise<void>): Promise<boolean> {
+  return enqueued.then(
+    () => false,
+    (error: unknown) => isQueueFull(error),
+  )
+}
 
 async function server(t: Test, setup?: RedisSetup): Promise<PrivateRedis> {
   const redis = await startRedis(setup)

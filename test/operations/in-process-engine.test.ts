@@ -125,7 +125,7 @@ t.test('closing begins nothing any more and waits for what runs', async (t) => {
   for (const id of ['a', 'b']) await engine.enqueue(id)
   const steps: string[] = []
   const closed = engine.close().then(() => steps.push('closed'))
-  await t.rejects(engine.enqueue('c'), { name: 'OperationQueueFullError', message: 'the engine is closed' })
+  await t.rejects(engine.enqueue('c'), { name: 'Error', message: 'the engine is closed' })
   await setImmediate()
   t.strictSame(steps, [])
   await end('a')

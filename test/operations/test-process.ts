@@ -2,12 +2,9 @@ import { type InProcessEngineOptions, inProcessEngine } from '../../src/operatio
 import type { OperationEngine } from '../../src/operations/operation-engine.js'
 import type { OperationRecord } from '../../src/operations/operation-record.js'
 import { OperationRegistry } from '../../src/operations/operation-registry.js'
-import {
-  OperationRunner,
-  type OperationWork,
-  type WorkContext,
-} from '../../src/operations/operation-runner.js'
+import { OperationRunner } from '../../src/operations/operation-runner.js'
 import { OperationSweeper } from '../../src/operations/operation-sweeper.js'
+import type { OperationWork, WorkContext } from '../../src/operations/operation-work.js'
 import type { OperationEnd } from '../../src/operations/transitions.js'
 import type { OperationStore } from '../../src/stores/operation-store.js'
 import type { ManualClock } from '../support/manual-clock.js'

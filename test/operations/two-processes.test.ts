@@ -1,6 +1,6 @@
 /** Two processes on one store: one dies, is cut off, or comes too late; each operation ends once. */
 import t from 'tap'
-import type { OperationWork, WorkContext } from '../../src/operations/operation-runner.js'
+import type { OperationWork, WorkContext } from '../../src/operations/operation-work.js'
 import { memoryOperationStore } from '../../src/stores/memory-operation-store.js'
 import { manualClock } from '../support/manual-clock.js'
 import { lease, start, succeeded, sure } from './samples.js'

@@ -177,17 +177,52 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   }
 })
 
+t.test('whatever a handler throws, the operation has failed', async (t) => {
+  const circle: unknown[] = []
+  circle.push(circle)
+  const hostile = {
+    get code(): string {
+      throw new Error('secret')
+    },
+  }
+  const rows: readonly unknown[] = [
+    new ProblemError('conflict', { status: 409, errors: circle as never }),
+    Object.assign(new Error('secret'), { headers: { b: [Symbol('secret')] } }),
+    hostile,
+    new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('secret')
+        },
+      },
+    ),
+  ]
+  for (const thrown of rows) {
+    const app = await service(t, async () => {
+      throw thrown
+    })
+    const path = await start(app)
+    t.match(await ended(app, path), { status: 'Failed' })
+    t.notMatch((await ask(app, { url: path })).body, 'secret')
+  }
+})
+
 t.test('a handler that returns garbage has failed, and the log says what it should return', async (t) => {
   const rows: readonly (readonly [outcome: unknown, message: RegExp])[] = [
     ['/v1/payments/8', /has to return \{ resource, result \} or nothing/],
     [7, /has to return/],
     [['/v1/payments/8'], /has to return/],
-    [{ resource: '/a\r\nset-cookie: b=c' }, /resource is no URL/],
-    [{ resource: '/ü\u2028' }, /resource is no URL/],
-    [{ resource: 'http://[' }, /resource is no URL/],
-    [{ resource: '' }, /resource is no URL/],
-    [{ resource: 8 }, /resource is no URL/],
-    [{ resource: `/${'a'.repeat(5_000)}` }, /resource is no URL/],
+    [{ resource: '/a\r\nset-cookie: b=c' }, /resource is neither a path/],
+    [{ resource: '//evil.example/7' }, /resource is neither a path/],
+    [{ resource: '/\\evil.example/7' }, /resource is neither a path/],
+    [{ resource: 'javascript:alert(1)' }, /resource is neither a path/],
+    [{ resource: 'payments/8' }, /resource is neither a path/],
+    [{ resource: 'https:/evil.example' }, /resource is neither a path/],
+    [{ resource: 'http://[' }, /resource is neither a path/],
+    [{ resource: '' }, /resource is neither a path/],
+    [{ resource: 8 }, /resource is neither a path/],
+    [{ resource: `/${'a'.repeat(5_000)}` }, /resource is neither a path/],
     [{ result: 'x'.repeat(70_000) }, /result is longer than 65536/],
   ]
   for (const [outcome, message] of rows) {
@@ -212,6 +247,8 @@ t.test('what a handler may return', async (t) => {
     [{ resource: null }, { status: 'Succeeded' }, 200],
     [{ resource: 'https://example.com/a?b=c' }, { resourceLocation: 'https://example.com/a?b=c' }, 303],
     [{ resource: '/a', result: { b: 1 } }, { resourceLocation: '/a', result: { b: 1 } }, 303],
+    [{ resource: '/größe?a=ü' }, { resourceLocation: '/gr%C3%B6%C3%9Fe?a=%C3%BC' }, 303],
+    [{ resource: 'HTTP://example.com' }, { resourceLocation: 'http://example.com/' }, 303],
     [{ result: null }, { result: null }, 200],
     [{ result: false }, { result: false }, 200],
     [{ result: () => 1 }, { status: 'Succeeded' }, 200],
@@ -971,3 +1008,69 @@ async function until(isThere: () => boolean): Promise<void> {
     await pause(5)
   }
 }
+
+t.test('why nothing can be started is in the log, once, and so is that it can again', async (t) => {
+  const logs = keepLogs('info')
+  let isBroken = true
+  const inner = inProcessEngine()
+  const engine = {
+    ...inner,
+    enqueue: async (id: string) => {
+      if (isBroken) throw new TypeError('no such queue')
+      await inner.enqueue(id)
+    },
+  }
+  const app = await service(t, async () => undefined, { engine }, { logger: logs.logger })
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    isProblem(t, await ask(app, { method: 'POST', url: '/v1/work' }), {
+      status: 503,
+      code: 'operations-unavailable',
+    })
+  }
+  isBroken = false
+  t.equal((await ask(app, { method: 'POST', url: '/v1/work' })).status, 202)
+  const told = logs.lines.filter(({ part }) => part === 'starts')
+  t.match(told, [{ level: 50, err: { message: 'no such queue' } }, { level: 30 }])
+  t.equal(told.length, 2)
+})
+
+t.test('what the store fails to write is in the log, once', async (t) => {
+  const logs = keepLogs('info')
+  const store = {
+    ...memoryOperationStore(),
+    create: async () => {
+      throw new Error('OOM command not allowed')
+    },
+  }
+  const app = await service(t, async () => undefined, { store }, { logger: logs.logger })
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    t.equal((await ask(app, { method: 'POST', url: '/v1/work' })).status, 503)
+  }
+  const told = logs.lines.filter(({ part, level }) => part === 'store' && level === 50)
+  t.match(told, [{ err: { message: 'OOM command not allowed' } }])
+  t.equal(told.length, 1)
+})
+
+t.test('what could not be taken back is not said never to have been started', async (t) => {
+  const full = {
+    ...inProcessEngine(),
+    enqueue: async () => {
+      throw new OperationQueueFullError('full')
+    },
+  }
+  const removals: readonly (() => Promise<boolean>)[] = [
+    async () => false,
+    async () => {
+      throw new Error('away')
+    },
+  ]
+  for (const remove of removals) {
+    const app = await service(t, async () => undefined, {
+      engine: full,
+      store: { ...memoryOperationStore(), remove },
+    })
+    const answer = await ask(app, { method: 'POST', url: '/v1/work' })
+    isProblem(t, answer, { status: 503, code: 'operations-unavailable' })
+    t.match(answer.body, /may or may not run/)
+  }
+})

@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { bootErrors, ProblemError } from '../../errors.js'
-import { isField } from '../../http/error-headers.js'
-import type { OperationWork, WorkContext } from '../../operations/operation-runner.js'
+import type { OperationWork, WorkContext } from '../../operations/operation-work.js'
 import type { OperationEnd } from '../../operations/transitions.js'
 import { type Checks, flag, integer, invalid, isObject, resolveOptions, text } from '../../options.js'
 import { parseWithBigInts } from '../../representation/input/parse-with-big-ints.js'
@@ -143,12 +142,15 @@ export class OperationDefinitions {
       return { status: 'Succeeded', resource: null, result: null }
     if (!isObject(outcome)) throw new TypeError(`${label} has to return { resource, result } or nothing`)
     const { resource = null, result } = outcome
-    if (resource !== null && !isReference(resource)) throw new TypeError(`${label}: resource is no URL`)
+    const reference = resource === null ? null : referenceOf(resource)
+    if (resource !== null && reference === null) {
+      throw new TypeError(`${label}: resource is neither a path such as '/v1/payments/7' nor an http URL`)
+    }
     const json = result === undefined ? null : (exactJson(result, false) ?? null)
     if (json !== null && json.length > this.#maxLength) {
       throw new RangeError(`${label}: the result is longer than ${this.#maxLength} characters`)
     }
-    return { status: 'Succeeded', resource, result: json }
+    return { status: 'Succeeded', resource: reference, result: json }
   }
 }
 
@@ -175,12 +177,22 @@ function contextOf<Input>(
 // Clients and proxies take about so much of a header.
 const longestResource = 4_096
 
-function isReference(resource: unknown): resource is string {
-  return (
-    typeof resource === 'string' &&
-    resource !== '' &&
-    resource.length <= longestResource &&
-    isField('location', resource) &&
-    URL.canParse(resource, 'http://host/')
-  )
+/**
+ * Where it is, in the characters of a URL: below the service, or on another host by http or https; `null` for what is
+ * neither.
+ */
+function referenceOf(resource: unknown): string | null {
+  if (typeof resource !== 'string' || resource.length > longestResource) return null
+  // The parser would leave them out without a word.
+  if (controlOrSpace.test(resource)) return null
+  if (!URL.canParse(resource, ownOrigin)) return null
+  const { origin, protocol, href } = new URL(resource, ownOrigin)
+  // What begins with two slashes, or slashes the other way round, is another host that does not look like one.
+  if (resource.startsWith('/')) return origin === ownOrigin ? href.slice(ownOrigin.length) : null
+  return /^https?:\/\//i.test(resource) && (protocol === 'http:' || protocol === 'https:') ? href : null
 }
+
+const controlOrSpace = /[^!-~\u0080-\uffff]/
+
+// A name that nobody has (RFC 2606 §2).
+const ownOrigin = 'http://service.invalid'

@@ -2,9 +2,15 @@ import type { FastifyBaseLogger } from 'fastify'
 import { isProblemError, ProblemError, type ProblemIssue } from '../../errors.js'
 import { problemDocument, serverFaultDetail } from '../../http/problem.js'
 import { longestDetail, problemOf } from '../../http/problem-of.js'
+import { isQueueFull } from '../../operations/operation-engine.js'
 import type { OperationFailure, OperationRecord } from '../../operations/operation-record.js'
 import { isFinal } from '../../operations/operation-record.js'
-import { interruptedFailure, OperationRegistry, unavailable } from '../../operations/operation-registry.js'
+import {
+  faultFailure,
+  interruptedFailure,
+  OperationRegistry,
+  unavailable,
+} from '../../operations/operation-registry.js'
 import { OperationRunner } from '../../operations/operation-runner.js'
 import { OperationSweeper } from '../../operations/operation-sweeper.js'
 import { pollAfter } from '../../operations/poll-interval.js'
@@ -22,6 +28,7 @@ export class OperationsService {
   readonly registry: OperationRegistry
   readonly #log: FastifyBaseLogger
   readonly #lease: number
+  readonly #starts: TroubleLog
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
   readonly #times = new RunTimes()
@@ -39,7 +46,13 @@ export class OperationsService {
     this.options = options
     this.#log = log
     this.definitions = new OperationDefinitions(maxLength)
-    this.registry = new OperationRegistry({ ...options, lease, onEnd: (record) => this.#ended(record) })
+    this.#starts = new TroubleLog(log, 'starts', now)
+    this.registry = new OperationRegistry({
+      ...options,
+      lease,
+      trouble: new TroubleLog(log, 'store', now),
+      onEnd: (record) => this.#ended(record),
+    })
     const workOf = (name: string) => this.definitions.get(name)
     const shared = { registry: this.registry, lease, now, schedule, workOf }
     this.#runner = new OperationRunner({
@@ -110,9 +123,12 @@ export class OperationsService {
       await this.options.engine.enqueue(record.id)
     } catch (error) {
       // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
-      await this.registry.discard(record).catch(() => {})
-      throw isQueueFull(error) ? this.#full(error) : unavailable(unreachable, error)
+      const isGone = await this.registry.discard(record).catch(() => false)
+      if (isQueueFull(error) && isGone) throw this.#full(error)
+      this.#starts.failed('operations cannot be handed to the engine', error)
+      throw unavailable(unreachable, error)
     }
+    this.#starts.recovered()
     return record
   }
 
@@ -199,19 +215,20 @@ export class OperationsService {
     const level = status < 500 ? 'info' : 'error'
     this.#log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
     const { detail } = problemDocument(problem, '')
-    const told = detail === serverFaultDetail ? workFaultDetail : clip(detail, longestDetail)
+    const told = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
     const issues = status < 500 ? this.#kept(errors) : undefined
     return { code, title, status, detail: told, ...(issues === undefined ? {} : { errors: issues }) }
   }
 
   /** As every store can keep it; nothing where it is too long, or no JSON. */
   #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
-    const json = exactJson(errors ?? undefined, false)
+    const json = jsonOf(errors)
     return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
   }
 
   #full(cause: unknown): ProblemError {
     const seconds = String(this.options.retryAfter.initial)
+    this.#starts.failed('there is no room for another operation', cause)
     const detail = 'There are too many operations at the moment; nothing was started'
     return new ProblemError('operations-full', { detail, headers: { 'retry-after': seconds }, cause })
   }
@@ -225,14 +242,16 @@ export class OperationsService {
   }
 }
 
-const workFaultDetail = 'The work failed. The cause is in the log, under the id of the operation.'
 const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
-
-// By its name: the engine may come from the other build of this package.
-function isQueueFull(error: unknown): boolean {
-  return error instanceof Error && error.name === 'OperationQueueFullError'
-}
 
 function isCoded(error: unknown, code: string): boolean {
   return isProblemError(error) && error.code === code
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return value === undefined ? undefined : exactJson(value, false)
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Trouble } from '../../operations/operation-runner.js'
+import type { Trouble } from '../../operations/trouble.js'
 
 /**
  * Tells the log when something begins to fail and when it is over, and nothing of the times in between; and no more than
