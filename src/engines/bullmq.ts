@@ -2,9 +2,9 @@ export type {
   BullmqEngineOptions,
   BullmqOnPostgresOptions,
   BullmqOnRedisOptions,
+  BullmqPostgresPool,
   BullmqQueueOptions,
   PostgresAddress,
-  PostgresPool,
 } from '../operations/bullmq/bullmq-options.js'
 export { bullmqEngine } from '../operations/bullmq-engine.js'
 export {

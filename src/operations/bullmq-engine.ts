@@ -3,7 +3,7 @@ import { Faults } from './bullmq/faults.js'
 import { JobQueue } from './bullmq/job-queue.js'
 import { JobWorker } from './bullmq/job-worker.js'
 import { checkPostgresSchema } from './bullmq/postgres-schema.js'
-import { type OperationEngine, OperationQueueFullError } from './operation-engine.js'
+import type { OperationEngine } from './operation-engine.js'
 
 /**
  * Hands operations to all processes that share a queue, through [BullMQ](https://docs.bullmq.io) 6 from 6.7 on, which
@@ -47,7 +47,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
       }
     },
     async enqueue(id) {
-      if (closed !== null) throw new OperationQueueFullError('the engine is closed')
+      if (closed !== null) throw new Error('the engine is closed')
       if (queue === null) throw new Error('the engine has not been started')
       await queue.add(id)
     },

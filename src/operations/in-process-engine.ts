@@ -67,11 +67,10 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
     },
     async enqueue(id) {
       if (queued.has(id) || running.has(id)) return
+      if (isClosed) throw new Error('the engine is closed')
       const isIdle = running.size < concurrency && queued.size === 0
-      if (isClosed || (queued.size >= maxQueued && !isIdle)) {
-        throw new OperationQueueFullError(
-          isClosed ? 'the engine is closed' : `${maxQueued} operations wait already`,
-        )
+      if (queued.size >= maxQueued && !isIdle) {
+        throw new OperationQueueFullError(`${maxQueued} operations wait already`)
       }
       queued.add(id)
       next()

@@ -36,7 +36,7 @@ export interface OperationEngine {
   start(worker: OperationWorker): Promise<void>
   /**
    * Takes an operation in, at most once while it waits or runs there.
-   * @throws OperationQueueFullError; any other error when the engine cannot be reached
+   * @throws OperationQueueFullError; any other error when the engine cannot be reached, or is closed
    */
   enqueue(id: string): Promise<void>
   /** An operation has ended: if it still waits there, its place is free. Where it is left out, it is found when its turn comes. */

@@ -125,6 +125,8 @@ const operationsAlone: readonly Row[] = [
   { asked: 'GET /v1/invoices/7', status: 202, body: '{"status":"In progress","progress":0.5}' },
 ]
 
+const followed = 'In progress, 0.5 DELETE, Succeeded, r-7, id, refused 404 not-found'
+
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
@@ -148,6 +150,8 @@ const programNames = [
   'rate-limit',
   'operations',
   'testing',
+  'client',
+  'stores',
 ]
 
 // Most of the time goes into installing and compiling.
@@ -184,7 +188,23 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/cors.js', corsAlone)
     await serves(t, folder, 'dist/rate-limit.js', rateLimitAlone)
     await serves(t, folder, 'dist/operations.js', operationsAlone)
-    t.match(await runCommand(process.execPath, ['dist/testing.js'], folder), /clauses are kept/)
+    const said = (file: string) => runCommand(process.execPath, [`dist/${file}`], folder)
+    t.match(await said('testing.js'), /clauses are kept/)
+    t.match(await said('client.js'), followed)
+    t.match(await said('stores.js'), 'The database moves [ null, null ] true')
+    const ofClient = [
+      'node_modules/typescript/bin/tsc',
+      '--project',
+      'tsconfig.client.json',
+      '--listFilesOnly',
+    ]
+    const read = await runCommand(process.execPath, ofClient, folder)
+    t.match(read, /fastify-conventions\/dist\/client\.d\.c?ts/)
+    t.notMatch(
+      read,
+      /node_modules\/(fastify|@types)\//,
+      'the client brings along neither Fastify nor Node.js',
+    )
   })
 }
 

@@ -48,7 +48,7 @@ export interface BullmqOnRedisOptions extends BullmqQueueOptions {
 }
 
 /** A pool of [pg](https://node-postgres.com). */
-export interface PostgresPool {
+export interface BullmqPostgresPool {
   connect(): Promise<unknown>
   end(): Promise<void>
 }
@@ -57,7 +57,7 @@ export interface PostgresPool {
 export type PostgresAddress =
   | string
   | (PostgresPoolConfig & { readonly migrate?: never; readonly skipMigrations?: never })
-  | PostgresPool
+  | BullmqPostgresPool
 
 /** Options of {@link bullmqEngine} for a queue in PostgreSQL. */
 export interface BullmqOnPostgresOptions extends BullmqQueueOptions {
@@ -143,7 +143,8 @@ function assertCanWait(redis: AnyOptions['redis']): void {
   if (!isObject(redis) || typeof redis.connect !== 'function' || !isObject(redis.options)) return
   const { redisOptions } = redis.options
   const { maxRetriesPerRequest } = isObject(redisOptions) ? redisOptions : redis.options
-  if (!maxRetriesPerRequest) return
+  // Clients of other packages, and clusters, need not have it.
+  if (maxRetriesPerRequest === null || maxRetriesPerRequest === undefined) return
   invalid(`${label}.redis`, 'a client with maxRetriesPerRequest: null', maxRetriesPerRequest)
 }
 

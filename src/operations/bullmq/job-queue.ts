@@ -1,5 +1,6 @@
 import { type IQueueBackend, Queue, RedisQueueBackend } from 'bullmq'
 import { inTime, LateError } from '../../in-time.js'
+import { isQueueFull } from '../operation-engine.js'
 import type { BullmqSettings } from './bullmq-options.js'
 import type { Faults } from './faults.js'
 import { patience } from './patience.js'
@@ -57,14 +58,13 @@ export class JobQueue {
   async add(id: string): Promise<void> {
     // The answers that are late already show that this one would be.
     if (this.#overdue > 0) throw new LateError('the queue of operations does not answer')
-    await this.#room.take()
-    const added = this.#queue.add(jobName, null, { jobId: id })
+    const added = this.#addWhereRoom(id)
     try {
       await inTime(added, patience, 'an answer of the queue of operations')
       this.#faults.over(part)
     } catch (error) {
       if (error instanceof LateError) this.#awaitLate(added)
-      this.#met(error)
+      if (!isQueueFull(error)) this.#met(error)
       throw error
     }
   }
@@ -80,12 +80,19 @@ export class JobQueue {
     return backend instanceof RedisQueueBackend ? checkRedis(await backend.client) : { isWarnedOf: false }
   }
 
-  #awaitLate(added: Promise<unknown>): void {
-    const isOver = () => {
+  async #addWhereRoom(id: string): Promise<void> {
+    await this.#room.take()
+    await this.#queue.add(jobName, null, { jobId: id })
+  }
+
+  #awaitLate(added: Promise<void>): void {
+    const end = (error?: unknown) => {
       this.#overdue -= 1
+      // That it is full is an answer too.
+      if (error === undefined || isQueueFull(error)) this.#faults.over(part)
     }
     this.#overdue += 1
-    added.then(() => this.#faults.over(part), ignore).finally(isOver)
+    added.then(() => end(), end)
   }
 
   #met(error: unknown): void {
@@ -106,5 +113,3 @@ const defaultJobOptions = {
   removeOnComplete: true,
   removeOnFail: true,
 }
-
-function ignore(): void {}

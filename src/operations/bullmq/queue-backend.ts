@@ -10,6 +10,7 @@ import {
   type RedisConnectionClient,
 } from 'bullmq'
 import type { PostgresAddress, QueuePlace } from './bullmq-options.js'
+import { ignore } from './ignore.js'
 import { patience } from './patience.js'
 
 /** What BullMQ reaches queues through. */
@@ -78,5 +79,3 @@ function growingPause(times: number): number {
 function silence(client: Promise<IRedisClient> | undefined): void {
   client?.then((opened) => opened.on('error', ignore), ignore)
 }
-
-function ignore(): void {}

@@ -1,4 +1,5 @@
 import { OperationQueueFullError } from '../operation-engine.js'
+import { ignore } from './ignore.js'
 
 /** What a {@link QueueRoom} goes by. */
 export interface QueueRoomOptions {
@@ -38,7 +39,7 @@ export class QueueRoom {
         throw new OperationQueueFullError(`${max} operations wait already`)
     } else if (!isFresh) {
       // Whether the queue can be reached shows when something is put in.
-      this.#count().catch(() => {})
+      this.#count().catch(ignore)
     }
     this.#added += 1
   }

@@ -1,5 +1,6 @@
 import type { IQueueBackend } from 'bullmq'
 import { inTime } from '../../in-time.js'
+import { ignore } from './ignore.js'
 import { patience } from './patience.js'
 import type { Backends } from './queue-backend.js'
 
@@ -28,5 +29,3 @@ export async function shut(part: Shuttable, backends: Backends, closed = part.cl
     return false
   }
 }
-
-function ignore(): void {}
