@@ -680,17 +680,19 @@ t.test('a message to cancel that gets lost is logged; the cancellation is not lo
   t.match(await ended(app, path), { status: 'Failed', error: { code: 'operation-cancelled' } })
 })
 
-t.test('a store that is away for long fills no log', async (t) => {
+/** An app whose work never ends, over a store that can be told to fail, by a clock that the test moves. */
+async function endless(t: Test) {
   const clock = manualClock('2026-11-20T08:00:00Z')
   const logs = keepLogs('info')
   const store = unruly(memoryOperationStore())
-  const app = await service(
-    t,
-    () => new Promise(() => {}),
-    { store, now: clock.now, schedule: clock.schedule },
-    { logger: logs.logger },
-  )
+  const options = { store, now: clock.now, schedule: clock.schedule }
+  const app = await service(t, () => new Promise(() => {}), options, { logger: logs.logger })
   await app.ready()
+  return { app, clock, logs, store }
+}
+
+t.test('a store that is away for long fills no log', async (t) => {
+  const { app, clock, logs, store } = await endless(t)
   for (let count = 0; count < 10; count += 1) await app.operations.start('work')
   await clock.advance(1_000)
   logs.lines.length = 0
@@ -705,16 +707,7 @@ t.test('a store that is away for long fills no log', async (t) => {
 })
 
 t.test('one part that fails while another works fills no log either', async (t) => {
-  const clock = manualClock('2026-11-20T08:00:00Z')
-  const logs = keepLogs('info')
-  const store = unruly(memoryOperationStore())
-  const app = await service(
-    t,
-    () => new Promise(() => {}),
-    { store, now: clock.now, schedule: clock.schedule },
-    { logger: logs.logger },
-  )
-  await app.ready()
+  const { app, clock, logs, store } = await endless(t)
   const { id } = await app.operations.start('work')
   const replace = store.replace.bind(store)
   store.replace = async (record) => {
