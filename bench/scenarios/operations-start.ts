@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
 import Fastify from 'fastify'
 import { operations, serverOptions } from 'fastify-conventions'
@@ -19,7 +19,7 @@ export default loadScenario({
   obstacle,
   clock: 'time',
   baseline: 'queueAdd',
-  requestsPerRound: 1_000,
+  requestsPerRound: 10_000,
   requests: [{ method: 'POST', target: '/v1/works', status: 202 }],
   sameBody: false,
   // 0.75 of its rate.
@@ -32,7 +32,7 @@ export default loadScenario({
         const queue = new Queue('works', { connection: { url } })
         app.addHook('onClose', () => queue.close())
         app.post('/v1/works', async (_request, reply) => {
-          const id = randomBytes(16).toString('hex')
+          const id = randomUUID()
           await queue.add('work', {}, { jobId: id, removeOnComplete: true, removeOnFail: true })
           return reply.code(202).send({ id, status: 'In progress', created_at: new Date().toISOString() })
         })
@@ -40,14 +40,16 @@ export default loadScenario({
       },
     },
     operations: {
-      about: 'operations, its record in Redis and its job in BullMQ',
+      about: 'operations, its record in Redis and its job in BullMQ, over one connection',
       build: async () => {
         const app = Fastify(serverOptions())
         const redis = new Redis(url)
         app.addHook('onClose', () => redis.disconnect())
         await app.register(operations, {
           store: redisOperationStore(redis),
-          engine: bullmqEngine({ redis: url, work: false, maxQueued: 10_000_000 }),
+          engine: bullmqEngine({ redis, work: false, maxQueued: 10_000_000 }),
+          // Nobody runs them: without this they would be looked after before the rounds are over.
+          lease: '1 hour',
         })
         app.operations.define('work', async () => {})
         app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))

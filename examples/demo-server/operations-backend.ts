@@ -27,10 +27,10 @@ export async function openOperations(
   tell: (message: string) => void,
 ): Promise<OperationsBackend> {
   if (operations === 'redis' && redis !== null && redisUrl !== null) {
-    // A queue waits for its next job where requests must not wait: it has connections of its own.
     const name = `operations${scopeOf(storage)}`
     const store = redisOperationStore(redis, { keyPrefix: `demo:${name}` })
-    const engine = bullmqEngine({ redis: redisUrl, queue: name, work })
+    // Who works waits for its next job, where requests must not wait: it has connections of its own.
+    const engine = bullmqEngine({ redis: work ? redisUrl : redis, queue: name, work })
     return { options: { store, engine }, close: async () => {} }
   }
   if (operations === 'postgres' && storage !== null && 'url' in storage) {

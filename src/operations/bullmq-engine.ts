@@ -3,6 +3,7 @@ import { Faults } from './bullmq/faults.js'
 import { JobQueue } from './bullmq/job-queue.js'
 import { JobWorker } from './bullmq/job-worker.js'
 import { checkPostgresSchema } from './bullmq/postgres-schema.js'
+import { clientIn } from './bullmq/queue-backend.js'
 import type { OperationEngine } from './operation-engine.js'
 
 /**
@@ -32,6 +33,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
 
   return {
     isShared: true,
+    connection: clientIn(place),
     async start(given) {
       const faults = new Faults(given)
       try {
@@ -46,10 +48,10 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
         throw error
       }
     },
-    async enqueue(id) {
-      if (closed !== null) throw new Error('the engine is closed')
-      if (queue === null) throw new Error('the engine has not been started')
-      await queue.add(id)
+    enqueue(id) {
+      if (closed !== null) return Promise.reject(new Error('the engine is closed'))
+      if (queue === null) return Promise.reject(new Error('the engine has not been started'))
+      return queue.add(id)
     },
     close,
   }

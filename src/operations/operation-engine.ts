@@ -29,6 +29,8 @@ export interface OperationWorker {
 export interface OperationEngine {
   /** Does it hand work to other processes? Then the registry has to be in a store that they share. */
   readonly isShared: boolean
+  /** What it takes operations in through, where a store may have that too: see `OperationStore.connection`. */
+  readonly connection?: object | undefined
   /**
    * Begins to hand out work; called once, when the app gets ready.
    * @throws Error when it cannot be used, which says what to do

@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { type ProblemCode, ProblemError } from '../errors.js'
-import { inTime } from '../in-time.js'
+import { inTime, LateError } from '../in-time.js'
 import type { Schedule } from '../schedule.js'
 import type { OperationStore } from '../stores/operation-store.js'
+import { isOperationId, newOperationId } from './operation-id.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './operation-record.js'
+import { OverdueAnswers } from './overdue-answers.js'
 import {
   begin,
   cancel,
@@ -72,26 +73,34 @@ export function unavailable(detail: string, cause: unknown): ProblemError {
  */
 export class OperationRegistry {
   readonly #options: RegistryOptions
+  readonly #overdue: OverdueAnswers
 
   constructor(options: RegistryOptions) {
+    const { storeTimeout, now } = options
     this.#options = options
+    this.#overdue = new OverdueAnswers({ max: 100, retryAfter: storeTimeout, now })
   }
 
   get store(): OperationStore {
     return this.#options.store
   }
 
-  /** Puts the record of a new operation. */
-  async create(operation: Omit<NewOperation, 'id'>): Promise<OperationRecord> {
+  /** The record of an operation that begins now; nobody knows of it yet. */
+  draft(operation: NewOperation): OperationRecord {
     const { now, lease } = this.#options
-    const record = begin({ ...operation, id: randomBytes(16).toString('hex') }, now(), lease)
-    if (!(await this.#ask((store) => store.create(record)))) throw new Error('a random id was there already')
+    return begin(newOperationId(), operation, now(), lease)
+  }
+
+  /** Puts the record of a new operation; the store has been asked by the time this returns. */
+  async create(record: OperationRecord): Promise<OperationRecord> {
+    // Where it is there already, a connection broke and its client sent it twice: nobody else has that id.
+    await this.#ask((store) => store.create(record))
     return record
   }
 
   /** The record of an operation; `null` where there is none, or none any more. */
   async find(id: string): Promise<OperationRecord | null> {
-    if (!idForm.test(id)) return null
+    if (!isOperationId(id)) return null
     const record = await this.#ask((store) => store.get(id))
     // Stores take away what has had its time when they get to it.
     return record !== null && isFinal(record) && record.dueAt <= this.#options.now() ? null : record
@@ -203,21 +212,25 @@ export class OperationRegistry {
     timeout = Number.POSITIVE_INFINITY,
   ): Promise<Answer> {
     const { store, storeTimeout, schedule, trouble } = this.#options
+    let asked: Promise<Answer> | null = null
     try {
+      if (!this.#overdue.mayAsk()) throw new LateError('the store does not answer')
+      asked = question(store)
       const answer = await (store.isShared
-        ? inTime(question(store), Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
-        : question(store))
+        ? inTime(asked, Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
+        : asked)
+      this.#overdue.clear()
       trouble?.recovered()
       return answer
     } catch (error) {
       if (isFull(error)) throw new ProblemError('operations-full', { cause: error })
+      if (asked !== null && error instanceof LateError) this.#overdue.add(asked)
       trouble?.failed('the store of operations fails', error)
       throw unavailable(unreachable, error)
     }
   }
 }
 
-const idForm = /^[0-9a-f]{32}$/
 const mostAttempts = 100
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'

@@ -36,17 +36,15 @@ export function statusDocument(
   { href, typeBase, readResult }: StatusContext,
 ): StatusDocument {
   const { id, status, progress, createdAt, finishedAt, resource, result, error } = record
-  return {
-    id,
-    status,
-    ...(progress === null ? {} : { progress }),
-    ...(canBeCancelled(record) ? { link: { rel: 'cancel', method: 'DELETE', href } } : {}),
-    created_at: new Date(createdAt).toISOString(),
-    ...(finishedAt === null ? {} : { finished_at: new Date(finishedAt).toISOString() }),
-    ...(resource === null ? {} : { resourceLocation: resource }),
-    ...(result === null ? {} : { result: readResult(result) }),
-    ...(error === null ? {} : { error: { type: typeBase + error.code, ...error, message: error.detail } }),
-  }
+  const document: { -readonly [Name in keyof StatusDocument]?: StatusDocument[Name] } = { id, status }
+  if (progress !== null) document.progress = progress
+  if (canBeCancelled(record)) document.link = { rel: 'cancel', method: 'DELETE', href }
+  document.created_at = new Date(createdAt).toISOString()
+  if (finishedAt !== null) document.finished_at = new Date(finishedAt).toISOString()
+  if (resource !== null) document.resourceLocation = resource
+  if (result !== null) document.result = readResult(result)
+  if (error !== null) document.error = { type: typeBase + error.code, ...error, message: error.detail }
+  return document as StatusDocument
 }
 
 function canBeCancelled({ status, cancellable, isCancelling }: OperationRecord): boolean {

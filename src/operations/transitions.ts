@@ -1,7 +1,7 @@
 import { isFinal, type OperationFailure, type OperationRecord, recordSchema } from './operation-record.js'
 
 /** What an operation is begun with. */
-export type NewOperation = Pick<OperationRecord, 'id' | 'name' | 'owner' | 'input' | 'cancellable'>
+export type NewOperation = Pick<OperationRecord, 'name' | 'owner' | 'input' | 'cancellable'>
 
 /** What came of an operation. */
 export type OperationEnd =
@@ -9,11 +9,12 @@ export type OperationEnd =
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
 /** The record of an operation that begins now, and that nobody runs yet. */
-export function begin(operation: NewOperation, now: number, lease: number): OperationRecord {
+export function begin(id: string, operation: NewOperation, now: number, lease: number): OperationRecord {
   return Object.freeze({
-    schema: recordSchema,
-    id: operation.id,
+    // First, so that stores that want it there need not move it.
     version: 1,
+    schema: recordSchema,
+    id,
     name: operation.name,
     owner: operation.owner,
     status: 'In progress',

@@ -11,12 +11,18 @@ export interface OperationStore {
   /** Can other processes have the same store? One in memory dies with the process, and with it what it knows. */
   readonly isShared: boolean
   /**
+   * What it creates records through, if that is one connection, over which what is sent first is done first, and `create`
+   * sends before it returns. Where the engine has the same one, an operation is handed to it right behind its record,
+   * without a wait for the answer in between.
+   */
+  readonly connection?: object | undefined
+  /**
    * Is the store fit for use, with all that it needs set up? Asked when the app gets ready.
    * @throws Error which says what to do
    */
   check(): Promise<void>
   /**
-   * Puts a new record; `false` where its id is taken.
+   * Puts a new record, which is in progress; `false` where its id is taken.
    * @throws OperationStoreFullError when there is no room
    */
   create(record: OperationRecord): Promise<boolean>

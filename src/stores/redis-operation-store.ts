@@ -71,11 +71,6 @@ export function redisOperationStore(
   const index = `{${keyPrefix}}:due:${recordSchema}`
   const channel = `${keyPrefix}:cancel`
 
-  const put = async (record: OperationRecord, before: string): Promise<boolean> => {
-    const { id, dueAt } = record
-    const kind = isFinal(record) ? 'final' : 'in progress'
-    return isDone(await putScript(redis, [keyOf(id), index], [id, before, written(record), kind, dueAt]))
-  }
   const forget = async (kept: readonly { id: string }[], why: 'lost' | 'unreadable'): Promise<number> => {
     const ids = kept.map(({ id }) => id)
     return Number(await forgetScript(redis, [index, ...ids.map(keyOf)], [why, ...ids]))
@@ -83,6 +78,7 @@ export function redisOperationStore(
 
   return {
     isShared: true,
+    connection: isInOrder(redis) ? redis : undefined,
     async check() {
       // It writes, if nothing: a replica refuses that.
       await forget([{ id: '' }], 'lost')
@@ -93,14 +89,25 @@ export function redisOperationStore(
         )
       }
     },
-    create: (record) => put(record, ''),
+    async create(record) {
+      const { id, dueAt } = record
+      // Whole each time: a script that has to be sent again would come behind what was sent after it.
+      return isDone(await redis.eval(createScript, 2, keyOf(id), index, written(record), dueAt, id))
+    },
     async get(id) {
       const kept = await redis.get(keyOf(id))
       return kept === null ? null : readRecord(kept)
     },
-    replace: (record) => put(record, beginningOf(record.version - 1)),
-    remove: async ({ id, version }) =>
-      isDone(await removeScript(redis, [keyOf(id), index], [id, beginningOf(version)])),
+    async replace(record) {
+      const { id, version, dueAt } = record
+      const before = beginningOf(version - 1)
+      const kind = isFinal(record) ? 'final' : 'in progress'
+      const values = [id, before, written(record), kind, dueAt]
+      return isDone(await replaceScript(redis, [keyOf(id), index], values))
+    },
+    async remove({ id, version }) {
+      return isDone(await removeScript(redis, [keyOf(id), index], [id, beginningOf(version)]))
+    },
     async due(time, limit) {
       for (;;) {
         const ids = await redis.zrangebyscore(index, '-inf', time, 'LIMIT', 0, limit)
@@ -150,14 +157,15 @@ const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
     ? (received as unknown as RedisOperationClient)
     : invalid(label, `a client with ${commands.join('(), ')}(), such as that of ioredis`, received)
 
-/** Puts a record where there is none, or one of which the JSON begins as said; `1` where it did. */
-const putScript = redisScript(`
+/** Puts a new record where there is none; `1` where it did. */
+const createScript = `if not redis.call('SET', KEYS[1], ARGV[1], 'NX') then return 0 end
+redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
+return 1`
+
+/** Puts a record in the place of one of which the JSON begins as said; `1` where it did. */
+const replaceScript = redisScript(`
 local id, before, document, kind, dueAt = unpack(ARGV)
-if before == '' then
-  if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-elseif redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then
-  return 0
-end
+if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('SET', KEYS[1], document)
 if kind == 'final' then
   redis.call('PEXPIREAT', KEYS[1], dueAt)
@@ -188,7 +196,12 @@ return forgotten
 `)
 
 /** As JSON which begins with the version: that much of it is enough to compare it. */
-function written({ version, ...rest }: OperationRecord): string {
+function written(record: OperationRecord): string {
+  const json = JSON.stringify(record)
+  return json.startsWith(beginningOf(record.version)) ? json : versionFirst(record)
+}
+
+function versionFirst({ version, ...rest }: OperationRecord): string {
   return JSON.stringify({ version, ...rest })
 }
 
@@ -199,6 +212,12 @@ function beginningOf(version: number): string {
 // Some clients are told to answer numbers as text.
 function isDone(reply: unknown): boolean {
   return Number(reply) === 1
+}
+
+/** Not the nodes of a cluster; nor where one command may wait for others to be sent with, and the next may not. */
+function isInOrder(client: RedisOperationClient): boolean {
+  const { isCluster, options } = client as { readonly isCluster?: unknown; readonly options?: unknown }
+  return isCluster !== true && isObject(options) && options.enableAutoPipelining !== true
 }
 
 /** By what policy a server that is full makes room; `null` where it has no bound, or does not say. */

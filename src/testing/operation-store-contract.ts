@@ -312,13 +312,12 @@ const inAnHour = () => Date.now() + 3_600_000
 
 function started(over: Partial<OperationRecord> = {}): OperationRecord {
   const operation = {
-    id: randomId(),
     name: 'payments.retry',
     owner: '42',
     input: '{"id":"7"}',
     cancellable: true,
   }
-  return { ...begin(operation, time, lease), ...over }
+  return { ...begin(randomId(), operation, time, lease), ...over }
 }
 
 function running(record: OperationRecord): OperationRecord {

@@ -1,9 +1,12 @@
 /** Operations that BullMQ hands out (decisions §5): over Redis servers of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
+import Fastify from 'fastify'
 import { Cluster, Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { bullmqEngine } from '../../src/engines/bullmq.js'
 import { isQueueFull } from '../../src/operations/operation-engine.js'
+import { operations } from '../../src/plugins/operations.js'
+import { redisOperationStore } from '../../src/stores/redis.js'
 import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../support/redis.js'
 import { gate, keepsEngineContract, newId, newIds, started } from './bullmq/engine-contract.js'
 import { cannotBeReached, fakeWorker, isTaken, secondsOf, until } from './bullmq/fake-worker.js'
@@ -136,6 +139,50 @@ t.test(
     t.doesNotThrow(() => bullmqEngine({ redis: new Cluster([], { lazyConnect: true }) }))
   },
 )
+
+t.test('it says what it puts operations in through where that was given', async (t) => {
+  const client = new Redis({ lazyConnect: true, maxRetriesPerRequest: null })
+  t.equal(bullmqEngine({ redis: client }).connection, client)
+  for (const redis of ['redis://127.0.0.1', { host: '127.0.0.1' }]) {
+    t.equal(bullmqEngine({ redis }).connection, undefined)
+  }
+  t.equal(bullmqEngine({ postgres: 'postgres://127.0.0.1/a' }).connection, undefined)
+})
+
+t.test('over one connection no job comes before its record', { skip }, async (t) => {
+  const redis = await server(t)
+  const [client, admin] = [new Redis(redis.url), new Redis(redis.url)]
+  t.teardown(() => {
+    client.disconnect()
+    admin.disconnect()
+  })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(operations, {
+    store: redisOperationStore(client),
+    engine: bullmqEngine({ redis: client, work: false }),
+  })
+  app.operations.define('work', async () => {})
+  await app.ready()
+  const monitor = await admin.monitor()
+  const said: string[] = []
+  monitor.on('monitor', (_time: string, command: string[]) => said.push(command.join(' ')))
+  // A server that was started again knows no script.
+  await admin.script('FLUSH')
+  const ids: string[] = []
+  for (let burst = 0; burst < 5; burst += 1) {
+    const started = await Promise.all(Array.from({ length: 20 }, () => app.operations.start('work')))
+    ids.push(...started.map(({ id }) => id))
+  }
+  const placeOf = (command: RegExp, id: string) =>
+    said.findIndex((line) => command.test(line) && line.includes(`:${id} `))
+  const jobOf = (id: string) => placeOf(/^h\w+ bull:operations:/i, id)
+  const recordOf = (id: string) => placeOf(/^set \{/i, id)
+  await until(() => ids.every((id) => jobOf(id) >= 0), 'all jobs are put in')
+  monitor.disconnect()
+  for (const id of ids) if (!(recordOf(id) >= 0 && recordOf(id) < jobOf(id))) t.fail(id)
+  t.equal(await client.llen('bull:operations:wait'), ids.length)
+})
 
 t.test('an engine that only puts in has one connection', { skip }, async (t) => {
   const redis = await server(t)

@@ -12,7 +12,9 @@ async function setUp(timeout = 3_600_000) {
   const store = unruly(memoryOperationStore())
   const { now, schedule } = clock
   const registry = new OperationRegistry({ store, lease, retention, storeTimeout: 5_000, now, schedule })
-  const { id } = await registry.create({ name: 'work', owner: null, input: null, cancellable: true })
+  const { id } = await registry.create(
+    registry.draft({ name: 'work', owner: null, input: null, cancellable: true }),
+  )
   const claim = await registry.claim(id, () => 3)
   if (claim.kind !== 'claimed') throw new Error(claim.kind)
   const silences: unknown[] = []

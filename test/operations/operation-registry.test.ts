@@ -39,7 +39,8 @@ async function isUnavailable(t: Test, asked: Promise<unknown>, cause: RegExp, na
 t.test('ids are 128 bits, all of them random', async (t) => {
   const { registry } = setUp()
   const ids = new Set<string>()
-  for (let count = 0; count < 1_000; count += 1) ids.add((await registry.create(operation)).id)
+  for (let count = 0; count < 1_000; count += 1)
+    ids.add((await registry.create(registry.draft(operation))).id)
   t.equal(ids.size, 1_000)
   for (const id of ids) if (!/^[0-9a-f]{32}$/.test(id)) t.fail(id)
   for (let place = 0; place < 32; place += 1) {
@@ -64,7 +65,7 @@ t.test('what is no id is never looked for', async (t) => {
 
 t.test('what has had its time is not there, also where the store still has it', async (t) => {
   const { registry, clock } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   await registry.cancel(id)
   clock.skip(2 * retention - 1)
   t.equal((await registry.find(id))?.status, 'Failed')
@@ -75,7 +76,7 @@ t.test('what has had its time is not there, also where the store still has it', 
 
 t.test('a claim says what is in its way', async (t) => {
   const { registry, clock } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   t.strictSame(await registry.claim(idOf(9), () => 3), { kind: 'absent' })
   t.match(await registry.claim(id, () => 0), { kind: 'spent' })
   t.match(await registry.claim(id, () => 1), { kind: 'claimed', record: { run: 1 } })
@@ -90,7 +91,7 @@ t.test('a claim says what is in its way', async (t) => {
 
 t.test('what cannot be cancelled is left alone', async (t) => {
   const { registry } = setUp()
-  const { id } = await registry.create({ ...operation, cancellable: false })
+  const { id } = await registry.create(registry.draft({ ...operation, cancellable: false }))
   t.match(await registry.cancel(id), { status: 'In progress', isCancelling: false, version: 1 })
   t.equal(await registry.cancel(idOf(9)), null)
 })
@@ -99,7 +100,7 @@ t.test('cancel against finish, 500 races: one final state, told of once, the sam
   const { registry, ended } = setUp()
   const seen = { Succeeded: 0, Failed: 0 }
   for (let race = 0; race < 500; race += 1) {
-    const { id } = await registry.create(operation)
+    const { id } = await registry.create(registry.draft(operation))
     const isRunning = race % 3 !== 0
     if (isRunning) await registry.claim(id, () => 3)
     const cancelled = async () => {
@@ -130,7 +131,7 @@ t.test('cancel against finish, 500 races: one final state, told of once, the sam
 
 t.test('many who claim at once: one has it', async (t) => {
   const { registry } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   const claims = await Promise.all(Array.from({ length: 50 }, () => registry.claim(id, () => 3)))
   t.equal(claims.filter(({ kind }) => kind === 'claimed').length, 1)
   t.equal(claims.filter(({ kind }) => kind === 'busy').length, 49)
@@ -138,10 +139,10 @@ t.test('many who claim at once: one has it', async (t) => {
 
 t.test('a store that fails is operations-unavailable, and its cause is kept for the log', async (t) => {
   const { registry, store } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   store.mood = 'fails'
   const asks: Readonly<Record<string, () => Promise<unknown>>> = {
-    create: () => registry.create(operation),
+    create: () => registry.create(registry.draft(operation)),
     find: () => registry.find(id),
     claim: () => registry.claim(id, () => 3),
     finish: () => registry.finish(id, null, failed),
@@ -164,7 +165,7 @@ t.test('a store that throws before it gives a promise fails as others do', async
 
 t.test('a shared store has its time for an answer, and no timer is left', async (t) => {
   const { registry, store, clock } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   t.equal(clock.waiting(), 0, 'none after an answer')
   store.mood = 'hangs'
   const asked = registry.find(id)
@@ -174,6 +175,42 @@ t.test('a shared store has its time for an answer, and no timer is left', async 
   await clock.advance(1)
   await isUnavailable(t, asked, /did not come within 5000 ms/, 'find')
   t.equal(clock.waiting(), 0)
+})
+
+t.test('a record that its client sent twice is created', async (t) => {
+  const { registry, store } = setUp()
+  const record = registry.draft(operation)
+  await store.create(record)
+  t.equal(await registry.create(record), record)
+})
+
+t.test('a store is asked to create a record before the call returns', async (t) => {
+  const { registry, store } = setUp()
+  const created = registry.create(registry.draft(operation))
+  t.equal(store.calls.create, 1)
+  await created
+})
+
+t.test('while a hundred answers are overdue a store is asked once in its time for an answer', async (t) => {
+  const { registry, store, clock } = setUp()
+  store.mood = 'hangs'
+  const ask = () => registry.find(idOf(1)).catch(() => {})
+  const asked = Array.from({ length: 100 }, ask)
+  await clock.advance(5_000)
+  await Promise.all(asked)
+  t.equal(store.calls.get, 100)
+  await isUnavailable(t, registry.find(idOf(1)), /the store does not answer/, 'at once')
+  const later = []
+  for (let second = 0; second < 100; second += 1) {
+    later.push(ask(), ask())
+    await clock.advance(1_000)
+  }
+  await clock.advance(5_000)
+  await Promise.all(later)
+  t.equal(store.calls.get, 100 + 19)
+  store.mood = 'well'
+  await registry.find(idOf(1))
+  for (let more = 0; more < 5; more += 1) t.equal(await registry.find(idOf(1)), null, 'it answers again')
 })
 
 t.test('a sign of life is given up while there is time for another', async (t) => {
@@ -188,7 +225,7 @@ t.test('a sign of life is given up while there is time for another', async (t) =
     now,
     schedule,
   })
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   const claim = await registry.claim(id, () => 1)
   if (claim.kind !== 'claimed') throw new Error(claim.kind)
   store.mood = 'hangs'
@@ -200,7 +237,7 @@ t.test('a sign of life is given up while there is time for another', async (t) =
 
 t.test('an end whose answer got lost is found when it is written again', async (t) => {
   const { registry, store, ended } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   await registry.claim(id, () => 3)
   store.moods.replace = 'loses answers'
   await isUnavailable(t, registry.finish(id, 1, succeeded), RegExp(downMessage), 'finish')
@@ -211,7 +248,7 @@ t.test('an end whose answer got lost is found when it is written again', async (
 
 t.test('a sign of life whose answer got lost is given again', async (t) => {
   const { registry, store } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   const claim = await registry.claim(id, () => 3)
   if (claim.kind !== 'claimed') throw new Error(claim.kind)
   store.moods.replace = 'loses answers'
@@ -222,7 +259,7 @@ t.test('a sign of life whose answer got lost is given again', async (t) => {
 
 t.test('a sign of life tells that somebody asked to cancel', async (t) => {
   const { registry } = setUp()
-  const { id } = await registry.create(operation)
+  const { id } = await registry.create(registry.draft(operation))
   const claim = await registry.claim(id, () => 3)
   if (claim.kind !== 'claimed') throw new Error(claim.kind)
   await registry.cancel(id)
@@ -237,6 +274,6 @@ t.test('a full store is operations-full', async (t) => {
   const { now, schedule } = clock
   const store = memoryOperationStore({ maxOperations: 1 })
   const registry = new OperationRegistry({ store, lease, retention, storeTimeout: 5_000, now, schedule })
-  await registry.create(operation)
-  await t.rejects(registry.create(operation), { code: 'operations-full', statusCode: 503 })
+  await registry.create(registry.draft(operation))
+  await t.rejects(registry.create(registry.draft(operation)), { code: 'operations-full', statusCode: 503 })
 })

@@ -18,7 +18,9 @@ t.test(
   'work is given its record, a signal and a way to tell its progress; its end is written down',
   async (t) => {
     const { registry, runner, work, statusOf, ended, clock } = setUp()
-    const { id } = await registry.create({ name: 'work', owner: '7', input: '{"a":1}', cancellable: true })
+    const { id } = await registry.create(
+      registry.draft({ name: 'work', owner: '7', input: '{"a":1}', cancellable: true }),
+    )
     const outcome = runner.run(id)
     await clock.advance(0)
     const [context] = work.contexts

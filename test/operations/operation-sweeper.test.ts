@@ -33,7 +33,9 @@ function setUp(engine = idleEngine()) {
   const store = unruly(memoryOperationStore())
   const process = testProcess({ store, clock, engine, works: { work: {}, once: { maxRuns: 1 } } })
   const create = async (over = {}) =>
-    process.registry.create({ name: 'work', owner: null, input: null, cancellable: true, ...over })
+    process.registry.create(
+      process.registry.draft({ name: 'work', owner: null, input: null, cancellable: true, ...over }),
+    )
   const statusOf = async (id: string) => sure(await process.registry.find(id))
   return { ...process, clock, store, engine, create, statusOf }
 }

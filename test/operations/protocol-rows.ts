@@ -366,12 +366,14 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
         now: Date.now,
         schedule: scheduleTimeout,
       })
-      const { id } = await registry.create({
-        name: 'payments.retry',
-        owner: 'ann',
-        input: '{"does":"creates"}',
-        cancellable: true,
-      })
+      const { id } = await registry.create(
+        registry.draft({
+          name: 'payments.retry',
+          owner: 'ann',
+          input: '{"does":"creates"}',
+          cancellable: true,
+        }),
+      )
       // It claims the operation, and is never heard of again.
       t.match(await registry.claim(id, () => 3), { kind: 'claimed' })
       const ended = await until(`/v1/operations/${id}`, isFinal)

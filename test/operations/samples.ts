@@ -26,8 +26,8 @@ export function idOf(number: number): string {
 
 /** A record that begins at {@link startTime}. */
 export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
-  const operation = { id: idOf(1), name: 'payments.retry', owner: '42', input: '{"id":7}', cancellable: true }
-  return Object.freeze({ ...begin(operation, startTime, lease), ...over })
+  const operation = { name: 'payments.retry', owner: '42', input: '{"id":7}', cancellable: true }
+  return Object.freeze({ ...begin(idOf(1), operation, startTime, lease), ...over })
 }
 
 /** What is there, in a test where it has to be. */

@@ -88,13 +88,8 @@ export function testProcess({
     troubles,
     faults,
     async begin(over = {}) {
-      const record = await registry.create({
-        name: 'work',
-        owner: null,
-        input: null,
-        cancellable: true,
-        ...over,
-      })
+      const record = registry.draft({ name: 'work', owner: null, input: null, cancellable: true, ...over })
+      await registry.create(record)
       await engine.enqueue(record.id)
       return record
     },

@@ -144,7 +144,9 @@ t.test('one closes: the other goes on at its next sweep', async (t) => {
 t.test('both sweep at the same time: one of them runs it', async (t) => {
   const { clock, one, other, held, runs } = setUp()
   for (let count = 0; count < 20; count += 1) {
-    await one.registry.create({ name: 'work', owner: null, input: null, cancellable: true })
+    await one.registry.create(
+      one.registry.draft({ name: 'work', owner: null, input: null, cancellable: true }),
+    )
   }
   await one.start()
   await other.start()
@@ -175,7 +177,9 @@ t.test('a process that dies over and over: so many runs, then the operation has 
     engine: { isShared: false, start: async () => {}, enqueue: async () => {}, close: async () => {} },
     works,
   })
-  const { id } = await last.registry.create({ name: 'work', owner: null, input: null, cancellable: true })
+  const { id } = await last.registry.create(
+    last.registry.draft({ name: 'work', owner: null, input: null, cancellable: true }),
+  )
   for (let life = 0; life < 5; life += 1) {
     const store = unruly(memory)
     const mortal = testProcess({ store, clock, works })

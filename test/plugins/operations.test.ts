@@ -1044,6 +1044,79 @@ t.test('what the store fails to write is in the log, once', async (t) => {
   t.equal(told.length, 1)
 })
 
+/** Starts an operation over a store and an engine of which it is noted what they are asked, and when they have answered. */
+async function startOver(
+  t: Test,
+  connections: readonly [store?: object | undefined, engine?: object],
+  create: () => Promise<boolean>,
+) {
+  const calls: string[] = []
+  const memory = memoryOperationStore()
+  const store = {
+    ...unruly(memory),
+    connection: connections[0],
+    async create() {
+      calls.push('create')
+      await pause(5)
+      const isCreated = await create()
+      calls.push('created')
+      return isCreated
+    },
+    async remove() {
+      calls.push('remove')
+      return true
+    },
+  }
+  const engine = {
+    ...inProcessEngine(),
+    connection: connections[1],
+    async enqueue() {
+      calls.push('enqueue')
+      if (isRefusing) throw new OperationQueueFullError('full')
+    },
+  }
+  let isRefusing = false
+  const app = await service(t, async () => {}, { store, engine })
+  const startOnce = async () => (await ask(app, { method: 'POST', url: '/v1/work' })).status
+  const status = await startOnce()
+  const usual = calls.splice(0)
+  isRefusing = true
+  return { status, calls: usual, whenFull: { status: await startOnce(), calls } }
+}
+
+t.test('the record first, then the engine; right behind it where both go over one connection', async (t) => {
+  const [one, other] = [{}, {}]
+  const created = async () => true
+  for (const connections of [[], [one], [undefined, one], [one, other]] as const) {
+    t.strictSame(await startOver(t, connections, created), {
+      status: 202,
+      calls: ['create', 'created', 'enqueue'],
+      whenFull: { status: 503, calls: ['create', 'created', 'enqueue', 'remove'] },
+    })
+  }
+  t.strictSame(
+    await startOver(t, [one, one], created),
+    {
+      status: 202,
+      calls: ['create', 'enqueue', 'created'],
+      whenFull: { status: 503, calls: ['create', 'enqueue', 'created', 'remove'] },
+    },
+    'what the engine refuses is taken back once it is there',
+  )
+})
+
+t.test('a record that could not be created is a 503, whatever the engine says', async (t) => {
+  const one = {}
+  const away = async () => {
+    throw new Error('away')
+  }
+  t.strictSame(await startOver(t, [one, one], away), {
+    status: 503,
+    calls: ['create', 'enqueue'],
+    whenFull: { status: 503, calls: ['create', 'enqueue'] },
+  })
+})
+
 t.test('what could not be taken back is not said never to have been started', async (t) => {
   const full = {
     ...inProcessEngine(),

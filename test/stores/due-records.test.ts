@@ -6,7 +6,7 @@ import { begin } from '../../src/operations/transitions.js'
 import { DueRecords } from '../../src/stores/due-records.js'
 
 function record(id: string, dueAt: number): OperationRecord {
-  return begin({ id, name: 'work', owner: null, input: null, cancellable: true }, 0, dueAt)
+  return begin(id, { name: 'work', owner: null, input: null, cancellable: true }, 0, dueAt)
 }
 
 t.test('records are due in their order, whatever was put, moved and taken away before', async (t) => {

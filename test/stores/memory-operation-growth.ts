@@ -34,8 +34,8 @@ console.log(JSON.stringify({ waiting, running, final, expired, left, slowdown })
 
 function started(number: number): OperationRecord {
   return begin(
+    randomBytes(16).toString('hex'),
     {
-      id: randomBytes(16).toString('hex'),
       name: 'payments.retry',
       owner: String(9_007_199_254_740_993n + BigInt(number)),
       input: JSON.stringify({ payment_id: String(number), retry_reason: 'timeout', force_retry: false }),

@@ -126,7 +126,7 @@ function call(
   }
   const id = ids[slot] ?? ''
   if (kind === 'get') return { name: `get(${slot})`, make: async (store) => plain(await store.get(id)) }
-  const fresh = begin({ id, name, owner: null, input: null, cancellable: true }, time, due)
+  const fresh = begin(id, { name, owner: null, input: null, cancellable: true }, time, due)
   if (kind === 'create') return { name: `create(${slot})`, make: (store) => store.create(fresh) }
   const version = (there[slot]?.version ?? 0) + (kind === 'replace' ? 1 : 0) + ahead
   const end = isFinal ? { status: 'Failed' as const, dueAt: due === 0 ? future : time + due } : {}

@@ -26,7 +26,7 @@ function connect(t: Test, { url }: PrivatePostgres, config: PoolConfig = {}): Po
 
 function started(over: Partial<OperationRecord> = {}): OperationRecord {
   const operation = { name: 'work', owner: null, input: null, cancellable: true }
-  return { ...begin({ id: randomBytes(16).toString('hex'), ...operation }, time, 0), ...over }
+  return { ...begin(randomBytes(16).toString('hex'), operation, time, 0), ...over }
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {

@@ -32,7 +32,7 @@ function connect(t: Test, { url }: PrivateRedis, options: ClientOptions = {}): R
 
 function started(over: Partial<OperationRecord> = {}): OperationRecord {
   const operation = { name: 'work', owner: null, input: null, cancellable: true }
-  return { ...begin({ id: randomBytes(16).toString('hex'), ...operation }, time, 0), ...over }
+  return { ...begin(randomBytes(16).toString('hex'), operation, time, 0), ...over }
 }
 
 function over(record: OperationRecord, dueAt: number): OperationRecord {
@@ -190,9 +190,9 @@ t.test('in Redis', { skip }, async (t) => {
     monitor.disconnect()
     t.same(
       said
-        .filter(([name]) => ['zrangebyscore', 'mget', 'evalsha', 'get'].includes(name ?? ''))
+        .filter(([name]) => ['zrangebyscore', 'mget', 'eval', 'get'].includes(name ?? ''))
         .map(([name]) => name),
-      ['zrangebyscore', 'mget', 'evalsha', 'get'],
+      ['zrangebyscore', 'mget', 'eval', 'get'],
       'one round trip to put it',
     )
     t.same(said[0]?.slice(-3), ['LIMIT', '0', '50'])
@@ -273,8 +273,11 @@ t.test('when Redis is started again', { skip }, async (t) => {
     })
     const spied = redisOperationStore(spy)
     sent.length = 0
-    for (let number = 0; number < 3; number += 1) t.equal(await spied.create(started()), true)
+    for (let number = 0; number < 3; number += 1) await spied.remove(started())
     t.same(sent, ['evalsha', 'eval', 'evalsha', 'evalsha'])
+    sent.length = 0
+    t.equal(await spied.create(started()), true)
+    t.same(sent, ['eval'], 'what creates a record never has to be sent again, so nothing comes before it')
   })
 
   await t.test('who stops listening lets go of the connection', async (t) => {
@@ -304,6 +307,24 @@ t.test('when Redis is started again', { skip }, async (t) => {
     await stop()
   })
 })
+
+t.test('over one connection of ioredis what is sent first is done first', async (t) => {
+  const options = { lazyConnect: true, maxRetriesPerRequest: null }
+  const client = new Redis(options)
+  t.equal(redisOperationStore(client).connection, client)
+  const others: readonly RedisOperationClient[] = [
+    new Redis({ ...options, enableAutoPipelining: true }),
+    new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }),
+    Object.fromEntries(commandsOf(client)) as unknown as RedisOperationClient,
+  ]
+  for (const other of others) t.equal(redisOperationStore(other).connection, undefined)
+})
+
+/** A client of which nothing is known but what it can do. */
+function commandsOf(client: Redis): (readonly [string, unknown])[] {
+  const names = ['get', 'mget', 'zrangebyscore', 'evalsha', 'eval', 'publish', 'info', 'duplicate'] as const
+  return names.map((name) => [name, client[name]])
+}
 
 t.test('a client that is none, and options that are none, are told at once', async (t) => {
   const client = new Redis({ lazyConnect: true })

@@ -35,7 +35,7 @@ export class OperationAnswers {
       const href = this.#href(record)
       reply.code(202).header('location', href).header('operation-location', `${href}/status`)
     }
-    return asText(reply, this.#status(reply, record))
+    return asText(reply, this.#status(reply, record), record.result !== null)
   }
 
   /** The answer of a poll: 303 to what it created, else 200, with the document. */
@@ -50,7 +50,7 @@ export class OperationAnswers {
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
     const isWide =
       record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
-    return isWide ? asText(reply, document) : document
+    return isWide ? asText(reply, document, true) : document
   }
 
   #status(reply: FastifyReply, record: OperationRecord): StatusDocument {
@@ -69,7 +69,8 @@ function lead(reply: FastifyReply, { resource }: OperationRecord): void {
 }
 
 // A text passes by the serializers of the route.
-function asText(reply: FastifyReply, document: StatusDocument): string {
+function asText(reply: FastifyReply, document: StatusDocument, hasResult: boolean): string {
   reply.type('application/json; charset=utf-8')
-  return exactJson(document, writesTwins(reply.routeOptions.config)) ?? 'null'
+  // Integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
+  return exactJson(document, hasResult && writesTwins(reply.routeOptions.config)) ?? 'null'
 }

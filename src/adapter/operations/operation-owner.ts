@@ -2,11 +2,18 @@ import type { FastifyRequest } from 'fastify'
 import type { OperationOwner, ResolvedOperations } from './operations-options.js'
 
 /** Who is asking, as records keep it; `null` where that is not known, or callers are not told apart. */
-export async function ownerOf(
+export function ownerOf(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
+): Promise<string | null> | null {
+  return identify === null ? null : identified(request, identify)
+}
+
+async function identified(
+  request: FastifyRequest,
+  identify: NonNullable<ResolvedOperations['identify']>,
 ): Promise<string | null> {
-  return identify === null ? null : ownerText(await identify(request))
+  return ownerText(await identify(request))
 }
 
 /**

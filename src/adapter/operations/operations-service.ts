@@ -28,6 +28,7 @@ export class OperationsService {
   readonly registry: OperationRegistry
   readonly #log: FastifyBaseLogger
   readonly #lease: number
+  readonly #isInOrder: boolean
   readonly #starts: TroubleLog
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
@@ -39,10 +40,11 @@ export class OperationsService {
   #isClosing = false
 
   constructor(options: ResolvedOperations, log: FastifyBaseLogger) {
-    const { engine, maxLength, now, schedule } = options
+    const { store, engine, maxLength, now, schedule } = options
     // The last third is for finding the run that went silent: sweeps come twice in the time that is said here.
     const lease = Math.floor((options.lease * 2) / 3)
     this.#lease = lease
+    this.#isInOrder = store.connection !== undefined && store.connection === engine.connection
     this.options = options
     this.#log = log
     this.definitions = new OperationDefinitions(maxLength)
@@ -107,20 +109,29 @@ export class OperationsService {
   }
 
   /**
-   * Starts an operation: the record first, then its turn in the engine.
+   * Starts an operation: the record first, then its turn in the engine. Where both go over one connection, the second is
+   * sent right behind the first.
    *
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
    */
   async begin(name: string, input: unknown, owner: string | null): Promise<OperationRecord> {
     const { cancellable } = this.definitions.named(name)
     const json = this.definitions.inputJson(name, input)
-    const record = await this.registry
-      .create({ name, owner, input: json, cancellable })
-      .catch((error: unknown) =>
-        Promise.reject(isCoded(error, 'operations-full') ? this.#full(error) : error),
-      )
+    const record = this.registry.draft({ name, owner, input: json, cancellable })
+    let enqueued: Promise<void> | null = null
     try {
-      await this.options.engine.enqueue(record.id)
+      const created = this.registry.create(record)
+      if (this.#isInOrder) {
+        enqueued = this.options.engine.enqueue(record.id)
+        // Where both go wrong, the record is what is told of.
+        enqueued.catch(ignore)
+      }
+      await created
+    } catch (error) {
+      throw isCoded(error, 'operations-full') ? this.#full(error) : error
+    }
+    try {
+      await (enqueued ?? this.options.engine.enqueue(record.id))
     } catch (error) {
       // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
       const isGone = await this.registry.discard(record).catch(() => false)
@@ -241,6 +252,8 @@ export class OperationsService {
     }
   }
 }
+
+function ignore(): void {}
 
 const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
 

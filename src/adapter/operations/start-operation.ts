@@ -36,8 +36,10 @@ export async function startOperation(
   const wait = Math.min(preferences.wait ?? 0, service.options.maxWait)
   const record = wait === 0 ? begun : await waited(service, reply, begun, wait)
   const isDone = isFinal(record)
-  const applied = appliedPreferences(preferences, wait, isDone)
-  if (applied !== '') reply.header('preference-applied', applied)
+  if (preferences !== noPreferences) {
+    const applied = appliedPreferences(preferences, wait, isDone)
+    if (applied !== '') reply.header('preference-applied', applied)
+  }
   return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
 }
 

@@ -43,6 +43,13 @@ export function backendsIn(place: QueuePlace): Backends {
   }
 }
 
+/** The client of a place that was given one. */
+export function clientIn(place: QueuePlace): object | undefined {
+  return 'redis' in place && typeof place.redis === 'object' && isClient(place.redis)
+    ? place.redis
+    : undefined
+}
+
 /** Has connections to a server that does not answer give up; a pool that was given stays as it is. */
 export function postgresConnection(given: PostgresAddress): PostgresConnectionOptions {
   const options = typeof given === 'string' ? { connectionString: given } : given

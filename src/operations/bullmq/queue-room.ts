@@ -26,22 +26,29 @@ export class QueueRoom {
     this.#options = options
   }
 
+  /** Takes a place, where there is one as far as is known; `false` where it has to be counted first. */
+  take(): boolean {
+    const { max } = this.#options
+    if (this.#waiting + this.#added >= max) return false
+    // Whether the queue can be reached shows when something is put in.
+    if (!this.#isFresh()) this.#count().catch(ignore)
+    this.#added += 1
+    return true
+  }
+
   /**
-   * Takes a place.
+   * Takes a place that may have become free.
    * @throws OperationQueueFullError; what `count` rejects with, where it had to be waited for
    */
-  async take(): Promise<void> {
-    const { max, now } = this.#options
-    const isFresh = now() - this.#countedAt < freshFor
-    if (this.#waiting + this.#added >= max) {
-      if (!isFresh || this.#waiting < max) await this.#count()
-      if (this.#waiting + this.#added >= max)
-        throw new OperationQueueFullError(`${max} operations wait already`)
-    } else if (!isFresh) {
-      // Whether the queue can be reached shows when something is put in.
-      this.#count().catch(ignore)
-    }
-    this.#added += 1
+  async takeAfterCount(): Promise<void> {
+    const { max } = this.#options
+    if (!this.#isFresh() || this.#waiting < max) await this.#count()
+    if (!this.take()) throw new OperationQueueFullError(`${max} operations wait already`)
+  }
+
+  #isFresh(): boolean {
+    const { now } = this.#options
+    return now() - this.#countedAt < freshFor
   }
 
   #count(): Promise<void> {

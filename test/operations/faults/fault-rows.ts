@@ -11,8 +11,9 @@ export type Place = Pick<MemberSetUp, 'redis' | 'postgres'>
 
 /** What holds on every backend, with two processes that serve and two that work. */
 export async function endsWhateverHappens(t: Test, place: Place): Promise<void> {
-  const start = (role: MemberSetUp['role']) => startMember(t, { role, lease, ...place })
-  const webs = await Promise.all([start('web'), start('web')])
+  const start = (role: MemberSetUp['role'], isInOrder = false) =>
+    startMember(t, { role, lease, isInOrder, ...place })
+  const webs = await Promise.all([start('web'), start('web', true)])
   const workers = await Promise.all([start('worker'), start('worker')])
   const everybody: Member[] = [...webs, ...workers]
 

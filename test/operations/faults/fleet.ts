@@ -13,6 +13,8 @@ export interface MemberSetUp {
   /** URL of the server that has the records and the queue; one of the two. */
   readonly redis?: string
   readonly postgres?: string
+  /** Has it one connection to Redis, for records and queue? */
+  readonly isInOrder?: boolean
 }
 
 /** A process of the fleet. */

@@ -46,6 +46,7 @@ async function backendOf({
   redis,
   postgres,
   role,
+  isInOrder = false,
 }: MemberSetUp): Promise<{ store: OperationStore; engine: OperationEngine }> {
   const work = role === 'worker'
   if (redis !== undefined) {
@@ -53,7 +54,8 @@ async function backendOf({
     // What it cannot reach, the plugin tells.
     client.on('error', () => {})
     await client.connect()
-    return { store: redisOperationStore(client), engine: bullmqEngine({ redis, work, concurrency: 4 }) }
+    const engine = bullmqEngine({ redis: isInOrder ? client : redis, work, concurrency: 4 })
+    return { store: redisOperationStore(client), engine }
   }
   const pool = new pg.Pool({ connectionString: postgres })
   pool.on('error', () => {})

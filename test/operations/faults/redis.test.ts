@@ -21,9 +21,10 @@ t.test(
   async (t) => {
     const server = await startRedis({ persistent: true })
     t.teardown(() => server.stop())
-    const start = (role: 'web' | 'worker') => startMember(t, { role, lease, redis: server.url })
+    const start = (role: 'web' | 'worker', isInOrder = false) =>
+      startMember(t, { role, lease, redis: server.url, isInOrder })
     const [webs, workers] = await Promise.all([
-      Promise.all([start('web'), start('web')]),
+      Promise.all([start('web'), start('web', true)]),
       Promise.all([start('worker'), start('worker')]),
     ])
     const paths: string[] = []
