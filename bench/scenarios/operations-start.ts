@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { operations, serverOptions } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
@@ -41,20 +41,26 @@ export default loadScenario({
     },
     operations: {
       about: 'operations, its record in Redis and its job in BullMQ, over one connection',
-      build: async () => {
-        const app = Fastify(serverOptions())
-        const redis = new Redis(url)
-        app.addHook('onClose', () => redis.disconnect())
-        await app.register(operations, {
-          store: redisOperationStore(redis),
-          engine: bullmqEngine({ redis, work: false, maxQueued: 10_000_000 }),
-          // Nobody runs them: without this they would be looked after before the rounds are over.
-          lease: '1 hour',
-        })
-        app.operations.define('work', async () => {})
-        app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))
-        return app
-      },
+      build: () => withOperations((redis) => redis),
+    },
+    apart: {
+      about: 'the same over two connections: the job waits for its record',
+      build: () => withOperations(() => url),
     },
   },
 })
+
+async function withOperations(placeOfQueue: (redis: Redis) => Redis | string): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions())
+  const redis = new Redis(url)
+  app.addHook('onClose', () => redis.disconnect())
+  await app.register(operations, {
+    store: redisOperationStore(redis),
+    engine: bullmqEngine({ redis: placeOfQueue(redis), work: false, maxQueued: 10_000_000 }),
+    // Nobody runs them: without this they would be looked after before the rounds are over.
+    lease: '1 hour',
+  })
+  app.operations.define('work', async () => {})
+  app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))
+  return app
+}

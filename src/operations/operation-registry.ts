@@ -78,7 +78,7 @@ export class OperationRegistry {
   constructor(options: RegistryOptions) {
     const { storeTimeout, now } = options
     this.#options = options
-    this.#overdue = new OverdueAnswers({ max: 100, retryAfter: storeTimeout, now })
+    this.#overdue = new OverdueAnswers({ max: mostOverdue, retryAfter: storeTimeout, now })
   }
 
   get store(): OperationStore {
@@ -91,10 +91,18 @@ export class OperationRegistry {
     return begin(newOperationId(), operation, now(), lease)
   }
 
-  /** Puts the record of a new operation; the store has been asked by the time this returns. */
-  async create(record: OperationRecord): Promise<OperationRecord> {
+  /**
+   * Puts the record of a new operation, and returns it once it is there.
+   *
+   * @param asked called as soon as the store has been asked, if it is; it has not answered then
+   */
+  async create(record: OperationRecord, asked?: () => void): Promise<OperationRecord> {
     // Where it is there already, a connection broke and its client sent it twice: nobody else has that id.
-    await this.#ask((store) => store.create(record))
+    await this.#ask((store) => {
+      const created = store.create(record)
+      asked?.()
+      return created
+    })
     return record
   }
 
@@ -223,8 +231,9 @@ export class OperationRegistry {
       trouble?.recovered()
       return answer
     } catch (error) {
+      if (!(error instanceof LateError)) this.#overdue.clear()
+      else if (asked !== null && timeout >= storeTimeout) this.#overdue.add(asked)
       if (isFull(error)) throw new ProblemError('operations-full', { cause: error })
-      if (asked !== null && error instanceof LateError) this.#overdue.add(asked)
       trouble?.failed('the store of operations fails', error)
       throw unavailable(unreachable, error)
     }
@@ -232,6 +241,8 @@ export class OperationRegistry {
 }
 
 const mostAttempts = 100
+// More than are under way at a time where the store answers as it should.
+const mostOverdue = 100
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
 

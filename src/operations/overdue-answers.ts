@@ -40,7 +40,7 @@ export class OverdueAnswers {
     answer.then(settle, settle)
   }
 
-  /** An answer came in time. What is overdue still says nothing any more, and may never come. */
+  /** An answer came in time, if only an error. What is overdue still says nothing any more, and may never come. */
   clear(): void {
     if (this.#answers.size > 0) this.#answers.clear()
   }

@@ -18,7 +18,7 @@ export class RunTimes {
     known.latest = finishedAt
     known.took.push(Math.max(took, 0))
     if (known.took.length > remembered) known.took.shift()
-    // Here: it is asked for more often than it changes.
+    // Not where it is asked for, which is more often.
     const sorted = [...known.took].sort((one, other) => one - other)
     known.usual = sorted[Math.ceil((sorted.length - 1) * 0.75)] ?? 0
     this.#times.set(name, known)

@@ -214,10 +214,14 @@ function isDone(reply: unknown): boolean {
   return Number(reply) === 1
 }
 
-/** Not the nodes of a cluster; nor where one command may wait for others to be sent with, and the next may not. */
+/**
+ * Is what this client is told first done first? Not by the nodes of a cluster; nor where one command may wait for others to
+ * be sent with, or is sent again for what it was answered, and the next is not.
+ */
 function isInOrder(client: RedisOperationClient): boolean {
   const { isCluster, options } = client as { readonly isCluster?: unknown; readonly options?: unknown }
-  return isCluster !== true && isObject(options) && options.enableAutoPipelining !== true
+  if (isCluster === true || !isObject(options)) return false
+  return options.enableAutoPipelining !== true && typeof options.reconnectOnError !== 'function'
 }
 
 /** By what policy a server that is full makes room; `null` where it has no bound, or does not say. */

@@ -149,6 +149,42 @@ t.test('it says what it puts operations in through where that was given', async 
   t.equal(bullmqEngine({ postgres: 'postgres://127.0.0.1/a' }).connection, undefined)
 })
 
+t.test(
+  'over one connection a job is sent before its record is answered, and after it',
+  { skip },
+  async (t) => {
+    const redis = await server(t)
+    for (const isShared of [true, false]) {
+      const client = new Redis(redis.url)
+      t.teardown(() => client.disconnect())
+      const app = Fastify()
+      t.teardown(() => app.close())
+      await app.register(operations, {
+        store: redisOperationStore(client),
+        engine: bullmqEngine({ redis: isShared ? client : redis.url, work: false }),
+      })
+      app.operations.define('work', async () => {})
+      await app.ready()
+      // The first of its kind waits for the queue, and for the script of BullMQ to be known.
+      await app.operations.start('work')
+      const said: string[] = []
+      const send = client.sendCommand.bind(client)
+      client.sendCommand = (command, stream) => {
+        said.push(command.name)
+        command.promise.then(() => said.push(`${command.name} is answered`))
+        return send(command, stream)
+      }
+      await app.operations.start('work')
+      t.strictSame(
+        said,
+        isShared
+          ? ['eval', 'evalsha', 'eval is answered', 'evalsha is answered']
+          : ['eval', 'eval is answered'],
+      )
+    }
+  },
+)
+
 t.test('over one connection no job comes before its record', { skip }, async (t) => {
   const redis = await server(t)
   const [client, admin] = [new Redis(redis.url), new Redis(redis.url)]

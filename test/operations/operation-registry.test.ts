@@ -9,13 +9,13 @@ import { downMessage, unruly } from './unruly-store.js'
 
 const operation = { name: 'work', owner: null, input: null, cancellable: true }
 
-function setUp(isShared = true) {
+function setUp(isShared = true, itsLease = lease) {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore(), isShared)
   const ended: string[] = []
   const registry = new OperationRegistry({
     store,
-    lease,
+    lease: itsLease,
     retention,
     storeTimeout: 5_000,
     now: clock.now,
@@ -184,11 +184,52 @@ t.test('a record that its client sent twice is created', async (t) => {
   t.equal(await registry.create(record), record)
 })
 
-t.test('a store is asked to create a record before the call returns', async (t) => {
-  const { registry, store } = setUp()
-  const created = registry.create(registry.draft(operation))
-  t.equal(store.calls.create, 1)
+t.test('a store is asked to create a record before the call returns, and so it is told', async (t) => {
+  const { registry, store, clock } = setUp()
+  const asked: unknown[] = []
+  const created = registry.create(registry.draft(operation), () => asked.push(store.calls.create))
+  t.strictSame(asked, [1])
   await created
+  store.mood = 'hangs'
+  const late = Array.from({ length: 100 }, () => registry.find(idOf(1)).catch(() => {}))
+  await clock.advance(5_000)
+  await Promise.all(late)
+  await t.rejects(registry.create(registry.draft(operation), () => asked.push('unasked')))
+  store.create = () => {
+    throw new Error(downMessage)
+  }
+  await clock.advance(5_000)
+  await t.rejects(registry.create(registry.draft(operation), () => asked.push('unasked')))
+  t.strictSame(asked, [1])
+})
+
+t.test('an error is an answer: a store that gives one is asked again', async (t) => {
+  const { registry, store, clock } = setUp()
+  store.mood = 'hangs'
+  const late = Array.from({ length: 100 }, () => registry.find(idOf(1)).catch(() => {}))
+  await clock.advance(5_000)
+  await Promise.all(late)
+  await clock.advance(5_000)
+  store.mood = 'fails'
+  await isUnavailable(t, registry.find(idOf(1)), RegExp(downMessage), 'the try')
+  await isUnavailable(t, registry.find(idOf(1)), RegExp(downMessage), 'what comes after it')
+})
+
+t.test('a sign of life that is late by its own time says nothing of others', async (t) => {
+  const { registry, store, clock } = setUp(true, 3_000)
+  const runs = Array.from({ length: 100 }, async () => {
+    const { id } = await registry.create(registry.draft(operation))
+    const claim = await registry.claim(id, () => 1)
+    if (claim.kind !== 'claimed') throw new Error(claim.kind)
+    return claim.record
+  })
+  const records = await Promise.all(runs)
+  store.mood = 'hangs'
+  const renewed = records.map((record) => registry.renew(record, null).catch(({ code }) => code))
+  await clock.advance(1_000)
+  t.strictSame(new Set(await Promise.all(renewed)), new Set(['operations-unavailable']))
+  store.mood = 'well'
+  t.equal(await registry.find(idOf(1)), null)
 })
 
 t.test('while a hundred answers are overdue a store is asked once in its time for an answer', async (t) => {

@@ -190,7 +190,7 @@ t.test('in Redis', { skip }, async (t) => {
     monitor.disconnect()
     t.same(
       said
-        .filter(([name]) => ['zrangebyscore', 'mget', 'eval', 'get'].includes(name ?? ''))
+        .filter(([name]) => ['zrangebyscore', 'mget', 'eval', 'evalsha', 'get'].includes(name ?? ''))
         .map(([name]) => name),
       ['zrangebyscore', 'mget', 'eval', 'get'],
       'one round trip to put it',
@@ -314,6 +314,7 @@ t.test('over one connection of ioredis what is sent first is done first', async 
   t.equal(redisOperationStore(client).connection, client)
   const others: readonly RedisOperationClient[] = [
     new Redis({ ...options, enableAutoPipelining: true }),
+    new Redis({ ...options, reconnectOnError: () => 2 }),
     new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }),
     Object.fromEntries(commandsOf(client)) as unknown as RedisOperationClient,
   ]

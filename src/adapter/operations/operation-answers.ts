@@ -35,7 +35,9 @@ export class OperationAnswers {
       const href = this.#href(record)
       reply.code(202).header('location', href).header('operation-location', `${href}/status`)
     }
-    return asText(reply, this.#status(reply, record), record.result !== null)
+    // Long integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
+    const twins = record.result !== null && writesTwins(reply.routeOptions.config)
+    return asText(reply, this.#status(reply, record), twins)
   }
 
   /** The answer of a poll: 303 to what it created, else 200, with the document. */
@@ -50,7 +52,7 @@ export class OperationAnswers {
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
     const isWide =
       record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
-    return isWide ? asText(reply, document, true) : document
+    return isWide ? asText(reply, document, false) : document
   }
 
   #status(reply: FastifyReply, record: OperationRecord): StatusDocument {
@@ -69,8 +71,7 @@ function lead(reply: FastifyReply, { resource }: OperationRecord): void {
 }
 
 // A text passes by the serializers of the route.
-function asText(reply: FastifyReply, document: StatusDocument, hasResult: boolean): string {
+function asText(reply: FastifyReply, document: StatusDocument, twins: boolean): string {
   reply.type('application/json; charset=utf-8')
-  // Integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
-  return exactJson(document, hasResult && writesTwins(reply.routeOptions.config)) ?? 'null'
+  return exactJson(document, twins) ?? 'null'
 }

@@ -119,19 +119,18 @@ export class OperationsService {
     const json = this.definitions.inputJson(name, input)
     const record = this.registry.draft({ name, owner, input: json, cancellable })
     let enqueued: Promise<void> | null = null
+    const enqueue = () => {
+      enqueued = this.#enqueue(record)
+      // Where both go wrong, the record is what is told of.
+      enqueued.catch(() => {})
+    }
     try {
-      const created = this.registry.create(record)
-      if (this.#isInOrder) {
-        enqueued = this.options.engine.enqueue(record.id)
-        // Where both go wrong, the record is what is told of.
-        enqueued.catch(ignore)
-      }
-      await created
+      await this.registry.create(record, this.#isInOrder ? enqueue : undefined)
     } catch (error) {
       throw isCoded(error, 'operations-full') ? this.#full(error) : error
     }
     try {
-      await (enqueued ?? this.options.engine.enqueue(record.id))
+      await (enqueued ?? this.#enqueue(record))
     } catch (error) {
       // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
       const isGone = await this.registry.discard(record).catch(() => false)
@@ -141,6 +140,11 @@ export class OperationsService {
     }
     this.#starts.recovered()
     return record
+  }
+
+  // An engine may throw before it gives a promise.
+  async #enqueue({ id }: OperationRecord): Promise<void> {
+    await this.options.engine.enqueue(id)
   }
 
   /** Asks to cancel an operation, wherever it runs; its record after that. */
@@ -252,8 +256,6 @@ export class OperationsService {
     }
   }
 }
-
-function ignore(): void {}
 
 const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
 

@@ -1,6 +1,7 @@
 import { type IQueueBackend, type JobJson, Queue, RedisQueueBackend } from 'bullmq'
 import { inTime, LateError } from '../../in-time.js'
 import { isQueueFull } from '../operation-engine.js'
+import { OverdueAnswers } from '../overdue-answers.js'
 import type { BullmqSettings } from './bullmq-options.js'
 import type { Faults } from './faults.js'
 import { patience } from './patience.js'
@@ -16,8 +17,8 @@ export class JobQueue {
   readonly #room: QueueRoom
   readonly #faults: Faults
   #lastError: unknown
-  /** Answers that did not come in time, and may come yet. */
-  #overdue = 0
+  // The one answer that is late already shows that the next would be.
+  readonly #overdue = new OverdueAnswers({ max: 1, retryAfter: patience, now: Date.now })
   #isClosed = false
 
   constructor({ place, queue, maxQueued }: BullmqSettings, faults: Faults) {
@@ -52,14 +53,15 @@ export class JobQueue {
    * @throws OperationQueueFullError; LateError
    */
   async add(id: string): Promise<void> {
-    // The answers that are late already show that this one would be.
-    if (this.#overdue > 0) throw new LateError('the queue of operations does not answer')
+    if (!this.#overdue.mayAsk()) throw new LateError('the queue of operations does not answer')
     const added = this.#room.take() ? this.#put(id) : this.#putAfterCount(id)
     try {
       await inTime(added, patience, 'an answer of the queue of operations')
+      this.#overdue.clear()
       this.#faults.over(part)
     } catch (error) {
       if (error instanceof LateError) this.#awaitLate(added)
+      else this.#overdue.clear()
       if (!isQueueFull(error)) this.#met(error)
       throw error
     }
@@ -87,13 +89,14 @@ export class JobQueue {
   }
 
   #awaitLate(added: Promise<unknown>): void {
-    const end = (error?: unknown) => {
-      this.#overdue -= 1
-      // That it is full is an answer too.
-      if (error === undefined || isQueueFull(error)) this.#faults.over(part)
-    }
-    this.#overdue += 1
-    added.then(() => end(), end)
+    this.#overdue.add(added)
+    added.then(
+      () => this.#faults.over(part),
+      (error: unknown) => {
+        // That it is full is an answer too.
+        if (isQueueFull(error)) this.#faults.over(part)
+      },
+    )
   }
 
   #met(error: unknown): void {

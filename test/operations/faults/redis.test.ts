@@ -56,7 +56,8 @@ t.test('one web process is cut off from Redis for ten seconds', { skip }, async 
   const relay = await startRelay(server.port)
   t.teardown(() => relay.stop())
   const near = await startMember(t, { role: 'web', lease, redis: server.url })
-  const far = await startMember(t, { role: 'web', lease, redis: `redis://127.0.0.1:${relay.port}` })
+  const cut = `redis://127.0.0.1:${relay.port}`
+  const far = await startMember(t, { role: 'web', lease, redis: cut, isInOrder: true })
   const workers = await Promise.all(
     ['worker', 'worker'].map(() => startMember(t, { role: 'worker', lease, redis: server.url })),
   )
