@@ -101,6 +101,15 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal(await one.dbsize(), 0)
   })
 
+  await t.test('the members of a record may come in any order', async (t) => {
+    const { version, ...rest } = started()
+    const record = { ...rest, version }
+    t.equal(await store.create(record), true)
+    t.equal(await store.replace({ ...rest, version: 2 }), true)
+    t.equal(await store.replace({ ...rest, version: 2 }), false)
+    t.equal(await store.remove({ ...rest, version: 2 }), true)
+  })
+
   await t.test('what is final goes when it is due; what is in progress stays', async (t) => {
     const [running, final] = [started(), started()]
     for (const record of [running, final]) await store.create(record)

@@ -61,7 +61,6 @@ export class JobQueue {
       this.#faults.over(part)
     } catch (error) {
       if (error instanceof LateError) this.#awaitLate(added)
-      else this.#overdue.clear()
       if (!isQueueFull(error)) this.#met(error)
       throw error
     }
@@ -78,7 +77,7 @@ export class JobQueue {
     return backend instanceof RedisQueueBackend ? checkRedis(await backend.client) : { isWarnedOf: false }
   }
 
-  /** Not by `queue.add`, which makes a `Job` of it for its caller: that is a quarter of what it takes. */
+  /** Not by `queue.add`, which makes a `Job` of it that nobody here reads. */
   #put(id: string): Promise<unknown> {
     return this.#queue.getBackend().addJob(jobOf(id), id)
   }
