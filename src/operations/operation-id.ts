@@ -4,7 +4,10 @@ const length = 16
 const drawn = Buffer.allocUnsafeSlow(length * 256)
 let used = drawn.length
 
-/** A new id: 128 random bits as 32 hexadecimal digits. They are drawn for many at once, for each draw is a call into native code. */
+/**
+ * A new id: 128 random bits as 32 hexadecimal digits. They are drawn for many at once, for each draw is a call into native
+ * code.
+ */
 export function newOperationId(): string {
   if (used === drawn.length) {
     randomFillSync(drawn)
