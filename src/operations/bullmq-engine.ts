@@ -48,9 +48,9 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
         throw error
       }
     },
-    enqueue(id) {
-      if (closed !== null) return Promise.reject(new Error('the engine is closed'))
-      if (queue === null) return Promise.reject(new Error('the engine has not been started'))
+    async enqueue(id) {
+      if (closed !== null) throw new Error('the engine is closed')
+      if (queue === null) throw new Error('the engine has not been started')
       return queue.add(id)
     },
     close,

@@ -42,6 +42,6 @@ export class OverdueAnswers {
 
   /** An answer came in time, if only an error. What is overdue still says nothing any more, and may never come. */
   clear(): void {
-    if (this.#answers.size > 0) this.#answers.clear()
+    this.#answers.clear()
   }
 }

@@ -36,15 +36,18 @@ export function statusDocument(
   { href, typeBase, readResult }: StatusContext,
 ): StatusDocument {
   const { id, status, progress, createdAt, finishedAt, resource, result, error } = record
-  const document: { -readonly [Name in keyof StatusDocument]?: StatusDocument[Name] } = { id, status }
+  const document: { -readonly [Name in keyof StatusDocument]: StatusDocument[Name] } = {
+    id,
+    status,
+    created_at: new Date(createdAt).toISOString(),
+  }
   if (progress !== null) document.progress = progress
   if (canBeCancelled(record)) document.link = { rel: 'cancel', method: 'DELETE', href }
-  document.created_at = new Date(createdAt).toISOString()
   if (finishedAt !== null) document.finished_at = new Date(finishedAt).toISOString()
   if (resource !== null) document.resourceLocation = resource
   if (result !== null) document.result = readResult(result)
   if (error !== null) document.error = { type: typeBase + error.code, ...error, message: error.detail }
-  return document as StatusDocument
+  return document
 }
 
 function canBeCancelled({ status, cancellable, isCancelling }: OperationRecord): boolean {

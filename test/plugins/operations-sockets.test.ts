@@ -32,6 +32,14 @@ t.test('on Redis', { skip: skipOf(obstacles.redis) }, async (t) => {
   await t.test('run by BullMQ', async (t) =>
     protocolRows(t, { openStore, openEngine: () => bullmqEngine({ redis: url, queue: ownName() }) }),
   )
+  await t.test('run by BullMQ, over the connection of the records', async (t) => {
+    const client = new Redis(url, { maxRetriesPerRequest: null })
+    t.teardown(() => client.disconnect())
+    await protocolRows(t, {
+      openStore: () => redisOperationStore(client, { keyPrefix: ownName() }),
+      openEngine: () => bullmqEngine({ redis: client, queue: ownName() }),
+    })
+  })
 })
 
 t.test('on PostgreSQL', { skip: skipOf(obstacles.postgres) }, async (t) => {

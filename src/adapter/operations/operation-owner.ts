@@ -2,18 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { OperationOwner, ResolvedOperations } from './operations-options.js'
 
 /** Who is asking, as records keep it; `null` where that is not known, or callers are not told apart. */
-export function ownerOf(
+export async function ownerOf(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
-): Promise<string | null> | null {
-  return identify === null ? null : identified(request, identify)
-}
-
-async function identified(
-  request: FastifyRequest,
-  identify: NonNullable<ResolvedOperations['identify']>,
 ): Promise<string | null> {
-  return ownerText(await identify(request))
+  return identify === null ? null : ownerText(await identify(request))
 }
 
 /**
