@@ -15,10 +15,19 @@ export interface Queries {
   query(statement: Statement): Promise<Row[]>
 }
 
+/** How a transaction is run. */
+export interface TransactionOptions {
+  /**
+   * Whether its statements may take as long as they need, as those of a migration. No request waits that long.
+   * @default false
+   */
+  readonly mayTakeLong?: boolean
+}
+
 /** A PostgreSQL database, embedded or on a server. A breach of a constraint rejects with a {@link ConstraintViolation}. */
 export interface Database extends Queries {
   /** Commits what `work` did when it resolves, and undoes it when it rejects. */
-  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  transaction<T>(work: (queries: Queries) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Waits for what is running, then lets go of the database. */
   close(): Promise<void>
 }

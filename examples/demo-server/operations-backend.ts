@@ -6,6 +6,7 @@ import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import pg from 'pg'
+import { databaseTimeouts } from './database-server.js'
 import type { Settings } from './settings.js'
 
 /** Where operations are kept and what runs them. */
@@ -34,7 +35,7 @@ export async function openOperations(
     return { options: { store, engine }, close: async () => {} }
   }
   if (operations === 'postgres' && storage !== null && 'url' in storage) {
-    const pool = new pg.Pool({ connectionString: storage.url, connectionTimeoutMillis: 10_000 })
+    const pool = new pg.Pool({ connectionString: storage.url, ...databaseTimeouts })
     pool.on('error', ({ message }) => tell(message))
     const store = postgresOperationStore(pool)
     try {

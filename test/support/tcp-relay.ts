@@ -12,8 +12,8 @@ export interface TcpRelay {
   stop(): Promise<void>
 }
 
-/** Starts a relay to a port on loopback. */
-export async function startRelay(target: number): Promise<TcpRelay> {
+/** Starts a relay to a port on loopback, or to a Unix socket. */
+export async function startRelay(target: number | string): Promise<TcpRelay> {
   const sockets = new Set<Socket>()
   let isCut = false
 
@@ -24,7 +24,7 @@ export async function startRelay(target: number): Promise<TcpRelay> {
     return socket
   }
   const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target)
     for (const [from, to] of [
       [keep(client), upstream],
       [keep(upstream), client],

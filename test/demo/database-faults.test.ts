@@ -1,0 +1,107 @@
+/** The demo on a PostgreSQL server that breaks connections, is down, or does not answer. */
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { openServerDatabase } from '../../examples/demo-server/database-server.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { startRelay } from '../support/tcp-relay.js'
+import { until } from '../support/until.js'
+import { type Client, serve } from './client.js'
+import { sampleOf } from './samples.js'
+
+const obstacle = await obstacleToPostgres()
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+
+t.test('a connection that is lost inside a transaction ends that transaction alone', { skip }, async (t) => {
+  const server = await startPostgres()
+  const [database, other] = [await openServerDatabase(server.url), await openServerDatabase(server.url)]
+  t.teardown(async () => {
+    await Promise.all([database.close(), other.close()])
+    await server.stop()
+  })
+  const lost = { code: 'database-unavailable', statusCode: 503, headers: { 'retry-after': '5' } }
+  const pid = { text: 'select pg_backend_pid()::text as pid' }
+  const end = (id: unknown) =>
+    other.query({ text: 'select pg_terminate_backend($1::integer)', values: [String(id)] })
+
+  for (let round = 0; round < 5; round += 1) {
+    const between = database.transaction(async (queries) => {
+      const [row] = await queries.query(pid)
+      await end(row?.pid)
+      // Long enough for the end of the connection to arrive.
+      await setTimeout(50)
+      return queries.query(pid)
+    })
+    await t.rejects(between, lost, 'between two statements')
+
+    const during = database.transaction(async (queries) => {
+      const [row] = await queries.query(pid)
+      const slow = queries.query({ text: 'select pg_sleep(60)' })
+      await Promise.all([slow, end(row?.pid)])
+    })
+    await t.rejects(during, lost, 'during a statement')
+  }
+  t.strictSame(await database.query({ text: 'select 1 as one' }), [{ one: 1 }], 'the pool goes on')
+})
+
+t.test('without its database the demo answers 503 with Retry-After, and soon', { skip }, async (t) => {
+  const server = await startPostgres()
+  const socket = `${decodeURIComponent(new URL(server.url).host)}/.s.PGSQL.5432`
+  const relay = await startRelay(socket)
+  const database = await openServerDatabase(`postgres://postgres@127.0.0.1:${relay.port}/postgres`)
+  const client = await serve(t, database)
+  await seed(database)
+  t.teardown(async () => {
+    await relay.stop()
+    await database.close()
+    await server.stop()
+  })
+  const isBack = () =>
+    until(
+      () => client.get('/v1/users?limit=1'),
+      ({ status }) => status === 200,
+    )
+
+  relay.cut()
+  await t.test('where it does not answer', (t) => answersWithoutDatabase(t, client))
+  relay.heal()
+  t.match(await isBack(), { status: 200 }, 'and serves on when it answers again')
+
+  await relay.stop()
+  await t.test('where it is down', (t) => answersWithoutDatabase(t, client))
+})
+
+async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
+  const user = `/v1/users/${firstId}`
+  const body = sampleOf.users('without.database@example.com')
+  const requests: readonly (readonly [method: string, target: string, body?: unknown])[] = [
+    ['GET', '/v1/users'],
+    ['GET', '/v1/orders?include_total=true'],
+    ['GET', user],
+    ['HEAD', user],
+    ['POST', '/v1/users', body],
+    ['PUT', user, body],
+    ['PATCH', user, { age: 1 }],
+    ['DELETE', user],
+    ['POST', `/v1/subscriptions/${firstId}/suspend`],
+    ['POST', `/v1/payments/${firstId + 3n}/retry`],
+    ['POST', `/v1/orders/${firstId}/retry`, { force_retry: true }],
+    ['POST', `${user}/verify_email`],
+    ['GET', `/v1/orders/${firstId}/invoice`],
+  ]
+  const begun = performance.now()
+  // Twice: more at once than there are connections.
+  const all = [...requests, ...requests]
+  const answers = await Promise.all(
+    all.map(([method, target, body]) => client.call(method, target, { body })),
+  )
+  for (const [index, [method, target]] of all.entries()) {
+    const { status, headers, json } = answers[index] ?? (await client.get('/'))
+    t.equal(status, 503, `${method} ${target}`)
+    t.match(headers.get('retry-after'), /^[1-9]\d*$/)
+    if (method !== 'HEAD') t.equal(json.code, 'database-unavailable')
+  }
+  t.ok(performance.now() - begun < 20_000, 'in seconds, not in minutes')
+  t.match(await client.get('/v1/terms'), { status: 200 }, 'what needs no database is answered')
+}
