@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import {
   dateFromPayload,
+  dateOfItems,
   type FinishHook,
   finishReading,
   finishWriting,
@@ -116,6 +117,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   }
   app.decorate('caching', { counts: () => ({ ...counts }) })
   decorateReplies(app, options.now)
+  app.decorateReply(dateOfItems, undefined)
   let decorated = false
   let planOfMost: CachingPlan | undefined
   const finishOfMost = new WeakMap<FastifyInstance, FinishHook>()

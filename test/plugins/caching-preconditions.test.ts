@@ -384,3 +384,133 @@ t.test('206 and 203 are 2xx: their preconditions count', async (t) => {
     t.equal((await asked({ 'if-match': '"b"' })).statusCode, 412)
   }
 })
+
+t.test(
+  '§13.2.1: preconditions count for an answer with the representation, whatever it is read by',
+  async (t) => {
+    const preconditions: readonly (readonly [headers: Record<string, string>, status: number])[] = [
+      [{ 'if-none-match': '*' }, 304],
+      [{ 'if-none-match': '"v7"' }, 304],
+      [{ 'if-modified-since': modifiedText }, 304],
+      [{ 'if-match': '"other"' }, 412],
+      [{ 'if-unmodified-since': before }, 412],
+    ]
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching, { now: () => now })
+    const representations = [200, 203, 206]
+    const others = [
+      201, 202, 204, 205, 207, 226, 299, 301, 302, 303, 307, 308, 400, 404, 409, 412, 428, 500, 503,
+    ]
+    for (const status of [...representations, ...others]) {
+      app.route({
+        method: ['GET', 'HEAD'],
+        url: `/v1/${status}`,
+        handler: (_, reply) => {
+          reply.code(status).etag('v7').lastModified(new Date(modified))
+          return reply.send(status === 204 || status === 205 ? undefined : user)
+        },
+      })
+    }
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const [headers, outcome] of preconditions) {
+        for (const status of [...representations, ...others]) {
+          const answer = await app.inject({ method, url: `/v1/${status}`, headers })
+          const expected = representations.includes(status) ? outcome : status
+          t.equal(answer.statusCode, expected, `${method} ${status} ${JSON.stringify(headers)}`)
+        }
+      }
+    }
+  },
+)
+
+t.test(
+  'an answer without the representation does not carry the validators that were found for it',
+  async (t) => {
+    const app = Fastify()
+    await app.register(caching, { now: () => now })
+    const config = { caching: { validators: () => ({ version: 7, lastModified: modified }) } }
+    for (const status of [201, 202, 303])
+      app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).send({ status: 'In progress' }))
+    for (const status of [201, 202, 303]) {
+      const { statusCode, headers } = await app.inject(`/v1/${status}`)
+      t.equal(statusCode, status)
+      t.notOk('etag' in headers || 'last-modified' in headers, `${status}`)
+    }
+  },
+)
+
+t.test('a date that is taken from the items of a list is sent, and validates nothing', async (t) => {
+  let users = [
+    { id: 2, updated_at: '2026-11-19T08:00:00Z' },
+    { id: 1, updated_at: '2026-11-18T08:00:00Z' },
+  ]
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching, { now: () => now })
+  app.get('/v1/users', () => ({ users }))
+  app.get('/v1/array', () => users)
+  app.get('/v1/own', () => ({ updated_at: new Date(modified), users }))
+  app.get('/v1/handler', (_, reply) => reply.lastModified(new Date(modified)).send({ users }))
+  const config = { caching: { validators: () => ({ lastModified: modified }) } }
+  app.get('/v1/validators', { config }, () => ({ users }))
+  const asked = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+    app.inject({ method, url, headers })
+  const tags: Record<string, string> = {}
+  for (const url of ['/v1/users', '/v1/array']) {
+    const { headers } = await asked(url)
+    t.equal(headers['last-modified'], modifiedText, url)
+    tags[url] = String(headers.etag)
+    t.equal(
+      (await asked(url, { 'if-none-match': String(headers.etag) })).statusCode,
+      304,
+      `${url}: the tag counts`,
+    )
+  }
+  users = users.slice(0, 1)
+  for (const method of ['GET', 'HEAD'] as const) {
+    for (const url of ['/v1/users', '/v1/array']) {
+      const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
+      t.equal(
+        answer.statusCode,
+        200,
+        `${method} ${url}: a row is gone, and the date of the others is the same`,
+      )
+      t.equal(answer.headers['last-modified'], modifiedText)
+      t.not(answer.headers.etag, tags[url])
+      const guarded = await asked(url, { 'if-unmodified-since': before }, method)
+      t.equal(guarded.statusCode, 200, `${method} ${url}: If-Unmodified-Since has no date to go by either`)
+    }
+    for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
+      t.equal(
+        (await asked(url, { 'if-modified-since': modifiedText }, method)).statusCode,
+        304,
+        `${method} ${url}`,
+      )
+  }
+  users = []
+  const empty = await asked('/v1/users', { 'if-modified-since': modifiedText })
+  t.equal(empty.statusCode, 200)
+  t.notOk('last-modified' in empty.headers, 'an empty list has no date')
+})
+
+t.test('a 412 says what is wrong with the field: quotes, weak tags, or what is there now', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const config = { caching: { validators: () => ({ version: 2 }) } }
+  app.route({ method: ['GET', 'PUT'], url: '/v1/users/:id', config, handler: () => ({}) })
+  const asked = async (method: 'GET' | 'PUT', headers: Record<string, string>) => {
+    const answer = await app.inject({ method, url: '/v1/users/1', headers })
+    t.equal(answer.statusCode, 412, JSON.stringify(headers))
+    return String(answer.json().detail)
+  }
+  for (const method of ['GET', 'PUT'] as const) {
+    for (const value of ['2', 'v2', "'2'", '"2', '"1" "2"', '*, "2"', 'w/"2"'])
+      t.match(await asked(method, { 'if-match': value }), /If-Match .*in double quotes.*"v7"/, value)
+    t.match(await asked(method, { 'if-match': 'W/"2"' }), /weak|W\//)
+    t.match(await asked(method, { 'if-match': '"1"' }), /what is there now/)
+  }
+  t.match(await asked('PUT', { 'if-none-match': '2' }), /If-None-Match .*in double quotes/)
+  t.match(await asked('PUT', { 'if-none-match': '"2"' }), /names what is there already/)
+})

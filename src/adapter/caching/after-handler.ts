@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byteTag } from '../../http/caching/byte-tag.js'
 import { formatHttpDate, parseHttpDate } from '../../http/caching/http-date.js'
-import { latestModified } from '../../http/caching/last-modified.js'
-import { type PreconditionVerdict, preconditionsCount } from '../../http/caching/preconditions.js'
+import { isDated, latestModified } from '../../http/caching/last-modified.js'
+import { carriesRepresentation, type PreconditionVerdict } from '../../http/caching/preconditions.js'
 import { headerOf } from '../header-of.js'
 import { discard, isBytes, isResponse } from '../payloads.js'
 import { refuseFailed } from './before-handler.js'
@@ -20,12 +20,19 @@ export type FinishHook = (request: FastifyRequest, reply: FastifyReply, payload:
 /** Items of a list that are looked at for the latest. */
 export const mostItems = 1_000
 
+/** Where a reply keeps the `Last-Modified` that was taken from the items of a list. */
+export const dateOfItems = Symbol('fastify-conventions.caching.dateOfItems')
+
 /** The `preSerialization` hook that takes `Last-Modified` from what the handler returns, before it is projected. */
 export function dateFromPayload(plan: CachingPlan, member: string): FinishHook {
   return function dateFromPayloadOnPreSerialization(_request, reply, payload, next) {
     if (reply.statusCode === 200 && !reply.hasHeader('last-modified')) {
       const latest = latestModified(payload, member, mostItems, plan.now())
-      if (latest !== null) reply.header('last-modified', formatHttpDate(latest))
+      if (latest !== null) {
+        const date = formatHttpDate(latest)
+        reply.header('last-modified', date)
+        if (!isDated(payload, member)) (reply as WithDateOfItems)[dateOfItems] = date
+      }
     }
     next(null, payload)
   }
@@ -92,8 +99,9 @@ export function finishReading(
       answerNotModified(request, reply, payload, next)
       return
     }
-    if (!preconditionsCount(status) || isResponse(payload)) {
-      if (status >= 300) dropValidators(reply)
+    if (!carriesRepresentation(status) || isResponse(payload)) {
+      // Those of `validators` belong to the representation. A 204 may say what there is now (RFC 9110 §15.3.5).
+      if (!carriesRepresentation(status) && status !== 204) dropValidators(reply)
       next(null, payload)
       return
     }
@@ -131,6 +139,13 @@ function verdictOnReply(
 ): PreconditionVerdict {
   const now = plan.now()
   const etag = headerOf(reply, 'etag')
-  const lastModified = parseHttpDate(headerOf(reply, 'last-modified') ?? '', now) ?? undefined
+  const date = headerOf(reply, 'last-modified')
+  // An item that leaves a list does not change the date of the others, so that date validates nothing.
+  const isOfItems = date === undefined || date === (reply as WithDateOfItems)[dateOfItems]
+  const lastModified = isOfItems ? undefined : (parseHttpDate(date, now) ?? undefined)
   return verdictOn(request, { etag, lastModified }, now)
+}
+
+interface WithDateOfItems extends FastifyReply {
+  [dateOfItems]?: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from '../../errors.js'
+import { parseEntityTags } from '../../http/caching/entity-tag.js'
 import { formatHttpDate } from '../../http/caching/http-date.js'
 import type { PreconditionVerdict } from '../../http/caching/preconditions.js'
 import { refuse } from '../answer.js'
@@ -115,7 +116,20 @@ const howToGuard =
   'Say what is to be changed: If-Match with the ETag of what was read, or If-None-Match: * for what is new'
 
 function whatChanged({ headers }: FastifyRequest): string {
-  if (headers['if-match'] !== undefined) return 'If-Match does not name what is there now: read it again'
-  if (headers['if-none-match'] !== undefined) return 'If-None-Match names what is there already'
+  const { 'if-match': matched, 'if-none-match': unmatched } = headers
+  if (matched !== undefined) {
+    const tags = parseEntityTags(matched)
+    if (tags === null) return `If-Match ${isNoList}`
+    if (tags !== '*' && tags.every(({ weak }) => weak))
+      return 'If-Match compares strong entity tags; one that begins with W/ never matches (RFC 9110 §13.1.1)'
+    return 'If-Match does not name what is there now: read it again'
+  }
+  if (unmatched !== undefined) {
+    if (parseEntityTags(unmatched) === null) return `If-None-Match ${isNoList}`
+    return 'If-None-Match names what is there already'
+  }
   return 'It was modified since: read it again'
 }
+
+const isNoList =
+  'has to be * or a list of entity tags, each in double quotes as ETag has it, such as "v7" (RFC 9110 §8.8.3)'

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { byteTag } from '../../http/caching/byte-tag.js'
 import { parseHttpDate } from '../../http/caching/http-date.js'
 import { latestModified } from '../../http/caching/last-modified.js'
+import { carriesRepresentation } from '../../http/caching/preconditions.js'
 import { headerOf } from '../header-of.js'
 import { isBytes, isResponse } from '../payloads.js'
 import type { Reporter } from '../report.js'
@@ -45,7 +46,7 @@ function observeReading(plan: CachingPlan, reporter: Reporter) {
     } else {
       if (plan.cacheControl !== null && !reply.hasHeader('cache-control'))
         tell('cache-control', request, 'would get Cache-Control')
-      if (status < 300 && !isResponse(payload)) observeValidators(request, reply, payload)
+      if (carriesRepresentation(status) && !isResponse(payload)) observeValidators(request, reply, payload)
     }
     next(null, payload)
   }

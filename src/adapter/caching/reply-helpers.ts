@@ -22,7 +22,11 @@ export function replyHelpers(now: () => number) {
       if ('value' in judged) this.header('expires', judged.value)
       if (judged.verdict !== 'ok') {
         const fate = judged.verdict === 'clamped' ? 'set to one year ahead' : 'not sent'
-        this.log.warn({ verdict: judged.verdict }, `Expires of ${this.request.method} is ${fate}`)
+        const { method, routeOptions } = this.request
+        this.log.warn(
+          { verdict: judged.verdict },
+          `Expires of ${method} ${routeOptions.url ?? 'an unknown path'} is ${fate}`,
+        )
       }
       return this
     },

@@ -40,12 +40,8 @@ const contradictions: readonly (readonly [
     'mustUnderstand needs noStore, for the caches that do not know it (RFC 9111 §5.2.2.3)',
   ],
   [
-    (given) => given.private === true && given.sMaxAge !== undefined,
+    (given) => given.private === true && isPositive(given.sMaxAge),
     'sMaxAge is for shared caches, which private forbids to store the response (RFC 9111 §5.2.2.7, §5.2.2.10)',
-  ],
-  [
-    (given) => given.private === true && given.proxyRevalidate === true,
-    'proxyRevalidate is for shared caches, which private forbids to store the response (RFC 9111 §5.2.2.7, §5.2.2.8)',
   ],
   [
     (given) => given.immutable === true && !isPositive(given.maxAge),
@@ -76,8 +72,9 @@ export const mostSeconds = 2 ** 31
  * What is wrong with directives of `Cache-Control`, one sentence per fault: values that a directive cannot have, and
  * where there are none, directives that contradict each other or that nothing can come of. Empty where all is well.
  *
- * Said twice is no fault: `no-store` beside `no-cache`, `private` or `must-revalidate` only forbids what is forbidden
- * already. Neither is `s-maxage` beside `stale-while-revalidate`: a shared cache keeps to the first
+ * A directive that only repeats what another forbids is redundant, not a fault: `no-cache`, `private`,
+ * `must-revalidate`, `proxy-revalidate` or `max-age=0` beside `no-store`, `proxy-revalidate` or `s-maxage=0` beside
+ * `private`. Neither is `s-maxage` beside `stale-while-revalidate`: a shared cache keeps to the first
  * (RFC 9111 §5.2.2.10), a private one to the second.
  */
 export function cacheControlFaults(directives: CacheDirectives): string[] {
@@ -120,7 +117,7 @@ function storesNothing(given: CacheDirectives): boolean {
 }
 
 function mayBeFresh(given: CacheDirectives): boolean {
-  return given.maxAge !== undefined || given.sMaxAge !== undefined || given.immutable === true
+  return isPositive(given.maxAge) || isPositive(given.sMaxAge) || given.immutable === true
 }
 
 function mayBeStale(given: CacheDirectives): boolean {

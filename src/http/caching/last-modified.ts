@@ -1,5 +1,5 @@
 import { utcDateTime } from '../../representation/date-time.js'
-import { utcTextTime } from './utc-text-time.js'
+import { isUtcText, utcTextTime } from './utc-text-time.js'
 
 /**
  * When a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list, which is
@@ -8,7 +8,7 @@ import { utcTextTime } from './utc-text-time.js'
  *
  * `null` where that is not known: no such member, one item of the list without it or with something else than a `Date`
  * or RFC 3339 text, an empty list, several lists, or more than `limit` items. A date of some items alone could be
- * older than the change of another, and a 304 for it would be wrong.
+ * older than the change of another.
  *
  * Reads own properties only; at most `limit` items.
  */
@@ -38,37 +38,32 @@ class Latest {
   #time = Number.NEGATIVE_INFINITY
   #text = ''
 
-  /** @returns is it a time? Of texts that look like UTC only the latest is read, in {@link upTo}. */
+  /** @returns whether it is a time. Of texts that sort by their time, only the latest is read, in {@link upTo}. */
   take(time: unknown): boolean {
-    // Texts in UTC are in the order of their times, up to the second that counts: one has to be read, not all.
-    if (typeof time === 'string' && looksLikeUtc(time)) {
+    if (typeof time === 'string' && isUtcText(time)) {
       if (time > this.#text) this.#text = time
       return true
     }
     const read =
-      time instanceof Date ? time.getTime() : typeof time === 'string' ? readText(time) : Number.NaN
+      time instanceof Date
+        ? time.getTime()
+        : typeof time === 'string'
+          ? Date.parse(utcDateTime(time) ?? '')
+          : Number.NaN
     if (read > this.#time) this.#time = read
     return !Number.isNaN(read)
   }
 
-  /** To the second, and never later than `now`; `null` where there was none, or the latest text is no time. */
+  /** To the second, and never later than `now`; `null` where there was none. */
   upTo(now: number): number | null {
-    const read = this.#text === '' ? this.#time : Math.max(this.#time, readText(this.#text))
+    const read = this.#text === '' ? this.#time : Math.max(this.#time, utcTextTime(this.#text))
     return Number.isFinite(read) ? Math.floor(Math.min(read, now) / 1000) * 1000 : null
   }
 }
 
-const letterZ = 0x5a
-
-// 2026-11-20T08:00:00Z, 2026-11-20T08:00:00.000Z
-function looksLikeUtc(text: string): boolean {
-  const { length } = text
-  return (length === 20 || length === 24) && text.charCodeAt(length - 1) === letterZ
-}
-
-function readText(text: string): number {
-  const time = utcTextTime(text)
-  return Number.isNaN(time) ? Date.parse(utcDateTime(text) ?? '') : time
+/** Whether a payload says itself when it was modified, rather than by the items of a list in it. */
+export function isDated(payload: unknown, member: string): boolean {
+  return isObject(payload) && Object.hasOwn(payload, member)
 }
 
 function onlyList(payload: Readonly<Record<string, unknown>>): readonly unknown[] | null {

@@ -81,11 +81,12 @@ export function evaluatePreconditions(
 }
 
 /**
- * Do preconditions count where the same request without them would be answered by this status (RFC 9110 §13.2.1)?
- * Redirects and failures take precedence over them.
+ * Whether an answer of this status to a GET or HEAD carries the selected representation, or a part of it: 200, 203 and
+ * 206 (RFC 9110 §15.3.1, §15.3.4, §15.3.7). Preconditions are about that representation and count for no other answer:
+ * a 202 says that it is not there yet, and redirects and failures take precedence (§13.2.1).
  */
-export function preconditionsCount(status: number): boolean {
-  return (status >= 200 && status < 300) || status === 412
+export function carriesRepresentation(status: number): boolean {
+  return status === 200 || status === 203 || status === 206
 }
 
 /**

@@ -105,10 +105,38 @@ t.test('items beyond the limit are not looked at', async (t) => {
   t.equal(looked, 0)
 })
 
+t.test('texts of a list are compared as times, or the list has no date', async (t) => {
+  const other = '2026-11-19T10:00:00Z'
+  const rows: readonly (readonly [text: string, time: number | null])[] = [
+    // RFC 3339 §5.6: `t` and `z` in lowercase are allowed; as characters they come after all others.
+    ['2026-11-19t09:00:00Z', at('19T10:00:00')],
+    ['2026-11-19t11:00:00.000Z', at('19T11:00:00')],
+    ['2026-11-19T11:00:00z', at('19T11:00:00')],
+    ['2026-11-19T11:00:00+00:00', at('19T11:00:00')],
+    ['2026-11-19 09:00:00Z', null],
+    ['2026-11-19 11:00:00Z', null],
+    ['2026-11-19_11:00:00.0Z', null],
+    // Earlier than the other as characters, and yet no time.
+    ['2026-02-30T10:00:00Z', null],
+    ['0000-00-00T00:00:00Z', null],
+    ['................... Z', null],
+    ['xxxxxxxxxxxxxxxxxxxZ', null],
+    ['                       Z', null],
+  ]
+  for (const [text, time] of rows) {
+    for (const users of [
+      [text, other],
+      [other, text],
+    ].map((all) => all.map((updated_at) => ({ updated_at }))))
+      t.equal(latestModified({ users }, 'updated_at', 10, now), time, JSON.stringify(users))
+    t.equal(latestTime([text, other], now), time, `reply.lastModified(): ${text}`)
+  }
+})
+
 t.test('the latest of times is the latest, however they are written', async (t) => {
   t.equal(latestTime([], now), null)
   const written = fc
-    .tuple(fc.integer({ min: 0, max: Math.floor(now / 1000) }), fc.nat(999), fc.nat(4))
+    .tuple(fc.integer({ min: 0, max: Math.floor(now / 1000) }), fc.nat(999), fc.nat(6))
     .map(([second, fraction, form]) => {
       const text = new Date(second * 1000).toISOString().slice(0, 19)
       const digits = String(fraction).padStart(3, '0')
@@ -118,6 +146,8 @@ t.test('the latest of times is the latest, however they are written', async (t) 
         `${text}.${digits}Z`,
         `${text}.${digits}000+00:00`,
         `${new Date((second + 3600) * 1000).toISOString().slice(0, 19)}+01:00`,
+        `${text.replace('T', 't')}Z`,
+        `${text}.${digits}z`,
       ]
       return [second * 1000, forms[form]] as const
     })
