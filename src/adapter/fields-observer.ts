@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OnLostDigits } from '../representation/output/integer-text.js'
 import { hasSerializerOfItsOwn } from './reply-serializer.js'
 import type { Reporter } from './report.js'
-import { isRead, type RouteFields } from './route-fields.js'
+import { isRead, isUnnarrowed, type RouteFields } from './route-fields.js'
 import type { Selection } from './selection.js'
 import type { RouteSerialization } from './serialization.js'
 
@@ -29,10 +29,9 @@ export class FieldsObserver {
   /** The `preHandler` hook. */
   readonly observeRequest = (request: FastifyRequest, _reply: FastifyReply, next: () => void): void => {
     const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-    if (isRead(request.method)) {
-      if (received !== undefined) this.#observe(request, 'the answer would be projected')
-      else this.#select(request)
-    }
+    if (received !== undefined && isRead(request.method))
+      this.#observe(request, 'the answer would be projected')
+    else this.#select(request)
     next()
   }
 
@@ -45,9 +44,22 @@ export class FieldsObserver {
   ): void => {
     const selection = this.#selections.get(request)
     if (selection !== undefined && payload !== null && !hasSerializerOfItsOwn(reply)) {
+      this.#selections.delete(request)
       const change = this.#changeOf(selection, reply, payload)
       if (change !== null) this.#observe(request, change)
     }
+    next(null, payload)
+  }
+
+  /** The `onSend` hook of a route that hides fields: sees what is no object, and so cannot be narrowed. */
+  readonly observeSent = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: (error: null, payload: unknown) => void,
+  ): void => {
+    if (this.#selections.get(request)?.hides === true && isUnnarrowed(reply, payload))
+      this.#observe(request, 'the answer would not be sent: it is no object, so nothing of it can be hidden')
     next(null, payload)
   }
 

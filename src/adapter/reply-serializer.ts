@@ -7,11 +7,20 @@ export function passString(reply: FastifyReply): FastifyReply {
 
 /** Has the handler given this reply a serializer (`reply.serializer()`)? Then the payload is none of ours. */
 export function hasSerializerOfItsOwn(reply: FastifyReply): boolean {
-  // Fastify has no question for it, only the field behind the setter: found once, by its description.
+  return serializerOf(reply) !== null
+}
+
+/** Whether this package has written the payload of a reply, and handed it to {@link passString}. */
+export function isWrittenByUs(reply: FastifyReply): boolean {
+  return serializerOf(reply) === asItIs
+}
+
+function serializerOf(reply: FastifyReply): unknown {
+  // Fastify has no getter, only the field behind the setter: found once, by its description.
   field ??=
     Object.getOwnPropertySymbols(reply).find((symbol) => symbol.description === 'fastify.reply.serializer') ??
     null
-  return field !== null && (reply as unknown as Record<symbol, unknown>)[field] !== null
+  return field === null ? null : (reply as unknown as Record<symbol, unknown>)[field]
 }
 
 let field: symbol | null | undefined

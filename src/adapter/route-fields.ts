@@ -1,14 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from '../errors.js'
 import { invalid } from '../options.js'
-import { fieldNames, isList, shapeWithin } from '../representation/output/field-names.js'
+import {
+  canonicalPath,
+  fieldNames,
+  isField,
+  isList,
+  shapeWithin,
+} from '../representation/output/field-names.js'
 import type { FieldBounds } from '../representation/output/field-tree.js'
 import type { Shape } from '../representation/output/schema-shape.js'
 import { refuse } from './answer.js'
 import { FieldSelector } from './field-selector.js'
 import type { ReadParameter } from './held-parameter.js'
+import { discard, isResponse } from './payloads.js'
+import { isWrittenByUs } from './reply-serializer.js'
 import type { Selection } from './selection.js'
-import { type RouteSerialization, selectionOfRequest } from './serialization.js'
+import { type RouteSerialization, selectionOf, selectionOfRequest } from './serialization.js'
 
 /** Says of a request whether a field is hidden from it. */
 export type IsHidden = (request: FastifyRequest) => boolean
@@ -23,12 +31,15 @@ export interface RouteFieldsOptions extends FieldBounds {
 }
 
 const nothing: ReadonlySet<string> = new Set()
+const everything: readonly string[] = ['*']
+const statusesOfSuccess = Array.from({ length: 100 }, (_, index) => 200 + index)
 
 /** The fields of one route's answers: reads the selection of each request. */
 export class RouteFields {
   readonly #label: string
   readonly #options: RouteFieldsOptions
   readonly #lists: readonly string[]
+  readonly #reads: boolean
   readonly #serialization: RouteSerialization
   readonly #read: ReadParameter
   #hidden: readonly (readonly [string, true | IsHidden])[]
@@ -39,21 +50,26 @@ export class RouteFields {
 
   /**
    * @param lists names that the member with the items of a list may have, the likeliest first
+   * @param reads whether the route reads, rather than only writes
    * @param read reads the `fields` parameter
    */
   constructor(
     label: string,
     options: RouteFieldsOptions,
     lists: readonly string[],
+    reads: boolean,
     serialization: RouteSerialization,
     read: ReadParameter,
   ) {
     this.#label = label
     this.#options = options
     this.#lists = lists
+    this.#reads = reads
     this.#serialization = serialization
     this.#read = read
     this.#hidden = Object.entries(options.hidden ?? {})
+    // A hook of the app that answers before `select` has run is held to it as well.
+    if (this.#hidden.length > 0) serialization.unselected = (request) => this.unasked(request)
   }
 
   /**
@@ -79,25 +95,60 @@ export class RouteFields {
     else refuse(request, reply, refusal, next)
   }
 
+  /**
+   * The `onSend` hook of a route that hides fields. Strings, bytes and streams cannot be narrowed: one that the handler
+   * gives a 2xx is not sent.
+   */
+  readonly refuseUnnarrowed = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: (error: Error | null, payload?: unknown) => void,
+  ): void => {
+    try {
+      if (isUnnarrowed(reply, payload) && this.#hidesFrom(request)) {
+        discard(payload)
+        throw new TypeError(
+          'fields are hidden from this answer, which is no object: nothing can be left out of it',
+        )
+      }
+    } catch (error) {
+      next(error as Error)
+      return
+    }
+    next(null, payload)
+  }
+
   /** What a request gets that names no fields; `null` for all. */
   unasked(request: FastifyRequest): Selection | null {
     if (!this.#prepared) this.#prepare()
-    const selection = this.#selector?.select(null, this.#hiddenFrom(request)) ?? null
+    const values = isRead(request.method) ? null : everything
+    const selection = this.#selector?.select(values, this.#hiddenFrom(request)) ?? null
     return selection === null || 'detail' in selection ? null : selection
   }
 
   #selectFor(request: FastifyRequest): ProblemError | null {
     if (!this.#prepared) this.#prepare()
-    if (this.#selector === null || !isRead(request.method)) return null
-    const received = this.#read(request)
-    const values = received === undefined ? null : valuesOf(received)
-    const selection = this.#selector.select(values, this.#hiddenFrom(request))
+    if (this.#selector === null) return null
+    const selection = this.#selector.select(this.#valuesFor(request), this.#hiddenFrom(request))
     if (selection !== null && 'detail' in selection) {
       const errors = selection.messages.map((message) => ({ in: 'query' as const, name: 'fields', message }))
       return new ProblemError('fields-invalid', { detail: selection.detail, errors })
     }
     ;(request as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest] = selection
     return null
+  }
+
+  // Only reads select: a write answers with all that is not hidden.
+  #valuesFor(request: FastifyRequest): readonly string[] | null {
+    if (!isRead(request.method)) return everything
+    const received = this.#read(request)
+    return received === undefined ? null : valuesOf(received)
+  }
+
+  #hidesFrom(request: FastifyRequest): boolean {
+    const selected = selectionOf(request)
+    return (selected === undefined ? this.unasked(request) : selected)?.hides === true
   }
 
   #hiddenFrom(request: FastifyRequest): ReadonlySet<string> {
@@ -108,37 +159,44 @@ export class RouteFields {
   #prepare(): void {
     this.#prepared = true
     this.#serialization.prepare()
-    const top = this.#serialization.writerFor(200)?.shape
-    if (top === undefined) {
-      this.#cannotSelect()
-      return
-    }
-    const { list: named } = this.#options
-    if (typeof named === 'string' && !isList(shapeWithin(top, [named]))) {
+    // Of a read, 200 is what it is about; a write may answer its fields with any status of success.
+    const tops = this.#serialization.shapesOf(this.#reads ? [200] : statusesOfSuccess)
+    const { list: named, default: defaults = null } = this.#options
+    if (
+      typeof named === 'string' &&
+      tops.length > 0 &&
+      !tops.some((top) => isList(shapeWithin(top, [named])))
+    )
       invalid(`${this.#label}.list`, 'an array of the response schema', named)
-    }
-    const list = this.#lists.find((name) => isList(shapeWithin(top, [name])))
-    const within = list === undefined ? [] : [list]
-    const shape = shapeWithin(top, within) as Shape
-    if (fieldNames(shape).length === 0) {
+    const items = tops.map((top) => this.#itemOf(top)).filter(({ shape }) => fieldNames(shape).length > 0)
+    const [item] = items
+    if (item === undefined) {
       this.#cannotSelect()
       return
     }
-    const selector = new FieldSelector(shape, within, this.#options, this.#options.default ?? null)
-    for (const name of ['default', 'hidden'] as const) {
-      const paths = name === 'default' ? (this.#options.default ?? []) : this.#hidden.map(([path]) => path)
-      const [unknown] = selector.unknown(paths)
-      if (unknown !== undefined) invalid(`${this.#label}.${name}`, 'fields of the response schema', unknown)
-    }
-    this.#hidden = this.#hidden.map(([path, hides]) => [selector.canonical(path), hides])
+    const selector = new FieldSelector(item.shape, item.within, this.#options, defaults)
+    const [unknown] = selector.unknown(defaults ?? [])
+    if (unknown !== undefined) invalid(`${this.#label}.default`, 'fields of the response schema', unknown)
+    this.#hidden = this.#hidden.map(([path, hides]) => {
+      const names = path.split('.')
+      const holder = items.find(({ shape }) => isField(shape, names))
+      if (holder === undefined) return invalid(`${this.#label}.hidden`, 'fields of the response schema', path)
+      return [canonicalPath(holder.shape, names).join('.'), hides]
+    })
     const isSame = this.#hidden.every(([, hides]) => hides === true)
     this.#hiddenFromAll = isSame ? new Set(this.#hidden.map(([path]) => path)) : null
     this.#selector = selector
   }
 
-  // A field that nobody can hide must not be declared hidden, nor a default that nothing is narrowed to.
+  #itemOf(top: Shape): { readonly shape: Shape; readonly within: readonly string[] } {
+    const list = this.#lists.find((name) => isList(shapeWithin(top, [name])))
+    const within = list === undefined ? [] : [list]
+    return { shape: shapeWithin(top, within) as Shape, within }
+  }
+
+  // `hidden` and `default` need a response schema that names the fields.
   #cannotSelect(): void {
-    const expected = 'none, for no response schema of 200 names the fields'
+    const expected = 'none, for no response schema of success names the fields'
     const [path] = this.#hidden[0] ?? []
     if (path !== undefined) invalid(`${this.#label}.hidden`, expected, path)
     if (this.#options.default !== undefined)
@@ -149,6 +207,15 @@ export class RouteFields {
 function valuesOf(received: unknown): readonly string[] {
   return typeof received === 'string' ? [received] : [received].flat().map(String)
 }
+
+/** Whether a payload of success has something in it, and no writer of this package has written it. */
+export function isUnnarrowed(reply: FastifyReply, payload: unknown): boolean {
+  const status = isResponse(payload) ? payload.status : reply.statusCode
+  return status < 300 && !empty.has(payload) && !isWrittenByUs(reply)
+}
+
+// The last two are what Fastify writes of a handler's null.
+const empty: ReadonlySet<unknown> = new Set([null, undefined, '', 'null', '{}'])
 
 /** Is it a method that selects? */
 export function isRead(method: string): boolean {

@@ -1,5 +1,12 @@
 import { cutOf, type FieldCut } from '../representation/output/field-cut.js'
-import { canonicalPath, fieldNames, fieldsLeft, isField } from '../representation/output/field-names.js'
+import {
+  canonicalPath,
+  fieldNames,
+  fieldsLeft,
+  isField,
+  isList,
+  shapeWithin,
+} from '../representation/output/field-names.js'
 import { type FieldTree, fieldPaths } from '../representation/output/field-tree.js'
 import { projectionWriter } from '../representation/output/projection.js'
 import type { Shape } from '../representation/output/schema-shape.js'
@@ -72,8 +79,15 @@ export class Selection implements FieldSelection {
   writerFor(response: ResponseWriter): Write {
     const known = this.#writers.get(response)
     if (known !== undefined) return known
-    const writer = projectionWriter(response.compiler, response.shape, this.#cut, this.#within)
+    const writer = this.#compile(response)
     this.#writers.set(response, writer)
     return writer
+  }
+
+  #compile({ compiler, shape }: ResponseWriter): Write {
+    if (this.#within.length === 0 || isList(shapeWithin(shape, this.#within)))
+      return projectionWriter(compiler, shape, this.#cut, this.#within)
+    // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
+    return projectionWriter(compiler, shape, { only: null, without: this.#cut.without })
   }
 }

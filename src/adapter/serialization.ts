@@ -42,6 +42,8 @@ export interface ResponseWriter {
 export class RouteSerialization {
   /** Do integers get string twins? Set before the app is ready. */
   twins = false
+  /** What a request gets that has selected nothing, on a route that hides fields. Set before the app is ready. */
+  unselected: ((request: FastifyRequest) => Selection | null) | null = null
   readonly #app: FastifyInstance
   readonly #route: string
   readonly #compiler: RouteOptions['serializerCompiler']
@@ -117,6 +119,12 @@ export class RouteSerialization {
     return null
   }
 
+  /** The shapes of the answers of some statuses, in their order; each once. */
+  shapesOf(statuses: readonly number[]): readonly Shape[] {
+    const writers = statuses.map((status) => this.writerFor(status))
+    return [...new Set(writers.flatMap((writer) => (writer === null ? [] : [writer.shape])))]
+  }
+
   /** The `preSerialization` hook. */
   readonly serialize = (
     request: FastifyRequest,
@@ -143,7 +151,7 @@ export class RouteSerialization {
     const status = reply.statusCode
     // Routes about which nothing has to be known at boot are read when first asked.
     this.prepare()
-    const selection = status < 300 ? selectionOf(request) : null
+    const selection = status < 300 ? this.#selectionFor(request) : null
     if (this.#isOfTheApp && selection?.hides !== true) return null
     const writer = this.#writerOf(status, reply)
     if (selection !== null && (status !== 202 || selection.hides)) {
@@ -155,6 +163,11 @@ export class RouteSerialization {
     if (writer?.always === true) return writer.write(payload, throwLost)
     // Where the schema could not be read, only Fastify knows what it lets out.
     return writer === null && this.#hasSchemaOf(status) ? null : jsonOfFastify(reply, payload, writer)
+  }
+
+  #selectionFor(request: FastifyRequest): Selection | null {
+    const selected = selectionOf(request)
+    return selected === undefined ? (this.unselected?.(request) ?? null) : selected
   }
 
   #hasSchemaOf(status: number): boolean {
@@ -209,8 +222,9 @@ function knownWriters(app: FastifyInstance, response: unknown, twins: boolean): 
   return known
 }
 
-function selectionOf(request: FastifyRequest): Selection | null {
-  return (request as FastifyRequest & { [selectionOfRequest]?: Selection | null })[selectionOfRequest] ?? null
+/** What a request selects: `null` for all, `undefined` where nothing has been selected yet. */
+export function selectionOf(request: FastifyRequest): Selection | null | undefined {
+  return (request as FastifyRequest & { [selectionOfRequest]?: Selection | null })[selectionOfRequest]
 }
 
 /**

@@ -1,13 +1,18 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { type CompleteSchema, completeWhenRead } from '../adapter/complete-when-read.js'
 import { FieldsObserver } from '../adapter/fields-observer.js'
-import { holdParameter } from '../adapter/held-parameter.js'
+import { holdParameter, type ReadParameter } from '../adapter/held-parameter.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { hasSerializerOfTheApp } from '../adapter/reply-serializer.js'
 import { reporterOf } from '../adapter/report.js'
 import { type IsHidden, isRead, RouteFields } from '../adapter/route-fields.js'
-import type { FieldSelection, Selection } from '../adapter/selection.js'
-import { RouteSerialization, selectionOfRequest, serializationOf } from '../adapter/serialization.js'
+import type { FieldSelection } from '../adapter/selection.js'
+import {
+  RouteSerialization,
+  selectionOf,
+  selectionOfRequest,
+  serializationOf,
+} from '../adapter/serialization.js'
 import { type Mode, modes } from '../findings.js'
 import {
   type Checks,
@@ -56,8 +61,9 @@ export interface FieldsRouteOptions extends FieldsOptions {
   /** Dot paths of what is answered where the request names no fields. Default: all. */
   readonly default?: readonly string[]
   /**
-   * Dot paths that are never answered (`true`), or not to every request (a predicate, asked before the handler runs).
-   * To whom a field is hidden it is unknown. Not for secrets: errors are never projected.
+   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
+   * handler runs). To whom a field is hidden it is unknown. An answer that cannot be narrowed (a string, a stream, a
+   * status without a schema) is a 500 where a field is hidden. Not for secrets: errors are never projected.
    */
   readonly hidden?: Readonly<Record<string, true | IsHidden>>
   /**
@@ -117,7 +123,6 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   if (!app.hasRequestDecorator('fields')) decorateOnce()
 
   app.addHook('onRoute', function selectOnRoute(route) {
-    if (![route.method].flat().some(isRead)) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
     const own = resolveRouteOptions<FieldsRouteOptions, Resolved>(
       label,
@@ -125,7 +130,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       routeChecks,
       options,
     )
-    if (own === false || own.mode === 'off' || !selects(this, route, label, own, asked)) return
+    if (own === false || own.mode === 'off' || !concerns(this, route, label, own, asked)) return
     if (own.mode === 'report') observe(this, route, label, own)
     else select(this, route, label, own)
   })
@@ -137,6 +142,16 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
 
   function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
     decorateOnce()
+    const reads = isReadRoute(route)
+    const read = reads ? addParameter(context, route, own) : () => undefined
+    const serialization = serializationOf(context, route)
+    const fields = new RouteFields(label, own, listNames(route, own), reads, serialization, read)
+    routes.push(fields)
+    route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
+    if (own.hidden !== undefined) route.onSend = [fields.refuseUnnarrowed, ...[route.onSend ?? []].flat()]
+  }
+
+  function addParameter(context: FastifyInstance, route: Route, own: Resolved): ReadParameter {
     const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
     const declared = querystring ?? query
     const complete: CompleteSchema = (schema) =>
@@ -144,32 +159,31 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone.
     if (declared === undefined) described.push({ route, complete })
     else route.schema = complete(route.schema ?? {})
-    const read = holdParameter(context, route, declared, 'fields')
-    const fields = new RouteFields(label, own, listNames(route, own), serializationOf(context, route), read)
-    routes.push(fields)
-    route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
+    return holdParameter(context, route, declared, 'fields')
   }
 
   function observe(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
     const name = `${[route.method].flat().join(', ')} ${route.url}`
     const { response } = route.schema ?? {}
     const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
-    const fields = new RouteFields(label, own, listNames(route, own), serialization, () => undefined)
+    const lists = listNames(route, own)
+    const fields = new RouteFields(label, own, lists, isReadRoute(route), serialization, () => undefined)
     const observer = new FieldsObserver(reporter, narrowsUnasked(own) ? fields : null, serialization)
     routes.push(fields)
     route.preHandler = [...[route.preHandler ?? []].flat(), observer.observeRequest]
     if (narrowsUnasked(own))
       route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observeAnswer]
+    if (own.hidden !== undefined) route.onSend = [observer.observeSent, ...[route.onSend ?? []].flat()]
   }
 
   // An app in which no route selects may have names of its own; otherwise Fastify tells that they are taken.
   function decorateOnce(): void {
     if (decorated) return
     decorated = true
-    app.decorateRequest(selectionOfRequest, null)
+    app.decorateRequest(selectionOfRequest, undefined)
     app.decorateRequest('fields', {
       getter() {
-        return (this as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest]
+        return selectionOf(this as FastifyRequest) ?? null
       },
     })
   }
@@ -187,11 +201,20 @@ function narrowsUnasked(own: Resolved): boolean {
   return own.default !== undefined || own.hidden !== undefined
 }
 
+/** A read selects; a write only hides. */
+function isReadRoute(route: Route): boolean {
+  return [route.method].flat().some(isRead)
+}
+
 /**
- * Is there something to select from? A route whose options name fields is looked at again when all schemas are known,
- * and then it has to be.
+ * Whether the plugin has anything to do on a route: there is something to select from, or to hide. A route whose options
+ * name fields is read again when all schemas are known, and then it has to have them.
  */
-function selects(app: FastifyInstance, route: Route, label: string, own: Resolved, asked: Asked): boolean {
+function concerns(app: FastifyInstance, route: Route, label: string, own: Resolved, asked: Asked): boolean {
+  const reads = isReadRoute(route)
+  if (!reads && own.default !== undefined)
+    invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
+  if (!reads && own.hidden === undefined) return false
   const response: unknown = route.schema?.response
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true

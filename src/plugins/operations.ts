@@ -13,6 +13,7 @@ import {
 import { OperationsService } from '../adapter/operations/operations-service.js'
 import { preferencesOf, type StartOptions, startOperation } from '../adapter/operations/start-operation.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { passString } from '../adapter/reply-serializer.js'
 import type { Preferences } from '../http/prefer.js'
 import { progressOf } from '../operations/progress.js'
 import type { StatusDocument } from '../operations/status-document.js'
@@ -187,7 +188,8 @@ function notReady(this: FastifyReply, seconds: number, progress?: number): Fasti
   waitSeconds('reply.notReady() seconds', seconds)
   const known = progressOf(progress)
   // As text, so that it passes by the serializer of a route whose answers are something else.
-  return this.code(202)
+  return passString(this)
+    .code(202)
     .header('retry-after', String(seconds))
     .header('cache-control', 'no-store')
     .type('application/json; charset=utf-8')

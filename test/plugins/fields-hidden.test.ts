@@ -1,5 +1,6 @@
 /** Decisions.md §3: a hidden field never appears, and to whom it is hidden it looks unknown. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import {
   type FieldSelection,
@@ -151,6 +152,160 @@ t.test('of a 202 nothing is selected, but what is hidden stays hidden', async (t
   }
 })
 
+const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+t.test('whatever the method: hidden holds for every 2xx, and `?fields=` is for reads', async (t) => {
+  for (const method of writes) {
+    for (const status of [200, 201, 202, 207]) {
+      const app = await writeService(method, { hidden }, (reply) => reply.code(status).send(ada))
+      for (const query of ['', '?fields=name', '?fields=salary', '?fields=']) {
+        const { statusCode, payload } = await app.inject({ method, url: `/v1/users/1${query}` })
+        t.strictSame([statusCode, payload], [status, visible], `${method} ${status} ${query}`)
+      }
+      const url = '/v1/users/1'
+      const { payload } = await app.inject({ method, url, headers: { caller: 'boss' } })
+      t.match(payload, '"salary":5', `${method} ${status}: a predicate is asked`)
+      t.notMatch(payload, 'door_code')
+    }
+  }
+})
+
+t.test(
+  'in whichever schema of success the fields are: a 201, a list of a POST, beside a default',
+  async (t) => {
+    const list = { type: 'object', properties: { users: { type: 'array', items: user }, next: text } }
+    const problem = { type: 'object', properties: { code: text } }
+    const rows: readonly (readonly [
+      response: object,
+      config: FieldsRouteOptions,
+      status: number,
+      value: object,
+      body: string,
+    ])[] = [
+      [{ 201: user }, { hidden }, 201, ada, visible],
+      [{ 201: user, default: problem }, { hidden }, 201, ada, visible],
+      [{ '2xx': user }, { hidden }, 206, ada, visible],
+      [
+        { 200: list },
+        { hidden, list: 'users' },
+        200,
+        { users: [ada], next: 'x' },
+        `{"users":[${visible}],"next":"x"}`,
+      ],
+      [{ 200: list, 201: user }, { hidden, list: 'users' }, 201, ada, visible],
+      [{ 200: user, 201: problem }, { hidden }, 201, { code: 'x' }, '{"code":"x"}'],
+    ]
+    for (const [response, config, status, value, body] of rows) {
+      const app = await writeService('POST', config, (reply) => reply.code(status).send(value), response)
+      const { statusCode, payload } = await app.inject({ method: 'POST', url: '/v1/users/1' })
+      t.strictSame([statusCode, payload], [status, body], JSON.stringify(Object.keys(response)))
+    }
+  },
+)
+
+t.test(
+  'an answer of which nothing can be left out is a 500 that the log explains, never the row',
+  async (t) => {
+    const bytes = Buffer.from(JSON.stringify({ salary: 5 }))
+    const answers: readonly (readonly [about: string, answer: (reply: FastifyReply) => unknown])[] = [
+      ['a string', (reply) => reply.type('application/json').send(String(bytes))],
+      ['bytes', (reply) => reply.send(bytes)],
+      ['a stream', (reply) => reply.send(Readable.from([bytes]))],
+      ['a web stream', (reply) => reply.send(new Response(bytes).body)],
+      ['a Response', (reply) => reply.send(new Response(bytes, { status: 201 }))],
+      ['a serializer of its own', (reply) => reply.serializer(() => String(bytes)).send({ salary: 5 })],
+      ['a status without a schema', (reply) => reply.code(203).send({ salary: 5 })],
+    ]
+    for (const [about, answer] of answers) {
+      for (const method of ['GET', ...writes] as const) {
+        const logs = keepLogs('info')
+        const app = await writeService(
+          method,
+          { hidden: { salary: true } },
+          answer,
+          { 200: user },
+          logs.logger,
+        )
+        const received = injected(await app.inject({ method, url: '/v1/users/1' }))
+        isProblem(t, received, { status: 500, code: 'internal-server-error' }, `${method} ${about}`)
+        t.notMatch(received.body, 'salary', about)
+        const [error] = logs.lines.filter(({ level }) => level === levels.error)
+        t.match(error, { err: { message: /^fields are hidden/ } }, about)
+      }
+    }
+  },
+)
+
+t.test(
+  'of whom nothing is hidden, such an answer is sent; so are errors and what has no content',
+  async (t) => {
+    const answers: readonly (readonly [(reply: FastifyReply) => unknown, number, string])[] = [
+      [(reply) => reply.send('text'), 200, 'text'],
+      [(reply) => reply.code(204).send(), 204, ''],
+      [(reply) => reply.send(null), 200, '{}'],
+      [(reply) => reply.code(302).header('location', '/').send('moved'), 302, 'moved'],
+    ]
+    for (const [answer, status, body] of answers) {
+      const isHidden = status !== 200 || body === '{}'
+      const app = await writeService('PUT', { hidden: { salary: () => isHidden } }, answer)
+      const { statusCode, payload } = await app.inject({ method: 'PUT', url: '/v1/users/1' })
+      t.strictSame([statusCode, payload], [status, body])
+    }
+  },
+)
+
+t.test('a hook of the app that answers in place of the handler is held to it too', async (t) => {
+  for (const hook of ['onRequest', 'preValidation', 'preHandler'] as const) {
+    for (const method of ['GET', ...writes] as const) {
+      const app = Fastify()
+      await app.register(fields)
+      app.addHook(hook as 'onRequest', async (_request, reply) => reply.send({ name: 'Ada', salary: 5 }))
+      const config = { fields: { hidden: { salary: true as const } } }
+      const handler = () => t.fail('the handler runs')
+      app.route({ method, url: '/v1/users/:id', schema: { response: { 200: user } }, config, handler })
+      t.equal(
+        (await app.inject({ method, url: '/v1/users/1' })).payload,
+        '{"name":"Ada"}',
+        `${hook} ${method}`,
+      )
+    }
+  }
+})
+
+t.test('request.fields of a write names what is not hidden; without hidden it is null', async (t) => {
+  for (const [config, names] of [
+    [{ hidden }, ['id', 'name', 'address', 'friends']],
+    [{}, null],
+  ] as const) {
+    let seen: unknown
+    const app = await writeService('PUT', config, (reply) => {
+      seen = reply.request.fields?.names ?? null
+      return reply.send(ada)
+    })
+    await app.inject({ method: 'PUT', url: '/v1/users/1' })
+    t.strictSame(seen, names)
+  }
+})
+
+t.test('what a write cannot hide, or has no use for, fails the boot', async (t) => {
+  const rows: readonly (readonly [FieldsRouteOptions, object, RegExp])[] = [
+    [
+      { hidden: { nope: true } },
+      { 201: user },
+      /config\.fields\.hidden: expected fields of the response schema/,
+    ],
+    [{ hidden: { salary: true } }, { 204: { type: 'null' } }, /config\.fields\.hidden: expected none/],
+    [{ default: ['name'] }, { 200: user }, /config\.fields\.default: expected a route that answers GET/],
+    [{ list: 'nope', hidden: { salary: true } }, { 200: user }, /config\.fields\.list: expected an array/],
+    [{ maxNames: 0 }, { 200: user }, /config\.fields\.maxNames/],
+  ]
+  for (const [config, response, message] of rows) {
+    const failing = async (): Promise<unknown> =>
+      (await writeService('POST', config, (reply) => reply.send(ada), response)).ready()
+    await t.rejects(failing(), { code: 'FST_CONV_OPTION_INVALID', message })
+  }
+})
+
 t.test('errors are not projected: what a handler sends of a 4xx is sent whole', async (t) => {
   const app = Fastify()
   await app.register(fields)
@@ -176,6 +331,25 @@ t.test('a predicate that throws answers 500 and hides all, and the log says why'
 
 function broken(): boolean {
   throw new Error('no such caller')
+}
+
+async function writeService(
+  method: 'GET' | (typeof writes)[number],
+  options: FieldsRouteOptions,
+  answer: (reply: FastifyReply) => unknown,
+  response: object = { '2xx': user },
+  logger: object | false = false,
+): Promise<FastifyInstance> {
+  const app = Fastify({ logger })
+  await app.register(problems)
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.addHook('preHandler', async (request) => {
+    request.caller = String(request.headers.caller)
+  })
+  const handler = (_: FastifyRequest, reply: FastifyReply) => answer(reply)
+  app.route({ method, url: '/v1/users/:id', schema: { response }, config: { fields: options }, handler })
+  return app
 }
 
 type Seen = (fields: FieldSelection | null) => unknown

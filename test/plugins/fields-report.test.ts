@@ -93,10 +93,14 @@ t.test(
       ['202, hidden', { hidden: { name: true } }, { status: 202 }, true],
       ['hidden, and no schema', { hidden: { name: true } }, { status: 203 }, true],
       ['default, and no schema', { default: ['id'] }, { status: 203 }, false],
-      ['a string', { hidden: { name: true } }, { value: 'text' }, false],
+      ['a string, of which nothing can be hidden', { hidden: { name: true } }, { value: 'text' }, true],
+      ['a string, and a default', { default: ['id'] }, { value: 'text' }, false],
+      ['bytes', { hidden: { name: true } }, { value: Buffer.from('text') }, true],
+      ['a string of an error', { hidden: { name: true } }, { value: 'text', status: 404 }, false],
       ['null', { hidden: { name: true } }, { value: null }, false],
       ['not what the schema says', { default: ['id'] }, { value: { id: 'x', name: Symbol('y') } }, false],
       ['POST', { default: ['id'] }, { method: 'POST' }, false],
+      ['POST, hidden', { hidden: { name: true } }, { method: 'POST' }, true],
       ['HEAD', { default: ['id'] }, { method: 'HEAD' }, true],
     ]
     for (const [

@@ -3,6 +3,7 @@ import { isFinal, type OperationRecord } from '../../operations/operation-record
 import { type StatusDocument, statusDocument } from '../../operations/status-document.js'
 import { exactJson } from '../../representation/output/exact-json.js'
 import { hasLongDigits } from '../../representation/output/json-text.js'
+import { passString } from '../reply-serializer.js'
 import { writesTwins } from '../serialization.js'
 import { typeBaseOf } from '../type-base.js'
 import { readExactJson } from './operation-definitions.js'
@@ -72,6 +73,6 @@ function lead(reply: FastifyReply, { resource }: OperationRecord): void {
 
 // A text passes by the serializers of the route.
 function asText(reply: FastifyReply, document: StatusDocument, twins: boolean): string {
-  reply.type('application/json; charset=utf-8')
+  passString(reply).type('application/json; charset=utf-8')
   return exactJson(document, twins) ?? 'null'
 }
