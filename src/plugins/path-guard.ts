@@ -231,8 +231,9 @@ function guardedRouteOf(request: FastifyRequest): GuardedRoute | undefined {
   return config?.[guarded]
 }
 
-const longestShown = 500
+const maxShown = 500
 
+/** Reads the path once, however many segments are refused: a client chooses both. */
 function pathProblem(
   path: string,
   refused: readonly SegmentFault[],
@@ -240,11 +241,11 @@ function pathProblem(
   status: number,
 ): ProblemError {
   if (refused[0]?.fault === 'uppercase') {
-    const detail = `A path is lowercase: ${clip(lowercasePath(path, refused, asked), longestShown)}`
+    const detail = `A path is lowercase: ${clip(lowercasePath(path, refused, asked), maxShown)}`
     return new ProblemError('path-uppercase', { status, detail })
   }
-  const isDot = refused.some(({ index }) => ['.', '..'].includes(path.split('/')[index + 1] ?? ''))
-  const detail = isDot
+  const segments = path.split('/')
+  const detail = refused.some(({ index }) => ['.', '..'].includes(segments[index + 1] ?? ''))
     ? 'A path has no dot segments'
     : 'A path has no characters that are, or would have to be, percent-encoded'
   return new ProblemError('path-encoded', { status, detail })

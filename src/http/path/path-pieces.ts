@@ -46,8 +46,11 @@ export function newPiece(text: string, isCollection: boolean): PathPiece {
 
 /** The parameter that comes next, if one does. */
 export function itemAfter(pieces: readonly PathPiece[], index: number): PathPiece | undefined {
-  const next = pieces.find((piece, other) => other > index && !isBlank(piece))
-  return isItem(next?.read ?? undefined) ? next : undefined
+  for (let other = index + 1; other < pieces.length; other++) {
+    const next = pieces[other]
+    if (next !== undefined && !isBlank(next)) return isItem(next.read ?? undefined) ? next : undefined
+  }
+  return undefined
 }
 
 /** Whether a parameter that comes next would be an item of the last piece. */

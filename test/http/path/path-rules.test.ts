@@ -12,6 +12,7 @@ import {
   pathBreaches,
   pathRuleNames,
 } from '../../../src/http/path/path-rules.js'
+import { superlinearSeeds } from '../../support/growth.js'
 
 type Row = readonly [route: string, rule?: PathRule, instead?: string]
 
@@ -622,6 +623,26 @@ t.test('a hostile length is no matter', async (t) => {
     'é',
   ]) {
     t.ok(breachesOf(`GET /v1/${unit.repeat(20_000 / unit.length)}`), unit)
+  }
+})
+
+t.test('the time that a pattern takes is linear in its length', async (t) => {
+  const seeds = [
+    '/a',
+    '/A',
+    '//',
+    '/*',
+    '/:a',
+    '/cancel',
+    '/cancel-order/:id',
+    '/create/:id',
+    '/list',
+    '/%41',
+    '/--',
+  ]
+  for (const method of ['GET', 'POST']) {
+    const work = (text: string): unknown => breachesOf(`${method} /v1${text}/x`)
+    t.strictSame(await superlinearSeeds(seeds, work), [], method)
   }
 })
 

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
 import { pathGuard, problems } from '../../../src/index.js'
+import { superlinearSeeds } from '../../support/growth.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -202,6 +203,24 @@ t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', a
 
   isProblem(t, answer, { status: 404, code: 'path-uppercase' })
   t.ok(answer.body.length < 1000, 'cut')
+})
+
+t.test('the time that a refused path takes is linear in its length, and its answer is short', async (t) => {
+  const app = Fastify({ routerOptions: { maxParamLength: 1_000_000 } })
+  await app.register(problems)
+  await app.register(pathGuard)
+  addEchoes(app, {}, ['/v1/users/:id'])
+  addEchoes(app, { config: { pathGuard: { params: 'any' } } }, ['/v1/links/*'])
+  const seeds = ['/\\', '/A', 'A', '/%41', '%41', '/.', '/..', '/.A', '//', '/a', '/A%2F', '/{', 'é']
+  for (const start of ['/', '/v1/users/', '/v1/links/', 'http://localhost/']) {
+    let longest = 0
+    const ask = async (text: string): Promise<void> => {
+      const { payload } = await app.inject(`${start}${text}`)
+      longest = Math.max(longest, payload.length)
+    }
+    t.strictSame(await superlinearSeeds(seeds, ask), [], start)
+    t.ok(start === '/v1/links/' || longest < 1500, `${start}: ${longest} characters`)
+  }
 })
 
 async function appWithRoutes(): Promise<FastifyInstance> {
