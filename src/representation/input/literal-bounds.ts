@@ -16,65 +16,45 @@ const beforeValue: ReadonlySet<number> = new Set([colon, comma, openingBracket])
 const afterValue: ReadonlySet<number> = new Set([comma, closingBracket, closingBrace])
 
 /** So many digits may be more than a Number can hold. */
-export const longRun = 16
+const longRun = 16
+
+/** What {@link eachInexactNumber} calls; `false` ends the walk. */
+export type NumberVisitor = (start: number, end: number) => boolean
 
 /**
- * Where the first run of 16 digits or more between two places starts; -1 if there is none. Looks at every 16th character
- * only: a run that long has one of them.
+ * Whether a text has a run of 16 digits or more, inside a string or not. Looks at every 16th character only: a run that
+ * long has one of them.
  */
-export function findLongRun(text: string, from: number, to: number): number {
-  for (let index = from + longRun - 1; index < to; index += longRun) {
+export function hasLongRun(text: string): boolean {
+  for (let index = longRun - 1; index < text.length; index += longRun) {
     if (!isDigitAt(text, index)) continue
     // Of 16 digits around one, there is one 8 places away.
     if (!isDigitAt(text, index - longRun / 2) && !isDigitAt(text, index + longRun / 2)) continue
-    const start = startOfDigits(text, index)
-    if (endOfDigits(text, index) - start >= longRun) return start
+    if (endOfDigits(text, index) - startOfDigits(text, index) >= longRun) return true
   }
-  return -1
+  return false
 }
 
-/** Is there a minus at that place of a text? */
-export function isMinusAt(text: string, index: number): boolean {
-  return text.charCodeAt(index) === minus
-}
-
-/** Is there a dot at that place of a text? */
-export function isDotAt(text: string, index: number): boolean {
-  return text.charCodeAt(index) === dot
-}
-
-/** The place behind the run of digits that a place is in. */
-export function endOfDigits(text: string, index: number): number {
-  let end = index
-  while (end < text.length && isDigit(text.charCodeAt(end))) end++
-  return end
-}
-
-/** Where the run of characters starts, of which numbers consist, that goes on at a place. */
-export function startOfNumber(text: string, index: number): number {
-  let start = index
-  while (start > 0 && isNumberPart(text.charCodeAt(start - 1))) start--
-  return start
-}
-
-/** The place behind the run of characters, of which numbers consist, that a place is in. */
-export function endOfNumber(text: string, index: number): number {
-  let end = index
-  while (end < text.length && isNumberPart(text.charCodeAt(end))) end++
-  return end
-}
-
-/** The place behind the string that a place is in. */
-export function endOfString(text: string, start: number): number {
-  for (let index = start; index < text.length; index++) {
+/**
+ * Calls `visit` with each number of a JSON text that may be an integer beyond 2^53, or become an integer by rounding.
+ * Digits in strings are not numbers. Looks at each character once.
+ */
+export function eachInexactNumber(text: string, visit: NumberVisitor): void {
+  for (let index = 0; index < text.length; ) {
     const code = text.charCodeAt(index)
-    if (code === quote) return index + 1
-    if (code === backslash) index++
+    if (code === quote) {
+      index = endOfString(text, index + 1)
+    } else if (isDigit(code) || code === minus) {
+      const end = endOfNumber(text, index)
+      if (mayBeInexact(text, index, end) && !visit(index, end)) return
+      index = end
+    } else {
+      index++
+    }
   }
-  return text.length
 }
 
-/** May a value of JSON stand there? If not, the place is in a string, or the text is no JSON. */
+/** Whether a value of JSON may stand there; not where the text is no JSON. */
 export function isValue(text: string, start: number, end: number): boolean {
   let before = start - 1
   while (before >= 0 && isWhitespace(text.charCodeAt(before))) before--
@@ -86,10 +66,50 @@ export function isValue(text: string, start: number, end: number): boolean {
   )
 }
 
+/** The index behind the string whose first character is at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (first > start && text.charCodeAt(first - 1) === backslash) first--
+    if ((end - first) % 2 === 0) return end + 1
+  }
+  return text.length
+}
+
+// Most numbers are short; and most long ones are coordinates, which keep a fraction.
+function mayBeInexact(text: string, start: number, end: number): boolean {
+  let fraction = -1
+  for (let index = start; index < end; index++) {
+    const code = text.charCodeAt(index)
+    if ((code | 0x20) === lowerE) return true
+    if (code === dot) fraction = index
+  }
+  return end - start >= longRun && (fraction < 0 || !keepsFraction(text, start, fraction))
+}
+
+// A Number of up to 14 digits before the dot keeps a fraction that is not nearly 0 or 1.
+function keepsFraction(text: string, start: number, fraction: number): boolean {
+  if (fraction - start > 15) return false
+  const nearly = text.slice(fraction + 1, fraction + 3)
+  return nearly !== '00' && nearly !== '99'
+}
+
 function startOfDigits(text: string, index: number): number {
   let start = index
-  while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--
+  while (start > 0 && isDigitAt(text, start - 1)) start--
   return start
+}
+
+function endOfDigits(text: string, index: number): number {
+  let end = index
+  while (end < text.length && isDigitAt(text, end)) end++
+  return end
+}
+
+function endOfNumber(text: string, index: number): number {
+  let end = index
+  while (end < text.length && isNumberPart(text.charCodeAt(end))) end++
+  return end
 }
 
 function isDigitAt(text: string, index: number): boolean {

@@ -1,3 +1,4 @@
+import { isDecimal } from '../int64.js'
 import { markedLiteral } from './long-literals.js'
 import { StandIns } from './stand-ins.js'
 import { faultOf, outside } from './wide-faults.js'
@@ -8,7 +9,6 @@ import { exactInteger, isWithin, type WideRange } from './wide-range.js'
 
 type Holder = Record<string | number, unknown>
 
-const decimal = /^(?:0|-?[1-9]\d*)$/
 const notDecimal = 'must be an integer in plain decimal digits'
 
 /** Where the digits of long integers are that a parser has rounded. */
@@ -50,6 +50,12 @@ export class ScalarReader {
 
   endUnique(): void {
     this.#standIns = null
+  }
+
+  /** The digits that a Number of the input was written with; where they are not known, those that it prints as. */
+  readonly written = (number: number): string => {
+    if (Object.is(number, -0)) return '-0'
+    return this.#integers.get(number)?.toString() ?? String(number)
   }
 
   read(
@@ -95,18 +101,22 @@ export class ScalarReader {
     key: string | number,
     text: string,
   ): FoundInteger | undefined {
-    const isDecimal = decimal.test(text)
-    const exact = isDecimal ? within(range, exactInteger(text)) : null
+    const isPlainText = isDecimal(text)
+    const exact = isPlainText ? within(range, exactInteger(text)) : null
     if (this.#isText && !node.text) {
       if (exact !== null) return this.#exact(node, holder, key, exact)
       if (text === '' && node.null) return undefined
-      if (node.certain) return void this.#refuse(isDecimal ? outside(range) : notDecimal)
+      if (node.certain) return void this.#refuse(isPlainText ? outside(range) : notDecimal)
     }
     // It stays, but the validator may make a Number of it.
     const standIn = Number(text)
     if (exact !== null) return { standIn, exact, fault: '' }
     if (!Number.isInteger(standIn) || (!this.#isText && isPlain(standIn, range))) return undefined
-    return { standIn, exact: null, fault: isDecimal || !this.#isText ? faultOf(standIn, range) : notDecimal }
+    return {
+      standIn,
+      exact: null,
+      fault: isPlainText || !this.#isText ? faultOf(standIn, range) : notDecimal,
+    }
   }
 
   #exact(node: WideNode, holder: Holder, key: string | number, exact: bigint): FoundInteger {

@@ -138,7 +138,7 @@ class InputReader {
     const twin = object[key]
     const value = Object.hasOwn(object, name) ? object[name] : undefined
     if (!certain && !looksLikeTwin(twin, value)) return false
-    const result = withTwin(value, twin)
+    const result = withTwin(value, twin, this.#scalars.written)
     if ('kind' in result) {
       this.faults.add(result.kind, [...this.#path, key, ...result.path], messageOf(result.kind, name))
       return false

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv'
 import { utcDateTime } from '../date-time.js'
 import { rangeOf } from '../input/wide-range.js'
+import { isDecimal } from '../int64.js'
 import { absoluteReferences, type Json, type SchemaStore } from './schema-refs.js'
 
 /** Is the value one that the schema is for? */
@@ -68,7 +69,7 @@ function writesAs(type: string, value: unknown): boolean {
   if (type === 'string') return typeof value === 'string' || typeof jsonOf(value) === 'string'
   if (type === 'object') return typeof jsonOf(value) === 'object'
   if (typeof value === 'bigint') return true
-  if (type === 'digits') return Number.isInteger(value) || (typeof value === 'string' && decimal.test(value))
+  if (type === 'digits') return Number.isInteger(value) || (typeof value === 'string' && isDecimal(value))
   return type === 'integer' ? Number.isInteger(value) : typeof value === 'number' && Number.isFinite(value)
 }
 
@@ -78,11 +79,14 @@ function isOfFormat(format: string, value: unknown): boolean {
   const json = jsonOf(value)
   if (format === 'date-time') return typeof json === 'string' && utcDateTime(json) !== null
   if (format === 'uuid') return typeof json === 'string' && uuid.test(json)
-  if (typeof json === 'string') return decimal.test(json) && isWithin(format, BigInt(json))
+  if (typeof json === 'string') {
+    // BigInt takes quadratic time for a long text.
+    return json.length <= maxLength && isDecimal(json) && isWithin(format, BigInt(json))
+  }
   return (typeof json === 'number' || typeof json === 'bigint') && isWithin(format, json)
 }
 
-const decimal = /^-?\d+$/
+const maxLength = '18446744073709551615'.length
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 

@@ -1,5 +1,7 @@
 import { Ajv, type ErrorObject, type Options } from 'ajv'
-import { type ExactBody, parseExact } from '../../../src/representation/input/exact-body.js'
+import { parseExact } from '../../../src/representation/input/exact-body.js'
+import { digitsOfBody } from '../../../src/representation/input/exact-digits.js'
+import type { ExactDigits } from '../../../src/representation/input/scalar-input.js'
 import { applyWide } from '../../../src/representation/input/wide-apply.js'
 import type { WideRefusal } from '../../../src/representation/input/wide-faults.js'
 import { readWide } from '../../../src/representation/input/wide-input.js'
@@ -44,22 +46,36 @@ export function planOf(schema: Schema, options: WidePlanOptions = { place: 'body
 
 /** The way of a JSON body, from its text to the handler. */
 export function received(schema: Schema, text: string, shared: Record<string, Schema> = {}): Received {
-  return walk(schema, parseExact(text, JSON.parse), { place: 'body', shared }, converting)
+  const { value, marks } = parseExact(text, JSON.parse)
+  return walk(schema, value, { marks }, { place: 'body', shared }, converting)
+}
+
+/** The same where the body is parsed already, as a framework does it. */
+export function quickly(schema: Schema, text: string): Received {
+  const { value, digits } = digitsOfBody(JSON.parse(text), text, JSON.parse)
+  return walk(schema, value, digits, { place: 'body' }, converting)
 }
 
 /** The same with a validator that converts nothing. */
 export function receivedStrictly(schema: Schema, text: string): Received {
-  return walk(schema, parseExact(text, JSON.parse), { place: 'body' }, {})
+  const { value, marks } = parseExact(text, JSON.parse)
+  return walk(schema, value, { marks }, { place: 'body' }, {})
 }
 
 /** The way of a path or a query, from its strings to the handler. */
 export function receivedText(schema: Schema, value: unknown, place: 'path' | 'query' = 'query'): Received {
-  return walk(schema, { value, marks: 0 }, { place }, converting)
+  return walk(schema, value, {}, { place }, converting)
 }
 
-function walk(schema: Schema, given: ExactBody, options: WidePlanOptions, ajv: Options): Received {
+function walk(
+  schema: Schema,
+  given: unknown,
+  digits: ExactDigits,
+  options: WidePlanOptions,
+  ajv: Options,
+): Received {
   const plan = planOf(schema, options)
-  const { value, found, refusal } = readWide(plan, given.value, given)
+  const { value, found, refusal } = readWide(plan, given, digits)
   if (refusal !== null) return { refusal }
   const validate = newAjv(options.shared ?? {}, ajv).compile(schema)
   if (!validate(value)) return { errors: validate.errors ?? [] }

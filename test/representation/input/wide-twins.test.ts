@@ -1,9 +1,11 @@
 /** decisions.md §3 "Integer twins": the row about bodies with `id_str`. */
 import t from 'tap'
+import type { ProblemIssue } from '../../../src/errors.js'
 import {
   fromInt64,
   int64,
   objectOf,
+  quickly,
   type Received,
   received,
   receivedStrictly,
@@ -13,11 +15,13 @@ import {
 const item = objectOf({ id: int64 }, { additionalProperties: false })
 const list = (items: Schema = int64): Schema => ({ type: 'array', items })
 
+const mismatchAt = (pointer: string, name: string): ProblemIssue => ({
+  in: 'body',
+  pointer,
+  message: `must be the same integer as ${name}`,
+})
 const mismatch = (pointer: string, name: string): Received => ({
-  refusal: {
-    kind: 'mismatch',
-    issues: [{ in: 'body', pointer, message: `must be the same integer as ${name}` }],
-  },
+  refusal: { kind: 'mismatch', issues: [mismatchAt(pointer, name)] },
 })
 const invalid = (
   pointer: string,
@@ -41,6 +45,27 @@ t.test('where a client has rounded, the twin wins', async (t) => {
   }
   t.strictSame(receivedStrictly(item, '{"id":5,"id_str":"5"}'), { value: { id: 5n } })
   t.strictSame(received(item, '{"id":"5","id_str":"5"}'), { value: { id: 5n } })
+})
+
+t.test('a number that is rounded otherwise than JavaScript does it is not the twin', async (t) => {
+  const rows = [
+    ['9007199254740993', '9007199254740992'],
+    ['9223372036854775806', '9223372036854775807'],
+    ['9223372036854775808', '9223372036854775807'],
+    ['1.00000000000000000001', '1'],
+    ['-0', '0'],
+  ]
+  for (const [id, twin] of rows) {
+    const text = `{"id":${id},"id_str":"${twin}"}`
+    const beside = `{"ids":[${id}],"ids_str":["${twin}"]}`
+    t.match(received(item, text), { refusal: { issues: [mismatchAt('/id_str', 'id')] } }, text)
+    t.match(quickly(item, text), { refusal: { issues: [mismatchAt('/id_str', 'id')] } }, `${text} by Numbers`)
+    const lists = objectOf({ ids: list() })
+    t.match(received(lists, beside), { refusal: { issues: [mismatchAt('/ids_str/0', 'ids')] } }, beside)
+  }
+  const rounded = '{"id":9223372036854776000,"id_str":"9223372036854775807"}'
+  const exact = { value: { id: 9223372036854775807n } }
+  t.strictSame([received(item, rounded), quickly(item, rounded)], [exact, exact])
 })
 
 t.test('integers that really differ', async (t) => {
