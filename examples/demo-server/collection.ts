@@ -5,15 +5,17 @@ import {
   ProblemError,
   type RouteValidators,
 } from 'fastify-conventions'
+import { changesOf } from './changes.js'
 import { problemOfDelete, problemOfWrite } from './constraint-problems.js'
 import { defineCreation, refuseDanglingReferences } from './creation.js'
-import type { Database, Row, SqlValue, Statement } from './database.js'
+import type { Database, Row, SqlValue } from './database.js'
 import type { Collection } from './declaration.js'
 import { routeSchemas } from './route-schemas.js'
 import {
   countAll,
   deleteRow,
   insertRow,
+  lockOne,
   selectGivenOut,
   selectOne,
   selectPage,
@@ -75,7 +77,7 @@ export async function mountCollection(
         await refuseDanglingReferences(database, collection, request.body)
         return reply.startOperation(creation, request.body, { answer: createdAnswer })
       }
-      return created(reply, await write(insertRow(collection, request.body), request.body))
+      return created(reply, await insert(request.body))
     },
   )
 
@@ -151,10 +153,19 @@ export async function mountCollection(
   }
 
   async function update(request: FastifyRequest<ById & WithBody>): Promise<Row> {
+    const { body, expectedVersion: expected } = request
     const { id } = request.params
-    const { expectedVersion: expected } = request
-    const row = await write(updateRow(collection, id, request.body, expected), request.body)
-    return row ?? notThere(id, expected)
+    return database
+      .transaction(async (queries) => {
+        const [current] = await queries.query(lockOne(collection, id))
+        const isExpected = expected === undefined || current?.updated_at === expected
+        if (current === undefined || !isExpected) notThere(id, expected)
+        const [row] = await queries.query(updateRow(collection, id, changesOf(collection, body, current)))
+        return row ?? current
+      })
+      .catch((error: unknown) => {
+        throw problemOfWrite(error, collection, body)
+      })
   }
 
   async function createAt(id: bigint, body: Values): Promise<Row | undefined> {
@@ -166,7 +177,7 @@ export async function mountCollection(
         errors: [{ in: 'path', name: 'id', message: 'is yet to be given out' }],
       })
     }
-    return write(insertRow(collection, { id, ...body }), body)
+    return insert({ id, ...changesOf(collection, body, { id }) })
   }
 
   async function validatorsOf(id: bigint): Promise<RouteValidators | null> {
@@ -176,12 +187,11 @@ export async function mountCollection(
     return { version, lastModified: new Date(version) }
   }
 
-  async function write(statement: Statement, body: Values): Promise<Row | undefined> {
-    try {
-      return (await database.query(statement))[0]
-    } catch (error) {
+  async function insert(body: Values): Promise<Row | undefined> {
+    const [row] = await database.query(insertRow(collection, body)).catch((error: unknown) => {
       throw problemOfWrite(error, collection, body)
-    }
+    })
+    return row
   }
 
   // What was there when the precondition was evaluated, and is not now, somebody else has changed.

@@ -11,7 +11,7 @@ export interface Field {
   readonly required?: true
   /** The value where a create or a replace leaves the field out. */
   readonly default?: string | number | boolean | null
-  /** Set by the service alone; a body that has it is refused. */
+  /** Set by the service alone: a body may repeat the value, and not change it. */
   readonly readOnly?: true
   /** For a read-only field: goes back to its `default` when the field named here changes. */
   readonly resetBy?: string
@@ -48,6 +48,8 @@ export interface Collection {
   readonly fields: Readonly<Record<string, Field>>
   readonly unique?: readonly Uniqueness[]
   readonly rules?: readonly RowRule[]
+  /** Values of `status` that no write leaves, as no action does. */
+  readonly finalStatuses?: readonly string[]
   /** Fields that a list can be narrowed by: `?status=paid`. */
   readonly filters: readonly string[]
   /** Fields that a read or a list answers where the client selects none. Default: all. */

@@ -8,7 +8,7 @@ import type { Collection } from './declaration.js'
 import { takeEmptyBodies } from './empty-bodies.js'
 import { problemResponses } from './problem-responses.js'
 import { idParams, noQuery } from './schemas.js'
-import { insertRow, selectOne, setStatus, type Values } from './sql.js'
+import { insertRow, nextVersion, selectOne, setStatus, type Values } from './sql.js'
 import { once, takeTime } from './work.js'
 
 /** What {@link mountRetries} needs. */
@@ -78,8 +78,8 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
   app.operations.define<{ readonly id: string }>('users.verify-email', async (context) => {
     await takeTime(context, 1_000, pace)
     const [user] = await database.query({
-      text: `update users set email_verified = true, updated_at = greatest(now(), updated_at + interval '1 ms')
-        where id = $1 returning id`,
+      text: `update users set email_verified = true,
+        updated_at = case when email_verified then updated_at else ${nextVersion} end where id = $1 returning id`,
       values: [BigInt(context.input.id)],
     })
     if (user === undefined) missing(users, BigInt(context.input.id))

@@ -1,7 +1,15 @@
 import type { FastifySchema } from 'fastify'
 import type { Collection } from './declaration.js'
 import { problemResponses } from './problem-responses.js'
-import { bodySchema, filterQuery, idParams, listSchema, noQuery, patchSchema } from './schemas.js'
+import {
+  bodySchema,
+  filterQuery,
+  idParams,
+  listSchema,
+  noQuery,
+  patchSchema,
+  replaceSchema,
+} from './schemas.js'
 
 /** What goes into the six routes of a collection and what comes out; validation, answers and OpenAPI share it. */
 export function routeSchemas(collection: Collection) {
@@ -49,7 +57,7 @@ export function routeSchemas(collection: Collection) {
       ...about('replace', singular),
       params: idParams,
       querystring: noQuery,
-      body: bodySchema(collection),
+      body: replaceSchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
         201: {

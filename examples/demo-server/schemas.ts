@@ -1,4 +1,5 @@
 import type { Collection, Field, JsonSchema } from './declaration.js'
+import { timestamp } from './field-types.js'
 
 /** The id of an item, in its path. */
 export const idParams: JsonSchema = {
@@ -52,7 +53,7 @@ export function filterQuery({ fields, filters }: Collection): JsonSchema {
   return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
 }
 
-/** The body of a create and of a replace: what is left out takes its default. */
+/** The body of a create: what is left out takes its default. */
 export function bodySchema({ fields }: Collection): JsonSchema {
   const writable = writableFields(fields)
   return {
@@ -65,17 +66,37 @@ export function bodySchema({ fields }: Collection): JsonSchema {
   }
 }
 
+/** The body of a replace: that of a create, and the read-only members, so that what was read can be sent as it is. */
+export function replaceSchema(collection: Collection): JsonSchema {
+  const { properties, ...rest } = bodySchema(collection)
+  return { ...rest, properties: { ...(properties as JsonSchema), ...readOnlyMembers(collection) } }
+}
+
 /** The body of an update, a merge patch (RFC 7396): what is left out stays, `null` takes a field's value away. */
-export function patchSchema({ fields }: Collection): JsonSchema {
+export function patchSchema(collection: Collection): JsonSchema {
+  const writable = mapFields(writableFields(collection.fields), ({ schema }) => schema)
   return {
     type: 'object',
     additionalProperties: false,
-    properties: mapFields(writableFields(fields), ({ schema }) => schema),
+    properties: { ...writable, ...readOnlyMembers(collection) },
   }
 }
 
 function writableFields(fields: Collection['fields']): Collection['fields'] {
   return Object.fromEntries(Object.entries(fields).filter(([, field]) => field.readOnly !== true))
+}
+
+function readOnlyMembers({ singular, fields }: Collection): Record<string, JsonSchema> {
+  const ofService = Object.entries(fields).filter(([, field]) => field.readOnly === true)
+  const members: Record<string, JsonSchema> = {
+    id: { type: 'integer', format: 'int64', minimum: 0, description: `Id of the ${singular}` },
+    ...mapFields(Object.fromEntries(ofService), ({ schema }) => schema),
+    created_at: timestamp('When it was created'),
+    updated_at: timestamp('When it last changed'),
+  }
+  return Object.fromEntries(
+    Object.entries(members).map(([name, schema]) => [name, { ...schema, readOnly: true }]),
+  )
 }
 
 function mapFields(fields: Collection['fields'], toSchema: (field: Field) => JsonSchema) {

@@ -1,6 +1,6 @@
 import type { Page } from 'fastify-conventions'
 import type { SqlValue, Statement } from './database.js'
-import type { Collection } from './declaration.js'
+import type { Collection, Field } from './declaration.js'
 
 /** Names of the fields to read; `null` for all. */
 export type FieldNames = readonly string[] | null
@@ -33,8 +33,8 @@ export function selectPage(
   }
 }
 
-// It moves on even where the clock has not.
-const nextVersion = `updated_at = greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`
+/** The next `updated_at` of a row: it moves on even where the clock has not. */
+export const nextVersion = `greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`
 
 /** How many rows the filters let through. */
 export function countAll(collection: Collection, filters: Values): Statement {
@@ -70,34 +70,39 @@ export function selectVersion(collection: Collection, id: bigint): Statement {
   return { text: `select updated_at from ${collection.name} where id = $1`, values: [id] }
 }
 
+/** The row of an id, which nobody else writes before the transaction ends. */
+export function lockOne(collection: Collection, id: bigint): Statement {
+  const { text, values = [] } = selectOne(collection, id, null)
+  return { text: `${text} for no key update`, values }
+}
+
 /**
- * Sets the given fields of a row, and no other: two updates of different fields at once both last. `updated_at`
- * moves on even where the clock has not.
- *
- * @param expected the version that may be overwritten; any where it is `undefined`
+ * Sets the given fields of a row, and no other: two updates of different fields at once both last. `updated_at` moves on,
+ * even where the clock has not, unless the fields have these values already.
  */
-export function updateRow(
-  collection: Collection,
-  id: bigint,
-  changes: Values,
-  expected: SqlValue | undefined,
-): Statement {
+export function updateRow(collection: Collection, id: bigint, changes: Values): Statement {
+  const { name: table, fields } = collection
   const names = Object.keys(changes)
   const slotOf = (name: string) => `$${names.indexOf(name) + 2}`
   const values: SqlValue[] = [id, ...names.map((name) => toSql(changes[name]))]
+  const differs = (name: string) => `${name} is distinct from ${slotOf(name)}${castOf(fields[name])}`
   const assignments = names.map((name) => `${name} = ${slotOf(name)}`)
-  for (const [name, field] of Object.entries(collection.fields)) {
+  for (const [name, field] of Object.entries(fields)) {
     if (field.resetBy === undefined || !names.includes(field.resetBy)) continue
     values.push(toSql(field.default))
-    const changed = `${field.resetBy} is distinct from ${slotOf(field.resetBy)}`
-    assignments.push(`${name} = case when ${changed} then $${values.length} else ${name} end`)
+    assignments.push(`${name} = case when ${differs(field.resetBy)} then $${values.length} else ${name} end`)
   }
-  assignments.push(nextVersion)
-  const condition = isVersion(values, expected)
+  const changed = names.map(differs).join(' or ') || 'false'
+  assignments.push(`updated_at = case when ${changed} then ${nextVersion} else updated_at end`)
   return {
-    text: `update ${collection.name} set ${assignments.join(', ')} where id = $1${condition} returning ${columnList(collection)}`,
+    text: `update ${table} set ${assignments.join(', ')} where id = $1 returning ${columnList(collection)}`,
     values,
   }
+}
+
+/** The precision that times are kept with; a finer one would differ from itself. */
+function castOf(field: Field | undefined): string {
+  return field?.schema.format === 'date-time' ? '::timestamptz(3)' : ''
 }
 
 /** Brings a row from one of some states into another; no row where it is in none of them. */
@@ -110,7 +115,7 @@ export function setStatus(
   const slots = from.map((_, index) => `$${index + 3}`)
   return {
     text:
-      `update ${collection.name} set status = $2, ${nextVersion} ` +
+      `update ${collection.name} set status = $2, updated_at = ${nextVersion} ` +
       `where id = $1 and status in (${slots.join(', ')}) returning ${columnList(collection)}`,
     values: [id, to, ...from],
   }
@@ -122,13 +127,9 @@ export function setStatus(
  * @param expected the version that may be removed; any where it is `undefined`
  */
 export function deleteRow(collection: Collection, id: bigint, expected: SqlValue | undefined): Statement {
-  const values: SqlValue[] = [id]
-  const condition = isVersion(values, expected)
-  return { text: `delete from ${collection.name} where id = $1${condition} returning id`, values }
-}
-
-function isVersion(values: SqlValue[], expected: SqlValue | undefined): string {
-  return expected === undefined ? '' : ` and updated_at = $${values.push(expected)}`
+  const text = `delete from ${collection.name} where id = $1`
+  if (expected === undefined) return { text: `${text} returning id`, values: [id] }
+  return { text: `${text} and updated_at = $2 returning id`, values: [id, expected] }
 }
 
 function columnList(collection: Collection, names: FieldNames = null): string {

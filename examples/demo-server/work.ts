@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationContext, OperationOutcome } from 'fastify-conventions'
 import type { Database, Queries } from './database.js'
 
-const steps = 10
+// Each is a twentieth of the whole, so that progress has two decimals.
+const steps = 19
 
 /**
  * Takes time, as work that waits for others does, and says how far it is.

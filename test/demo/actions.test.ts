@@ -43,6 +43,14 @@ await onEachDatabase(async (t, database) => {
           const { json } = await create(client, collection, never)
           const refused = await client.call('POST', `/v1/${collection}/${json.id}/${verb}`)
           t.match(refused, { status: 409, json: { detail: new RegExp(`is ${never}$`) } })
+          const { status: _, ...rest } = await newBody(client, collection)
+          for (const status of [to, from[0]]) {
+            const body = { status }
+            const item = `/v1/${collection}/${json.id}`
+            const final = { status: 409, json: { code: 'status-final', detail: new RegExp(`is ${never}`) } }
+            t.match(await client.patch(item, body), final, `PATCH does not make it ${status} either`)
+            t.match(await client.put(item, { ...rest, ...body }), final, 'nor does PUT')
+          }
           t.match(
             (await client.get(`/v1/${collection}/${json.id}`)).json,
             { status: never },

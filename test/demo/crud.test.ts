@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Client, itemsOf, type Json, serve } from './client.js'
+import { type Client, itemsOf, type Json, serve, tagOf } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { newOrder, newUser, sampleOf } from './samples.js'
 
@@ -63,7 +63,15 @@ await onEachDatabase(async (t, database) => {
     t.match((await client.patch(path, { email: 'moved@example.com' })).json, { email_verified: false })
   })
 
-  await t.test('updated_at moves on with every write, created_at stays', async (t) => {
+  await t.test('a time that is finer than what is kept changes nothing when it is sent again', async (t) => {
+    const user = await newUser(client)
+    const body = { ...sampleOf.subscriptions(user.id), renews_at: '2026-01-01T00:00:00.123456Z' }
+    const { headers, json } = await client.post('/v1/subscriptions', body)
+    const again = await client.put(headers.get('location') ?? '', body)
+    t.strictSame(again.json, json)
+  })
+
+  await t.test('updated_at moves on with every change, created_at stays', async (t) => {
     const user = await newUser(client)
     t.equal(user.updated_at, user.created_at)
     let before = user.updated_at as string
@@ -128,7 +136,8 @@ async function liveAndDie(
   t.match(replaced.json, full, 'replace: the body comes back')
   t.equal(replaced.json.created_at, created.json.created_at, 'replace: created_at stays')
   t.strictSame((await client.get(`${itemPath}?fields=*`)).json, replaced.json, 'replace: is read afterwards')
-  t.match((await client.put(itemPath, full)).json, full, 'replace: again, the same')
+  await changesNothing(t, client, itemPath, full)
+  await takesWhatItAnswers(t, client, itemPath)
 
   if (omitted !== null) {
     const [field, value] = omitted
@@ -156,4 +165,57 @@ async function liveAndDie(
   const allowed = await client.call('OPTIONS', itemPath)
   t.equal(allowed.status, 204)
   t.equal(allowed.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT')
+}
+
+/** A write that changes nothing leaves `updated_at` and the tag as they are. */
+async function changesNothing(t: Test, client: Client, path: string, full: Json): Promise<void> {
+  const before = await client.get(`${path}?fields=*`)
+  const [name = ''] = Object.keys(full)
+  for (const [method, body] of [
+    ['PUT', full],
+    ['PATCH', {}],
+    ['PATCH', { [name]: full[name] }],
+  ] as const) {
+    const again = await client.call(method, path, { body })
+    t.equal(again.status, 200)
+    t.strictSame(
+      again.json,
+      before.json,
+      `${method} that changes nothing: the same, with the same updated_at`,
+    )
+    t.equal(tagOf(await client.get(`${path}?fields=*`)), tagOf(before), 'and the same tag')
+  }
+}
+
+/** What was read can be sent as it is; read-only members can be repeated, and not changed. */
+async function takesWhatItAnswers(t: Test, client: Client, path: string): Promise<void> {
+  const { text, json } = await client.get(`${path}?fields=*`)
+  for (const method of ['PUT', 'PATCH']) {
+    const same = await client.call(method, path, { body: text })
+    t.equal(same.status, 200, `${method} of what was read`)
+    t.strictSame(same.json, json)
+    const { id_str: _, ...rest } = json
+    const otherwise = { created_at: String(json.created_at).replace('Z', '+00:00') }
+    t.equal(
+      (await client.call(method, path, { body: { ...rest, ...otherwise } })).status,
+      200,
+      'the same time',
+    )
+    for (const [name, value] of [
+      ['id', (json.id as bigint) + 1n],
+      ['created_at', '2020-01-01T00:00:00Z'],
+      ['updated_at', '2020-01-01T00:00:00Z'],
+      ...('email_verified' in json ? ([['email_verified', !json.email_verified]] as const) : []),
+    ] as const) {
+      const refused = await client.call(method, path, { body: { ...rest, [name]: value } })
+      t.match(
+        refused,
+        { status: 400, json: { code: 'validation', errors: [{ in: 'body', pointer: `/${name}` }] } },
+        `${method}: another ${name}`,
+      )
+      t.match(refused.json.detail, /read-only/)
+      t.equal((refused.json.errors as unknown[]).length, 1)
+    }
+  }
+  t.strictSame((await client.get(`${path}?fields=*`)).json, json, 'nothing of that was stored')
 }

@@ -34,7 +34,7 @@ await onEachDatabase(async (t, database) => {
     const user = await newUser(client)
     const { status, json } = await client.patch(`/v1/users/${user.id}`, {})
     t.equal(status, 200)
-    t.strictSame(json, { ...user, updated_at: json.updated_at })
+    t.strictSame(json, user, 'which changes nothing, updated_at included')
   })
 
   await t.test('both media types say the same', async (t) => {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { type Client, serve, tagOf } from './client.js'
+import { type Client, type Json, serve, tagOf } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { type CollectionName, collectionNames, newBody, newUser, sampleOf } from './samples.js'
 
@@ -63,6 +63,14 @@ await onEachDatabase(async (t, database) => {
   })
 })
 
+/** A change of one field of each collection. */
+async function changeOf(client: Client, name: CollectionName): Promise<Json> {
+  if (name === 'users') return { age: 99 }
+  if (name === 'friends') return { friend_user_id: (await newUser(client)).id }
+  if (name === 'subscriptions') return { plan: 'family' }
+  return { currency: 'USD' }
+}
+
 async function guardsWrites(t: Test, client: Client, name: CollectionName): Promise<void> {
   const body = await newBody(client, name)
   const { json, headers } = await client.post(`/v1/${name}`, body)
@@ -70,7 +78,7 @@ async function guardsWrites(t: Test, client: Client, name: CollectionName): Prom
   t.equal(headers.get('etag'), null, 'the answer to a write has no tag of its own')
   const first = tagOf(await client.get(path))
 
-  const change = { body: {}, headers: { 'if-match': first } }
+  const change = { body: await changeOf(client, name), headers: { 'if-match': first } }
   t.match(await client.call('PATCH', path, change), { status: 200 }, 'PATCH, right')
   const second = tagOf(await client.get(path))
   t.not(second, first, 'a write changes the tag')

@@ -38,6 +38,7 @@ export const orders: Collection = {
       required: true,
     },
   },
+  finalStatuses: ['fulfilled'],
   filters: ['user_id', 'status', 'currency'],
   createsAsync: true,
 }

@@ -15,5 +15,6 @@ export const subscriptions: Collection = {
     },
     renews_at: { schema: nullable(timestamp('When the next period begins, if one does')), default: null },
   },
+  finalStatuses: ['cancelled'],
   filters: ['user_id', 'status', 'plan'],
 }
