@@ -50,8 +50,8 @@ export async function mountCollection(
   const itemPath = `${path}/:id`
   const schemas = routeSchemas(collection)
   const fields = defaultFields === undefined ? {} : { default: defaultFields }
-  const validators = (request: FastifyRequest) => validatorsOf((request as FastifyRequest<ById>).params.id)
-  const guarded = { caching: { validators } }
+  const validators = (request: FastifyRequest) => findVersion((request as FastifyRequest<ById>).params.id)
+  const guarded = { caching: { validators, validatorsOf } }
 
   app.get<{ Querystring: Values }>(
     path,
@@ -71,7 +71,7 @@ export async function mountCollection(
 
   app.post<WithBody>(
     path,
-    { schema: schemas.create, config: startsCreation },
+    { schema: schemas.create, config: { ...startsCreation, caching: { validatorsOf } } },
     async function createItem(request, reply) {
       if (creation !== null && request.prefer.respondAsync) {
         await refuseDanglingReferences(database, collection, request.body)
@@ -180,11 +180,9 @@ export async function mountCollection(
     return insert({ id, ...changesOf(collection, body, { id }) })
   }
 
-  async function validatorsOf(id: bigint): Promise<RouteValidators | null> {
+  async function findVersion(id: bigint): Promise<RouteValidators | null> {
     const [row] = await database.query(selectVersion(collection, id))
-    if (row === undefined) return null
-    const version = row.updated_at as string
-    return { version, lastModified: new Date(version) }
+    return row === undefined ? null : validatorsOf(row)
   }
 
   async function insert(body: Values): Promise<Row | undefined> {
@@ -205,6 +203,11 @@ export async function mountCollection(
   function missing(id: bigint): never {
     throw new ProblemError('not-found', { detail: `there is no ${singular} ${id}` })
   }
+}
+
+function validatorsOf(row: Row): RouteValidators {
+  const version = row.updated_at as string
+  return { version, lastModified: new Date(version) }
 }
 
 const keptByCaller: CachingRouteOptions = { cacheControl: { private: true, noCache: true } }

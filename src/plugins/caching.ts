@@ -7,6 +7,7 @@ import {
   finishWriting,
   letThrough,
 } from '../adapter/caching/after-handler.js'
+import { validatorsOfAnswer } from '../adapter/caching/answered-validators.js'
 import { expectedVersionOf, guardWrites, validateBeforeReading } from '../adapter/caching/before-handler.js'
 import type { CachingCounts } from '../adapter/caching/caching-counts.js'
 import { type CachedRoute, findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
@@ -189,7 +190,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     vary: readonly string[],
     context: FastifyInstance,
   ): void {
-    const { validators, lastModified } = plan
+    const { validators, validatorsOf, lastModified } = plan
     if (validators !== null) {
       const reads = validateBeforeReading(plan, validators, counts)
       addLastPreHandler(route, hookFor(kind, reads, guardWrites(plan, validators, counts)))
@@ -201,6 +202,11 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
         route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
       }
     }
+    if (validatorsOf !== null)
+      route.preSerialization = [
+        validatorsOfAnswer(plan, validatorsOf),
+        ...[route.preSerialization ?? []].flat(),
+      ]
     // First: a hook that compresses leaves no bytes to make a tag of.
     const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context)
     route.onSend = [hookFor(kind, finish, finishWriting), ...spareNotModified(route.onSend)]
@@ -229,9 +235,9 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   }
 })
 
-function responsesOf({ validators, required }: CachingPlan, kind: RouteKind): AddedResponses {
+function responsesOf({ validators, validatorsOf, required }: CachingPlan, kind: RouteKind): AddedResponses {
   const guards = kind !== 'reads' && validators !== null && (required ? 'required' : 'optional')
-  return cachingResponses({ reads: kind !== 'writes', guards })
+  return cachingResponses({ reads: kind !== 'writes', guards, tagsWrites: validatorsOf !== null })
 }
 
 interface WithExpectedVersion {

@@ -18,7 +18,7 @@ const routes: readonly (readonly [path: string, cacheControl: string, validators
   [`/v1/orders/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
   ['/v1/subscriptions', 'no-cache', ['etag', 'last-modified']],
   [`/v1/subscriptions/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
-  ['/v1/payments', 'no-store', []],
+  ['/v1/payments', 'no-store', ['last-modified']],
   [`/v1/payments/${firstId}`, 'no-store', ['etag', 'last-modified']],
   ['/v1/terms', 'public, max-age=3600', ['etag']],
 ]
@@ -97,10 +97,18 @@ await onEachDatabase(async (t, actual) => {
     await t.test(`${name}: what has changed is answered whole`, async (t) => {
       const path = `/v1/${name}/${firstId}`
       const old = await client.get(path)
-      await client.put(path, await newBody(client, name))
+      const body = await newBody(client, name)
+      const written = await client.put(path, body)
       const answer = await client.call('GET', path, { headers: { 'if-none-match': tagOf(old) } })
       t.equal(answer.status, 200)
       t.not(tagOf(answer), tagOf(old))
+      t.equal(tagOf(written), tagOf(answer), 'the write says the tag of what is there now')
+      const created = await client.post(`/v1/${name}`, body)
+      t.equal(
+        tagOf(created),
+        tagOf(await client.get(`/v1/${name}/${created.json.id}`)),
+        'and so does a creation',
+      )
     })
   }
 

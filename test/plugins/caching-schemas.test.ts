@@ -47,6 +47,7 @@ t.test('what is written under preconditions shows 412, and 428 where they are re
     app.put('/v1/a', { schema, config: caches('optional') }, () => ({}))
     app.put('/v1/b', { schema, config: caches('required') }, () => ({}))
     app.put('/v1/c', { schema }, () => ({}))
+    app.put('/v1/e', { schema, config: { caching: { validatorsOf: validators } } }, () => ({}))
     app.route({
       method: ['GET', 'POST'],
       url: '/v1/d',
@@ -58,6 +59,13 @@ t.test('what is written under preconditions shows 412, and 428 where they are re
   t.strictSame(Object.keys(shown('/v1/a', 'put')).sort(), ['200', '412'])
   t.strictSame(Object.keys(shown('/v1/b', 'put')).sort(), ['200', '412', '428'])
   t.strictSame(Object.keys(shown('/v1/c', 'put')), ['200'], 'not evaluated, not shown')
+  for (const path of ['/v1/a', '/v1/b', '/v1/c'])
+    t.notOk('ETag' in (shown(path, 'put')['200']?.headers ?? {}), 'no tag, none shown')
+  t.strictSame(
+    Object.keys(shown('/v1/e', 'put')['200']?.headers ?? {}),
+    ['ETag'],
+    'the tag of what was written',
+  )
   for (const method of ['get', 'post'])
     t.strictSame(Object.keys(shown('/v1/d', method)).sort(), ['200', '304', '412', '428'])
 })

@@ -232,3 +232,116 @@ t.test('an app may have an expectedVersion of its own, as long as no route has v
   const config = { caching: { validators: () => null } }
   t.throws(() => other.put('/v1/users', { config }, () => ({})), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
 })
+
+t.test(
+  'a write answers with the tag of what is stored now, so that the next If-Match needs no GET',
+  async (t) => {
+    interface User {
+      readonly version: number
+      readonly updated_at: Date
+    }
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching, { now: () => now })
+    let stored: User = { version: 7, updated_at: new Date(modified) }
+    const validatorsOf = ({ version, updated_at }: User) => ({ version, lastModified: updated_at })
+    const own = { validators: async () => validatorsOf(stored), validatorsOf }
+    const write = (): User => {
+      stored = { version: stored.version + 1, updated_at: new Date(modified + stored.version * 1000) }
+      return stored
+    }
+    const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
+    const route = { url: '/v1/users/:id', schema, config: { caching: own } }
+    app.route({ ...route, method: 'GET', handler: () => stored })
+    app.route({
+      ...route,
+      method: ['PUT', 'PATCH', 'POST'],
+      handler: async (request, reply) => {
+        const answer = write()
+        // Somebody else is faster: the tag is of what is answered, not of what is there by now.
+        if (request.headers['x-race'] !== undefined) write()
+        return reply.code(Number(request.headers['x-status'] ?? 200) as 200).send(answer)
+      },
+    })
+    const asked = (method: HTTPMethods, headers: Record<string, string>) =>
+      app.inject({ method: method as 'PUT', url: '/v1/users/1', headers })
+
+    let etag = String((await asked('GET', {})).headers.etag)
+    for (const method of ['PUT', 'PATCH', 'POST'] as const) {
+      for (const status of ['200', '201']) {
+        const answer = await asked(method, { 'if-match': etag, 'x-status': status })
+        t.equal(answer.statusCode, Number(status), `${method}: the tag of the write before holds`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        t.not(answer.headers.etag, etag)
+        etag = String(answer.headers.etag)
+        const read = await asked('GET', {})
+        t.equal(read.headers.etag, etag, `${method} ${status}: as a GET has it`)
+        t.equal(read.headers['last-modified'], answer.headers['last-modified'])
+      }
+      const lost = await asked(method, { 'if-match': etag, 'x-race': '1' })
+      t.equal(lost.statusCode, 200)
+      const next = await asked(method, { 'if-match': String(lost.headers.etag) })
+      t.equal(next.statusCode, 412, `${method}: a write in between is noticed`)
+      etag = String((await asked('GET', {})).headers.etag)
+    }
+    for (const status of ['202', '207', '409', '500']) {
+      const { headers } = await asked('PUT', { 'x-status': status })
+      t.notOk('etag' in headers || 'last-modified' in headers, `${status} does not show what is stored`)
+    }
+  },
+)
+
+t.test(
+  'the tag of a write is the handler’s where it sets one, and none where the version is not known',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching)
+    const put = (
+      url: string,
+      validatorsOf: CachingRouteOptions['validatorsOf'],
+      answer: unknown,
+      tag?: string,
+    ) => {
+      const own = validatorsOf === undefined ? {} : { validatorsOf }
+      app.put(url, { config: { caching: own } }, (_, reply) => {
+        if (tag !== undefined) reply.etag(tag)
+        return reply.send(answer)
+      })
+    }
+    put('/v1/own', () => ({ version: 1 }), {}, 'own')
+    put('/v1/null', () => null, {})
+    put('/v1/undefined', () => undefined, {})
+    put('/v1/text', () => ({ version: 1 }), 'text')
+    put('/v1/list', () => ({ version: 1 }), [])
+    put('/v1/none', undefined, {})
+    put('/v1/promise', (async () => ({ version: 1 })) as never, {})
+    put('/v1/broken', () => ({ etag: 'a b' }), {})
+    const tags = {
+      own: '"own"',
+      null: undefined,
+      undefined,
+      text: undefined,
+      list: undefined,
+      none: undefined,
+    }
+    for (const [name, etag] of Object.entries(tags)) {
+      const answer = await app.inject({ method: 'PUT', url: `/v1/${name}` })
+      t.equal(answer.statusCode, 200, name)
+      t.equal(answer.headers.etag, etag, name)
+    }
+    for (const name of ['promise', 'broken'])
+      t.equal((await app.inject({ method: 'PUT', url: `/v1/${name}` })).statusCode, 500, `${name} is loud`)
+  },
+)
+
+t.test('on a route that reads, validators of the answer stand in for the tag of the bytes', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { now: () => now })
+  const validatorsOf = () => ({ version: 7, lastModified: modified })
+  app.get('/v1/users/1', { config: { caching: { validatorsOf } } }, () => ({ id: 1 }))
+  const { headers } = await app.inject('/v1/users/1')
+  t.match(headers, { etag: '"7"', 'last-modified': modifiedText })
+  const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })
+  t.equal(again.statusCode, 304)
+})

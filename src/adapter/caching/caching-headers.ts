@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { formatHttpDate } from '../../http/caching/http-date.js'
+import type { Validators } from '../../http/caching/preconditions.js'
 import { droppedFrom304, isDroppedFrom304 } from '../../http/caching/retained-headers.js'
 import { mergeVary } from '../../http/caching/vary.js'
 import { withPrivate } from '../../http/caching/with-private.js'
@@ -55,6 +57,13 @@ export function forbidStoringErrors(
 ): void {
   forbidStoring(reply)
   next()
+}
+
+/** Sets the validators of a representation that have not been set yet. */
+export function setValidators(reply: FastifyReply, { etag, lastModified }: Validators): void {
+  if (etag !== undefined && !reply.hasHeader('etag')) reply.header('etag', etag)
+  if (lastModified !== undefined && !reply.hasHeader('last-modified'))
+    reply.header('last-modified', formatHttpDate(lastModified))
 }
 
 /** Takes away the validators of a representation that is not sent. */

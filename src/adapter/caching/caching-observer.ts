@@ -7,6 +7,7 @@ import { headerOf } from '../header-of.js'
 import { isBytes, isResponse } from '../payloads.js'
 import type { Reporter } from '../report.js'
 import { mostItems } from './after-handler.js'
+import { carriesResource } from './answered-validators.js'
 import type { CachingPlan } from './caching-plan.js'
 import { isConditional, isGuarded, verdictOn } from './conditional-request.js'
 import { hookFor, type RouteKind } from './route-kind.js'
@@ -20,7 +21,7 @@ export function observeRoute(
   kind: RouteKind,
   reporter: Reporter,
 ): void {
-  const onSend = hookFor(kind, observeReading(plan, reporter), observeStoring(reporter))
+  const onSend = hookFor(kind, observeReading(plan, reporter), observeStoring(plan, reporter))
   route.onSend = [onSend, ...[route.onSend ?? []].flat()]
   if (kind !== 'writes')
     route.preSerialization = [observeDates(plan, reporter), ...[route.preSerialization ?? []].flat()]
@@ -72,7 +73,7 @@ function observeReading(plan: CachingPlan, reporter: Reporter) {
 }
 
 /** The `onSend` hook of `report` mode on a route that is not read: counts answers that would be kept from caches. */
-function observeStoring(reporter: Reporter) {
+function observeStoring(plan: CachingPlan, reporter: Reporter) {
   return function observeStoringOnSend(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -82,6 +83,8 @@ function observeStoring(reporter: Reporter) {
     const given = headerOf(reply, 'cache-control')
     if (given === undefined || (reply.statusCode >= 400 && given !== 'no-store'))
       reporter.observe('caching', 'cache-control', request, 'would not be stored')
+    if (plan.validatorsOf !== null && carriesResource(reply.statusCode) && !reply.hasHeader('etag'))
+      reporter.observe('caching', 'etag', request, 'would get an ETag')
     next(null, payload)
   }
 }

@@ -4,7 +4,7 @@ import { cacheControlFaults } from '../../http/caching/cache-control-faults.js'
 import { isFieldName } from '../../http/caching/field-name.js'
 import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../rules.js'
-import type { FindValidators } from './caching-plan.js'
+import type { FindValidators, RouteValidators } from './caching-plan.js'
 
 /** What is wrong with the caching of a route, by its name. */
 export type CachingRule = 'directives' | 'expires' | 'confidential' | 'last-modified'
@@ -74,6 +74,16 @@ export interface CachingRouteOptions
    */
   readonly validators?: FindValidators
   /**
+   * Reads the validators out of what the handler returns with a 200 or 201, before `fields` projects it: the object of
+   * the answer, as it is stored now. A write then answers with the `ETag` that the next `If-Match` needs, without a GET
+   * in between; on a route that reads, they stand in for the tag of the bytes. They have to be the same that
+   * `validators` finds for the resource. Synchronous: it must not ask the store again, which may hold another caller's
+   * version by then.
+   *
+   * Not for an answer that shows something else than the stored resource (RFC 9110 §9.3.4).
+   */
+  validatorsOf?(answer: object, request: FastifyRequest): RouteValidators | null | undefined
+  /**
    * `required` refuses a PUT, PATCH or DELETE without a precondition with 428 (RFC 6585 §3). Needs `validators`.
    * @default 'optional'
    */
@@ -126,6 +136,7 @@ export const cachingRouteChecks: Checks<CachingRouteOptions> = {
   vary: listOf(fieldName),
   confidential: flag,
   validators: functionOf('a function of the request'),
+  validatorsOf: functionOf('a function of what the handler returns'),
   preconditions: oneOf('optional', 'required'),
 }
 

@@ -31,6 +31,9 @@ export type FindValidators = (
   request: FastifyRequest,
 ) => RouteValidators | null | Promise<RouteValidators | null>
 
+/** Reads the validators of a resource out of what a handler returned; `null` where they are not known. */
+export type ReadValidators = (answer: object, request: FastifyRequest) => RouteValidators | null | undefined
+
 /** What is done about caching on a route, decided at boot. */
 export interface CachingPlan {
   readonly mode: Mode
@@ -50,6 +53,7 @@ export interface CachingPlan {
   /** Is a 200 without `Last-Modified` told of? */
   readonly tellsMissing: boolean
   readonly validators: FindValidators | null
+  readonly validatorsOf: ReadValidators | null
   /** Is a write without a precondition refused? */
   readonly required: boolean
   /** Has the route an error handler of its own? */
@@ -68,7 +72,7 @@ export function planOf(
   const given = own.confidential === true ? { noStore: true } : (own.cacheControl ?? options.cacheControl)
   const written = given === false ? '' : cacheControl(given)
   const isStored = given === false || given.noStore !== true
-  const lastModified = isStored ? (own.lastModified ?? options.lastModified) : false
+  const lastModified = own.lastModified ?? options.lastModified
   const judged = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
   const expires = judged !== null && 'value' in judged ? judged.value : null
   return Object.freeze({
@@ -82,6 +86,7 @@ export function planOf(
     lastModified,
     tellsMissing: lastModified !== false && modeOf['last-modified'] === 'report',
     validators: own.validators ?? null,
+    validatorsOf: own.validatorsOf ?? null,
     required: own.preconditions === 'required',
     handlesErrors,
     isAuthenticated: options.isAuthenticated,

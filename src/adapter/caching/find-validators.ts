@@ -42,9 +42,11 @@ export function findThen<Outcome>(
 /**
  * Validators as they are compared and sent: the tag in quotes, the time to the second and not later than now.
  *
- * @throws TypeError for characters that an entity tag cannot have
+ * @throws TypeError for characters that an entity tag cannot have, and for a promise
  */
-export function readValidators({ etag, lastModified, version }: RouteValidators, now: number): Validators {
+export function readValidators(found: RouteValidators, now: number): Validators {
+  if ('then' in found) throw new TypeError('config.caching.validatorsOf has to be synchronous')
+  const { etag, lastModified, version } = found
   const date = typeof lastModified === 'number' ? new Date(lastModified) : lastModified
   const modified = date === undefined ? null : latestTime([date], now)
   const tag =

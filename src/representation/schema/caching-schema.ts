@@ -5,6 +5,8 @@ export interface CachingOfRoute {
   readonly reads: boolean
   /** Are its writes guarded by preconditions, and may these be missing? `false` where it leaves them to the handler. */
   readonly guards: 'optional' | 'required' | false
+  /** Whether the answer to a write has the `ETag` of what is stored now. */
+  readonly tagsWrites: boolean
 }
 
 const readHeaders = Object.freeze({
@@ -13,10 +15,14 @@ const readHeaders = Object.freeze({
   'Last-Modified': { type: 'string', description: 'When it last changed (RFC 9110 §8.8.2)' },
 })
 
+const writeHeaders = Object.freeze({
+  ETag: { type: 'string', description: 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)' },
+})
+
 /** What caching adds to the answers of a route: headers and 304 of what is read, 412, and 428 where it is required. */
-export function cachingResponses({ reads, guards }: CachingOfRoute): AddedResponses {
+export function cachingResponses({ reads, guards, tagsWrites }: CachingOfRoute): AddedResponses {
   return {
-    headers: reads ? readHeaders : {},
+    headers: reads ? readHeaders : tagsWrites ? writeHeaders : {},
     statuses: {
       ...(reads ? { 304: 'Not modified: what the client has is still right' } : {}),
       ...(reads ? { 412: 'A precondition of the request does not hold' } : {}),

@@ -3,16 +3,21 @@ import { withResponses } from '../../../src/representation/schema/added-response
 import { cachingResponses } from '../../../src/representation/schema/caching-schema.js'
 
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
-const reading = cachingResponses({ reads: true, guards: false })
+const reading = cachingResponses({ reads: true, guards: false, tagsWrites: false })
 
 t.test('what a route has, by what it does', async (t) => {
   const statuses = (...given: Parameters<typeof cachingResponses>) =>
     Object.keys(cachingResponses(...given).statuses)
-  t.strictSame(statuses({ reads: true, guards: false }), ['304', '412'])
-  t.strictSame(statuses({ reads: false, guards: 'optional' }), ['412'])
-  t.strictSame(statuses({ reads: false, guards: 'required' }), ['412', '428'])
-  t.strictSame(statuses({ reads: true, guards: 'required' }), ['304', '412', '428'])
-  t.strictSame(cachingResponses({ reads: false, guards: false }), { headers: {}, statuses: {} })
+  t.strictSame(statuses({ reads: true, guards: false, tagsWrites: false }), ['304', '412'])
+  t.strictSame(statuses({ reads: false, guards: 'optional', tagsWrites: false }), ['412'])
+  t.strictSame(statuses({ reads: false, guards: 'required', tagsWrites: false }), ['412', '428'])
+  t.strictSame(statuses({ reads: true, guards: 'required', tagsWrites: false }), ['304', '412', '428'])
+  t.strictSame(cachingResponses({ reads: false, guards: false, tagsWrites: false }), {
+    headers: {},
+    statuses: {},
+  })
+  const tagged = cachingResponses({ reads: false, guards: false, tagsWrites: true })
+  t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write that answers with the new tag shows it')
 })
 
 t.test('headers go to what is a success with content, and what is declared stays', async (t) => {
