@@ -68,7 +68,15 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
 
     app.addHook('onRequest', function limitOnRequest(request, reply, next) {
       const own = hasOwn ? quotaOfRoute(request) : undefined
-      const quota = own === undefined ? standard : own
+      countAgainst(own === undefined ? standard : own, request, reply, next)
+    })
+
+    function countAgainst(
+      quota: Quota | null,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      next: (error?: Error) => void,
+    ): void {
       if (quota === null || isPreflight(request)) {
         next()
         return
@@ -90,7 +98,31 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
           else next(error as Error)
         },
       )
-    })
+    }
+
+    let hookQuotas = 0
+    const decorator: string = 'rateLimit'
+    if (options.mode === 'enforce' && !app.hasDecorator(decorator)) app.decorate(decorator, quotaHook)
+
+    /**
+     * Returns a hook for single routes. With options it counts against a quota of its own, besides the one that the
+     * request has counted against; without, against the quota of the plugin, where the request has not.
+     */
+    function quotaHook(given?: RateLimitRouteOptions) {
+      if (given === undefined) {
+        return function limitUncounted(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
+          const isCounted = quotaOfRoute(request) !== null
+          countAgainst(isCounted ? null : standard, request, reply, nextOf(rest))
+        }
+      }
+      const own = resolveOptions('app.rateLimit()', given, rateLimitRouteChecks, options)
+      hookQuotas += 1
+      const name = `hook-${hookQuotas}`
+      const quota = quotaOf(name, own.max, Number(own.timeWindow), createLimiter(ownQuota(own, name)))
+      return function limitByHook(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
+        countAgainst(quota, request, reply, nextOf(rest))
+      }
+    }
 
     function settle(
       quota: Quota,
@@ -104,7 +136,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
           reporter.observe('rateLimit', 'quota', request, `beyond the quota ${quota.name}`)
         next()
       } else if (count.isExceeded) {
-        refuse(request, reply, quota.refusal(count), next)
+        refuse(request, reply, quota.refusal(reply, count), next)
       } else {
         quota.setFields(reply, count)
         next()
@@ -157,6 +189,11 @@ function understood(given: unknown): RateLimitRouteOptions | false | undefined {
     ...(Number.isSafeInteger(max) && Number(max) > 0 ? { max: Number(max) } : {}),
     ...(timeWindowOf(timeWindow) === null ? {} : { timeWindow: timeWindow as number | string }),
   }
+}
+
+/** The callback of a hook: the last argument, whichever kind of hook it is. */
+function nextOf(rest: readonly unknown[]): (error?: Error) => void {
+  return rest.at(-1) as (error?: Error) => void
 }
 
 const routeQuota = Symbol('fastify-conventions.rateLimit.quota')

@@ -88,6 +88,29 @@ t.test('origins are given as a list, a regular expression, a callback or a promi
   }
 })
 
+t.test('a regular expression matches whole origins, wherever it comes from', async (t) => {
+  const either = /^https:\/\/app\.example|https:\/\/b\.example$/
+  const ways: readonly CorsOptions['origin'][] = [
+    either,
+    new RegExp(either.source, 'gmy'),
+    ['https://c.example', either],
+    (_origin, done) => done(null, /https:\/\/app\.example|https:\/\/b\.example/),
+    (_origin, done) => done(null, ['https://c.example', either]),
+    async () => either,
+  ]
+  for (const origin of ways as readonly NonNullable<CorsOptions['origin']>[]) {
+    const app = await appWith({ origin, credentials: true })
+    for (const allowed of [page, 'https://b.example', page]) {
+      const { 'access-control-allow-origin': named } = await corsOf(app, users, allowed)
+      t.equal(named, allowed, `${origin}: ${allowed}`)
+    }
+    for (const other of [`${page}.evil.example`, 'https://evil.example?https://b.example', 'null']) {
+      const { 'access-control-allow-origin': named } = await corsOf(app, users, other)
+      t.equal(named, undefined, `${origin}: ${other}`)
+    }
+  }
+})
+
 t.test('a function that fails is a 500, not a crash', async (t) => {
   const failing: readonly NonNullable<CorsOptions['origin']>[] = [
     () => {

@@ -1,4 +1,9 @@
 /** Decisions.md §8, rate limit: who is refused, when, and what callers are told. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { mock } from 'node:test'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t from 'tap'
@@ -299,9 +304,57 @@ t.test('a function of the app may count by itself, as with @fastify/rate-limit',
   app.get('/v1/hook', { preHandler: app.rateLimit({ max: 1 }) }, () => ({}))
   await app.inject('/v1/own')
   t.match((await app.inject('/v1/own')).json(), { count: { isExceeded: true, remaining: 0 } })
-  await app.inject('/v1/hook')
+  t.equal((await app.inject('/v1/hook')).headers.ratelimit, '"default";r=997;t=60, "hook-1";r=0;t=60')
   const refused = await app.inject('/v1/hook')
-  t.match(refused.json(), { code: 'quota-exceeded' })
+  t.match(refused.json(), { code: 'quota-exceeded', 'violated-policies': ['hook-1'] })
+  t.match(refused.headers, {
+    'retry-after': '60',
+    'ratelimit-policy': '"default";q=1000;w=60, "hook-1";q=1;w=60',
+    ratelimit: '"default";r=996;t=60, "hook-1";r=0;t=60',
+    'cache-control': 'no-store',
+  })
+})
+
+t.test(
+  'app.rateLimit() as a hook of any kind counts a request once, also where its route has no quota',
+  async (t) => {
+    const app = await appWith()
+    const kinds = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+    for (const kind of kinds) {
+      const hook = { [kind]: app.rateLimit() }
+      app.get(`/v1/${kind}`, hook, () => ({}))
+      app.get(`/v1/${kind}/uncounted`, { ...hook, config: { rateLimit: false } }, () => ({}))
+    }
+    let left = 1000
+    for (const kind of kinds) {
+      for (const url of [`/v1/${kind}`, `/v1/${kind}/uncounted`]) {
+        left -= 1
+        t.equal(await leftOf(app, url), `"default";r=${left};t=60`, url)
+      }
+    }
+  },
+)
+
+t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
+  const app = await appWith({ max: 1 })
+  app.get('/v1/own', { config: { rateLimit: { max: 1 } } }, () => ({}))
+  // The path of a socket is short: a folder of the test would be too long for it.
+  const folder = mkdtempSync(join(tmpdir(), 'quota-'))
+  const socketPath = join(folder, 'app.sock')
+  t.teardown(async () => {
+    await app.close()
+    rmSync(folder, { recursive: true })
+  })
+  await app.listen({ path: socketPath })
+  const statusOf = async (path: string): Promise<number | undefined> => {
+    const [response] = await once(get({ socketPath, path, agent: false }), 'response')
+    response.resume()
+    return response.statusCode
+  }
+  for (const path of ['/v1/users', '/v1/own']) {
+    t.equal(await statusOf(path), 200, path)
+    t.equal(await statusOf(path), 429, path)
+  }
 })
 
 /** A client of Redis as @fastify/rate-limit uses it, with one counter per key and a switch to fail. */
@@ -387,8 +440,9 @@ t.test('a key that throws is what it throws with skipOnError false, and not coun
 t.test('mistakes are told at boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
-    [{ max: 0 }, /rateLimit\.max: expected an integer of at least 1/],
+    [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ max: -5 }, /rateLimit\.max/],
+    [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
     [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
@@ -400,7 +454,14 @@ t.test('mistakes are told at boot, by name', async (t) => {
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith()
-  for (const own of [{ max: 0 }, { timeWindow: 'soon' }, { ban: 3 }, { keyGenerator: () => 'x' }])
+  t.throws(() => app.rateLimit({ max: 10 ** 15 }), /app\.rateLimit\(\)\.max/)
+  for (const own of [
+    { max: 0 },
+    { max: 1e15 },
+    { timeWindow: 'soon' },
+    { ban: 3 },
+    { keyGenerator: () => 'x' },
+  ])
     t.throws(
       () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({})),
       /GET \/v1\/x config\.rateLimit\./,

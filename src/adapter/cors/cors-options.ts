@@ -160,9 +160,11 @@ function someOf(label: string, received: readonly unknown[]): readonly (string |
 function origin(label: string, received: unknown): string | RegExp {
   if (received instanceof RegExp) {
     const { source } = received
-    // Else `https://app.example.evil.example` would pass as `https://app.example`.
+    // Without them the author expects that a part of an origin is enough, and it never is.
     const isWhole = source.startsWith('^') && source.endsWith('$')
-    return isWhole ? received : invalid(label, 'a regular expression from ^ to $', String(received))
+    return isWhole
+      ? matchingWhole(received)
+      : invalid(label, 'a regular expression from ^ to $', String(received))
   }
   const isOrigin = typeof received === 'string' && (received === '*' || isWebOrigin(received))
   return isOrigin
@@ -170,14 +172,35 @@ function origin(label: string, received: unknown): string | RegExp {
     : invalid(label, "an origin such as 'https://app.example', without a path", received)
 }
 
-/** What is asked for a request that no hook sees has nobody who would catch what it throws. */
+/**
+ * Returns an expression that matches whole origins alone. In `/^https:\/\/a\.example|https:\/\/b\.example$/` each anchor
+ * belongs to one alternative, and so `https://a.example.evil.example` would pass.
+ */
+function matchingWhole({ source, flags }: RegExp): RegExp {
+  return new RegExp(`^(?:${source})$`, flags.replace(/[gmy]/g, ''))
+}
+
+type Answered = PromiseLike<unknown> | undefined
+
+/** Runs the function of the app so that what it throws becomes an error, and what it returns matches whole origins. */
 function settled(ask: CorsOriginFunction): CorsOriginFunction {
-  return function askForOrigin(this: unknown, given: string, callback: (error: Error | null) => void) {
+  return function askForOrigin(
+    this: unknown,
+    given: string,
+    callback: (error: Error | null, allowed?: unknown) => void,
+  ) {
+    const answer = (error: Error | null, allowed?: unknown): void => callback(error, wholeOrigins(allowed))
     try {
-      return (ask as (...args: unknown[]) => unknown).call(this, given, callback)
+      const result = (ask as (...args: unknown[]) => Answered).call(this, given, answer)
+      return typeof result?.then === 'function' ? result.then(wholeOrigins) : undefined
     } catch (error) {
       callback(error as Error)
       return undefined
     }
   } as CorsOriginFunction
+}
+
+function wholeOrigins(allowed: unknown): unknown {
+  if (Array.isArray(allowed)) return allowed.map(wholeOrigins)
+  return allowed instanceof RegExp ? matchingWhole(allowed) : allowed
 }

@@ -6,6 +6,14 @@ import type { CallerKey, ResolvedRateLimit } from './rate-limit-options.js'
 /** The key of a request that is not counted. */
 export const uncounted = ''
 
+/** The key of all requests that have no address: peers on a Unix domain socket. */
+const noAddress = 'unix'
+
+/** The type of Fastify promises an address, which a Unix domain socket does not have. */
+interface WithAddress {
+  readonly ip: string | undefined
+}
+
 /** Longer keys are kept as their digest: a client may choose how long they are, and they stay in memory. */
 const longestKept = 64
 
@@ -18,7 +26,8 @@ export function callerKeys(
   { key, ipv6Subnet }: ResolvedRateLimit,
   scope: string,
 ): (request: FastifyRequest) => string | Promise<string> {
-  const ofAddress = (request: FastifyRequest): string => `${scope}${normalizeIP(request.ip, ipv6Subnet)}`
+  const ofAddress = ({ ip }: WithAddress): string =>
+    `${scope}${ip === undefined ? noAddress : normalizeIP(ip, ipv6Subnet)}`
   if (key === undefined) return ofAddress
   return async function callerKey(request) {
     const own: CallerKey = await key(request)

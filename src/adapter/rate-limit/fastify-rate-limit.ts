@@ -21,8 +21,7 @@ export type Count = Extract<Awaited<ReturnType<Limiter>>, { readonly isAllowed: 
 
 /**
  * Sets up @fastify/rate-limit with its store, and leaves out what it would do on each route: it would count once more,
- * and not the paths that no route serves. Where it enforces, `app.rateLimit()` and `app.createRateLimit()` are there for
- * the app, unless they are its own already.
+ * and not the paths that no route serves. Where it enforces, the app has `app.createRateLimit()`, unless it has one already.
  */
 export async function limiterFactory(
   app: FastifyInstance,
@@ -33,7 +32,10 @@ export async function limiterFactory(
     hasDecorator: () => false,
     decorate: (name: string, value: unknown) => {
       own[name] = value
-      if (options.mode === 'enforce' && !app.hasDecorator(name)) app.decorate(name, value)
+      // Its `rateLimit()` would count once more, and set other fields.
+      if (name !== 'rateLimit' && options.mode === 'enforce' && !app.hasDecorator(name)) {
+        app.decorate(name, value)
+      }
       return standIn
     },
     decorateRequest: app.decorateRequest.bind(app) as () => unknown,
@@ -48,8 +50,7 @@ export async function limiterFactory(
     timeWindow,
     ipv6Subnet,
     cache,
-    // Its own key is the address too, and sooner there.
-    ...(options.key === undefined ? {} : { keyGenerator: callerKeys(options, '') }),
+    keyGenerator: callerKeys(options, ''),
     allowList: [uncounted],
     addHeaders: noFields,
     addHeadersOnExceeding: noFields,

@@ -8,10 +8,10 @@ export interface Quota {
   /** Its name in the header fields. */
   readonly name: string
   readonly count: Limiter
-  /** Puts what is left on the reply. */
+  /** Adds the policy and what is left of it to the fields of the reply. */
   setFields(reply: FastifyReply, count: Count): void
-  /** What a request is told that is beyond it. */
-  refusal(count: Count): ProblemError
+  /** Returns the problem of a request beyond the quota, with the fields of the quotas that it was counted against before. */
+  refusal(reply: FastifyReply, count: Count): ProblemError
 }
 
 /**
@@ -27,21 +27,30 @@ export function quotaOf(name: string, max: number, timeWindow: number, count: Li
     name,
     count,
     setFields(reply, { remaining, ttl }) {
-      reply.header('ratelimit-policy', policy)
-      reply.header('ratelimit', quotaState(quoted, remaining, wholeSeconds(ttl)))
+      reply.header(policyField, beside(reply, policyField, policy))
+      reply.header(stateField, beside(reply, stateField, quotaState(quoted, remaining, wholeSeconds(ttl))))
     },
-    refusal({ ttl }) {
+    refusal(reply, { ttl }) {
       const seconds = wholeSeconds(ttl, 1)
       return new ProblemError('quota-exceeded', {
         detail: `There were more than ${max} requests in ${wholeSeconds(timeWindow)} seconds; try again in ${seconds}`,
         headers: {
           'retry-after': String(seconds),
-          'ratelimit-policy': policy,
-          ratelimit: quotaState(quoted, 0, wholeSeconds(ttl)),
+          [policyField]: beside(reply, policyField, policy),
+          [stateField]: beside(reply, stateField, quotaState(quoted, 0, wholeSeconds(ttl))),
           'cache-control': 'no-store',
         },
         extensions: { 'violated-policies': [name] },
       })
     },
   }
+}
+
+const policyField = 'ratelimit-policy'
+const stateField = 'ratelimit'
+
+/** A List of structured fields with one more item (RFC 9651 §3.1): a request may count against several quotas. */
+function beside(reply: FastifyReply, field: string, item: string): string {
+  const before = reply.getHeader(field)
+  return before === undefined ? item : `${before}, ${item}`
 }

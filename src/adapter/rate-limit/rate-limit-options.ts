@@ -38,7 +38,7 @@ export interface RateLimitOptions extends RateLimitRouteOptions {
    */
   readonly mode?: Mode
   /**
-   * Requests of one caller within a window.
+   * Requests of one caller within a window; below 10^15, as the header fields take no more.
    * @default 1000
    */
   readonly max?: number
@@ -90,8 +90,14 @@ const timeWindow: Check<number> = (label, received) =>
   timeWindowOf(received) ??
   invalid(label, "at least a second: milliseconds, or a text such as '1 minute'", received)
 
+/** The largest Integer of a structured field (RFC 9651 §3.3.1), as which `max` is sent. */
+const largestFieldInteger = 999_999_999_999_999
+
 /** Checks of {@link RateLimitRouteOptions}. */
-export const rateLimitRouteChecks: Checks<RateLimitRouteOptions> = { max: integer(1), timeWindow }
+export const rateLimitRouteChecks: Checks<RateLimitRouteOptions> = {
+  max: integer(1, largestFieldInteger),
+  timeWindow,
+}
 
 /** Checks of {@link RateLimitOptions}. */
 export const rateLimitChecks: Checks<RateLimitOptions> = {
