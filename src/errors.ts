@@ -178,10 +178,10 @@ export const bootErrors = Object.freeze({
     '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
     500,
   ),
-  /** `request.page` or `reply.list()` is used in a route that is no list. */
+  /** `request.page` or `reply.list()` is used in a route without `config.lists`, or one that is declared before `lists`. */
   FST_CONV_NOT_A_LIST: createError<[route: string]>(
     'FST_CONV_NOT_A_LIST',
-    '%s is no list: it needs `config: { lists: {} }`',
+    '%s does not page: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
     500,
   ),
   /** An operation is defined twice. */

@@ -1,4 +1,5 @@
 export type { ConventionsReport } from './adapter/report.js'
+export type { EarlierRoute, RegistrationOptions } from './adapter/route-watch.js'
 export type { RouteRuleOptions, RuleException, RuleOptions } from './adapter/rules.js'
 export { type ConventionsOptions, conventions, conventions as default } from './conventions.js'
 export {

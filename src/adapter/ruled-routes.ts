@@ -1,9 +1,9 @@
-import type { RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Mode } from '../findings.js'
 import { type Checks, resolveRouteOptions } from '../options.js'
 import { headSiblings } from './head-sibling.js'
 import { reasonToLeaveAlone } from './left-alone.js'
-import type { Reporter } from './report.js'
+import { reporterOf } from './report.js'
 import {
   exceptionsOf,
   type HeldException,
@@ -22,7 +22,8 @@ export interface RuledPlugin<Rule extends string, Own extends RouteRuleOptions<R
   readonly options: Required<RuleOptions<Rule>>
   /** Checks of what a route says. */
   readonly routeChecks: Checks<Own>
-  readonly reporter: Reporter
+  /** The context that registers it. */
+  readonly app: FastifyInstance
 }
 
 /** A route, as the rules of a plugin see it. */
@@ -57,9 +58,10 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   rules,
   options,
   routeChecks,
-  reporter,
+  app,
 }: RuledPlugin<Rule, Own>): (route: RouteOptions & { path: string }) => RuledRoute<Rule, Own> {
-  const isHeadSibling = headSiblings()
+  const reporter = reporterOf(app)
+  const isHeadSibling = headSiblings(app)
   const paths = new Set<string>()
   const saysNothing = Object.freeze({}) as Own
   // One object for the many routes that say nothing themselves.

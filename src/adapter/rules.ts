@@ -63,7 +63,7 @@ export function exceptionsOf<Rule extends string>(
   own: RouteRuleOptions<Rule> | false,
   declared: readonly RuleException<Rule>[],
 ): HeldException<Rule>[] {
-  const held: HeldException<Rule>[] = declared.filter(({ url }) => meets(url, path))
+  const held: HeldException<Rule>[] = declared.filter(({ url }) => matchesUrl(url, path))
   if (own === false || own.except === undefined) return held
   if (own.reason === undefined) return invalid(`${label}.reason`, 'why the route is excepted', own.reason)
   return [...held, { except: own.except, reason: own.reason }]
@@ -75,10 +75,11 @@ export function unmetExceptions<Rule extends string>(
   paths: Iterable<string>,
 ): RuleException<Rule>[] {
   const all = [...paths]
-  return declared.filter(({ url }) => !all.some((path) => meets(url, path)))
+  return declared.filter(({ url }) => !all.some((path) => matchesUrl(url, path)))
 }
 
-function meets(url: string, path: string): boolean {
+/** Whether a path pattern is meant by the `url` of an exception; a final `*` stands for everything below. */
+export function matchesUrl(url: string, path: string): boolean {
   return url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url
 }
 

@@ -109,7 +109,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     rules: cachingRuleNames,
     options,
     routeChecks: cachingRouteChecks,
-    reporter,
+    app,
   })
   const counts: CachingCounts = {
     notModifiedBeforeHandler: 0,

@@ -1,7 +1,13 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
 import { answerProblem, defaultStyle, refuse } from '../adapter/answer.js'
 import { conventionPlugin } from '../adapter/plugin.js'
-import { type Reporter, reporterOf } from '../adapter/report.js'
+import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
 import {
   modesOf,
@@ -133,7 +139,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
 
     const guardsAll = requestRules.some((rule) => unknownPath.modeOf[rule] !== 'off')
 
-    app.addHook('onRoute', routeInspector(options, reporter, guardsAll ? null : pathCaseOnRequest))
+    app.addHook('onRoute', routeInspector(options, app, guardsAll ? null : pathCaseOnRequest))
     if (guardsAll) app.addHook('onRequest', pathCaseOnRequest)
 
     function pathCaseOnRequest(
@@ -177,15 +183,16 @@ const requestRules = ['uppercase', 'encoding'] as const
  */
 function routeInspector(
   options: Required<PathGuardOptions>,
-  reporter: Reporter,
+  app: FastifyInstance,
   guard: onRequestHookHandler | null,
 ): (route: RouteOptions & { path: string }) => void {
+  const reporter = reporterOf(app)
   const vocabulary: PathVocabulary = {
     collections: new Set(options.collections),
     verbs: new Set([...knownVerbs, ...options.verbs]),
     selfAliases: new Set(options.selfAliases),
   }
-  const readRoute = ruledRoutes({ plugin: 'pathGuard', rules: pathRuleNames, options, routeChecks, reporter })
+  const readRoute = ruledRoutes({ plugin: 'pathGuard', rules: pathRuleNames, options, routeChecks, app })
   const unguarded = modesOf(pathRuleNames, options, false)
 
   return function inspectRoute(route) {

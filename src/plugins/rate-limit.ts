@@ -58,7 +58,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     const options = resolveOptions('rateLimit', received, rateLimitChecks, rateLimitDefaults)
     if (options.mode === 'off') return
     const reporter = reporterOf(app)
-    const isHeadSibling = headSiblings()
+    const isHeadSibling = headSiblings(app)
     const createLimiter = await limiterFactory(app, options)
     const standard = quotaOf('default', options.max, Number(options.timeWindow), createLimiter())
     const ofPaths = new Map<string, Quota | null>()

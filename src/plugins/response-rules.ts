@@ -122,7 +122,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       rules: responseRuleNames,
       options,
       routeChecks,
-      reporter,
+      app,
     })
 
     const saysNothing = rememberLast(hasNothingToRead)

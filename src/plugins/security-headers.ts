@@ -59,7 +59,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
     const reporter = reporterOf(app)
     const output = helmetOutput(app, 'securityHeaders', options)
     const enforces = options.mode === 'enforce'
-    const isHeadSibling = headSiblings()
+    const isHeadSibling = headSiblings(app)
 
     if (enforces) {
       const setHeaders = setSecurityHeaders(output)

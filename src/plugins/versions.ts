@@ -76,7 +76,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     rules: versionRuleNames,
     options,
     routeChecks: versionsRouteChecks,
-    reporter,
+    app,
   })
   const modeOfMost = modesOf(versionRuleNames, options)
   const readVersion = versionReader(options.basePath)

@@ -11,13 +11,12 @@ const rules: readonly Rule[] = ['neat', 'short']
 
 function reader() {
   const app = Fastify()
-  const reporter = reporterOf(app)
   const options = {
     mode: 'enforce',
     rules: { short: 'report' },
     exceptions: [{ url: '/v1/old/*', except: ['neat'], reason: 'since 2019' }],
   } as const
-  const read = ruledRoutes({ plugin: 'tidy', rules, options, routeChecks: routeRuleChecks(rules), reporter })
+  const read = ruledRoutes({ plugin: 'tidy', rules, options, routeChecks: routeRuleChecks(rules), app })
   const readRoute = (method: string, path: string, config?: object, schema?: object): Read =>
     read({ method, url: path, path, config, schema, handler: async () => ({}) } as never)
   return { app, readRoute }

@@ -116,7 +116,7 @@ t.test(
   async (t) => {
     const app = Fastify()
     app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
-    await app.register(problems)
+    await app.register(problems, { earlierRoutes: [{ url: '/v1/thrown', reason: 'declared earlier' }] })
 
     t.equal((await app.inject('/v1/thrown')).statusCode, 500)
   },

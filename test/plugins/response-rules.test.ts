@@ -156,7 +156,7 @@ t.test('a route in a prefix is known by its whole path', async (t) => {
 t.test('routes from before the plugin are not looked at', async (t) => {
   const app = Fastify()
   app.get('/v1/before', answering({ 200: badUser }), nothing)
-  await app.register(responseRules)
+  await app.register(responseRules, { earlierRoutes: [{ url: '/v1/before', reason: 'declared earlier' }] })
   await t.resolves(ready(app))
 })
 
