@@ -8,10 +8,12 @@ import {
   overrideDefaults,
 } from '../adapter/method-override/override-options.js'
 import { addOverrideScope } from '../adapter/method-override/override-scopes.js'
+import { PendingBodies } from '../adapter/method-override/pending-bodies.js'
 import { markOf, type OverrideMark } from '../adapter/method-override/raw-request.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { resolveOptions } from '../options.js'
+import { scheduleTimeout } from '../schedule.js'
 
 export type { MethodOverrideOptions } from '../adapter/method-override/override-options.js'
 
@@ -45,15 +47,18 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
         return mark?.kind === 'performed' ? mark.originalMethod : (this as FastifyRequest).method
       },
     })
-    const { mode, ...rules } = options
+    const { mode, formTimeout, ...rules } = options
     if (mode === 'off') return
     const reporter = reporterOf(app)
+    const bodyLimit = app.initialConfig.bodyLimit ?? defaultBodyLimit
+    const limits = { bodies: maxForms, bytes: maxFullForms * bodyLimit, time: formTimeout }
     addOverrideScope(app, {
       ...rules,
       mode,
       header: options.header.toLowerCase(),
       prefix: app.prefix,
-      bodyLimit: app.initialConfig.bodyLimit ?? defaultBodyLimit,
+      bodyLimit,
+      pending: new PendingBodies(limits, scheduleTimeout),
       onAbandoned({ method, url }) {
         app.log.info({ method, url }, 'the client gave up before its form was there')
       },
@@ -78,7 +83,8 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       if (mark.kind === 'refused' && !takesMore(request, mark.unlessAbove)) {
         // The client may still be sending; HTTP/2 has streams for that, and no such header.
         const { statusCode } = mark.problem
-        if (statusCode === 413 && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
+        if ((statusCode === 413 || statusCode === 408) && request.raw.httpVersionMajor < 2)
+          reply.header('connection', 'close')
         refuse(request, reply, mark.problem, next)
         return
       }
@@ -92,6 +98,10 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
     }
   },
 )
+
+// Forms that are read at once: so many, and no more bytes than so many of the largest size have.
+const maxForms = 1000
+const maxFullForms = 16
 
 // Fastify's own; it is always there in what it tells of itself, but not in its type.
 const defaultBodyLimit = 1_048_576

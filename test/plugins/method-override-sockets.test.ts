@@ -342,6 +342,59 @@ t.test('HTTP/1.1: the form of a client that gives up is not performed, and told 
   t.notOk(lines.some(({ msg }) => msg === 'incoming request'))
 })
 
+t.test(
+  'HTTP/1.1: of too many stalled forms the oldest is a 408, and a form that is there is performed',
+  async (t) => {
+    const app = Fastify({ ...serverOptions(), bodyLimit: 1000 })
+    await app.register(problems)
+    await app.register(methodOverride)
+    addRoutes(app)
+    const { port } = await serve(t, app)
+    const stalled = `POST /v1/users/7 HTTP/1.1\r\nHost: a\r\nContent-Type: ${formType['content-type']}\r\nContent-Length: 1000\r\n\r\n`
+    const oldest = await openConnection(port)
+    oldest.send(`${stalled}_method=PATCH&a=${'x'.repeat(970)}`)
+    for (let count = 0; count < 17; count++) {
+      const { socket, send } = await openConnection(port)
+      t.teardown(() => socket.destroy())
+      send(`${stalled}_method=PATCH&a=${'x'.repeat(970)}`)
+    }
+    const [answer] = parseAnswers(await oldest.ended())
+    isProblem(t, answer ?? { status: 0, headers: {}, body: '' }, { status: 408, code: 'request-timeout' })
+    t.equal(answer?.headers.connection, 'close')
+
+    const prompt = await ask(port, requestBytes('POST', '/v1/users/7', formType, '_method=PATCH&age=31'))
+    t.match(JSON.parse(prompt.body), { route: 'PATCH' })
+  },
+)
+
+t.test('a form that does not arrive within formTimeout is a 408, over HTTP/2 as well', async (t) => {
+  for (const http2 of [false, true]) {
+    const app = http2 ? (Fastify({ http2: true }) as unknown as FastifyInstance) : Fastify()
+    await app.register(problems)
+    await app.register(methodOverride, { formTimeout: 50 })
+    const ran: string[] = []
+    addRoutes(app, ran)
+    app.addHook('onRequest', async (request) => void ran.push(`hook of ${request.method}`))
+    const { port } = await serve(t, app)
+    if (http2) {
+      const session = connect(`http://127.0.0.1:${port}`)
+      t.teardown(() => session.destroy())
+      const stream = session.request({ ':method': 'POST', ':path': '/v1/users/7', ...formType })
+      stream.write('_method=DEL')
+      const [headers] = await once(stream, 'response')
+      t.equal(headers[':status'], 408)
+    } else {
+      const connection = await openConnection(port)
+      connection.send(
+        `POST /v1/users/7 HTTP/1.1\r\nHost: a\r\nContent-Type: ${formType['content-type']}\r\nContent-Length: 14\r\n\r\n_method=DEL`,
+      )
+      const [answer] = parseAnswers(await connection.ended())
+      isProblem(t, answer ?? { status: 0, headers: {}, body: '' }, { status: 408, code: 'request-timeout' })
+    }
+    t.strictSame(ran, [], 'neither a later hook nor a handler ran')
+  }
+})
+
 t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const { session, ran } = await http2Session(t)
   const override = { 'x-http-method-override': 'DELETE' }

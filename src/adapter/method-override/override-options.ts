@@ -1,7 +1,7 @@
 import { type Mode, modes } from '../../findings.js'
 import { isFieldName } from '../../http/caching/field-name.js'
 import { isWebOrigin } from '../../http/cors/web-origin.js'
-import { type Check, type Checks, flag, invalid, listOf, oneOf, text } from '../../options.js'
+import { type Check, type Checks, flag, integer, invalid, listOf, oneOf, text } from '../../options.js'
 
 /** Options of the plugin `methodOverride`. */
 export interface MethodOverrideOptions {
@@ -26,6 +26,12 @@ export interface MethodOverrideOptions {
    * @default true
    */
   readonly form?: boolean
+  /**
+   * Milliseconds within which a form has to arrive. It is read before any hook runs, so its time is limited apart from
+   * that of other bodies (`requestTimeout` of the server): 408 after that.
+   * @default 30_000
+   */
+  readonly formTimeout?: number
   /**
    * Origins whose pages may name a method in a form (`'https://app.example'`), besides that of the service. A form from
    * elsewhere, with the cookies of your user and without a preflight, is refused where a browser says that it is.
@@ -70,6 +76,7 @@ export const overrideChecks: Checks<MethodOverrideOptions> = {
   // What a form need not encode, so that it is found as it stands.
   field: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
   form: flag,
+  formTimeout: integer(1, 2_147_483_647),
   formOrigins: listOf(origin),
   mode: oneOf(...modes),
 }
@@ -80,6 +87,7 @@ export const overrideDefaults: Required<MethodOverrideOptions> = {
   header: 'X-HTTP-Method-Override',
   field: '_method',
   form: true,
+  formTimeout: 30_000,
   formOrigins: Object.freeze([]),
   mode: 'enforce',
 }

@@ -6,6 +6,7 @@ import {
   overrideDecision,
 } from '../../http/method-override/override-decision.js'
 import { takeField } from '../../http/method-override/take-field.js'
+import type { PendingBodies } from './pending-bodies.js'
 import { markRequest, type RawRequest } from './raw-request.js'
 import { readAhead } from './read-ahead.js'
 
@@ -18,6 +19,8 @@ export interface OverrideScope extends OverrideRules {
   readonly mode: 'enforce' | 'report'
   /** The most bytes of a form that are read before its request is routed. */
   readonly bodyLimit: number
+  /** The bodies that are being read. */
+  readonly pending: PendingBodies
   /** Is told of a client that gave up while its form was read. */
   onAbandoned(raw: RawRequest): void
 }
@@ -48,7 +51,7 @@ function readForm(
   scope: OverrideScope,
   proceed: () => void,
 ): void {
-  readAhead(raw, scope.bodyLimit, {
+  readAhead(raw, scope.bodyLimit, scope.pending, {
     take({ bytes, isWhole }) {
       if (!isWhole) {
         tooLarge(raw, scope)
@@ -63,6 +66,7 @@ function readForm(
       forgetContent(raw)
       return nothing
     },
+    expire: (bytes) => expired(raw, bytes, scope),
     proceed,
     abandon: () => scope.onAbandoned(raw),
   })
@@ -79,11 +83,12 @@ function forgetNoContent(raw: RawRequest, scope: OverrideScope, proceed: () => v
     proceed()
     return
   }
-  readAhead(raw, 0, {
+  readAhead(raw, 0, scope.pending, {
     take({ bytes }) {
       if (bytes.length === 0) forgetContent(raw)
       return bytes
     },
+    expire: (bytes) => expired(raw, bytes, scope),
     proceed,
     abandon: () => scope.onAbandoned(raw),
   })
@@ -116,6 +121,18 @@ function tooLarge(raw: RawRequest, { mode, bodyLimit, field }: OverrideScope): v
   const detail = `The form is larger than ${bodyLimit} bytes: so much is searched for ${field}`
   const problem = new ProblemError('content-too-large', { detail })
   markRequest(raw, { kind: 'refused', problem, unlessAbove: bodyLimit })
+}
+
+/** Refuses a request whose body did not arrive in time; in `report` it goes on as it came. */
+function expired(raw: RawRequest, bytes: Buffer, { mode }: OverrideScope): Buffer {
+  if (mode === 'report') {
+    markRequest(raw, { kind: 'passed' })
+    return bytes
+  }
+  raw.method = 'POST'
+  const problem = new ProblemError('request-timeout', { detail: 'The body did not arrive in time' })
+  markRequest(raw, { kind: 'refused', problem, unlessAbove: Number.POSITIVE_INFINITY })
+  return nothing
 }
 
 function headerOf({ headers }: RawRequest, name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
+import type { PendingBodies } from './pending-bodies.js'
 import type { RawRequest } from './raw-request.js'
 
 /** What of a body was read. */
@@ -15,6 +16,10 @@ export interface Reader {
    * request must not be read any more, for its end has passed.
    */
   take(read: ReadAhead): Buffer
+  /**
+   * Is given what was read of a body that is not waited for any longer, and returns what is put back in its place.
+   */
+  expire(bytes: Buffer): Buffer
   /** Goes on with the request. */
   proceed(): void
   /** The client has given up: nobody waits for an answer, and what came is not to be trusted. */
@@ -26,12 +31,14 @@ export interface Reader {
  * later, nothing has happened.
  *
  * @param limit in bytes; no more is kept than these and the chunk that passes them
+ * @param pending bounds how many bodies are read at once, and for how long
  */
-export function readAhead(raw: RawRequest, limit: number, reader: Reader): void {
+export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies, reader: Reader): void {
   const chunks: Buffer[] = []
   let length = 0
   // A stream's events do not run in the asynchronous context in which the request came in.
   const finishInContext = AsyncResource.bind(finish)
+  const body = pending.add(AsyncResource.bind(expire))
 
   raw.on('readable', readMore)
   raw.on('end', finishInContext)
@@ -53,11 +60,20 @@ export function readAhead(raw: RawRequest, limit: number, reader: Reader): void 
       length += bytes.length
     }
     if (length > limit || isAtEnd(raw)) finishInContext()
+    else body.hold(length)
   }
 
   function finish(): void {
     stop()
-    const back = reader.take({ bytes: Buffer.concat(chunks, length), isWhole: length <= limit })
+    proceedWith(reader.take({ bytes: Buffer.concat(chunks, length), isWhole: length <= limit }))
+  }
+
+  function expire(): void {
+    stop()
+    proceedWith(reader.expire(Buffer.concat(chunks, length)))
+  }
+
+  function proceedWith(back: Buffer): void {
     // At once: on the next turn the stream says that it has ended, unless there is something in it.
     if (back.length > 0) raw.unshift(back)
     reader.proceed()
@@ -69,6 +85,7 @@ export function readAhead(raw: RawRequest, limit: number, reader: Reader): void 
   }
 
   function stop(): void {
+    body.end()
     raw.off('readable', readMore)
     raw.off('end', finishInContext)
     raw.off('aborted', lose)

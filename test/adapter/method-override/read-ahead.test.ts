@@ -1,8 +1,11 @@
 /** What was read before a request is routed is there for those who read it afterwards. */
 import { Readable } from 'node:stream'
 import t from 'tap'
+import { PendingBodies } from '../../../src/adapter/method-override/pending-bodies.js'
 import type { RawRequest } from '../../../src/adapter/method-override/raw-request.js'
 import { type ReadAhead, readAhead } from '../../../src/adapter/method-override/read-ahead.js'
+
+const unbounded = new PendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})
 
 /** A request whose body comes when the test pushes it. */
 function rawRequest(): RawRequest {
@@ -13,12 +16,13 @@ function rawRequest(): RawRequest {
 function reading(raw: RawRequest, limit: number, change: (bytes: Buffer) => Buffer = (bytes) => bytes) {
   return new Promise<ReadAhead | 'given up'>((resolve) => {
     let seen: ReadAhead | undefined
-    readAhead(raw, limit, {
+    readAhead(raw, limit, unbounded, {
       take(read) {
         seen = read
         return change(read.bytes)
       },
       proceed: () => seen !== undefined && resolve(seen),
+      expire: (bytes) => bytes,
       abandon: () => resolve('given up'),
     })
   })
@@ -111,3 +115,56 @@ t.test('a client that gives up is told of once, in each of the ways it shows', a
     )
   }
 })
+
+t.test('a body that is not waited for any longer leaves nothing behind', async (t) => {
+  const schedule = manualSchedule()
+  const pending = new PendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
+  const expired: string[] = []
+  const begin = (name: string, ...pieces: readonly string[]): RawRequest => {
+    const raw = rawRequest()
+    readAhead(raw, 100, pending, {
+      take: () => Buffer.from('taken'),
+      expire: (bytes) => {
+        expired.push(`${name} ${bytes}`)
+        return Buffer.alloc(0)
+      },
+      proceed: () => {},
+      abandon: () => {},
+    })
+    for (const piece of pieces) raw.push(piece)
+    return raw
+  }
+  begin('first', 'aaa')
+  await new Promise(setImmediate)
+  begin('second', 'bbb')
+  await new Promise(setImmediate)
+  t.strictSame(expired, [])
+
+  const third = begin('third', 'c')
+  t.strictSame(expired, ['first aaa'], 'of too many the oldest goes')
+  third.push(null)
+  await new Promise(setImmediate)
+  const fourth = begin('fourth', 'ddddd')
+  await new Promise(setImmediate)
+  fourth.push('dddd')
+  await new Promise(setImmediate)
+  t.strictSame(expired, ['first aaa', 'second bbb'], 'of too many bytes too; what is whole does not count')
+
+  schedule.runAll()
+  t.strictSame(expired.slice(2), ['fourth ddddddddd'], 'of too much time, once')
+  t.equal(schedule.count(), 0, 'no timer is left')
+})
+
+function manualSchedule() {
+  const waiting = new Set<() => void>()
+  return {
+    schedule: (run: () => void) => {
+      waiting.add(run)
+      return () => void waiting.delete(run)
+    },
+    count: () => waiting.size,
+    runAll: () => {
+      for (const run of [...waiting]) run()
+    },
+  }
+}
