@@ -48,6 +48,7 @@ await onEachDatabase(async (t, actual) => {
   await t.test('what is written, and what fails, is not stored', async (t) => {
     const created = await client.post('/v1/users', sampleOf.users('not.stored@example.com'))
     const path = `/v1/users/${created.json.id}`
+    t.equal(tagOf(created), tagOf(await client.get(path)), 'a creation says the tag of what is there now')
     for (const answer of [
       created,
       await client.patch(path, { age: 1 }),
@@ -98,18 +99,11 @@ await onEachDatabase(async (t, actual) => {
     await t.test(`${name}: what has changed is answered whole`, async (t) => {
       const path = `/v1/${name}/${firstId}`
       const old = await client.get(path)
-      const body = await newBody(client, name)
-      const written = await client.put(path, body)
+      const written = await client.put(path, await newBody(client, name))
       const answer = await client.call('GET', path, { headers: { 'if-none-match': tagOf(old) } })
       t.equal(answer.status, 200)
       t.not(tagOf(answer), tagOf(old))
       t.equal(tagOf(written), tagOf(answer), 'the write says the tag of what is there now')
-      const created = await client.post(`/v1/${name}`, body)
-      t.equal(
-        tagOf(created),
-        tagOf(await client.get(`/v1/${name}/${created.json.id}`)),
-        'and so does a creation',
-      )
     })
   }
 
