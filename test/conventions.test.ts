@@ -4,6 +4,7 @@ import conventions, {
   type ConventionsOptions,
   lists,
   conventions as named,
+  ProblemError,
   pathGuard,
   problems,
   responseRules,
@@ -69,6 +70,70 @@ t.test('a list has the key style of its own context', async (t) => {
   app.get('/v1/sale-items', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
   t.strictSame((await app.inject('/v1/line-items')).json(), { lineItems: [] })
   t.strictSame((await app.inject('/v1/sale-items')).json(), { sale_items: [] })
+})
+
+t.test('every error of the preset is no-store, wherever it is answered, and has no validators', async (t) => {
+  const app = await appWith({ rateLimit: { max: 1000 }, operations: {} })
+  app.addHook('onRequest', async ({ headers }) => {
+    if (headers['x-caller'] === 'none') throw new ProblemError('unauthorized', { status: 401, title: 'Who?' })
+  })
+  app.addHook('preHandler', async ({ headers }) => {
+    if (headers['x-caller'] === 'other') throw new ProblemError('forbidden', { status: 403, title: 'No' })
+  })
+  app.operations.define('users.check', {}, async () => {})
+  const user = { type: 'object', properties: { name: { type: 'string' } } }
+  const validators = () => ({ version: 7 })
+  const config = { caching: { validators } }
+  app.get('/v1/users/:id', { config, schema: { response: { 200: user } } }, () => ({ name: 'a' }))
+  app.post('/v1/users', { schema: { body: user }, bodyLimit: 50 }, (_, reply) => reply.code(201).send({}))
+  app.put('/v1/users/:id', { config, schema: { body: user } }, () => ({ name: 'a' }))
+  const json = { 'content-type': 'application/json' }
+  type Row = readonly [status: number, method: string, url: string, headers?: object, payload?: string]
+  const operation = `/v1/operations/${'0'.repeat(32)}`
+  const rows: readonly Row[] = [
+    ...[operation, `${operation}/status`].flatMap((url): readonly Row[] => [
+      [404, 'GET', url],
+      [404, 'HEAD', url],
+      [401, 'GET', url, { 'x-caller': 'none' }],
+      [403, 'GET', url, { 'x-caller': 'other' }],
+      [406, 'GET', url, { accept: 'image/png' }],
+      [400, 'GET', `${url}?fields=nope`],
+      [405, 'PATCH', url],
+    ]),
+    [404, 'DELETE', operation],
+    [401, 'DELETE', operation, { 'x-caller': 'none' }],
+    [403, 'DELETE', operation, { 'x-caller': 'other' }],
+    [401, 'OPTIONS', '/v1/users', { 'x-caller': 'none' }],
+    [401, 'OPTIONS', operation, { 'x-caller': 'none' }],
+    [404, 'OPTIONS', '/v1/nothing'],
+    [404, 'GET', '/v1/nothing'],
+    [404, 'GET', '/v1/Users'],
+    [405, 'PATCH', '/v1/users'],
+    [406, 'GET', '/v1/users/1', { accept: 'image/png' }],
+    [400, 'GET', '/v1/users/1?fields=nope'],
+    [412, 'GET', '/v1/users/1', { 'if-match': '"6"' }],
+    [412, 'PUT', '/v1/users/1', { ...json, 'if-match': '"6"' }, '{"name":"b"}'],
+    [400, 'POST', '/v1/users', json, '{'],
+    [400, 'POST', '/v1/users', json, '{"name":{}}'],
+    [413, 'POST', '/v1/users', json, JSON.stringify({ name: 'x'.repeat(100) })],
+    [415, 'POST', '/v1/users', { 'content-type': 'text/plain' }, 'x'],
+    [400, 'POST', '/v1/users', { ...json, 'x-http-method-override': 'NOPE' }, '{}'],
+    [401, 'POST', '/v1/users', { ...json, 'x-caller': 'none' }, '{}'],
+  ]
+  for (const [status, method, url, headers = {}, payload] of rows) {
+    const sent = payload === undefined ? {} : { payload }
+    const answer = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: headers as Record<string, string>,
+      ...sent,
+    })
+    const about = `${method} ${url} ${JSON.stringify(headers)}`
+    t.equal(answer.statusCode, status, about)
+    t.equal(answer.headers['cache-control'], 'no-store', about)
+    for (const name of ['etag', 'last-modified', 'expires'])
+      t.notOk(name in answer.headers, `${about}: ${name}`)
+  }
 })
 
 t.test('false leaves a plugin out', async (t) => {

@@ -92,6 +92,7 @@ async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
     dueAt: startedAt + inAnHour,
     progress: 0.4,
     createdAt: startedAt,
+    updatedAt: startedAt,
     since: startedAt,
     finishedAt: null,
     goneAt: null,

@@ -47,6 +47,8 @@ export interface OperationRecord {
   /** From 0 to 1; `null` where the work does not say. */
   readonly progress: number | null
   readonly createdAt: number
+  /** When its status document changed last; a sign of life alone does not change it. */
+  readonly updatedAt: number
   /** When its last run began, or when it began to wait for its next. */
   readonly since: number
   readonly finishedAt: number | null
@@ -104,6 +106,7 @@ const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boo
   dueAt: isNumber,
   progress: orNull(isNumber),
   createdAt: isNumber,
+  updatedAt: isNumber,
   since: isNumber,
   finishedAt: orNull(isNumber),
   goneAt: orNull(isNumber),

@@ -26,6 +26,7 @@ export function begin(id: string, operation: NewOperation, now: number, lease: n
     dueAt: now + lease,
     progress: null,
     createdAt: now,
+    updatedAt: now,
     since: now,
     finishedAt: null,
     goneAt: null,
@@ -38,7 +39,7 @@ export function begin(id: string, operation: NewOperation, now: number, lease: n
 /** Begins a run; `null` where the operation is final, is being cancelled, or has a run that is alive. */
 export function claim(record: OperationRecord, now: number, lease: number): OperationRecord | null {
   if (isFinal(record) || record.isCancelling || isRunning(record, now)) return null
-  return changed(record, {
+  return changed(record, now, {
     run: record.run + 1,
     runUntil: now + lease,
     dueAt: now + lease,
@@ -56,7 +57,7 @@ export function renew(
   lease: number,
 ): OperationRecord | null {
   if (!isOfRun(record, run)) return null
-  return changed(record, { runUntil: now + lease, dueAt: now + lease, progress })
+  return changed(record, now, { runUntil: now + lease, dueAt: now + lease, progress })
 }
 
 /**
@@ -74,7 +75,7 @@ export function cancel(
 ): OperationRecord | null {
   if (isFinal(record) || record.isCancelling) return null
   if (!isRunning(record, now)) return ended(record, { status: 'Failed', error: failure }, now, retention)
-  return changed(record, { isCancelling: true })
+  return changed(record, now, { isCancelling: true })
 }
 
 /**
@@ -97,7 +98,7 @@ export function finish(
 /** A run gives the operation back, for another to begin; `null` where it is not that run's any more. */
 export function release(record: OperationRecord, run: number, now: number): OperationRecord | null {
   if (!isOfRun(record, run)) return null
-  return changed(record, { runUntil: null, dueAt: now, since: now, progress: null })
+  return changed(record, now, { runUntil: null, dueAt: now, since: now, progress: null })
 }
 
 /**
@@ -110,7 +111,7 @@ export function putOff(record: OperationRecord, now: number, lease: number): Ope
   // It has waited since its run was last heard of.
   const since = record.runUntil ?? record.since
   const putOffBy = Math.min(Math.max(now - since, lease), lease * 10)
-  return changed(record, { runUntil: null, since, dueAt: now + putOffBy, progress: null })
+  return changed(record, now, { runUntil: null, since, dueAt: now + putOffBy, progress: null })
 }
 
 /** Is a run under way that gave a sign of life in time? */
@@ -125,7 +126,7 @@ function isOfRun(record: OperationRecord, run: number): boolean {
 
 function ended(record: OperationRecord, end: OperationEnd, now: number, retention: number): OperationRecord {
   const goneAt = now + retention
-  return changed(record, {
+  return changed(record, now, {
     status: end.status,
     isCancelling: false,
     input: null,
@@ -138,6 +139,12 @@ function ended(record: OperationRecord, end: OperationEnd, now: number, retentio
   })
 }
 
-function changed(record: OperationRecord, change: Partial<OperationRecord>): OperationRecord {
-  return Object.freeze({ ...record, ...change, version: record.version + 1 })
+function changed(record: OperationRecord, now: number, change: Partial<OperationRecord>): OperationRecord {
+  const next = { ...record, ...change, version: record.version + 1 }
+  const isShown =
+    next.status !== record.status ||
+    next.progress !== record.progress ||
+    next.isCancelling !== record.isCancelling
+  if (isShown) next.updatedAt = now
+  return Object.freeze(next)
 }

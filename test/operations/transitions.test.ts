@@ -92,6 +92,26 @@ t.test('what a step does, and where it does nothing', async (t) => {
 })
 
 t.test(
+  'updatedAt is when the status document changed last: a sign of life alone changes nothing',
+  async (t) => {
+    const progressed = sure(renew(running, 1, 0.5, soon, lease))
+    const alive = sure(renew(progressed, 1, 0.5, soon + 1_000, lease))
+    const rows: readonly (readonly [name: string, record: OperationRecord, expected: number])[] = [
+      ['new', waiting, startTime],
+      ['begun', running, startTime],
+      ['progress', progressed, soon],
+      ['the same progress', alive, soon],
+      ['asked to cancel', cancelling, startTime + 2_000],
+      ['given back, without its progress', sure(release(alive, 1, soon + 2_000)), soon + 2_000],
+      ['put off, without its progress', sure(putOff(alive, alive.dueAt, lease)), alive.dueAt],
+      ['put off', sure(putOff(waiting, waiting.dueAt, lease)), startTime],
+      ['ended', ended, startTime + 5_000],
+    ]
+    for (const [name, record, expected] of rows) t.equal(record.updatedAt, expected, name)
+  },
+)
+
+t.test(
   'what waits is looked at after as long again, at most ten leases; what went silent, after one',
   async (t) => {
     const waits: number[] = []

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { formatHttpDate } from '../../http/caching/http-date.js'
 import { isFinal, type OperationRecord } from '../../operations/operation-record.js'
 import { type StatusDocument, statusDocument } from '../../operations/status-document.js'
 import { exactJson } from '../../representation/output/exact-json.js'
@@ -50,9 +51,12 @@ export class OperationAnswers {
   /** The answer of a poll of the status document. */
   status(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
     const document = this.#status(reply, record)
+    const { updatedAt, result } = record
+    // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
+    const modified = Math.min(updatedAt, this.#service.options.now())
+    if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
-    const isWide =
-      record.result !== null && hasLongDigits(record.result) && !writesTwins(reply.routeOptions.config)
+    const isWide = result !== null && hasLongDigits(result) && !writesTwins(reply.routeOptions.config)
     return isWide ? asText(reply, document, false) : document
   }
 

@@ -28,7 +28,7 @@ export function mountOperationRoutes(
     `${path}/:id`,
     routeOf('readOperation', 'How an operation stands', locationResponses),
     async (request, reply) => {
-      const record = await polled(request, reply)
+      const record = await polled(request)
       return answersOf().outcome(reply, record)
     },
   )
@@ -36,7 +36,7 @@ export function mountOperationRoutes(
     `${path}/:id/status`,
     routeOf('readOperationStatus', 'The status document of an operation', statusResponses),
     async (request, reply) => {
-      const record = await polled(request, reply)
+      const record = await polled(request)
       return answersOf().status(reply, record)
     },
   )
@@ -46,8 +46,8 @@ export function mountOperationRoutes(
     cancelOperation,
   )
 
-  async function polled(request: FastifyRequest, reply: FastifyReply): Promise<OperationRecord> {
-    const record = await visible(request, reply)
+  async function polled(request: FastifyRequest): Promise<OperationRecord> {
+    const record = await visible(request)
     const tooEarly = limit?.count(record.id, now()) ?? null
     if (tooEarly !== null) throw tooManyPolls(tooEarly)
     if (isFinal(record)) service.learn(record)
@@ -55,9 +55,7 @@ export function mountOperationRoutes(
   }
 
   /** The operation that is asked for; what the caller did not start looks like what is not there. */
-  async function visible(request: FastifyRequest, reply: FastifyReply): Promise<OperationRecord> {
-    // Of problems too.
-    reply.header('cache-control', 'no-store')
+  async function visible(request: FastifyRequest): Promise<OperationRecord> {
     const { id } = request.params as { readonly id: string }
     // First: what it throws must not tell whether there is such an operation.
     const owner = await ownerOf(request, service.options)
@@ -72,7 +70,7 @@ export function mountOperationRoutes(
   }
 
   async function cancelOperation(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { id, cancellable } = await visible(request, reply)
+    const { id, cancellable } = await visible(request)
     const record = cancellable ? await service.cancel(id) : await service.registry.find(id)
     if (record === null) throw absent()
     const isCancelled = record.isCancelling || record.error?.code === 'operation-cancelled'
@@ -96,7 +94,7 @@ function tooManyPolls(milliseconds: number): ProblemError {
   const detail = `The operation is polled too often; ask again in ${seconds} seconds. It goes on meanwhile`
   return new ProblemError('quota-exceeded', {
     detail,
-    headers: { 'retry-after': String(seconds), 'cache-control': 'no-store' },
+    headers: { 'retry-after': String(seconds) },
   })
 }
 
@@ -124,8 +122,20 @@ function described(statuses: Readonly<Record<number, string>>): Record<string, u
   )
 }
 
+// All that these routes answer is of the moment, errors from before the handler included.
+function forbidStoringOnSend(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: (error: null, payload: unknown) => void,
+): void {
+  reply.header('cache-control', 'no-store')
+  next(null, payload)
+}
+
 function routeOf(operationId: string, summary: string, response: unknown): RouteShorthandOptions {
   return {
+    onSend: forbidStoringOnSend,
     schema: {
       operationId,
       summary,

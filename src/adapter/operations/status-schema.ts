@@ -52,7 +52,10 @@ export const acceptedHeaders = {
 }
 
 /** Headers of a poll, for OpenAPI. */
-export const pollHeaders = { 'Retry-After': seconds }
+export const pollHeaders = {
+  'Retry-After': seconds,
+  'Last-Modified': { type: 'string', description: 'When the document changed last (RFC 9110 §8.8.2)' },
+}
 
 /** Headers of a poll of what has created something, for OpenAPI. */
 export const createdHeaders = { Location: { type: 'string', description: 'URL of what it created' } }
