@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type ProblemCode, ProblemError } from '../errors.js'
+import { type ProblemCode, ProblemError, type ProblemIssue } from '../errors.js'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
+import { longestDetail } from '../http/problem-of.js'
+import { validationIssues } from '../http/validation-issues.js'
+import { IssueList, textOfIssues } from '../issue-list.js'
 import type { ParseJson } from '../representation/input/exact-body.js'
 import { digitsOfBody } from '../representation/input/exact-digits.js'
 import { mentionsWide } from '../representation/input/mentions-wide.js'
@@ -12,13 +15,14 @@ import type { Found } from '../representation/input/wide-found.js'
 import { readWide } from '../representation/input/wide-input.js'
 import { compileWidePlan, type WidePlan } from '../representation/input/wide-plan.js'
 import type { SchemaStore } from '../representation/schema/schema-refs.js'
+import { clip } from '../text.js'
 import { refuse } from './answer.js'
 
 /** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
 const parts = [
   { of: 'params', name: 'params', place: 'path' },
-  { of: 'querystring', name: 'query', place: 'query' },
   { of: 'body', name: 'body', place: 'body' },
+  { of: 'querystring', name: 'query', place: 'query' },
 ] as const
 
 type Part = (typeof parts)[number]['name']
@@ -98,13 +102,14 @@ export class ExactInput {
     const { text } = state
     state.text = null
     const digits = text !== null && isParsed(request.body) ? this.#digitsOf(request, text) : {}
+    const refusals: WideRefusal[] = []
     for (const { name, plan } of this.#parts) {
       const { value, found, refusal } = readWide(plan, request[name], name === 'body' ? digits : {})
-      if (refusal !== null) return refusal
       put(request, name, value)
       state.found[name] = found
+      if (refusal !== null) refusals.push(refusal)
     }
-    return null
+    return refusals.length === 0 ? null : withSchemaFaults(request, refusals)
   }
 
   #digitsOf(request: FastifyRequest, text: string): ExactDigits {
@@ -188,8 +193,50 @@ function put(request: FastifyRequest, part: Part, value: unknown): void {
   ;(request as unknown as Record<Part, unknown>)[part] = value
 }
 
+/** What the schemas say against the input too, as the validator of the app will not be asked any more. */
+function withSchemaFaults(request: FastifyRequest, refusals: readonly WideRefusal[]): WideRefusal {
+  const list = new IssueList()
+  const places = new Set<string>()
+  for (const issue of refusals.flatMap(({ issues }) => issues)) {
+    list.add(issue)
+    places.add(placeOf(issue))
+  }
+  let kind: WideRefusal['kind'] = refusals.every((one) => one.kind === 'mismatch') ? 'mismatch' : 'invalid'
+  for (const { of, name } of parts) {
+    for (const issue of validationIssues(schemaFaults(request, of, name), of)) {
+      // A twin has been taken for what it is the twin of; what holds a fault is at fault because of it.
+      const place = placeOf(issue)
+      if ([...places].some((one) => one === `${place}_str` || `${one}/`.startsWith(`${place}/`))) continue
+      kind = 'invalid'
+      list.add(issue)
+    }
+  }
+  return { kind, issues: list.issues }
+}
+
+function placeOf(issue: ProblemIssue): string {
+  return issue.in === 'body' ? `body${issue.pointer}` : `${issue.in}/${issue.name}`
+}
+
+/** The faults that the app's validator finds in a part; none where it cannot be asked at once. */
+function schemaFaults(
+  request: FastifyRequest,
+  of: (typeof parts)[number]['of'],
+  name: Part,
+): readonly unknown[] {
+  const validate: unknown = request.getValidationFunction(of)
+  if (typeof validate !== 'function') return []
+  try {
+    const outcome: unknown = validate(request[name] ?? null)
+    if (outcome instanceof Promise) outcome.catch(() => {})
+    const { errors } = validate as { readonly errors?: unknown }
+    return outcome === false && Array.isArray(errors) ? errors : []
+  } catch {
+    return []
+  }
+}
+
 function problemOf({ kind, issues }: WideRefusal): ProblemError {
   const code: ProblemCode = kind === 'mismatch' ? 'integer-twin-mismatch' : 'validation'
-  const detail = issues.map((issue) => `${'name' in issue ? issue.name : issue.pointer} ${issue.message}`)
-  return new ProblemError(code, { detail: detail.join('; '), errors: issues })
+  return new ProblemError(code, { detail: clip(textOfIssues(issues), longestDetail), errors: issues })
 }

@@ -33,6 +33,9 @@ const toldAlready: ReadonlySet<string> = new Set<ProblemCode>([
 // A message that names each fault of a body grows with it, and the log would have it twice, once in the stack.
 function bounded(thrown: unknown, problem: ProblemError): unknown {
   const isLong =
-    thrown !== problem && thrown instanceof Error && String(thrown.message).length > longestDetail
+    thrown !== problem &&
+    thrown instanceof Error &&
+    // An error of validation carries all faults that were found.
+    (String(thrown.message).length > longestDetail || 'validation' in thrown)
   return isLong ? { code: problem.code, message: problem.message } : thrown
 }

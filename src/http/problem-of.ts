@@ -1,9 +1,10 @@
 import { isProblemError, type ProblemCode, ProblemError, problemTypes } from '../errors.js'
+import { textOfIssues } from '../issue-list.js'
 import { wordsOf } from '../representation/rules/key-names.js'
 import { clip } from '../text.js'
 import { foreignFields } from './error-headers.js'
 import { reasonPhrases, statusCode, statusTitle } from './status.js'
-import { validationIssues } from './validation-issues.js'
+import { isDefaultMessage, validationIssues } from './validation-issues.js'
 
 /** The framework's own errors, by their code. */
 const causes: Readonly<Record<string, ProblemCode>> = {
@@ -127,10 +128,13 @@ interface ThrownFields {
 
 function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
   const part = typeof error.validationContext === 'string' ? error.validationContext : undefined
-  const errors = validationIssues(error.validation as unknown[], part)
+  const faults = error.validation as unknown[]
+  const errors = validationIssues(faults, part)
+  const isWorded = hasText(error.message) && !isDefaultMessage(error.message, faults, part)
+  const detail = isWorded ? String(error.message) : textOfIssues(errors)
   return new ProblemError('validation', {
     status: isErrorStatus(error.statusCode) ? error.statusCode : 400,
-    detail: hasText(error.message) ? clip(error.message, longestDetail) : 'The input is not valid',
+    detail: clip(detail || 'The input is not valid', longestDetail),
     errors,
     cause,
   })

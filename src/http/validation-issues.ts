@@ -1,4 +1,7 @@
 import type { ProblemIssue } from '../errors.js'
+import { IssueList } from '../issue-list.js'
+import { exactJson } from '../representation/output/exact-json.js'
+import { clip } from '../text.js'
 
 /** What a schema validator says of one fault; Ajv's form, which other validators of Fastify follow. */
 export interface SchemaFault {
@@ -6,23 +9,65 @@ export interface SchemaFault {
   readonly keyword?: unknown
   readonly message?: unknown
   readonly params?: unknown
+  /** The name that is wrong, of a fault that is found under `propertyNames`. */
+  readonly propertyName?: unknown
 }
 
 const places = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const
 
-const mostIssues = 50
+/**
+ * The faults of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, as many as an
+ * {@link IssueList} takes. Faults beyond these are not looked at.
+ */
+export function validationIssues(
+  faults: readonly unknown[],
+  part: string | undefined,
+): readonly ProblemIssue[] {
+  const list = new IssueList()
+  for (const given of faults) {
+    if (list.isFull) break
+    list.add(issueOf(faultOf(given), isPlace(part) ? places[part] : 'body'))
+  }
+  return list.issues
+}
 
-/** The faults of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, at most 50. */
-export function validationIssues(faults: readonly unknown[], part: string | undefined): ProblemIssue[] {
-  const place = isPlace(part) ? places[part] : 'body'
-  return faults.slice(0, mostIssues).map((given): ProblemIssue => {
-    const fault = faultOf(given)
-    const pointer = pointerOf(fault)
-    const message = messageOf(fault)
-    return place === 'body'
-      ? { in: place, pointer, message }
-      : { in: place, name: unescaped(pointer.split('/')[1] ?? ''), message }
-  })
+/**
+ * The message that Fastify's own formatter gives to an error of validation, cut. Its own grows with the faults and with
+ * the names in them, to many times the length of the body.
+ */
+export function validationMessage(faults: readonly unknown[], part: string): string {
+  let text = ''
+  for (const given of faults) {
+    if (text.length > maxMessageLength) break
+    text += `${text === '' ? '' : ', '}${wordsOf(given, part)}`
+  }
+  return clip(text, maxMessageLength)
+}
+
+/** Whether a message is Fastify's own, and not that of a formatter of the app. */
+export function isDefaultMessage(
+  message: string,
+  faults: readonly unknown[],
+  part: string | undefined,
+): boolean {
+  return (
+    faults.length > 0 && message.startsWith(wordsOf(faults[0], part ?? '').slice(0, maxMessageLength - 1))
+  )
+}
+
+const maxMessageLength = 1000
+
+function wordsOf(given: unknown, part: string): string {
+  const { instancePath, message } = faultOf(given)
+  return `${part}${typeof instancePath === 'string' ? instancePath : ''} ${message}`
+}
+
+function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
+  const pointer = pointerOf(fault)
+  const message = messageOf(fault)
+  return place === 'body'
+    ? { in: place, pointer, message }
+    : { in: place, name: unescaped(pointer.split('/', 2)[1] ?? ''), message }
 }
 
 // Validators other than Ajv may say it in words, or in a form of their own.
@@ -37,7 +82,7 @@ function isPlace(part: string | undefined): part is keyof typeof places {
 // Ajv points at the object that lacks a member or has one too many; a client wants the member.
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
-  const member = memberParams.map((name) => textParam(fault, name)).find((value) => value !== undefined)
+  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isText)
   return member === undefined ? at : `${at}/${escaped(member)}`
 }
 
@@ -48,16 +93,18 @@ function messageOf(fault: SchemaFault): string {
   if (fault.keyword === 'required') return 'is required'
   if (fault.keyword === 'additionalProperties' || fault.keyword === 'unevaluatedProperties')
     return 'is not known here'
+  if (fault.keyword === 'const') return `must be ${shown(param(fault, 'allowedValue'))}`
   const allowed = fault.keyword === 'enum' ? param(fault, 'allowedValues') : undefined
-  return Array.isArray(allowed)
-    ? `must be one of ${allowed.slice(0, mostAllowed).map(shown).join(', ')}`
-    : message
+  if (Array.isArray(allowed)) return `must be one of ${allowed.slice(0, maxAllowed).map(shown).join(', ')}`
+  // A regular expression is for the developer of the server.
+  const pattern = param(fault, 'pattern')
+  return isText(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
 }
 
-const mostAllowed = 20
+const maxAllowed = 20
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : (exactJson(value, false) ?? 'another value')
 }
 
 function param(fault: SchemaFault, name: string): unknown {
@@ -66,9 +113,8 @@ function param(fault: SchemaFault, name: string): unknown {
     : undefined
 }
 
-function textParam(fault: SchemaFault, name: string): string | undefined {
-  const value = param(fault, name)
-  return typeof value === 'string' ? value : undefined
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 // RFC 6901 §3.

@@ -17,6 +17,7 @@ import { reporterOf } from '../adapter/report.js'
 import { declareTypeBase } from '../adapter/type-base.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
+import { boundValidationMessages } from '../adapter/validation-message.js'
 import { ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
 import { mediaTypeOf, producedTypes } from '../http/media-types.js'
@@ -129,6 +130,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const answersUnserved = enforces && options.notFound === 'answer' && setNotFoundHandler(app, handleUnserved)
 
   if (enforces) declareTypeBase(app, options.typeBase)
+  if (enforces) boundValidationMessages(app)
   app.decorateReply(sending, false)
   app.addHook('preClose', function noteClosing(done) {
     admission.closing = options.whileClosing === 'refuse'

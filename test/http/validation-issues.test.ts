@@ -20,6 +20,27 @@ t.test('faults of a body are pointed at (RFC 6901)', async (t) => {
     [unknown('', 'extra'), '/extra', 'is not known here'],
     [unknown('/address', 'zip'), '/address/zip', 'is not known here'],
     [oneOf('/status', ['pending', 'paid', 3]), '/status', 'must be one of pending, paid, 3'],
+    [{ keyword: 'const', params: { allowedValue: 'v1' } }, '', 'must be v1'],
+    [
+      {
+        instancePath: '/sku',
+        keyword: 'pattern',
+        message: 'must match pattern "^[A-Z]+$"',
+        params: { pattern: '^[A-Z]+$' },
+      },
+      '/sku',
+      'must match the required pattern',
+    ],
+    [
+      {
+        instancePath: '/tags',
+        keyword: 'maxLength',
+        message: 'must NOT have more than 3 characters',
+        propertyName: 'a/b',
+      },
+      '/tags/a~1b',
+      'must NOT have more than 3 characters',
+    ],
     [{ keyword: 'false schema' }, '', 'is invalid'],
     [{ instancePath: 7, message: 7 }, '', 'is invalid'],
   ]
@@ -65,6 +86,24 @@ t.test('the order stays, and there is an end', async (t) => {
   t.same(issues.at(-1), { in: 'body', pointer: '/items/49', message: 'is wrong' })
   const values = Array.from({ length: 1000 }, (_, index) => `v${index}`)
   t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
+})
+
+t.test('long names are cut, and of those that are too many together the rest is left out', async (t) => {
+  const long = 'k'.repeat(1_000_000)
+  const rows: readonly (readonly [about: string, faults: readonly SchemaFault[], count: number])[] = [
+    ['one long name', [unknown('', long)], 1],
+    ['faults under a long name', Array.from({ length: 60 }, (_, index) => at(`/${long}/${index}`)), 1],
+    ['names of 90 characters', Array.from({ length: 60 }, () => at(`/${'k'.repeat(89)}`)), 50],
+    ['names of 490 characters', Array.from({ length: 60 }, () => at(`/${'k'.repeat(489)}`)), 20],
+  ]
+  for (const [about, faults, count] of rows) {
+    for (const part of ['body', 'querystring']) {
+      const issues = validationIssues(faults, part)
+      t.equal(issues.length, count, `${about}, ${part}`)
+      t.ok(JSON.stringify(issues).length < 20_000, `${about}, ${part}: in all`)
+    }
+  }
+  t.match(validationIssues([unknown('', long)], 'body'), [{ pointer: /^\/k{299}…$/ }])
 })
 
 t.test('any member name: the pointer leads to it (RFC 6901 §4), the name is it', async () => {

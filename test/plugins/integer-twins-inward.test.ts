@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins, problems } from '../../src/index.js'
+import { keepLogs } from '../support/logs.js'
 import { serve } from '../support/serve.js'
 
 const int64 = { type: 'integer', format: 'int64' }
@@ -80,6 +81,61 @@ t.test('what is no integer of 64 bits is a 400', async (t) => {
     const answer = await fetch(`${origin}/v1/orders`, post(payload))
     t.match([answer.status, await answer.json()], [400, { code }], payload.slice(0, 60))
   }
+})
+
+t.test('all that is wrong with an input is told at once', async (t) => {
+  const app = Fastify({
+    ajv: { customOptions: { allErrors: true, removeAdditional: false, coerceTypes: false } },
+  })
+  await app.register(problems)
+  await app.register(integerTwins)
+  const querystring = {
+    type: 'object',
+    properties: { user_id: int64, day: { type: 'string', format: 'date' } },
+  }
+  const closed = { ...body, required: ['id', 'note'] }
+  app.post('/v1/orders', { schema: { body: closed, querystring } }, async () => ({}))
+  const table: readonly (readonly [
+    query: string,
+    payload: string,
+    code: string,
+    faults: readonly string[],
+  ])[] = [
+    ['', '{"id":1.5,"extra":1}', 'validation', ['/id', '/note', '/extra']],
+    ['', '{"id":5,"id_str":"6","note":1}', 'validation', ['/id_str', '/note']],
+    ['', '{"id":5,"id_str":"6","note":"a"}', 'integer-twin-mismatch', ['/id_str']],
+    ['', '{"id_str":"x","note":"a"}', 'validation', ['/id_str']],
+    ['', '{"id":1,"friend_ids":[1e30],"note":"a"}', 'validation', ['/friend_ids/0']],
+    ['?user_id=007&day=x', '{"id":1e30}', 'validation', ['/id', 'user_id', '/note', 'day']],
+  ]
+  for (const [query, payload, code, faults] of table) {
+    const headers = { 'content-type': 'application/json' }
+    const response = await app.inject({ method: 'POST', url: `/v1/orders${query}`, headers, payload })
+    const document = response.json()
+    t.equal(document.code, code, payload)
+    const found = document.errors.map(
+      (issue: { pointer?: string; name?: string }) => issue.pointer ?? issue.name,
+    )
+    t.strictSame(found, faults, payload)
+  }
+})
+
+t.test('a refusal does not grow with the names in a body', async (t) => {
+  const logs = keepLogs('info')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(problems)
+  await app.register(integerTwins)
+  const map = { type: 'object', additionalProperties: { type: 'array', items: int64 } }
+  app.post('/v1/orders', { schema: { body: map } }, async () => ({}))
+  const payload = `{"${'k'.repeat(100_000)}":[${Array.from({ length: 60 }, () => '1e30')}]}`
+  const headers = { 'content-type': 'application/json' }
+  const response = await app.inject({ method: 'POST', url: '/v1/orders', headers, payload })
+  t.match(response.json(), { status: 400, code: 'validation', errors: [{ pointer: /^\/k+…$/ }] })
+  t.ok(response.payload.length < 5_000, `${response.payload.length} characters are answered`)
+  t.ok(
+    JSON.stringify(logs.lines).length < 10_000,
+    `${JSON.stringify(logs.lines).length} characters are logged`,
+  )
 })
 
 t.test('path and query integers are exact', async (t) => {

@@ -1,4 +1,5 @@
 import type { ProblemIssue } from '../../errors.js'
+import { IssueList } from '../../issue-list.js'
 import type { InputPlace } from './wide-plan.js'
 import type { WideRange } from './wide-range.js'
 
@@ -9,12 +10,10 @@ export interface WideRefusal {
   readonly issues: readonly ProblemIssue[]
 }
 
-const mostIssues = 50
-
-/** Collects what is wrong with an input, at most 50 faults. */
+/** Collects what is wrong with an input, as much as an {@link IssueList} takes. */
 export class FaultCollector {
   readonly #place: InputPlace
-  readonly #issues: ProblemIssue[] = []
+  readonly #list = new IssueList()
   #kind: WideRefusal['kind'] = 'mismatch'
 
   constructor(place: InputPlace) {
@@ -23,8 +22,8 @@ export class FaultCollector {
 
   add(kind: WideRefusal['kind'], path: readonly (string | number)[], message: string): void {
     if (kind === 'invalid') this.#kind = kind
-    if (this.#issues.length >= mostIssues) return
-    this.#issues.push(
+    if (this.#list.isFull) return
+    this.#list.add(
       this.#place === 'body'
         ? { in: this.#place, pointer: pointerTo(path), message }
         : { in: this.#place, name: String(path[0] ?? ''), message },
@@ -33,7 +32,8 @@ export class FaultCollector {
 
   /** `null`: nothing is wrong. */
   refusal(): WideRefusal | null {
-    return this.#issues.length === 0 ? null : { kind: this.#kind, issues: this.#issues }
+    const { issues } = this.#list
+    return issues.length === 0 ? null : { kind: this.#kind, issues }
   }
 }
 

@@ -138,12 +138,26 @@ t.test('query, path and header are refused by name (decisions §7)', async (t) =
   }
 })
 
-t.test('the detail is what the validator says, for people', async (t) => {
-  const app = await appWith()
-  app.post('/v1/users', { schema: { body: { type: 'object', required: ['name'] } } }, async () => ({}))
-  const answer = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
-
-  isProblem(t, answer, { status: 400, code: 'validation', detail: "body must have required property 'name'" })
+t.test('the detail says where each fault is, and names the member', async (t) => {
+  const app = await appWith({ ajv: { customOptions: { allErrors: true, removeAdditional: false } } })
+  const name = { type: 'string', pattern: '^[a-z]+(secret)?$' }
+  const body = { type: 'object', required: ['id'], properties: { name, id: {} }, additionalProperties: false }
+  const querystring = { type: 'object', properties: { page: { type: 'integer' } } }
+  app.post('/v1/users', { schema: { body, querystring } }, async () => ({}))
+  const table = [
+    [
+      '/v1/users',
+      { name: '7', x: 1 },
+      'body/id is required, body/x is not known here, body/name must match the',
+    ],
+    ['/v1/users?page=x', { id: 1 }, 'query/page must be integer'],
+  ] as const
+  for (const [url, payload, detail] of table) {
+    const response = await app.inject({ method: 'POST', url, payload })
+    const document = isProblem(t, injected(response), { status: 400, code: 'validation' }, url)
+    t.match(document.detail, detail)
+    t.notMatch(response.payload, 'secret', 'no regular expression')
+  }
 })
 
 t.test('a validator of another kind is answered as well as it tells', async (t) => {
@@ -202,6 +216,56 @@ t.test(
     t.ok(JSON.stringify(line).length < 10_000, 'the line')
   },
 )
+
+t.test('a long name in a body is in the answer and in the log once, and cut', async (t) => {
+  const logs = keepLogs('info')
+  const customOptions = { allErrors: true, removeAdditional: false } as const
+  const app = await appWith({ ajv: { customOptions }, logger: logs.logger })
+  const map = { type: 'object', additionalProperties: { type: 'array', items: { type: 'integer' } } }
+  const closed = { type: 'object', properties: {}, additionalProperties: false }
+  const names = { type: 'object', propertyNames: { pattern: '^[a-z]{1,9}$' } }
+  for (const [url, body] of Object.entries({ map, closed, names })) {
+    app.post(`/v1/${url}`, { schema: { body } }, async () => ({}))
+  }
+  const long = 'k'.repeat(900_000)
+  const table = [
+    ['/v1/map', { [long]: Array.from({ length: 60 }, () => 'x') }],
+    [
+      '/v1/map',
+      Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`${'k'.repeat(90)}${index}`, ['x']])),
+    ],
+    ['/v1/closed', { [long]: 1 }],
+    ['/v1/names', { [long]: 1 }],
+  ] as const
+  for (const [url, payload] of table) {
+    const response = await app.inject({ method: 'POST', url, payload })
+    isProblem(t, injected(response), { status: 400, code: 'validation', detail: /^body\/kk/ }, url)
+    t.ok(response.payload.length < 20_000, `${url}: ${response.payload.length} characters are answered`)
+  }
+  t.ok(
+    JSON.stringify(logs.lines).length < 50_000,
+    `${JSON.stringify(logs.lines).length} characters are logged`,
+  )
+})
+
+t.test('an error handler of the app gets a bounded message too; a formatter of the app stays', async (t) => {
+  const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
+  app.setErrorHandler((error: Error, _request, reply) =>
+    reply.code(418).send({ length: error.message.length }),
+  )
+  await app.register(problems)
+  const body = { type: 'array', items: { type: 'integer' } }
+  app.post('/v1/users', { schema: { body } }, async () => ({}))
+  app.register(async (child) => {
+    child.setSchemaErrorFormatter((faults) => new Error('x'.repeat(faults.length)))
+    child.post('/v1/orders', { schema: { body } }, async () => ({}))
+  })
+  const payload = Array.from({ length: 2_000 }, () => 'x')
+  const [ours, theirs] = await Promise.all(
+    ['/v1/users', '/v1/orders'].map((url) => app.inject({ method: 'POST', url, payload })),
+  )
+  t.strictSame([ours?.json(), theirs?.json()], [{ length: 1001 }, { length: 2000 }])
+})
 
 async function appWith(options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)

@@ -207,7 +207,9 @@ t.test('a nested body', async (t) => {
   t.strictSame(received(tree, nested(100_000)), {
     refusal: {
       kind: 'invalid',
-      issues: [{ in: 'body', pointer: '/next'.repeat(500), message: 'must not nest deeper than 500 levels' }],
+      issues: [
+        { in: 'body', pointer: `${'/next'.repeat(60)}…`, message: 'must not nest deeper than 500 levels' },
+      ],
     },
   })
 })
