@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { lockFolder } from '../../examples/demo-server/data-folder.js'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
+import { programArguments } from '../support/program.js'
 import { serve } from './client.js'
 import { newUser } from './samples.js'
 
@@ -76,8 +76,8 @@ t.test('what was stored in a folder is there after a restart', async (t) => {
 
 /** A process that tries to lock the folders it is told. */
 function startRacer(t: Test): (folder: string) => Promise<string> {
-  const program = fileURLToPath(new URL('lock-racer.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const program = programArguments(new URL('lock-racer.ts', import.meta.url))
+  const child = spawn(process.execPath, program, { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const outcomes = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return async function race(folder) {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { programArguments } from '../support/program.js'
 
 /** A demo that runs as a process of its own. */
 export interface RunningDemo {
@@ -30,8 +30,8 @@ const variables: ReadonlySet<string> = new Set([
 ])
 
 const programs = {
-  main: fileURLToPath(new URL('../../examples/demo-server/main.ts', import.meta.url)),
-  worker: fileURLToPath(new URL('../../examples/demo-server/worker.ts', import.meta.url)),
+  main: new URL('../../examples/demo-server/main.ts', import.meta.url),
+  worker: new URL('../../examples/demo-server/worker.ts', import.meta.url),
 }
 
 /** Starts the demo on a free port and waits until it listens; it ends with the test. */
@@ -62,7 +62,7 @@ async function started(t: Test, child: ReturnType<typeof spawnDemo>): Promise<Ru
 /** Starts the demo, with these variables and no others of its own. */
 export function spawnDemo(environment: Record<string, string>, program: keyof typeof programs = 'main') {
   const inherited = Object.entries(process.env).filter(([name]) => !variables.has(name))
-  return spawn(process.execPath, ['--import', 'tsx', programs[program]], {
+  return spawn(process.execPath, programArguments(programs[program]), {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

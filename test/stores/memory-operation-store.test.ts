@@ -3,6 +3,7 @@ import t from 'tap'
 import { memoryOperationStore } from '../../src/stores/memory-operation-store.js'
 import { operationStoreContract } from '../../src/testing/operation-store-contract.js'
 import { runCommand } from '../package/run-command.js'
+import { programArguments } from '../support/program.js'
 
 for (const { name, run } of operationStoreContract({
   async open() {
@@ -20,9 +21,9 @@ for (const { name, run } of operationStoreContract({
 t.test(
   '100,000 operations take under 1 kB each, are looked through at once, and leave nothing',
   async (t) => {
-    const program = fileURLToPath(new URL('memory-operation-growth.ts', import.meta.url))
+    const program = programArguments(new URL('memory-operation-growth.ts', import.meta.url))
     const folder = fileURLToPath(new URL('..', import.meta.url))
-    const printed = await runCommand(process.execPath, ['--expose-gc', '--import', 'tsx', program], folder)
+    const printed = await runCommand(process.execPath, ['--expose-gc', ...program], folder)
     const found = JSON.parse(printed) as Readonly<Record<string, number>>
     const { waiting = 0, running = 0, final = 0, expired, left = 0, slowdown = 0 } = found
     t.ok(Math.max(waiting, running, final) < 1_000, `bytes each: ${waiting}, ${running} and ${final}`)

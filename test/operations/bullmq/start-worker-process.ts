@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import type { BullmqEngineOptions } from '../../../src/engines/bullmq.js'
+import { programArguments } from '../../support/program.js'
 
 /** A process that takes operations out of a queue, and ends none before it closes. */
 export interface WorkerProcess {
@@ -17,7 +17,7 @@ export interface WorkerProcess {
   kill(): Promise<void>
 }
 
-const program = fileURLToPath(new URL('worker-process.ts', import.meta.url))
+const program = programArguments(new URL('worker-process.ts', import.meta.url))
 
 /** Starts a process, and waits until it is ready. */
 export async function startWorkerProcess(
@@ -26,7 +26,7 @@ export async function startWorkerProcess(
   lease = 30_000,
 ): Promise<WorkerProcess> {
   const settings = [JSON.stringify(options), String(lease)]
-  const child = spawn(process.execPath, ['--import', 'tsx', program, ...settings], {
+  const child = spawn(process.execPath, [...program, ...settings], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const gone = once(child, 'exit')

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { programArguments } from '../../support/program.js'
 
 /** What a member is started with. */
 export interface MemberSetUp {
@@ -35,11 +35,11 @@ export interface State {
   readonly error?: { readonly code: string }
 }
 
-const program = fileURLToPath(new URL('member.ts', import.meta.url))
+const program = programArguments(new URL('member.ts', import.meta.url))
 
 /** Starts a member, and waits until it serves or works; it ends with the test. */
 export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(setUp)], {
+  const child = spawn(process.execPath, [...program, JSON.stringify(setUp)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => kill(child))

@@ -1,0 +1,151 @@
+// Runs the tests: node scripts/test.mjs [--all] [--coverage] [file or folder …] [option of tap …]
+// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these.
+// esbuild bundles each test with the sources it imports, once, and tap runs the JavaScript: that takes a third of what
+// compiling in every test process takes. Types are checked by `npm run types`.
+import { spawn } from 'node:child_process'
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const require = createRequire(import.meta.url)
+// esbuild is what tsup builds the package with.
+const { build } = createRequire(require.resolve('tsup'))('esbuild')
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bundles = join(root, '.cache/tests')
+const tapProgram = join(root, 'node_modules/tap/dist/esm/run.mjs')
+const parentCheckInterval = 500
+
+/** Programs that tests run in processes of their own, bundled like the tests. */
+const programs = [
+  'examples/demo-server/main.ts',
+  'examples/demo-server/worker.ts',
+  'test/adapter/field-selector-growth.ts',
+  'test/demo/lock-racer.ts',
+  'test/operations/bullmq/worker-process.ts',
+  'test/operations/faults/member.ts',
+  'test/operations/service-growth.ts',
+  'test/stores/memory-operation-growth.ts',
+]
+
+// The files of such a folder start no process and share no state, so one process runs them all.
+const sharedProcess = /^test\/(http|representation|adapter)(\/|$)/
+
+const args = process.argv.slice(2)
+const own = ['--all', '--coverage']
+const named = args.filter((arg) => !arg.startsWith('-'))
+const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg))
+
+const files =
+  named.length > 0
+    ? named.flatMap((name) => testFiles(resolve(name), true))
+    : testFiles(join(root, 'test'), args.includes('--all'))
+if (files.length === 0) {
+  console.error(`no test file: ${named.join(' ')}`)
+  process.exit(2)
+}
+await runTap(await bundle(processesOf(files, named.length === 0)))
+
+/** The test files at or below a path, relative to the root of the package. */
+function testFiles(path, withSlow) {
+  const found = statSync(path).isDirectory()
+    ? readdirSync(path, { recursive: true }).map((name) => join(path, name))
+    : [path]
+  return found
+    .map((file) => relative(root, file))
+    .filter((file) => file.endsWith('.test.ts') && !file.startsWith('test/package/fixtures/'))
+    .filter((file) => withSlow || !file.endsWith('.slow.test.ts'))
+    .sort()
+}
+
+/** What runs in one process: the name of the bundle, and its files. */
+function processesOf(files, share) {
+  const processes = new Map()
+  for (const file of files) {
+    const name = share && sharedProcess.test(file) ? `${dirname(file)}/all` : file.replace(/\.ts$/, '')
+    processes.set(name, [...(processes.get(name) ?? []), file])
+  }
+  return processes
+}
+
+/** Bundles what each process runs; returns the files that tap is to run. */
+async function bundle(processes) {
+  rmSync(bundles, { recursive: true, force: true })
+  const { warnings } = await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries([
+      ...[...processes.keys()].map((name) => [name, `process:${name}`]),
+      ...programs.map((program) => [program.replace(/\.ts$/, ''), program]),
+    ]),
+    outdir: bundles,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    // package.json says `sideEffects: false`, which is true of the sources only.
+    ignoreAnnotations: true,
+    logLevel: 'warning',
+    plugins: [{ name: 'tests', setup }],
+  })
+  // A warning may mean that a test was left out.
+  if (warnings.length > 0) process.exit(1)
+  return [...processes.keys()].map((name) => relative(root, join(bundles, `${name}.js`)))
+
+  function setup(builder) {
+    builder.onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'process' }))
+    builder.onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({
+      contents: processes
+        .get(path)
+        .map((file) => `import ${JSON.stringify(join(root, file))}`)
+        .join('\n'),
+      resolveDir: root,
+    }))
+    // A test finds the files beside it by `import.meta.url`, which must stay that of its source.
+    builder.onLoad({ filter: /\/(test|bench|examples)\/.*\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replaceAll(
+        'import.meta.url',
+        JSON.stringify(pathToFileURL(path).href),
+      ),
+      loader: 'ts',
+    }))
+  }
+}
+
+/** Runs tap in a process group of its own, which ends with this process, however that ends but by SIGKILL. */
+async function runTap(programs) {
+  const options = args.includes('--coverage') ? [] : ['--disable-coverage']
+  const tap = spawn(
+    process.execPath,
+    [tapProgram, `--jobs=${availableParallelism()}`, ...options, ...tapOptions, ...programs],
+    { cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'] },
+  )
+  const parent = process.ppid
+  const end = () => {
+    try {
+      process.kill(-tap.pid, 'SIGKILL')
+    } catch {}
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.once(signal, () => {
+      end()
+      process.exit(130)
+    })
+  }
+  // A parent that was killed cannot pass the signal on.
+  const watch = setInterval(
+    () => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'),
+    parentCheckInterval,
+  )
+  tap.once('exit', (code) => {
+    clearInterval(watch)
+    // Also what a test has left behind.
+    end()
+    process.exitCode = code ?? 1
+  })
+}
