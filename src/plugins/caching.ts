@@ -10,7 +10,12 @@ import {
 import { validatorsOfAnswer } from '../adapter/caching/answered-validators.js'
 import { expectedVersionOf, guardWrites, validateBeforeReading } from '../adapter/caching/before-handler.js'
 import type { CachingCounts } from '../adapter/caching/caching-counts.js'
-import { type CachedRoute, findCachingBreaches, tellExceptions } from '../adapter/caching/caching-findings.js'
+import {
+  type CachedRoute,
+  findCachingBreaches,
+  findHiddenBreaches,
+  tellExceptions,
+} from '../adapter/caching/caching-findings.js'
 import { forbidStoring, forbidStoringErrors, varyBy } from '../adapter/caching/caching-headers.js'
 import { observeRoute } from '../adapter/caching/caching-observer.js'
 import {
@@ -27,11 +32,14 @@ import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
 import { type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
 import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
 import { completeWhenRead } from '../adapter/complete-when-read.js'
+import { hiddenFieldsOf } from '../adapter/hidden-fields.js'
+import { keyStyleOf } from '../adapter/key-style.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
 import type { CacheDirectives } from '../http/caching/cache-control.js'
 import { invalid, resolveOptions } from '../options.js'
+import type { KeyStyle } from '../representation/rules/key-names.js'
 import { type AddedResponses, withResponses } from '../representation/schema/added-responses.js'
 import { cachingResponses } from '../representation/schema/caching-schema.js'
 
@@ -120,7 +128,11 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   decorateReplies(app, options.now)
   app.decorateReply(dateOfItems, undefined)
   let decorated = false
-  let planOfMost: CachingPlan | undefined
+  const optionsOf = {
+    snake_case: options,
+    camelCase: received.lastModified === undefined ? { ...options, lastModified: 'updatedAt' } : options,
+  }
+  const plansOfMost: Partial<Record<KeyStyle, CachingPlan>> = {}
   const finishOfMost = new WeakMap<FastifyInstance, FinishHook>()
   const described: { readonly route: RouteOptions; readonly plan: CachingPlan; readonly kind: RouteKind }[] =
     []
@@ -130,9 +142,11 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const { own, name, methods, untouched, isHeadSibling } = ruled
     if (!isHeadSibling) tellExceptions(ruled, reporter)
     if (own === false || untouched !== null) return
-    const plan = planFor(ruled, own, route)
+    const plan = planFor(ruled, own, route, keyStyleOf(this))
     if (plan.mode === 'off') return
+    const kind = kindOf(methods)
     if (!isHeadSibling) findCachingBreaches(own, ruled, options.now(), reporter)
+    if (!isHeadSibling && kind !== 'writes') findHiddenBreaches(hiddenFieldsOf(route), plan, ruled, reporter)
     if (own.preconditions === 'required' && plan.validators === null) {
       invalid(
         `${name} config.caching.preconditions`,
@@ -141,7 +155,6 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       )
     }
     if (plan.validators !== null) decorateRequests()
-    const kind = kindOf(methods)
     if (!isHeadSibling && plan.mode === 'enforce') described.push({ route, plan, kind })
     if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
     else enforce(route, plan, kind, own.vary ?? [], this)
@@ -174,13 +187,18 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     })
   }
 
-  // Most routes say nothing themselves: they share one plan, and so their hooks.
-  function planFor(ruled: CachedRoute, own: CachingRouteOptions, route: RouteOptions): CachingPlan {
+  // Most routes say nothing themselves: those of one key style share one plan, and so their hooks.
+  function planFor(
+    ruled: CachedRoute,
+    own: CachingRouteOptions,
+    route: RouteOptions,
+    keyStyle: KeyStyle,
+  ): CachingPlan {
     const handlesErrors = route.errorHandler !== undefined
     const isOneOfMost = route.config?.caching === undefined && ruled.exceptions.length === 0 && !handlesErrors
-    if (!isOneOfMost) return planOf(ruled, own, options, handlesErrors)
-    planOfMost ??= planOf(ruled, own, options)
-    return planOfMost
+    if (!isOneOfMost) return planOf(ruled, own, optionsOf[keyStyle], handlesErrors)
+    plansOfMost[keyStyle] ??= planOf(ruled, own, optionsOf[keyStyle])
+    return plansOfMost[keyStyle]
   }
 
   function enforce(
@@ -215,7 +233,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
 
   function finishFor(plan: CachingPlan, route: RouteOptions, context: FastifyInstance): FinishHook {
     const isBodiless = [route.method].flat().join() === 'HEAD' && !measuresForHead(route.onSend)
-    const isShared = plan === planOfMost && !isBodiless && !plan.tellsMissing
+    const isShared = Object.values(plansOfMost).includes(plan) && !isBodiless && !plan.tellsMissing
     const known = isShared ? finishOfMost.get(context) : undefined
     if (known !== undefined) return known
     let compressed: boolean | undefined

@@ -1,7 +1,13 @@
 /** Options of the plugin and of routes: checked at boot, the nearest word counts. */
 import Fastify, { type FastifyContextConfig } from 'fastify'
 import t from 'tap'
-import { type CachingOptions, type CachingRouteOptions, caching } from '../../src/index.js'
+import {
+  type CachingOptions,
+  type CachingRouteOptions,
+  caching,
+  fields,
+  responseRules,
+} from '../../src/index.js'
 
 t.test('options that are wrong are refused at registration, by their name', async (t) => {
   const invalid = 'FST_CONV_OPTION_INVALID'
@@ -127,4 +133,82 @@ t.test('the types know the options', async (t) => {
   t.throws(() => add({ caching: { now: Date.now } }), wrong)
   // @ts-expect-error: on is what it is without a word
   t.throws(() => add({ caching: true }), wrong)
+})
+
+t.test('boot finds a hidden field that a header would show', async (t) => {
+  const when = () => true
+  const hiding = (
+    hidden: Record<string, true | (() => boolean)>,
+    caching: CachingRouteOptions | false = {},
+  ) => ({
+    config: { fields: { hidden }, caching },
+    schema: {
+      response: {
+        200: {
+          type: 'object',
+          properties: { id: { type: 'integer' }, name: {}, updated_at: {}, seen_at: {} },
+        },
+      },
+    },
+  })
+  const shared = { cacheControl: { public: true, maxAge: 60 } }
+  const seen = { lastModified: 'seen_at' }
+  const excepted = { except: ['hidden'] as const, reason: 'the date is public', mode: 'enforce' as const }
+  const found: readonly (readonly [path: string, route: ReturnType<typeof hiding>])[] = [
+    ['/v1/always', hiding({ updated_at: true })],
+    ['/v1/sometimes', hiding({ updated_at: when })],
+    ['/v1/named', hiding({ seen_at: true }, seen)],
+    ['/v1/unstored', hiding({ updated_at: true }, { confidential: true })],
+    ['/v1/public', hiding({ name: when }, shared)],
+    ['/v1/shared', hiding({ name: when }, { cacheControl: { sMaxAge: 60 } })],
+  ]
+  const fine: readonly (readonly [path: string, route: ReturnType<typeof hiding>])[] = [
+    ['/v1/other', hiding({ name: true, updated_at: true }, seen)],
+    ['/v1/undated', hiding({ updated_at: true }, { lastModified: false })],
+    ['/v1/private', hiding({ name: when }, { cacheControl: { private: true, maxAge: 60 } })],
+    ['/v1/default', hiding({ name: when })],
+    ['/v1/same-for-all', hiding({ name: true }, shared)],
+    ['/v1/confidential', hiding({ name: when }, { confidential: true })],
+    ['/v1/left-alone', hiding({ updated_at: true }, false)],
+    ['/v1/excepted', hiding({ updated_at: true }, excepted)],
+  ]
+  for (const mode of ['enforce', 'report'] as const) {
+    for (const [path, route] of [...found, ...fine]) {
+      const app = Fastify()
+      await app.register(fields)
+      await app.register(caching, { rules: { hidden: mode } })
+      app.get(path, route, () => ({ id: 1 }))
+      const isFound = found.some(([broken]) => broken === path)
+      if (mode === 'enforce' && isFound) {
+        await t.rejects(async () => app.ready(), {
+          code: 'FST_CONV_FINDINGS',
+          message: new RegExp(`GET ${path} +caching\\.hidden`),
+        })
+        continue
+      }
+      await app.ready()
+      const told = app.conventions.report().findings.filter(({ rule }) => rule === 'hidden')
+      t.equal(told.length, isFound ? 1 : 0, `${mode} ${path}`)
+    }
+  }
+  const app = Fastify()
+  await app.register(fields)
+  await app.register(caching, shared)
+  app.get('/v1/default', hiding({ name: when }), () => ({ id: 1 }))
+  await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' }, 'also by the options of the plugin')
+})
+
+t.test('in camelCase the date is that of updatedAt, unless an option says otherwise', async (t) => {
+  const answer = { updatedAt: '2026-11-19T08:00:00Z', updated_at: '2026-11-18T08:00:00Z' }
+  for (const [options, expected] of [
+    [{}, 'Thu, 19 Nov 2026 08:00:00 GMT'],
+    [{ lastModified: 'updated_at' }, 'Wed, 18 Nov 2026 08:00:00 GMT'],
+    [{ lastModified: false }, undefined],
+  ] as const) {
+    const app = Fastify()
+    await app.register(responseRules, { keyStyle: 'camelCase', rules: { keys: 'off' } })
+    await app.register(caching, options)
+    app.get('/v1/users/:id', () => answer)
+    t.equal((await app.inject('/v1/users/1')).headers['last-modified'], expected)
+  }
 })

@@ -1,8 +1,10 @@
 import { cacheControlFaults } from '../../http/caching/cache-control-faults.js'
 import { judgeExpires } from '../../http/caching/expires.js'
+import type { HiddenFields } from '../hidden-fields.js'
 import type { Reporter } from '../report.js'
 import type { RuledRoute } from '../ruled-routes.js'
 import { type CachingRouteOptions, type CachingRule, cachingRuleNames } from './caching-options.js'
+import type { CachingPlan } from './caching-plan.js'
 
 /** A route, as the rules of caching see it. */
 export type CachedRoute = RuledRoute<CachingRule, CachingRouteOptions>
@@ -31,6 +33,36 @@ export function findCachingBreaches(
 }
 
 const expiresFaults = { clamped: 'more than one year ahead', past: 'past', invalid: 'no HTTP-date' } as const
+
+/**
+ * Finds where the headers of a route that reads would show a field that `config.fields` hides: in `Last-Modified`, or to
+ * those it is hidden from, by a shared cache.
+ */
+export function findHiddenBreaches(
+  hidden: HiddenFields,
+  { lastModified, letsCachesShare }: CachingPlan,
+  { name, modeOf }: CachedRoute,
+  reporter: Reporter,
+): void {
+  const { hidden: mode } = modeOf
+  const find = (problem: string, instead: string): void => {
+    if (mode !== 'off')
+      reporter.find({ plugin: 'caching', route: name, rule: 'hidden', mode, problem, instead })
+  }
+  if (lastModified !== false && Object.hasOwn(hidden, lastModified)) {
+    find(
+      `${lastModified} is hidden by config.fields, and Last-Modified shows it`,
+      `caching: { lastModified: false }, or a member that is not hidden`,
+    )
+  }
+  const ofSome = Object.keys(hidden).filter((path) => hidden[path] !== true)
+  if (letsCachesShare && ofSome.length > 0) {
+    find(
+      `${ofSome.join(', ')} is hidden from some callers, and a shared cache answers all of them with one response`,
+      'cacheControl without public and sMaxAge',
+    )
+  }
+}
 
 /** Tells the report which rules a route is excepted from, and why. */
 export function tellExceptions({ name, untouched, exceptions }: CachedRoute, reporter: Reporter): void {

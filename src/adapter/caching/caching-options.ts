@@ -7,13 +7,14 @@ import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } 
 import type { FindValidators, RouteValidators } from './caching-plan.js'
 
 /** What is wrong with the caching of a route, by its name. */
-export type CachingRule = 'directives' | 'expires' | 'confidential' | 'last-modified'
+export type CachingRule = 'directives' | 'expires' | 'confidential' | 'hidden' | 'last-modified'
 
 /** All of {@link CachingRule}. */
 export const cachingRuleNames: readonly CachingRule[] = [
   'directives',
   'expires',
   'confidential',
+  'hidden',
   'last-modified',
 ]
 
@@ -33,7 +34,7 @@ export interface CachingOptions extends RuleOptions<CachingRule> {
   /**
    * Member of a representation that says when it was last modified (a `Date` or RFC 3339 text); of a list, the latest
    * counts. Read before `fields` projects it away. `false` for none.
-   * @default 'updated_at'
+   * @default 'updated_at', or 'updatedAt' where the `keyStyle` of `responseRules` is camelCase
    */
   readonly lastModified?: string | false
   /**

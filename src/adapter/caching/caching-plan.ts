@@ -42,6 +42,8 @@ export interface CachingPlan {
   readonly privateCacheControl: string | null
   /** May anybody store what is read? */
   readonly isStored: boolean
+  /** Whether shared caches may answer several callers with what one got: `public`, `s-maxage` (RFC 9111 §3.5). */
+  readonly letsCachesShare: boolean
   /** Does nobody store it, whatever the handler says? */
   readonly confidential: boolean
   /** `Expires`, and the same in milliseconds since the epoch: once it is past, it is not sent. */
@@ -80,6 +82,7 @@ export function planOf(
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),
     isStored,
+    letsCachesShare: given !== false && (given.public === true || given.sMaxAge !== undefined),
     confidential: own.confidential === true,
     expires: expires === null ? null : { value: expires, at: Date.parse(expires) },
     etag: isStored ? (own.etag ?? options.etag) : false,
