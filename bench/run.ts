@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { type Arguments, helpText, readArguments } from './arguments.js'
 import { chart } from './chart.js'
 import { startChild } from './child.js'
+import { growthReport, measureGrowth } from './growth.js'
 import type { Samples } from './measure.js'
 import { markdownReport, type SuiteReport, suiteReport, textReport } from './report.js'
 import { runBoot } from './run-boot.js'
@@ -32,13 +33,20 @@ async function main(): Promise<void> {
   if (args.help) return console.log(helpText(known))
   for (const name of args.names) {
     const scenario = await findScenario(name)
+    await mkdir(results, { recursive: true })
+    if (scenario.kind === 'growth') {
+      const rows = await measureGrowth(scenario, args.rounds)
+      const report = growthReport(name, scenario, rows)
+      console.log(`${report}\n`)
+      await writeFile(new URL(`${name}.md`, results), report)
+      continue
+    }
     if (scenario.kind === 'load' && scenario.obstacle) {
       console.log(`${name}: left out, since ${scenario.obstacle}\n`)
       continue
     }
     const report = await runScenario(name, scenario, args)
     console.log(`${textReport(report)}\n`)
-    await mkdir(results, { recursive: true })
     await writeFile(new URL(`${name}.md`, results), markdownReport(report))
     await writeFile(new URL(`${name}.svg`, results), chart(report))
   }

@@ -102,6 +102,18 @@ export interface MicroVariant {
   readonly run: () => unknown
 }
 
+/** Long texts in every place of a request, for how the CPU time of a server grows with their length. */
+export interface GrowthScenario {
+  readonly kind: 'growth'
+  /** What is measured, in one line. */
+  readonly title: string
+  /** Lengths of the text in characters, each twice the one before. */
+  readonly lengths: readonly number[]
+  /** The growth per doubling above which a row is marked. */
+  readonly maxPerDoubling: number
+}
+
+/** A scenario that compares variants. */
 export type Scenario = LoadScenario | BootScenario | MicroScenario
 
 /** Declares a scenario of servers under load. */
@@ -123,6 +135,11 @@ export function microScenario<Name extends string>(
   scenario: Omit<MicroScenario<Name>, 'kind'>,
 ): MicroScenario<Name> {
   return { kind: 'micro', ...scenario }
+}
+
+/** Declares a measurement of growth. */
+export function growthScenario(scenario: Omit<GrowthScenario, 'kind'>): GrowthScenario {
+  return { kind: 'growth', ...scenario }
 }
 
 /** What a load variant is asked: its own requests, else those of the scenario. */

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import type { Scenario } from './scenario.js'
+import type { GrowthScenario, Scenario } from './scenario.js'
 
 const folder = new URL('./scenarios/', import.meta.url)
 
@@ -12,8 +12,10 @@ export function scenarioNames(): string[] {
 }
 
 /** The scenario that the file of that name exports as its default. */
-export async function findScenario(name: string): Promise<Scenario> {
-  const { default: scenario } = (await import(new URL(`${name}.ts`, folder).href)) as { default?: Scenario }
+export async function findScenario(name: string): Promise<Scenario | GrowthScenario> {
+  const { default: scenario } = (await import(new URL(`${name}.ts`, folder).href)) as {
+    default?: Scenario | GrowthScenario
+  }
   if (scenario === undefined) throw new Error(`bench/scenarios/${name}.ts has no default export`)
   return scenario
 }

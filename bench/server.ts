@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { bootOnce } from './boot.js'
 import type { Question, Replies } from './messages.js'
 import { runMicro } from './micro.js'
-import type { LoadScenario, Scenario } from './scenario.js'
+import type { GrowthScenario, LoadScenario, Scenario } from './scenario.js'
 import { findScenario } from './scenarios.js'
 
 /*
@@ -32,7 +32,10 @@ process.on('message', (question: Question) => {
   )
 })
 
-async function answer(scenario: Scenario, question: Question): Promise<Replies[Question['ask']]> {
+async function answer(
+  scenario: Scenario | GrowthScenario,
+  question: Question,
+): Promise<Replies[Question['ask']]> {
   switch (question.ask) {
     case 'cpu':
       return { micros: cpuMicros() }
@@ -61,7 +64,7 @@ async function listen(scenario: LoadScenario): Promise<number> {
 }
 
 function ofKind<Kind extends Scenario['kind']>(
-  scenario: Scenario,
+  scenario: Scenario | GrowthScenario,
   kind: Kind,
 ): Extract<Scenario, { kind: Kind }> {
   if (scenario.kind !== kind) throw new Error(`'${scenarioName}' is a ${scenario.kind} scenario, not ${kind}`)

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { type AddressInfo, createConnection } from 'node:net'
+import { hostileService, places, seeds } from './fixtures/hostile.js'
+import type { GrowthScenario } from './scenario.js'
+
+/** What one text in one place of a request costs the server, by its length. */
+export interface Growth {
+  readonly place: string
+  /** What the text repeats. */
+  readonly seed: string
+  /** CPU µs of a request, for each length. */
+  readonly micros: readonly number[]
+  /** By what the cost grows when the length doubles, on average over the lengths. */
+  readonly perDoubling: number
+}
+
+/** CPU time for which requests are repeated within one measurement, in µs. */
+const measured = 3_000
+
+/**
+ * Sends long texts to every place of a request that a convention reads, over a socket, and measures the CPU time of
+ * each request with its client. A reader that is linear grows by at most 2 per doubling; one that is quadratic by 4.
+ */
+export async function measureGrowth({ lengths }: GrowthScenario, rounds = 3): Promise<Growth[]> {
+  const app = await hostileService()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  try {
+    const rows: Growth[] = []
+    for (const [place, { takes, request }] of Object.entries(places)) {
+      for (const seed of seeds.filter(takes)) {
+        const micros: number[] = []
+        for (const length of lengths) {
+          const text = request(seed.repeat(Math.ceil(length / seed.length)))
+          micros.push(await cpuOf(() => exchange(port, text), rounds))
+        }
+        rows.push({ place, seed, micros, perDoubling: perDoubling(micros) })
+      }
+    }
+    return rows
+  } finally {
+    await app.close()
+  }
+}
+
+/** The mean growth from one measurement to the next. */
+export function perDoubling(micros: readonly number[]): number {
+  const [first = Number.NaN] = micros
+  return ((micros.at(-1) ?? Number.NaN) / first) ** (1 / (micros.length - 1))
+}
+
+/** The report as a Markdown page: of each place the seed with the steepest growth, and every seed above the bound. */
+export function growthReport(
+  name: string,
+  { title, lengths, maxPerDoubling }: GrowthScenario,
+  rows: readonly Growth[],
+): string {
+  const steepestFirst = [...rows].sort((one, other) => other.perDoubling - one.perDoubling)
+  const shown = steepestFirst.filter(
+    (row, index) =>
+      row.perDoubling > maxPerDoubling ||
+      steepestFirst.findIndex(({ place }) => place === row.place) === index,
+  )
+  const cells = shown.map(({ place, seed, micros, perDoubling }) => [
+    place,
+    `\`${JSON.stringify(seed).replaceAll('|', '\\|')}\``,
+    ...micros.map((value) => value.toFixed(0)),
+    `${perDoubling.toFixed(2)}${perDoubling > maxPerDoubling ? ' ABOVE' : ''}`,
+  ])
+  const heads = ['place', 'repeated text', ...lengths.map((length) => `${length / 1024} K`), 'per doubling']
+  return `${[
+    `# ${name}`,
+    '',
+    `${title}: CPU µs per request, server and client, by the length of the text; ${rows.length} texts. A row is marked above ${maxPerDoubling} per doubling (linear is 2, quadratic 4).`,
+    '',
+    ...[heads, heads.map(() => '---'), ...cells].map((columns) => `| ${columns.join(' | ')} |`),
+  ].join('\n')}\n`
+}
+
+/** The least CPU time of a call in µs, of several measurements: neighbours on the machine only ever add. */
+async function cpuOf(call: () => Promise<void>, rounds: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < rounds; round++) {
+    let calls = 0
+    let spent = 0
+    const before = process.cpuUsage()
+    do {
+      await call()
+      calls++
+      const { user, system } = process.cpuUsage(before)
+      spent = user + system
+    } while (spent < measured)
+    least = Math.min(least, spent / calls)
+  }
+  return least
+}
+
+/** Sends a request and reads to the end; throws where the server closes without an answer. */
+export async function exchange(port: number, request: string): Promise<void> {
+  const socket = createConnection(port, '127.0.0.1')
+  let received = 0
+  socket.on('data', (chunk) => {
+    received += chunk.length
+  })
+  // The server may answer and close before it has read all: the answer counts.
+  socket.on('error', () => {})
+  socket.write(request)
+  await once(socket, 'close')
+  if (received === 0) throw new Error(`no answer to ${request.slice(0, 200)}`)
+}
