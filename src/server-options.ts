@@ -1,9 +1,11 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerProblem, defaultStyle } from './adapter/answer.js'
 import { earlyRefusalOf } from './adapter/early-refusal.js'
 import { setFrameworkErrorHeaders } from './adapter/framework-error-headers.js'
+import { rawFieldsOf } from './adapter/raw-fields.js'
+import { closeWhereFramingIsFaulty } from './adapter/wire-checks.js'
 import { type ProblemCode, ProblemError } from './errors.js'
 import { problemDocument } from './http/problem.js'
 import { problemOf } from './http/problem-of.js'
@@ -28,7 +30,13 @@ export interface ConventionServerOptions {
   /** Fastify's own 503 is no problem document; the plugin `problems` answers instead. */
   readonly return503OnClosing: false
   /** Node's own answer to a missing Host has no body; the plugin `problems` answers instead. */
-  readonly http: { readonly requireHostHeader: false }
+  readonly http: {
+    readonly requireHostHeader: false
+    /** How often Node looks for requests that take too long, in milliseconds. */
+    readonly connectionsCheckingInterval: number
+  }
+  /** Milliseconds within which a request has to arrive whole, body included; 408 after that. HTTP/2 has no such limit. */
+  readonly requestTimeout: number
 }
 
 const checks: Checks<ServerOptions> = { typeBase: text() }
@@ -41,8 +49,8 @@ const checks: Checks<ServerOptions> = { typeBase: text() }
  * await app.register(conventions)
  * ```
  *
- * With them a bad URL, an over-long parameter, a header overflow, a broken request line, a missing Host and a request
- * that comes in while the server closes are answered as problems too. The last two need the plugin `problems`; without
+ * With them a bad URL, an over-long parameter, a header overflow, a broken request line, a missing Host, a request that
+ * takes more than 60 seconds to arrive (`requestTimeout`) and one that comes in while the server closes are answered as problems too. The last two need the plugin `problems`; without
  * it they are served. Over HTTPS a missing Host is still answered by Node itself.
  *
  * Not while you only report: it changes answers at once.
@@ -58,13 +66,14 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       const level = problem.statusCode < 500 || refusal !== null ? 'info' : 'error'
       // Before it is logged: the line has the status of the reply. A 414 may be stored unless it says otherwise.
       reply.code(problem.statusCode).header('cache-control', 'no-store')
+      closeWhereFramingIsFaulty(request, reply)
       setFrameworkErrorHeaders(request, reply, () => {
         // Not where a preflight is answered instead: that is no error.
         request.log[level]({ err: error, res: reply }, problem.title)
         answerProblem(reply, problem, { ...defaultStyle, typeBase })
       })
     },
-    clientErrorHandler: function answerClientError(error, socket) {
+    clientErrorHandler: function answerClientError(this: FastifyInstance | undefined, error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) {
         socket.destroy(error)
         return
@@ -80,14 +89,27 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         before.once('close', () => socket.destroy())
         return
       }
+      if (before === null && isAnswered(socket)) {
+        socket.destroy(error)
+        return
+      }
       const document = problemDocument(clientProblem(error.code), typeBase)
-      socket.end(rawProblem(document, new Date()))
+      // Fastify calls it on the app.
+      const fields = this === undefined ? {} : rawFieldsOf(this, socket)
+      socket.end(rawProblem(document, new Date(), fields))
       lingerThenDestroy(socket)
     },
     return503OnClosing: false,
-    http: { requireHostHeader: false },
+    requestTimeout,
+    http: { requireHostHeader: false, connectionsCheckingInterval },
   }
 }
+
+/** Milliseconds: a body of 1 MiB at 17 kB/s. Fastify's own default is none, so that a body may take for ever. */
+const requestTimeout = 60_000
+
+/** Milliseconds between two looks at what has timed out. Node's own are 30,000. */
+const connectionsCheckingInterval = 5_000
 
 const clientProblems: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
@@ -113,6 +135,13 @@ function answerDue(socket: Socket): ServerResponse | null {
   // Fastify and Node tell only the socket; the response on it is found as Node's own handler finds it.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }
   return response ?? null
+}
+
+/** Whether the request that is still arriving was answered before its end. */
+function isAnswered(socket: Socket): boolean {
+  const { parser } = socket as Socket & { parser?: { incoming?: IncomingMessage | null } | null }
+  const incoming = parser?.incoming ?? null
+  return incoming !== null && !incoming.complete
 }
 
 const lingerFor = 1000

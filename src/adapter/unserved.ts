@@ -4,6 +4,7 @@ import { segmentTooLong } from '../http/problem-of.js'
 import { pathOf } from '../http/request-target.js'
 import { clip } from '../text.js'
 import { patchTypes } from './unsupported-media-type.js'
+import { expectationRefusal } from './wire-checks.js'
 
 /**
  * Answers a request that no route serves: `OPTIONS` on a known path with 204 and `Allow` (RFC 9110 §9.3.7), another
@@ -17,6 +18,8 @@ export function answerUnserved(
   reply: FastifyReply,
   patchContexts: Iterable<FastifyInstance>,
 ): FastifyReply {
+  const refusal = expectationRefusal(request)
+  if (refusal !== null) throw refusal
   const path = pathOf(request.raw.url ?? '/') || '/'
   // RFC 9110 §9.3.7: `*` asks the server as a whole whether it is there.
   if (path === '*' && request.method === 'OPTIONS') return reply.code(204).send()

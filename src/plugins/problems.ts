@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Admission } from '../adapter/admission.js'
 import {
@@ -18,10 +17,10 @@ import { declareTypeBase } from '../adapter/type-base.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
 import { boundValidationMessages } from '../adapter/validation-message.js'
+import { checkWire } from '../adapter/wire-checks.js'
 import { ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
 import { mediaTypeOf, producedTypes } from '../http/media-types.js'
-import { problemDocument, problemMediaType } from '../http/problem.js'
 import { problemOf } from '../http/problem-of.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, resolveRouteOptions, text } from '../options.js'
 
@@ -161,14 +160,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]
   })
   if (options.mode !== 'off') app.addHook('onSend', problemOnSend)
-  if (enforces) {
-    app.addHook('onReady', function watchExpectations(done) {
-      // What Expect asks for is not known (RFC 9110 §10.1.1); Node's own 417 has no body.
-      if (app.server.listenerCount('checkExpectation') === 0)
-        app.server.on('checkExpectation', refuseExpectation)
-      done()
-    })
-  }
+  if (enforces) checkWire(app, options.typeBase)
 
   function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (modeOf(request, options.mode) !== 'enforce') {
@@ -242,18 +234,6 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   function isAnsweredHere({ routeOptions }: FastifyRequest): boolean {
     const { name } = routeOptions.handler
     return enforces ? answersUnserved && name.endsWith(handleUnserved.name) : name === 'basic404'
-  }
-
-  function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-    const error = new ProblemError('expectation-failed', { detail: 'Of Expect, only 100-continue is known' })
-    const body = JSON.stringify(problemDocument(error, options.typeBase))
-    const length = Buffer.byteLength(body)
-    response.writeHead(error.statusCode, {
-      'cache-control': 'no-store',
-      'content-type': problemMediaType,
-      'content-length': length,
-    })
-    response.end(body)
   }
 })
 

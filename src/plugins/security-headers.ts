@@ -3,6 +3,7 @@ import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
 import { headSiblings } from '../adapter/head-sibling.js'
 import { reasonToLeaveAlone } from '../adapter/left-alone.js'
 import { conventionPlugin } from '../adapter/plugin.js'
+import { declareRawFields } from '../adapter/raw-fields.js'
 import { reporterOf } from '../adapter/report.js'
 import { type HelmetOutput, helmetOutput } from '../adapter/security-headers/helmet-output.js'
 import {
@@ -41,7 +42,7 @@ declare module 'fastify' {
  * What a handler sets itself wins. Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be
  * pages, and the policy of an API would break them: they have none of it, unless `config.securityHeaders` says what. The
  * report lists them. An answer that a hook gives which was registered earlier has no headers yet; what is no request at
- * all (400, 408, 431 of a connection) has none.
+ * all (400, 408, 431 of a connection) has them with `serverOptions()`, where this plugin is registered on the root.
  *
  * Not where a proxy in front sets these headers for all that is behind it.
  *
@@ -70,6 +71,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
         else setHeaders.call(this, request, reply, next)
       })
       addFrameworkErrorHeaders(app, setHeaders.bind(app))
+      declareRawFields(app, output)
     }
     if (options.mode === 'report') {
       const outputOf = (request: FastifyRequest) => {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerDefault } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions, { serverOptions } from '../../src/index.js'
+import { keepLogs } from '../support/logs.js'
 import { isProblem } from '../support/problem.js'
 import { ask, openConnection, parseAnswers, requestBytes } from '../support/raw.js'
 import { serve } from '../support/serve.js'
@@ -138,6 +139,113 @@ t.test('requests one behind another are answered in their order', async (t) => {
     answers.map(({ status }) => status),
     [200, 404, 405],
   )
+})
+
+t.test('a body that drips is cut off, also behind an answer that was early', async (t) => {
+  t.equal(serverOptions().requestTimeout, 60_000, 'no body takes for ever')
+  const http = { ...serverOptions().http, headersTimeout: 100, connectionsCheckingInterval: 20 }
+  const { port } = await service(t, { requestTimeout: 100, http })
+  const head = 'Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{'
+  for (const target of ['/v1/users', '/v1/nothing', '/v1/Users']) {
+    const connection = await openConnection(port)
+    connection.send(`POST ${target} HTTP/1.1\r\n${head}`)
+    const dripping = setInterval(() => connection.socket.writable && connection.send(' '), 20)
+    const answers = parseAnswers(await connection.ended())
+    clearInterval(dripping)
+    t.equal(answers.length, 1, `${target}: one answer, and the connection ends`)
+  }
+})
+
+t.test(
+  'what is no request, or takes too long, is answered with the security headers of the app',
+  async (t) => {
+    const http = { ...serverOptions().http, connectionsCheckingInterval: 20, headersTimeout: 50 }
+    const { port } = await service(t, { requestTimeout: 50, http })
+    const known = ['content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-frame-options']
+    const reference = await ask(port, requestBytes('GET', '/v1/users'))
+    const table: readonly (readonly [bytes: string, status: number])[] = [
+      ['GARBAGE\r\n\r\n', 400],
+      [requestBytes('GET', '/v1/users', { x: 'y'.repeat(300_000) }), 431],
+      ['GET /v1/us', 408],
+      [requestBytes('GET', '/v1/users', { expect: 'x' }), 417],
+      [requestBytes('GET', '/v1/users', { host: 'a b' }), 400],
+      ['CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405],
+    ]
+    for (const [bytes, status] of table) {
+      const answer = await ask(port, bytes)
+      t.equal(answer.status, status)
+      for (const name of known) t.equal(answer.headers[name], reference.headers[name], `${status}: ${name}`)
+      t.notOk('strict-transport-security' in answer.headers, 'not without TLS')
+    }
+  },
+)
+
+t.test('Host is there once and is a host (RFC 9112 §3.2)', async (t) => {
+  const { port } = await service(t)
+  const malformed = { status: 400, code: 'request-malformed' }
+  for (const target of ['/v1/users', '/v1/nothing']) {
+    for (const host of ['a b', 'u@h', 'h:abc', 'a/b']) {
+      isProblem(t, await ask(port, requestBytes('GET', target, { host })), malformed, host)
+    }
+    for (const version of ['1.0', '1.1']) {
+      const twice = `GET ${target} HTTP/${version}\r\nHost: a\r\nhost: a\r\nConnection: close\r\n\r\n`
+      isProblem(t, await ask(port, twice), malformed, `two lines in HTTP/${version}`)
+    }
+  }
+  t.equal((await ask(port, requestBytes('GET', '/v1/users', { host: '[::1]:80' }))).status, 200)
+})
+
+t.test('Transfer-Encoding in HTTP/1.0 ends the connection (RFC 9112 §6.1)', async (t) => {
+  const { port } = await service(t)
+  const fields =
+    'Host: a\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+  for (const target of ['/v1/users', '/v1/nothing', '/%zz']) {
+    const bytes = `POST ${target} HTTP/1.0\r\n${fields}2\r\n{}\r\n0\r\n\r\n`
+    const answer = await ask(port, bytes + requestBytes('GET', '/v1/users'))
+    t.equal(answer.headers.connection, 'close', target)
+  }
+})
+
+t.test('of many header fields none is dropped: they count, or the request is a 431', async (t) => {
+  const { app, port } = await service(t)
+  app.server.on('request', (request) => counts.push(request.rawHeaders.length / 2))
+  const counts: number[] = []
+  const withLines = (count: number) =>
+    `GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${'x:\r\n'.repeat(count - 3)}If-Match: "no"\r\n\r\n`
+  t.equal((await ask(port, withLines(998))).status, 412, 'the last one is evaluated')
+  const expected = { status: 431, code: 'header-fields-too-large', detail: /998/ }
+  for (const count of [999, 1001, 2500])
+    isProblem(t, await ask(port, withLines(count)), expected, String(count))
+  t.strictSame(counts, [998, 999, 1001, 2500])
+})
+
+t.test('CONNECT gets an answer: there are no tunnels', async (t) => {
+  const { port } = await service(t)
+  for (const target of ['a.example:443', '/v1/users']) {
+    const answer = await ask(port, `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    isProblem(t, answer, { status: 405, code: 'method-not-allowed' }, target)
+    t.equal(answer.headers.allow, '')
+    t.equal(answer.headers.connection, 'close')
+  }
+})
+
+t.test('an expectation that is not known counts for maintenance, quota and log', async (t) => {
+  const logs = keepLogs('info')
+  const app = Fastify({ ...serverOptions(), logger: logs.logger })
+  await app.register(conventions, { rateLimit: { max: 3 } })
+  app.get('/v1/users', async () => ({ users: [] }))
+  const { port } = await serve(t, app)
+  const unmet = requestBytes('GET', '/v1/users', { expect: 'x' })
+  app.maintenance.enable({})
+  isProblem(t, await ask(port, unmet), { status: 503, code: 'maintenance' })
+  app.maintenance.disable()
+  for (const left of [2, 1, 0]) {
+    const answer = await ask(port, unmet)
+    isProblem(t, answer, { status: 417, code: 'expectation-failed' })
+    t.match(answer.headers.ratelimit, `r=${left};`)
+  }
+  isProblem(t, await ask(port, unmet), { status: 429, code: 'quota-exceeded' })
+  t.equal(logs.lines.filter(({ msg }) => msg === 'incoming request').length, 5)
 })
 
 async function service(

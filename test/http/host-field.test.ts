@@ -1,0 +1,50 @@
+/** RFC 9112 §3.2, RFC 3986 §3.2.2: what a Host field may be. */
+import t from 'tap'
+import { isHostValue, repeatsHost } from '../../src/http/host-field.js'
+import { superlinearSeeds } from '../support/growth.js'
+
+t.test('a host is a name or an address, with or without a port', async (t) => {
+  const right = [
+    '',
+    'a',
+    'a:',
+    'a:80',
+    'A.example:8080',
+    '127.0.0.1',
+    '[::1]',
+    '[::1]:3000',
+    '[v1.a:b]',
+    'a_b',
+    '%41',
+    "!$&'()*+,;=",
+  ]
+  const wrong = [
+    'a b',
+    'u@h',
+    'h:abc',
+    'h:80:80',
+    'a/b',
+    'a?b',
+    'a#b',
+    '[::1',
+    '::1',
+    '%4',
+    'a, b',
+    'é',
+    'a\\b',
+    '[]',
+    '[v1.]',
+    '"a"',
+  ]
+  for (const host of right) t.ok(isHostValue(host), host)
+  for (const host of wrong) t.notOk(isHostValue(host), host)
+})
+
+t.test('Host lines are counted in any case', async (t) => {
+  t.notOk(repeatsHost(['Host', 'a', 'Ghost', 'b', 'host-x', 'c', 'x', 'host']))
+  t.ok(repeatsHost(['Host', 'a', 'x', 'y', 'hOST', 'a']))
+})
+
+t.test('the time that a value takes is linear in its length', async (t) => {
+  t.strictSame(await superlinearSeeds(['a', '%41', '[', ':', '[v1.', '1.', '%'], isHostValue), [])
+})
