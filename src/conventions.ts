@@ -112,7 +112,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
       await app.register(methodOverride, withMode(options.methodOverride, mode))
     if (options.versions !== false) await app.register(versions, withMode(options.versions, mode))
     if (options.selfAlias !== false) await app.register(selfAlias, withMode(options.selfAlias, mode))
-    if (options.lists !== false) await app.register(lists, options.lists)
+    if (options.lists !== false) await app.register(lists, withMode(options.lists, mode))
     if (options.responseRules !== false)
       await app.register(responseRules, withMode(options.responseRules, mode))
     if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))

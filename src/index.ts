@@ -44,7 +44,16 @@ export {
   type IntegerTwinsRouteOptions,
   integerTwins,
 } from './plugins/integer-twins.js'
-export { type ListsOptions, type ListsRouteOptions, lists, type Page } from './plugins/lists.js'
+export {
+  type Keyset,
+  type KeysetOptions,
+  keyset,
+  type ListsOptions,
+  type ListsRouteOptions,
+  lists,
+  type Page,
+  type PageKey,
+} from './plugins/lists.js'
 export {
   type EnableOptions,
   type MaintenanceNotice,

@@ -178,7 +178,7 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
     [
       { lists: { limit: 5 } },
       'FST_CONV_OPTION_UNKNOWN',
-      'lists.limit: there is no such option; expected one of defaultLimit, id, idFormat, maxLimit, time',
+      'lists.limit: there is no such option; expected one of by, defaultLimit, id, idFormat, maxLimit, mode, time, total',
     ],
   ]
   for (const [options, code, message] of table) {

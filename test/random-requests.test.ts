@@ -181,7 +181,8 @@ async function service(): Promise<FastifyInstance> {
     required: ['name'],
     properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 0 } },
   }
-  const answered = { response: { 200: { type: 'object', properties: { users: { type: 'array' } } } } }
+  const properties = { users: { type: 'array' }, total: { type: 'integer' } }
+  const answered = { response: { 200: { type: 'object', properties } } }
   app.get('/v1/users', { config: { lists: {} }, schema: answered }, async (_request, reply) => reply.list([]))
   app.post('/v1/users', { schema: { body: user } }, async (incoming) => incoming.body)
   app.get('/v1/users/:id', { schema: answered }, async () => ({}))

@@ -1,4 +1,4 @@
-import type { Page } from 'fastify-conventions'
+import { keyset, type Page } from 'fastify-conventions'
 import type { SqlValue, Statement } from './database.js'
 import type { Collection, Field } from './declaration.js'
 
@@ -21,14 +21,14 @@ export function selectPage(
 ): Statement {
   const values: SqlValue[] = []
   const conditions = filterConditions(collection, filters, values)
-  const { condition, order } = walk(page, values)
-  if (condition !== null) conditions.push(condition)
-  values.push(page.fetch)
+  const walk = keyset(page, { first: values.length + 1 })
+  values.push(...walk.values, page.fetch)
+  conditions.push(walk.where)
   // When they were modified is told of the list as a whole.
   const cursor = page.beforeTime === undefined ? ['id', 'updated_at'] : ['id', 'created_at', 'updated_at']
   const columns = columnList(collection, names === null ? null : [...names, ...cursor])
   return {
-    text: `select ${columns} from ${collection.name}${where(conditions)} order by ${order} limit $${values.length}`,
+    text: `select ${columns} from ${collection.name}${where(conditions)} order by ${walk.orderBy} limit $${values.length}`,
     values,
   }
 }
@@ -147,18 +147,6 @@ function filterConditions(collection: Collection, filters: Values, values: SqlVa
     const slot = `$${values.length}`
     return anyCase.has(name) ? `lower(${name}) = lower(${slot})` : `${name} = ${slot}`
   })
-}
-
-function walk(page: Page, values: SqlValue[]): { condition: string | null; order: string } {
-  const slot = (value: SqlValue) => `$${values.push(value)}`
-  const { afterId, beforeId, beforeTime } = page
-  if (afterId !== undefined) return { condition: `id > ${slot(afterId)}`, order: 'id' }
-  if (beforeTime !== undefined) {
-    const order = 'created_at desc, id desc'
-    if (beforeId === undefined) return { condition: `created_at < ${slot(beforeTime)}`, order }
-    return { condition: `(created_at, id) < (${slot(beforeTime)}, ${slot(beforeId)})`, order }
-  }
-  return { condition: beforeId === undefined ? null : `id < ${slot(beforeId)}`, order: 'id desc' }
 }
 
 function where(conditions: readonly string[]): string {

@@ -1,28 +1,48 @@
-import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import { refuse } from '../adapter/answer.js'
+import { headSiblings } from '../adapter/head-sibling.js'
 import { keyStyleOf } from '../adapter/key-style.js'
-import { conventionPlugin } from '../adapter/plugin.js'
-import { bootErrors, ProblemError } from '../errors.js'
-import { formatLinks, hrefWith } from '../http/links.js'
-import { pathOf, queryOf } from '../http/request-target.js'
 import {
+  type List,
+  type ListRequest,
+  type ListRules,
+  listAnswer,
+  listRequest,
+} from '../adapter/list-answer.js'
+import { conventionPlugin } from '../adapter/plugin.js'
+import { hasSerializerOfTheApp } from '../adapter/reply-serializer.js'
+import { type Reporter, reporterOf } from '../adapter/report.js'
+import { bootErrors, ProblemError } from '../errors.js'
+import { type Mode, modes } from '../findings.js'
+import {
+  type Check,
   type Checks,
+  flag,
   integer,
   invalid,
+  listOf,
   oneOf,
   resolveOptions,
   resolveRouteOptions,
   text,
 } from '../options.js'
 import { memberName } from '../representation/member-name.js'
-import { cursorFault, cursorParameters, nextCursor, type Page, readPage } from '../representation/page.js'
-import { withPaging } from '../representation/schema/list-schema.js'
+import { type Page, type PageKey, readPage, withPlus } from '../representation/page.js'
+import { missingMembers, withPaging } from '../representation/schema/list-schema.js'
 import type { SchemaStore } from '../representation/schema/schema-refs.js'
 
-export type { Page } from '../representation/page.js'
+export { type Keyset, type KeysetOptions, keyset } from '../representation/keyset.js'
+export type { Page, PageKey } from '../representation/page.js'
 
 /** Options of {@link lists}. */
 export interface ListsOptions {
+  /**
+   * What is done about a page that `reply.list()` is given and that does not lie beyond its cursor, and about response
+   * schemas that would drop the items: `enforce` answers 500 and stops the boot, `report` counts and reports, `off` looks
+   * at neither. Of the parameters a list is asked with, nothing depends on it.
+   * @default 'enforce'
+   */
+  readonly mode?: Mode
   /**
    * Items on a page where the request names no `limit`.
    * @default 50, or `maxLimit` where that is less
@@ -50,6 +70,17 @@ export interface ListsOptions {
    * @default 'created_at'
    */
   readonly time?: string
+  /**
+   * The keys that the handler can walk by: `id` for `before_id` and `after_id`, `time` for `before_time`. A request
+   * without a cursor goes by the first. Parameters of other keys are a 400, and not in the OpenAPI document.
+   * @default ['id', 'time']
+   */
+  readonly by?: readonly PageKey[]
+  /**
+   * Whether the handler counts all items where `include_total=true` asks for it; otherwise that is a 400.
+   * @default true
+   */
+  readonly total?: boolean
 }
 
 /** What a route says under `config.lists`; an object, be it empty, makes the route a list. */
@@ -76,40 +107,40 @@ declare module 'fastify' {
      *
      * @param rows what was fetched, at most `request.page.fetch` rows in the order of the walk
      * @param total number of all items, where the client asked for it (`request.page.includeTotal`)
-     * @throws TypeError when there is a next page and the last row has no id, or no time, that it could be asked for by
+     * @throws TypeError when there is a next page and the last row has no id, or no time, that it could be asked for by;
+     * when the rows do not lie beyond the cursor of the request, each beyond the one before it
      */
     list<Row extends object>(rows: readonly Row[], total?: number | bigint): Record<string, unknown>
   }
 }
 
+const keys: Check<readonly PageKey[]> = (label, received) => {
+  const given = listOf(oneOf('id', 'time'))(label, received)
+  return given.length > 0 ? given : invalid(label, "'id', 'time' or both", received)
+}
+
 const checks: Checks<ListsOptions> = {
+  mode: oneOf(...modes),
   defaultLimit: integer(1, 10_000),
   maxLimit: integer(1, 10_000),
   idFormat: oneOf('int64', 'text'),
   id: text(),
   time: text(),
+  by: keys,
+  total: flag,
 }
 
 const routeChecks: Checks<ListsRouteOptions> = { ...checks, member: text() }
 
 const defaults: Required<ListsOptions> = {
+  mode: 'enforce',
   defaultLimit: 50,
   maxLimit: 200,
   idFormat: 'int64',
   id: 'id',
   time: 'created_at',
-}
-
-/** A list route. */
-interface List {
-  readonly rules: Required<ListsRouteOptions>
-  /** The log has been told that times come as `Date`. */
-  toldOfDates: boolean
-}
-
-interface ListRequest {
-  readonly page: Page<bigint | string>
-  readonly list: List
+  by: ['id', 'time'],
+  total: true,
 }
 
 const listOfRequest = Symbol('fastify-conventions.lists.request')
@@ -128,13 +159,16 @@ type WithList = { [listOfRequest]: ListRequest | null }
  */
 export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
   const options = withinMaximum('lists', received, resolveOptions('lists', received, checks, defaults))
+  const reporter = reporterOf(app)
+  const isHeadSibling = headSiblings()
   let decorated = false
   if (!app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')) decorateOnce()
 
   app.addHook('onRoute', function completeListRoute(route) {
+    const isSibling = isHeadSibling(route)
     if (route.config?.lists === undefined || route.config.lists === false) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.lists`
-    const resolved = resolveRouteOptions<ListsRouteOptions, Required<ListsRouteOptions>>(
+    const resolved = resolveRouteOptions<ListsRouteOptions, ListRules>(
       label,
       route.config.lists,
       routeChecks,
@@ -148,7 +182,11 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     const rules = withinMaximum(label, route.config.lists, resolved)
     decorateOnce()
     route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
-    route.preValidation = [pageReader(rules), ...[route.preValidation ?? []].flat()]
+    route.preValidation = [
+      pageReader({ rules, reporter, told: new Set(), hasMore: false }),
+      ...[route.preValidation ?? []].flat(),
+    ]
+    if (!isSibling) reporter.checkAtReady(() => findDroppedMembers(this, route, rules, reporter))
   })
 
   // An app without lists may have names of its own; one with lists is told by Fastify that they are taken.
@@ -158,7 +196,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     app.decorateRequest(listOfRequest, null)
     app.decorateRequest('page', {
       getter() {
-        return listOf(this as FastifyRequest).page as Page
+        return requestedOf(this as FastifyRequest).page as Page
       },
     })
     app.decorateReply('list', writeList)
@@ -197,20 +235,46 @@ function withinMaximum<Rules extends Required<ListsOptions>>(
   return Object.freeze({ ...rules, defaultLimit: maxLimit })
 }
 
-function pageReader(rules: Required<ListsRouteOptions>) {
-  const list: List = { rules, toldOfDates: false }
+/** A response schema that would drop the items or their total, with a 200 that says nothing. */
+function findDroppedMembers(
+  app: FastifyInstance,
+  route: RouteOptions & { readonly path: string },
+  { mode, member, total }: ListRules,
+  reporter: Reporter,
+): void {
+  if (mode === 'off' || hasSerializerOfTheApp(app, route.serializerCompiler)) return
+  const members = total ? [member, 'total'] : [member]
+  for (const name of missingMembers(route.schema?.response, members, app.getSchemas() as SchemaStore)) {
+    reporter.find({
+      plugin: 'lists',
+      rule: 'schema',
+      route: `${[route.method].flat().join(', ')} ${route.path}`,
+      problem: `the response schema of 200 has no '${name}', so it is left out of every answer`,
+      instead:
+        name === member
+          ? `properties: { ${name}: { type: 'array', items: … } }, or config.lists.member`
+          : "properties: { total: { type: 'integer' } }, or config.lists.total: false",
+      mode,
+    })
+  }
+}
+
+function pageReader(list: List) {
   return function readPageOnPreValidation(
     request: FastifyRequest,
     reply: FastifyReply,
     next: (error?: Error) => void,
   ): void {
-    const page = readPage((request.query ?? {}) as Record<string, unknown>, rules)
+    const query = (request.query ?? {}) as Record<string, unknown>
+    // Validation, which comes after this, sees the time as it was meant.
+    if (typeof query.before_time === 'string') query.before_time = withPlus(query.before_time)
+    const page = readPage(query, list.rules)
     if (Array.isArray(page)) {
       const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
       refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
       return
     }
-    ;(request as unknown as WithList)[listOfRequest] = { page, list }
+    ;(request as unknown as WithList)[listOfRequest] = listRequest(page, list)
     next()
   }
 }
@@ -220,64 +284,12 @@ function writeList(
   rows: readonly object[],
   total?: number | bigint,
 ): Record<string, unknown> {
-  const { page, list } = listOf(this.request)
-  const { rules } = list
-  const items = rows.length > page.limit ? rows.slice(0, page.limit) : rows
-  const last = items.at(-1) as Record<string, unknown> | undefined
-  if (rows.length > page.limit && last !== undefined) {
-    // What the client asked for: the path that is served may be the server's own affair.
-    const target = this.request.originalUrl
-    const cursor = nextCursor(page, {
-      id: cursorText('id', last, rules),
-      time: () => {
-        if (last[rules.time] instanceof Date) tellOfDates(this, list)
-        return cursorText('time', last, rules)
-      },
-    })
-    const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
-    const links = [this.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
-    this.header('link', links.join(', '))
-  }
-  return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
+  return listAnswer(this, requestedOf(this.request), rows, total)
 }
 
-// A count is no identifier: what a Number holds is written as one, also by JSON.stringify.
-function countOf(total: number | bigint): number | bigint {
-  return total <= Number.MAX_SAFE_INTEGER ? Number(total) : total
-}
-
-function listOf(request: FastifyRequest): ListRequest {
+function requestedOf(request: FastifyRequest): ListRequest {
   const list = (request as unknown as WithList)[listOfRequest]
   if (list === null || list === undefined)
     throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
   return list
-}
-
-/** What the next page goes by, as the client will send it; a link that could not be followed is not made. */
-function cursorText(
-  part: 'id' | 'time',
-  row: Readonly<Record<string, unknown>>,
-  rules: Required<ListsRouteOptions>,
-): string {
-  const field = rules[part]
-  const text = textOf(row[field])
-  if (text === null) throw new TypeError(`lists: the last row has no ${field} to lead on from`)
-  const expected = cursorFault(part, text, rules)
-  if (expected === null) return text
-  throw new TypeError(`lists: no page can lead on from the last row: its ${field} is not ${expected}`)
-}
-
-function textOf(value: unknown): string | null {
-  if (value instanceof Date) return value.toISOString()
-  const isText = typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number'
-  return isText ? String(value) : null
-}
-
-function tellOfDates(reply: FastifyReply, list: List): void {
-  if (list.toldOfDates) return
-  list.toldOfDates = true
-  reply.log.warn(
-    `lists: ${reply.request.routeOptions.url}: ${list.rules.time} is a Date, which ends at milliseconds. Where the ` +
-      'store has more digits, rows are left out between pages: give it as text, with every digit',
-  )
 }

@@ -26,6 +26,10 @@ t.test('request.page is what the query asks for (decisions §3 “Lists”)', as
       { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
     ],
     [
+      'before_time=2026-01-01T09:00:00+09:00',
+      { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
+    ],
+    [
       'before_time=2026-01-01T00:00:00.123456Z&before_id=7',
       { limit: 50, fetch: 51, beforeId: 7n, beforeTime: '2026-01-01T00:00:00.123456Z', includeTotal: false },
     ],
@@ -33,7 +37,10 @@ t.test('request.page is what the query asks for (decisions §3 “Lists”)', as
     ['include_total=false', { limit: 50, fetch: 51, includeTotal: false }],
     ['name=Ada&limit=5', { limit: 5, fetch: 6, includeTotal: false }],
   ]
-  for (const [query, page] of table) t.strictSame(await pageOf(app, query), page, query)
+  for (const [query, page] of table) {
+    const by = query.startsWith('before_time') ? 'time' : 'id'
+    t.strictSame(await pageOf(app, query), { ...page, by }, query)
+  }
 })
 
 t.test('what is no such value is a 400 by name, all at once (decisions §3)', async (t) => {
@@ -198,6 +205,10 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
     [{ defaultLimit: 50, maxLimit: 20 }, 'lists.defaultLimit: expected at most maxLimit (20), received 50'],
     [{ idFormat: 'uuid' }, "lists.idFormat: expected one of 'int64', 'text', received 'uuid'"],
     [{ id: '' }, "lists.id: expected a non-empty string, received ''"],
+    [{ by: [] }, "lists.by: expected 'id', 'time' or both, received []"],
+    [{ by: ['name'] }, "lists.by[0]: expected one of 'id', 'time', received 'name'"],
+    [{ total: 'no' }, "lists.total: expected one of true, false, received 'no'"],
+    [{ mode: 'loud' }, "lists.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
   ]
   for (const [options, message] of table) {
     const refused = { code: 'FST_CONV_OPTION_INVALID', message }

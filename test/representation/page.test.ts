@@ -11,7 +11,13 @@ import {
   readPage,
 } from '../../src/representation/page.js'
 
-const rules: PageRules = { defaultLimit: 50, maxLimit: 200, idFormat: 'int64' }
+const rules: PageRules = {
+  defaultLimit: 50,
+  maxLimit: 200,
+  idFormat: 'int64',
+  by: ['id', 'time'],
+  total: true,
+}
 const textIds: PageRules = { ...rules, idFormat: 'text' }
 
 t.test('parameters that are right', async (t) => {
@@ -26,6 +32,9 @@ t.test('parameters that are right', async (t) => {
     [{ before_id: '0' }, { beforeId: 0n }],
     [{ after_id: '9223372036854775807' }, { afterId: 9223372036854775807n }],
     [{ before_time: '2026-01-02T03:04:05.123456+01:00' }, { beforeTime: '2026-01-02T02:04:05.123456Z' }],
+    // As typed into a URL, where a plus stands for a blank.
+    [{ before_time: '2026-01-02T03:04:05 01:00' }, { beforeTime: '2026-01-02T02:04:05Z' }],
+    [{ before_time: '2026-01-02T03:04:05.5 00:00' }, { beforeTime: '2026-01-02T03:04:05.5Z' }],
     [
       { before_time: '2026-01-02T03:04:05Z', before_id: '7' },
       { beforeTime: '2026-01-02T03:04:05Z', beforeId: 7n },
@@ -36,7 +45,8 @@ t.test('parameters that are right', async (t) => {
   ]
   const nothing = { limit: 50, includeTotal: false }
   for (const [query, expected] of rows) {
-    const page = { ...nothing, ...expected }
+    const by = 'before_time' in query ? 'time' : 'id'
+    const page = { ...nothing, by, ...expected }
     t.strictSame(readPage(query, rules), { ...page, fetch: page.limit + 1 }, JSON.stringify(query))
   }
 })
@@ -112,6 +122,39 @@ t.test('a page goes one way', async (t) => {
   t.strictSame(readPage({ after_id: '1', before_id: '2' }, rules), both)
   t.strictSame(readPage({ after_id: '1', before_time: '2026-01-02T03:04:05Z' }, rules), both)
   t.same(named(readPage({ after_id: 'x', before_id: '2' }, rules)), ['after_id', 'after_id'])
+})
+
+t.test('a list that is walked by some keys refuses the cursors of the others', async (t) => {
+  const time = '2026-01-02T03:04:05Z'
+  const unserved = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
+  const alone = [{ in: 'query', name: 'before_id', message: 'must be given together with before_time' }]
+  const byId: PageRules = { ...rules, by: ['id'] }
+  const byTime: PageRules = { ...rules, by: ['time'], total: false }
+  const refused: readonly (readonly [ruled: PageRules, query: object, issues: object[]])[] = [
+    [byId, { before_time: time }, unserved('before_time')],
+    [byId, { before_time: time, before_id: '1' }, unserved('before_time')],
+    [byTime, { after_id: '1' }, unserved('after_id')],
+    [byTime, { before_id: '1' }, alone],
+    [byTime, { include_total: 'true' }, unserved('include_total')],
+  ]
+  for (const [ruled, query, issues] of refused)
+    t.strictSame(readPage(query as Record<string, unknown>, ruled), issues, JSON.stringify(query))
+  t.match(readPage({ before_id: '1' }, byId), { beforeId: 1n, by: 'id' })
+  t.match(readPage({ before_time: time, before_id: '1' }, byTime), { beforeId: 1n, by: 'time' })
+})
+
+t.test('a request without a cursor goes by the first key, and so does its next page', async (t) => {
+  const last = { id: '7', time: () => '2026-01-02T03:04:05Z' }
+  for (const [by, query, cursor] of [
+    [['id', 'time'], {}, { before_id: '7' }],
+    [['time', 'id'], {}, { before_time: last.time(), before_id: '7' }],
+    [['time'], {}, { before_time: last.time(), before_id: '7' }],
+    [['time', 'id'], { before_id: '9' }, { before_id: '7' }],
+    [['time', 'id'], { after_id: '9' }, { after_id: '7' }],
+  ] as const) {
+    const page = readPage(query, { ...rules, by }) as Page
+    t.strictSame(nextCursor(page, last), cursor, JSON.stringify([by, query]))
+  }
 })
 
 t.test('ids that are text', async (t) => {

@@ -42,8 +42,11 @@ export function namesFields(response: unknown, lists: readonly string[], shared:
   return named.size > 0 || parts.unresolved.size > 0
 }
 
-// As the framework finds it: by the status, by its class, the default; of several media types that of JSON.
-function schemaOf200(response: unknown): SchemaObject | null {
+/**
+ * The schema of what a 200 answers as JSON, found as Fastify finds it: by the status, by its class, the default; `null`
+ * for none.
+ */
+export function schemaOf200(response: unknown): SchemaObject | null {
   if (!isSchemaObject(response)) return null
   for (const key of ['200', '2xx', 'default']) {
     const answer = Object.entries(response).find(([status]) => status.toLowerCase() === key)?.[1]

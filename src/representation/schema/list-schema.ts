@@ -1,12 +1,12 @@
+import { isField } from '../output/field-names.js'
+import { shapeOf } from '../output/schema-shape.js'
+import { type PageParameter, type PageRules, servedParameters } from '../page.js'
+import { schemaOf200 } from './fields-schema.js'
 import { isObjectSchema, type RouteSchema, withQueryParameters } from './query-schema.js'
 import type { SchemaStore } from './schema-refs.js'
 
 /** What the schema of a list route has to say of paging. */
-export interface PagingSchema {
-  readonly defaultLimit: number
-  readonly maxLimit: number
-  readonly idFormat: 'int64' | 'text'
-}
+export type PagingSchema = PageRules
 
 /**
  * The schema of a route with the paging parameters in its query and `Link` among its response headers. What the
@@ -25,7 +25,38 @@ export function withPaging<Schema extends RouteSchema>(
   return response === undefined ? completed : { ...completed, response: withLinkHeader(response) }
 }
 
-function parameters({ defaultLimit, maxLimit, idFormat }: PagingSchema): Record<string, unknown> {
+/**
+ * The members of these that the response schema of 200 would leave out of a list. None where there is no such schema, or
+ * one that cannot be read.
+ *
+ * @param shared gives the schemas that the response schema may refer to
+ */
+export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
+  const schema = schemaOf200(response)
+  if (schema === null) return []
+  try {
+    const shape = shapeOf(schema, shared)
+    // A list is an object: the fields of an array's items are none of it.
+    return members.filter((name) => shape.kind === 'array' || !isField(shape, [name]))
+  } catch {
+    // Whoever compiles it says so.
+    return []
+  }
+}
+
+function parameters(paging: PagingSchema): Record<string, unknown> {
+  const served = servedParameters(paging)
+  return Object.fromEntries(
+    Object.entries(allParameters(paging)).filter(([name]) => served[name as PageParameter]),
+  )
+}
+
+function allParameters({
+  defaultLimit,
+  maxLimit,
+  idFormat,
+  by,
+}: PagingSchema): Record<PageParameter, unknown> {
   const id = idFormat === 'int64' ? { type: 'integer', format: 'int64', minimum: 0 } : { type: 'string' }
   return {
     limit: {
@@ -34,7 +65,12 @@ function parameters({ defaultLimit, maxLimit, idFormat }: PagingSchema): Record<
       default: defaultLimit,
       description: `Items on the page; more than ${maxLimit} is lowered to ${maxLimit}`,
     },
-    before_id: { ...id, description: 'Items before this one, newest first' },
+    before_id: {
+      ...id,
+      description: by.includes('id')
+        ? 'Items before this one, newest first'
+        : 'With before_time: breaks ties between items of the same time',
+    },
     before_time: {
       type: 'string',
       format: 'date-time',

@@ -138,7 +138,8 @@ t.test('a query schema of another validator is left as it is', async (t) => {
 })
 
 t.test('OpenAPI shows Link among the headers of a success', async (t) => {
-  const users = { type: 'object', properties: { users: { type: 'array', items: { type: 'object' } } } }
+  const items = { type: 'array', items: { type: 'object' } }
+  const users = { type: 'object', properties: { users: items, total: { type: 'integer' } } }
   const app = await appWithList({ response: { 200: users, 404: { type: 'object' } } })
   const { responses } = documentOf(app)
 

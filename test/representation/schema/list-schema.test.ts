@@ -2,13 +2,23 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { cursorParameters } from '../../../src/representation/page.js'
-import { withPaging } from '../../../src/representation/schema/list-schema.js'
+import {
+  missingMembers,
+  type PagingSchema,
+  withPaging,
+} from '../../../src/representation/schema/list-schema.js'
 
 interface Properties {
   readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-const paging = { defaultLimit: 20, maxLimit: 100, idFormat: 'int64' } as const
+const paging: PagingSchema = {
+  defaultLimit: 20,
+  maxLimit: 100,
+  idFormat: 'int64',
+  by: ['id', 'time'],
+  total: true,
+}
 
 t.test('a route without a schema gets the five parameters', async (t) => {
   const schema: { querystring?: unknown } = withPaging(undefined, paging)
@@ -111,6 +121,38 @@ t.test('done twice is done once, and the schema that came is as it was', async (
       return JSON.stringify(twice) === JSON.stringify(once) && JSON.stringify(received) === before
     }),
   )
+})
+
+t.test('parameters that the list does not serve are not shown', async (t) => {
+  const names = (more: Partial<PagingSchema>): string[] =>
+    Object.keys(parametersOf(withPaging({}, { ...paging, ...more })))
+  t.same(names({ by: ['id'] }), ['limit', 'before_id', 'after_id', 'include_total'])
+  t.same(names({ by: ['time'], total: false }), ['limit', 'before_id', 'before_time'])
+})
+
+t.test('members that a response schema would leave out', async (t) => {
+  const users = { type: 'array', items: {} }
+  const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
+  const shared = { list: { $id: 'list', ...object({ users }) } } as never
+  const rows: readonly (readonly [response: unknown, missing: string[]])[] = [
+    [undefined, []],
+    [{ 404: object({}) }, []],
+    [{ 200: {} }, []],
+    [{ 200: object({ users, total: { type: 'integer' } }) }, []],
+    [{ 200: object({ users }) }, ['total']],
+    [{ '2xx': object({ users }) }, ['total']],
+    [{ 200: object({ items: users, total: {} }) }, ['users']],
+    [{ 200: object({}) }, ['users', 'total']],
+    [{ 200: users }, ['users', 'total']],
+    [{ 200: object({}, { additionalProperties: true }) }, []],
+    [{ 200: object({ users }, { patternProperties: { '^t': {} } }) }, []],
+    [{ 200: { $ref: 'list#' } }, ['total']],
+    [{ 200: { $ref: 'nothing#' } }, []],
+    [{ 200: { allOf: [object({ users }), object({ total: {} })] } }, []],
+    [{ 200: { content: { 'application/json': { schema: object({ users }) } } } }, ['total']],
+  ]
+  for (const [response, missing] of rows)
+    t.strictSame(missingMembers(response, ['users', 'total'], shared), missing, JSON.stringify(response))
 })
 
 function parametersOf(schema: { readonly querystring?: unknown }): Properties['properties'] {
