@@ -160,7 +160,7 @@ type WithList = { [listOfRequest]: ListRequest | null }
 export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
   const options = withinMaximum('lists', received, resolveOptions('lists', received, checks, defaults))
   const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings()
+  const isHeadSibling = headSiblings(app)
   let decorated = false
   if (!app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')) decorateOnce()
 
