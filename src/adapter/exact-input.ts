@@ -17,6 +17,7 @@ import { compileWidePlan, type WidePlan } from '../representation/input/wide-pla
 import type { SchemaStore } from '../representation/schema/schema-refs.js'
 import { clip } from '../text.js'
 import { refuse } from './answer.js'
+import { notUtf8 } from './request-content.js'
 
 /** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
 const parts = [
@@ -36,6 +37,8 @@ interface PlannedPart {
 interface InputState {
   /** The body as it came, as far as it came; `null` where it is not collected. */
   text: string | null
+  /** Whether bytes came that are not UTF-8. */
+  isMalformed: boolean
   readonly found: Partial<Record<Part, Found | undefined>>
 }
 
@@ -88,6 +91,7 @@ export class ExactInput {
   /** The `preValidation` hook. */
   readonly read = (request: FastifyRequest, reply: FastifyReply, next: Next): void => {
     if (this.#parts.length === 0) next()
+    else if (this.#states.get(request)?.isMalformed === true) refuse(request, reply, notUtf8(), next)
     else this.#finish(request, reply, () => this.#read(request), next)
   }
 
@@ -143,7 +147,7 @@ export class ExactInput {
   #stateOf(request: FastifyRequest): InputState {
     const known = this.#states.get(request)
     if (known !== undefined) return known
-    const state: InputState = { text: null, found: {} }
+    const state: InputState = { text: null, isMalformed: false, found: {} }
     this.#states.set(request, state)
     return state
   }
@@ -173,15 +177,28 @@ function collectText(payload: Readable, limit: number, state: InputState): void 
   payload.on('newListener', function listenAlong(event) {
     if (event !== 'data') return
     payload.removeListener('newListener', listenAlong)
-    const decoder = new TextDecoder()
+    const decoder = new TextDecoder('utf-8', { fatal: true })
     state.text = ''
     payload.on('data', (chunk: string | Uint8Array) => {
-      if (state.text === null) return
-      state.text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-      // The parser refuses what is over its limit: no need to keep it.
-      if (state.text.length > limit) state.text = null
+      append(state, limit, () =>
+        typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }),
+      )
     })
+    // A character may have been cut off at the end.
+    payload.on('end', () => append(state, limit, () => decoder.decode()))
   })
+}
+
+function append(state: InputState, limit: number, next: () => string): void {
+  if (state.text === null) return
+  try {
+    const text = state.text + next()
+    // The parser refuses what is over its limit: no need to keep it.
+    state.text = text.length > limit ? null : text
+  } catch {
+    state.text = null
+    state.isMalformed = true
+  }
 }
 
 // A parser of the app's own may leave the body as bytes or text: then there is nothing to put right.

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from '../errors.js'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { clip } from '../text.js'
+import { isCoded } from './request-content.js'
 
 /**
  * Sees to a 415. A body that the schema refuses as a whole because it is not JSON at all (Fastify parses text/plain
@@ -11,6 +12,8 @@ import { clip } from '../text.js'
 export function unsupportedMediaType(problem: ProblemError, request: FastifyRequest): ProblemError {
   const isText = problem.code === 'validation' && isWholeBody(problem) && sentNoJson(request)
   if (problem.code !== 'unsupported-media-type' && !isText) return problem
+  // It is about the coding, not about the media type.
+  if (isCoded(request)) return problem
   const sent = mediaTypeOf(request.headers['content-type'])
   return new ProblemError('unsupported-media-type', {
     detail:

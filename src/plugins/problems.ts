@@ -13,6 +13,7 @@ import { conventionPlugin } from '../adapter/plugin.js'
 import { logProblem } from '../adapter/problem-log.js'
 import { rememberLast } from '../adapter/remember-last.js'
 import { reporterOf } from '../adapter/report.js'
+import { RequestContent } from '../adapter/request-content.js'
 import { declareTypeBase } from '../adapter/type-base.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
@@ -161,6 +162,14 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   })
   if (options.mode !== 'off') app.addHook('onSend', problemOnSend)
   if (enforces) checkWire(app, options.typeBase)
+  const content = new RequestContent((request) => modeOf(request, options.mode) === 'enforce')
+  app.addHook('onRoute', function readContentOnRoute(route) {
+    if ((route.config as RouteConfig)[modeOfRoute] === 'enforce') content.addRoute(this, route)
+  })
+  app.addHook('onReady', function prepareContent(done) {
+    content.prepare()
+    done()
+  })
 
   function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (modeOf(request, options.mode) !== 'enforce') {
@@ -241,12 +250,17 @@ const modeOfRoute = Symbol('fastify-conventions.problems.mode')
 const answersItself = Symbol('fastify-conventions.problems.answersItself')
 const sending = Symbol('fastify-conventions.problems.sending')
 
+/** What the plugin notes in the `config` of a route. */
+interface RouteConfig {
+  readonly [modeOfRoute]?: Mode
+}
+
 /** A reply that remembers that its hooks have begun to run. */
 type Sendable = FastifyReply & { [sending]?: boolean }
 
 /** The mode of the request's route; `otherwise` where no route serves it. */
 function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
-  const config = request.routeOptions.config as { [modeOfRoute]?: Mode } | undefined
+  const config = request.routeOptions.config as RouteConfig | undefined
   return config?.[modeOfRoute] ?? otherwise
 }
 

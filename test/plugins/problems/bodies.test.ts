@@ -1,6 +1,8 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import { gzipSync } from 'node:zlib'
+import compress from '@fastify/compress'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t from 'tap'
-import { problems } from '../../../src/index.js'
+import { integerTwins, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const json = 'application/json'
@@ -169,6 +171,122 @@ t.test('a body that is right is not touched', async (t) => {
   t.equal(response.statusCode, 200)
   t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
   t.strictSame(response.json(), { name: 'Ada' })
+})
+
+const notUtf8: readonly (readonly [about: string, bytes: Buffer])[] = [
+  ['ISO 8859-1', Buffer.from('{"name":"Ren\u00e9"}', 'latin1')],
+  ['a character cut off', Buffer.from([...Buffer.from('{"name":"'), 0xf0, 0x9f, 0x98, ...Buffer.from('"}')])],
+  ['a byte cut off at the end', Buffer.from([...Buffer.from('"a'), 0xe2, 0x82])],
+  ['an overlong slash', Buffer.from([...Buffer.from('{"name":"'), 0xc0, 0xaf, ...Buffer.from('"}')])],
+  ['a surrogate', Buffer.from([...Buffer.from('{"name":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
+  ['UTF-16', Buffer.from('\ufeff{"name":"Ada"}', 'utf16le')],
+]
+
+t.test('JSON that is not UTF-8 is a 400 (RFC 8259 §8.1)', async (t) => {
+  const app = await appWithUsers()
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/merge-patch+json', { parseAs: 'string' }, parse)
+  app.register(async (child) => {
+    child.addContentTypeParser('application/json', { parseAs: 'string' }, parse)
+    child.post('/v1/inner', async (request) => request.body)
+  })
+  const post = { method: 'POST', url: '/v1/users', type: json } as const
+  const ways = [
+    post,
+    { ...post, type: `${json}; charset=utf-8` },
+    { ...post, url: '/v1/inner' },
+    { method: 'PATCH', url: '/v1/users/1', type: 'application/merge-patch+json' },
+  ] as const
+  for (const { method, url, type } of ways) {
+    const send = (payload: Buffer) => app.inject({ method, url, headers: { 'content-type': type }, payload })
+    for (const [about, bytes] of notUtf8) {
+      const expected = { status: 400, code: 'body-malformed', detail: /UTF-8/ }
+      isProblem(t, injected(await send(bytes)), expected, `${url} ${type}: ${about}`)
+    }
+    const name = 'Ren\u00e9 \u{1f600} \ufffd'
+    const response = await send(Buffer.from(`\ufeff${JSON.stringify({ name })}`))
+    t.strictSame([response.statusCode, response.json()], [200, { name }], `${url}: UTF-8, with a BOM`)
+  }
+})
+
+t.test('integers of a body are not read from what is not UTF-8, without problems as well', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const id = { type: 'integer', format: 'int64' }
+  app.post('/v1/users', { schema: { body: { type: 'object', properties: { id } } } }, async () => ({}))
+  for (const [about, payload] of notUtf8) {
+    const headers = { 'content-type': json }
+    const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload })
+    t.equal(response.statusCode, 400, about)
+  }
+})
+
+t.test('a route that leaves its errors alone gets its body as before', async (t) => {
+  const app = await appWithUsers()
+  const take = async (request: FastifyRequest): Promise<unknown> => request.body
+  app.post('/v1/off', { config: { problems: false } }, take)
+  app.post('/v1/report', { config: { problems: { mode: 'report' } } }, take)
+  for (const url of ['/v1/off', '/v1/report']) {
+    const payload = Buffer.from('{"name":"Ren\u00e9"}', 'latin1')
+    const headers = { 'content-type': json, 'content-encoding': 'x-none' }
+    const response = await app.inject({ method: 'POST', url, headers, payload })
+    t.strictSame([response.statusCode, response.json()], [200, { name: 'Ren\ufffd' }], url)
+  }
+})
+
+t.test('a content coding that is not taken is a 415 with Accept-Encoding (RFC 9110 §15.5.16)', async (t) => {
+  const app = await appWithUsers()
+  const bytes = gzipSync('{"name":"Ada"}')
+  for (const coding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'x'.repeat(500)]) {
+    const headers = { 'content-type': json, 'content-encoding': coding }
+    for (const method of ['POST', 'PATCH'] as const) {
+      const url = method === 'POST' ? '/v1/users' : '/v1/users/1'
+      const response = await app.inject({ method, url, headers, payload: bytes })
+      const expected = { status: 415, code: 'unsupported-media-type', detail: /^Content-Encoding / }
+      isProblem(t, injected(response), expected, `${method} ${coding}`)
+      t.equal(response.headers['accept-encoding'], 'identity')
+      t.notOk('accept' in response.headers || 'accept-patch' in response.headers, 'the media type is right')
+    }
+  }
+  for (const coding of ['identity', 'Identity', '']) {
+    const headers = { 'content-type': json, 'content-encoding': coding }
+    const response = await app.inject({
+      method: 'POST',
+      url: '/v1/users',
+      headers,
+      payload: '{"name":"Ada"}',
+    })
+    t.equal(response.statusCode, 200, coding)
+  }
+})
+
+t.test('content that the app decodes is taken', async (t) => {
+  const app = await appWithUsers()
+  await app.register(compress, { global: false, requestEncodings: ['gzip'] })
+  app.post('/v1/coded', { decompress: {} }, async (request) => request.body)
+  app.post(
+    '/v1/stored',
+    {
+      preParsing: (request, _reply, payload, next) => {
+        delete request.headers['content-encoding']
+        next(null, payload)
+      },
+    },
+    async (request) => request.body,
+  )
+  const headers = { 'content-type': json, 'content-encoding': 'gzip' }
+  const decoded = await app.inject({
+    method: 'POST',
+    url: '/v1/coded',
+    headers,
+    payload: gzipSync('{"name":"Ada"}'),
+  })
+  t.strictSame([decoded.statusCode, decoded.json()], [200, { name: 'Ada' }])
+  const other = { ...headers, 'content-encoding': 'x-none' }
+  const refused = await app.inject({ method: 'POST', url: '/v1/coded', headers: other, payload: '{}' })
+  isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type', detail: /x-none/ })
+  const stored = await app.inject({ method: 'POST', url: '/v1/stored', headers, payload: '{"name":"Ada"}' })
+  t.equal(stored.statusCode, 200)
 })
 
 async function appWithUsers(): Promise<FastifyInstance> {
