@@ -27,7 +27,7 @@ import {
   cachingRuleNames,
 } from '../adapter/caching/caching-options.js'
 import { type CachingPlan, planOf, type ResourceVersion } from '../adapter/caching/caching-plan.js'
-import { measuresForHead, spareNotModified } from '../adapter/caching/head-of-not-modified.js'
+import { spareNotModified } from '../adapter/caching/head-of-not-modified.js'
 import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
 import { type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
 import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
@@ -157,7 +157,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     if (plan.validators !== null) decorateRequests()
     if (!isHeadSibling && plan.mode === 'enforce') described.push({ route, plan, kind })
     if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
-    else enforce(route, plan, kind, own.vary ?? [], this)
+    else enforce(route, plan, kind, own.vary ?? [], this, isHeadSibling)
   })
 
   app.addHook('onReady', function describeCaching(done) {
@@ -207,6 +207,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     kind: RouteKind,
     vary: readonly string[],
     context: FastifyInstance,
+    isHeadSibling: boolean,
   ): void {
     const { validators, validatorsOf, lastModified } = plan
     if (validators !== null) {
@@ -226,13 +227,19 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
         ...[route.preSerialization ?? []].flat(),
       ]
     // First: a hook that compresses leaves no bytes to make a tag of.
-    const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context)
-    route.onSend = [hookFor(kind, finish, finishWriting), ...spareNotModified(route.onSend)]
+    const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context, isHeadSibling)
+    const others = isHeadSibling ? spareNotModified(route.onSend) : [route.onSend ?? []].flat()
+    route.onSend = [hookFor(kind, finish, finishWriting), ...(others as FinishHook[])]
     route.onError = [forbidStoringErrors, ...[route.onError ?? []].flat()]
   }
 
-  function finishFor(plan: CachingPlan, route: RouteOptions, context: FastifyInstance): FinishHook {
-    const isBodiless = [route.method].flat().join() === 'HEAD' && !measuresForHead(route.onSend)
+  function finishFor(
+    plan: CachingPlan,
+    route: RouteOptions,
+    context: FastifyInstance,
+    isHeadSibling: boolean,
+  ): FinishHook {
+    const isBodiless = [route.method].flat().join() === 'HEAD' && !isHeadSibling
     const isShared = Object.values(plansOfMost).includes(plan) && !isBodiless && !plan.tellsMissing
     const known = isShared ? finishOfMost.get(context) : undefined
     if (known !== undefined) return known

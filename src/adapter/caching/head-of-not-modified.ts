@@ -1,23 +1,24 @@
 import type { onSendHookHandler, RouteOptions } from 'fastify'
 
-const measuring = 'headRouteOnSendHandler'
-
-/** Is this the HEAD route that Fastify adds to a GET route: the same handler, whose answer is measured and dropped? */
-export function measuresForHead(hooks: RouteOptions['onSend']): boolean {
-  return [hooks ?? []].flat().some((hook) => hook.name === measuring)
-}
-
 /**
- * Fastify measures what a GET would have sent for its HEAD route, in a hook that takes it for granted that there is
- * something. A 304 has nothing to measure, and no `Content-Length` (RFC 9110 §15.4.5).
+ * Wraps the `onSend` hooks of a HEAD route that Fastify adds to a GET route. The last of them measures the payload for
+ * `Content-Length`, and fails where there is none. A 304 has neither (RFC 9110 §15.4.5): an empty one is measured, and
+ * the length is dropped.
  */
 export function spareNotModified(hooks: RouteOptions['onSend']): onSendHookHandler[] {
-  return [hooks ?? []].flat().map((hook) => {
-    if (hook.name !== measuring) return hook as onSendHookHandler
-    const measure = hook as onSendHookHandler
-    return function measureUnlessNotModified(request, reply, payload, next) {
-      if (reply.statusCode === 304) next(null, null)
-      else measure.call(this, request, reply, payload, next)
-    }
-  })
+  return [emptyNotModified, ...([hooks ?? []].flat() as onSendHookHandler[]), dropLengthOfNotModified]
+}
+
+const emptyNotModified: onSendHookHandler = function emptyNotModified(_request, reply, payload, next) {
+  next(null, reply.statusCode === 304 ? '' : payload)
+}
+
+const dropLengthOfNotModified: onSendHookHandler = function dropLengthOfNotModified(
+  _request,
+  reply,
+  payload,
+  next,
+) {
+  if (reply.statusCode === 304) reply.removeHeader('content-length')
+  next(null, payload)
 }

@@ -1,5 +1,6 @@
 import { parse } from 'node:querystring'
 import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { privateField } from '../private-field.js'
 import { formType } from './override-post.js'
 import { markOf } from './raw-request.js'
 
@@ -36,16 +37,12 @@ function parseOverriding(
   else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
 }
 
-function takesForms(context: FastifyInstance): boolean {
-  // Fastify's own question knows the type by its name alone: neither a pattern nor a parser for all types.
-  const field = Object.getOwnPropertySymbols(context).find(
-    (symbol) => symbol.description === 'fastify.contentTypeParser',
-  )
-  if (field === undefined) return context.hasContentTypeParser(formType)
-  const parsers = (context as unknown as Readonly<Record<symbol, Parsers>>)[field]
-  return parsers?.getParser(formType) !== undefined
-}
+// Fastify's public getter knows the type by its name alone: neither a pattern nor a parser for all types.
+const parsersOf = privateField<{ getParser(contentType: string): unknown }>('fastify.contentTypeParser')
 
-interface Parsers {
-  getParser(contentType: string): unknown
+function takesForms(context: FastifyInstance): boolean {
+  const parsers = parsersOf(context)
+  return parsers === undefined
+    ? context.hasContentTypeParser(formType)
+    : parsers.getParser(formType) !== undefined
 }

@@ -1,29 +1,30 @@
-import Fastify, { type RouteOptions } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
-import { measuresForHead, spareNotModified } from '../../../src/adapter/caching/head-of-not-modified.js'
+import { spareNotModified } from '../../../src/adapter/caching/head-of-not-modified.js'
+import { headSiblings } from '../../../src/adapter/head-sibling.js'
 
-t.test('the hook by which Fastify measures for HEAD is known by its name', async (t) => {
-  const app = Fastify()
-  const seen: (readonly [method: unknown, measures: boolean])[] = []
-  app.addHook('onRoute', (route) => void seen.push([route.method, measuresForHead(route.onSend)]))
-  app.get('/v1/users', () => ({}))
-  app.head('/v1/own', () => '')
-  await app.ready()
-  t.strictSame(seen, [
-    ['GET', false],
-    ['HEAD', true],
-    ['HEAD', false],
-  ])
+t.test('a HEAD route is one of the app where Fastify adds none', async (t) => {
+  for (const exposeHeadRoutes of [true, false]) {
+    const app = Fastify({ exposeHeadRoutes })
+    const isHeadSibling = headSiblings(app)
+    const seen: string[] = []
+    app.addHook('onRoute', (route) => {
+      if (isHeadSibling(route)) seen.push(route.path)
+    })
+    app.get('/v1/users', () => ({}))
+    app.get('/v1/exposed', { exposeHeadRoute: true }, () => ({}))
+    app.get('/v1/own', { exposeHeadRoute: false }, () => ({}))
+    app.head('/v1/own', () => '')
+    app.head('/v1/alone', () => '')
+    await app.ready()
+    t.strictSame(seen, exposeHeadRoutes ? ['/v1/users', '/v1/exposed'] : ['/v1/exposed'])
+  }
 })
 
-t.test('a 304 is not measured; all else is, and other hooks stay as they are', async (t) => {
-  const own = (_request: unknown, _reply: unknown, payload: unknown, next: (e: null, p: unknown) => void) =>
-    next(null, payload)
-  t.strictSame(spareNotModified(undefined), [])
-  t.equal(spareNotModified(own as RouteOptions['onSend'])[0], own)
+t.test('a 304 is not measured; all else is', async (t) => {
   const app = Fastify()
   app.addHook('onRoute', (route) => {
-    route.onSend = spareNotModified(route.onSend)
+    if (route.method === 'HEAD') route.onSend = spareNotModified(route.onSend)
   })
   app.get('/v1/same', (_, reply) => reply.code(304).send(null))
   app.get('/v1/users', () => ({ a: 1 }))

@@ -1,0 +1,32 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import conventions, { serverOptions } from '../../src/index.js'
+
+/** A service with the preset, for tests that run it in another form: minified, or on a second copy of Fastify. */
+export async function buildService(create = Fastify): Promise<FastifyInstance> {
+  const app = create({ ...serverOptions(), bodyLimit: 10_000 }) as FastifyInstance
+  await app.register(conventions)
+  const user = {
+    type: 'object',
+    properties: {
+      id: { type: 'integer', format: 'int64' },
+      name: { type: 'string' },
+      password: { type: 'string' },
+      updated_at: { type: 'string', format: 'date-time' },
+    },
+  }
+  const found = {
+    id: 9007199254740993n,
+    name: 'Ada',
+    password: 'secret',
+    updated_at: '2026-11-20T08:00:00Z',
+  }
+  const config = { fields: { hidden: { password: true } } } as const
+  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, async () => found)
+  app.post(
+    '/v1/users',
+    { schema: { body: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } },
+    async (_request, reply) => reply.code(201).send({ name: 'Ada' }),
+  )
+  app.get('/v1/failures', async () => Promise.reject(new Error('broken')))
+  return app
+}
