@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import {
   dateFromPayload,
   dateOfItems,
@@ -29,7 +29,7 @@ import {
 import { type CachingPlan, planOf, type ResourceVersion } from '../adapter/caching/caching-plan.js'
 import { spareNotModified } from '../adapter/caching/head-of-not-modified.js'
 import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
-import { type ModificationTimes, replyHelpers } from '../adapter/caching/reply-helpers.js'
+import { addReplyHelpers, type ModificationTimes, type VaryHelper } from '../adapter/caching/reply-helpers.js'
 import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
 import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { hiddenFieldsOf } from '../adapter/hidden-fields.js'
@@ -47,6 +47,9 @@ export type { CachingCounts } from '../adapter/caching/caching-counts.js'
 export type { CachingOptions, CachingRouteOptions, CachingRule } from '../adapter/caching/caching-options.js'
 export type { FindValidators, ResourceVersion, RouteValidators } from '../adapter/caching/caching-plan.js'
 export type { CacheDirectives } from '../http/caching/cache-control.js'
+
+// @fastify/sensible declares `reply.vary` as a property, which cannot be declared twice: with it, its own type counts.
+type ReplyWithVary = 'httpErrors' extends keyof FastifyInstance ? object : VaryHelper
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -68,7 +71,7 @@ declare module 'fastify' {
      */
     readonly expectedVersion: ResourceVersion | null | undefined
   }
-  interface FastifyReply {
+  interface FastifyReply extends ReplyWithVary {
     /**
      * Sets `Cache-Control` from directives (RFC 9111 §5.2.2), in place of the route's.
      * @throws FST_CONV_OPTION_INVALID where they contradict each other
@@ -89,11 +92,6 @@ declare module 'fastify' {
      * @throws TypeError for characters that an entity tag cannot have (RFC 9110 §8.8.3)
      */
     etag(tag: string): this
-    /**
-     * Adds names to `Vary`, each once (RFC 9110 §12.5.5).
-     * @throws TypeError for what is no field name
-     */
-    vary(names: string | readonly string[]): this
   }
 }
 
@@ -125,7 +123,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     preconditionFailed: 0,
   }
   app.decorate('caching', { counts: () => ({ ...counts }) })
-  decorateReplies(app, options.now)
+  addReplyHelpers(app, options.now, options.mode === 'enforce')
   app.decorateReply(dateOfItems, undefined)
   let decorated = false
   const optionsOf = {
@@ -267,11 +265,4 @@ function responsesOf({ validators, validatorsOf, required }: CachingPlan, kind: 
 
 interface WithExpectedVersion {
   readonly [expectedVersionOf]: ResourceVersion | null | undefined
-}
-
-function decorateReplies(app: FastifyInstance, now: () => number): void {
-  for (const [name, helper] of Object.entries(replyHelpers(now))) {
-    if (!app.hasReplyDecorator(name)) app.decorateReply(name, helper as (this: FastifyReply) => unknown)
-    else app.log.warn(`caching: reply.${name}() is the app's own and stays as it is`)
-  }
 }
