@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import { callerOf } from './caller.js'
+import { requireCaller } from './caller.js'
 import { friends } from './collections/friends.js'
 import { orders } from './collections/orders.js'
 import { subscriptions } from './collections/subscriptions.js'
@@ -92,9 +92,10 @@ export async function mountActions(
     schema: {
       ...about('follow', 'user', 'users'),
       body: noMembers,
+      security: [{ developmentToken: [] }],
       response: {
         204: { description: 'The caller follows the user', type: 'null' },
-        ...problemResponses(400, 401, 404, 413, 415, 422),
+        ...problemResponses(400, 404, 413, 415, 422),
       },
     },
   } as const
@@ -116,30 +117,17 @@ export async function mountActions(
     reply: { code(status: number): { send(): unknown } },
   ) {
     const { id } = request.params
-    const caller = callerOf(request)
-    if (caller === null) {
-      throw new ProblemError('unauthorized', {
-        detail: 'only a user follows another',
-        headers: { 'www-authenticate': 'Bearer' },
-      })
-    }
-    const friendship = { user_id: caller, friend_user_id: id }
+    const friendship = { user_id: requireCaller(request), friend_user_id: id }
     await database.query(insertRow(friends, friendship)).catch((error: unknown) => {
       const problem = problemOfWrite(error, friends, friendship)
       if (!(problem instanceof ProblemError)) throw problem
       // Who follows already goes on to do so; who is not there cannot be followed.
       if (problem.code === 'already-exists') return
-      if (problem.errors?.[0]?.in === 'body' && problem.code === 'reference-not-found')
-        missingUser(problem.errors[0].pointer, id)
-      throw problem
+      if (problem.code !== 'reference-not-found') throw problem
+      throw new ProblemError('not-found', { detail: `there is no user ${id}` })
     })
     return reply.code(204).send()
   }
-}
-
-function missingUser(pointer: string, id: bigint): never {
-  if (pointer === '/user_id') throw new ProblemError('unauthorized', { detail: 'the caller is no user' })
-  throw new ProblemError('not-found', { detail: `there is no user ${id}` })
 }
 
 function about(verb: string, singular: string, collection: string) {

@@ -3,7 +3,7 @@ import conventions, { type OperationsOptions, serverOptions } from 'fastify-conv
 import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import { mountActions } from './actions.js'
-import { callerOf } from './caller.js'
+import { callerOf, identifyCallers, requireCaller } from './caller.js'
 import { mountCollection } from './collection.js'
 import { collections } from './collections/index.js'
 import type { Database } from './database.js'
@@ -25,6 +25,8 @@ export interface AppOptions {
   readonly logger?: FastifyServerOptions['logger']
   /** A file whose existence means maintenance; none by default. */
   readonly maintenanceFile?: string | null
+  /** Origins whose pages may use the service, such as `https://app.example`; none by default. */
+  readonly corsOrigins?: readonly string[]
   /** Requests per minute and caller. */
   readonly rateLimitMax?: number
   /** Where operations are kept and what runs them; in this process by default. The caller closes them after the app. */
@@ -39,6 +41,7 @@ export async function buildApp({
   redis = null,
   logger = false,
   maintenanceFile = null,
+  corsOrigins = [],
   rateLimitMax = 1_000,
   operations = {},
   pace = 1,
@@ -54,10 +57,12 @@ export async function buildApp({
     versions: { versions: { 1: {} } },
     selfAlias: {
       collections: collections.filter(({ hasCallers }) => hasCallers).map(({ name }) => name),
-      identify: callerOf,
+      identify: requireCaller,
     },
     operations: { ...operations, identify: callerOf },
+    ...(corsOrigins.length === 0 ? {} : { cors: { origin: corsOrigins } }),
   })
+  identifyCallers(app, { database })
   await describeApi(app)
   for (const schema of [problemSchema, ...collections.map(itemSchema)]) app.addSchema(schema)
   for (const collection of collections) await app.register(mountCollection, { collection, database, pace })

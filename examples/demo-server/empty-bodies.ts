@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import { errorCodes, type FastifyInstance } from 'fastify'
 
-/** Clients say that JSON comes where nothing does; for an action that is as good as no body. */
+/** Clients say that JSON or a form comes where nothing does (`curl -d ''`); for an action that is as good as no body. */
 export function takeEmptyBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
@@ -10,6 +10,15 @@ export function takeEmptyBodies(app: FastifyInstance): void {
     function parseAction(request, body, done) {
       if (body === '') done(null, null)
       else parseJson(request, body as string, done)
+    },
+  )
+  // By a pattern, so that no answer names forms among the types that are taken.
+  app.addContentTypeParser(
+    /^application\/x-www-form-urlencoded/,
+    { parseAs: 'string' },
+    function parseEmptyForm(_request, body, done) {
+      if (body === '') done(null, null)
+      else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
     },
   )
 }

@@ -121,4 +121,17 @@ export const migrations: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    name: '0006-retries',
+    statements: [
+      // One retry of an item at most, running or succeeded; and one at a time for an order, by whatever route.
+      `create table retries (
+        item text primary key,
+        order_id bigint not null constraint retries_order_id_fkey references orders on delete cascade,
+        has_succeeded boolean not null default false,
+        begun_at timestamptz not null default now()
+      )`,
+      'create unique index retries_running_key on retries (order_id) where not has_succeeded',
+    ],
+  },
 ]

@@ -37,7 +37,7 @@ export const problemSchema: JsonSchema = {
 
 const meaning = {
   400: 'The request is malformed or its input invalid',
-  401: 'Nobody knows who is asking, and so who `me` is',
+  401: 'The token is of no user, or there is none where a caller is needed',
   404: 'There is no such item',
   406: 'The client takes none of the media types there are',
   409: 'The state of other items forbids it',
@@ -46,14 +46,17 @@ const meaning = {
   415: 'The media type of the body is not one of those taken here',
   422: 'The input is well-formed, but contradicts other items',
   500: 'The server failed',
+  503: 'The server cannot answer now: Retry-After says when to try again',
 } as const
+
+const ofAnyRoute = [401, 500, 503] as const
 
 type ErrorStatus = keyof typeof meaning
 
-/** The responses of the given error statuses, for a route's `schema.response`. */
+/** The responses of the given error statuses, and of those that any route may have, for a route's `schema.response`. */
 export function problemResponses(...statuses: readonly ErrorStatus[]): Record<string, JsonSchema> {
   return Object.fromEntries(
-    [...statuses, 500 as const].map((status) => [
+    [...statuses, ...ofAnyRoute].map((status) => [
       status,
       {
         description: meaning[status],

@@ -46,12 +46,13 @@ async function open(settings: Settings, opened: (() => unknown)[]): Promise<Fast
   await seed(database)
   const operations = await openOperations(settings, redis, complain)
   opened.push(() => operations.close())
-  const { logLevel, maintenanceFile, rateLimitMax } = settings
+  const { logLevel, maintenanceFile, corsOrigins, rateLimitMax } = settings
   const app = await buildApp({
     database,
     redis,
     logger: { level: logLevel },
     maintenanceFile,
+    corsOrigins,
     rateLimitMax,
     operations: operations.options,
   })

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { ProblemError } from 'fastify-conventions'
+import { type OperationContext, type OperationOutcome, ProblemError } from 'fastify-conventions'
 import { orders } from './collections/orders.js'
 import { payments } from './collections/payments.js'
 import { users } from './collections/users.js'
@@ -7,6 +7,7 @@ import type { Database, Queries, Row } from './database.js'
 import type { Collection } from './declaration.js'
 import { takeEmptyBodies } from './empty-bodies.js'
 import { problemResponses } from './problem-responses.js'
+import { claimRetry, releaseRetry, succeedRetry } from './retry-claims.js'
 import { idParams, noQuery } from './schemas.js'
 import { insertRow, nextVersion, selectOne, setStatus, type Values } from './sql.js'
 import { once, takeTime } from './work.js'
@@ -24,9 +25,12 @@ interface Retry {
   readonly force_retry?: boolean
 }
 
-/** What the work of a retry is started with; the id as text, for it is longer than a Number. */
+/** What the work of a retry is started with; ids as text, as they are longer than a Number. */
 interface RetryInput extends Retry {
   readonly id: string
+  /** What was claimed: the path of the item, and the order that is paid. */
+  readonly item: string
+  readonly order_id: string
 }
 
 interface RetryRoute {
@@ -50,11 +54,11 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
   app.operations.define<RetryInput>('payments.retry', { cancellable: true }, async (context) => {
     const { id, force_retry, retry_reason } = context.input
     context.log.info({ retry_reason }, `payment ${id} is tried again`)
-    await takeTime(context, 2_000, pace)
-    return once(database, context, async (queries) => {
+    return claimed(context, 2_000, async (queries) => {
       const payment = await found(queries, payments, BigInt(id))
       refuseWithoutFunds(payment, force_retry)
       const { order_id, amount, currency } = payment
+      refusePaid(await found(queries, orders, order_id as bigint), force_retry)
       return { resource: await pay(queries, { order_id, amount, currency }) }
     })
   })
@@ -62,8 +66,7 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
   app.operations.define<RetryInput>('orders.retry', { cancellable: true }, async (context) => {
     const { id, force_retry, retry_reason } = context.input
     context.log.info({ retry_reason }, `order ${id} is tried again`)
-    await takeTime(context, 3_000, pace)
-    return once(database, context, async (queries) => {
+    return claimed(context, 3_000, async (queries) => {
       const order = await found(queries, orders, BigInt(id))
       refuseWithoutFunds(await lastPayment(queries, BigInt(id)), force_retry)
       const payment = await pay(queries, {
@@ -74,6 +77,26 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
       return { result: { order: `/v1/orders/${id}`, payment, status: 'paid' } }
     })
   })
+
+  /** Does the work of a retry in one transaction with the mark that it succeeded; without a success the claim is given back. */
+  async function claimed(
+    context: OperationContext<RetryInput>,
+    milliseconds: number,
+    work: (queries: Queries) => Promise<OperationOutcome>,
+  ): Promise<OperationOutcome> {
+    const claim = { item: context.input.item, orderId: BigInt(context.input.order_id) }
+    try {
+      await takeTime(context, milliseconds, pace)
+      return await once(database, context, async (queries) => {
+        await succeedRetry(queries, claim)
+        return work(queries)
+      })
+    } catch (error) {
+      // Where that fails too, the claim ends by itself.
+      await releaseRetry(database, claim).catch(() => undefined)
+      throw error
+    }
+  }
 
   app.operations.define<{ readonly id: string }>('users.verify-email', async (context) => {
     await takeTime(context, 1_000, pace)
@@ -103,7 +126,18 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
           const detail = `the ${singular} ${id} is ${String(item.status)}; force_retry tries it all the same`
           throw new ProblemError('not-retryable', { status: 409, detail })
         }
-        return reply.startOperation(`${name}.retry`, { ...body, id: String(id) } satisfies RetryInput)
+        const claim = { item: `/v1/${name}/${id}`, orderId: (item.order_id ?? id) as bigint }
+        await claimRetry(database, claim)
+        const input: RetryInput = {
+          ...body,
+          id: String(id),
+          item: claim.item,
+          order_id: String(claim.orderId),
+        }
+        return reply.startOperation(`${name}.retry`, input).catch(async (error: unknown) => {
+          await releaseRetry(database, claim)
+          throw error
+        })
       },
     )
   }
@@ -115,7 +149,7 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
         ...about('verifyEmail', 'user', 'users'),
         summary: 'Verify the email address of a user',
         body: { type: ['object', 'null'], additionalProperties: false, properties: {} },
-        response: problemResponses(400, 401, 404, 413, 415),
+        response: problemResponses(400, 404, 413, 415),
       },
       config: {
         operations: { starts: 'users.verify-email' },
@@ -151,6 +185,15 @@ function refuseWithoutFunds(payment: Row | undefined, isForced: boolean | undefi
   throw new ProblemError('insufficient-funds', {
     status: 409,
     detail: 'there is still not enough on the account',
+  })
+}
+
+/** Another payment of the order may have succeeded meanwhile. */
+function refusePaid({ id, status }: Row, isForced: boolean | undefined): void {
+  if (isForced === true || (status !== 'paid' && status !== 'fulfilled')) return
+  throw new ProblemError('not-retryable', {
+    status: 409,
+    detail: `the order ${String(id)} is ${status}; force_retry tries it all the same`,
   })
 }
 

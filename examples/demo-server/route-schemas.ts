@@ -15,8 +15,6 @@ import {
 export function routeSchemas(collection: Collection) {
   const { name, singular } = collection
   const item = { $ref: `${singular}#` }
-  // Of an item that may be asked for as `me`.
-  const nobody = collection.hasCallers === true ? ([401] as const) : []
   const about = (verb: string, what: string) => ({
     operationId: verb + capitalized(what),
     summary: `${capitalized(verb)} ${what}`,
@@ -50,7 +48,7 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         200: { description: `The ${singular}`, ...item },
-        ...problemResponses(400, ...nobody, 404, 406, 412),
+        ...problemResponses(400, 404, 406, 412),
       },
     },
     replace: {
@@ -65,7 +63,7 @@ export function routeSchemas(collection: Collection) {
           headers: { Location: { type: 'string', description: `Where the ${singular} is` } },
           ...item,
         },
-        ...problemResponses(400, ...nobody, 404, 406, 409, 412, 413, 415, 422),
+        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     update: {
@@ -76,7 +74,7 @@ export function routeSchemas(collection: Collection) {
       body: patchSchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
-        ...problemResponses(400, ...nobody, 404, 406, 409, 412, 413, 415, 422),
+        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     delete: {
@@ -85,7 +83,7 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         204: { description: `The ${singular} is gone`, type: 'null' },
-        ...problemResponses(400, ...nobody, 404, 409, 412),
+        ...problemResponses(400, 404, 409, 412),
       },
     },
   } as const satisfies Record<string, FastifySchema>

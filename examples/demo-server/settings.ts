@@ -13,6 +13,8 @@ export interface Settings {
   readonly work: boolean
   /** A file whose existence means maintenance. */
   readonly maintenanceFile: string | null
+  /** Origins whose pages may use the service. */
+  readonly corsOrigins: readonly string[]
   /** Requests per minute and caller. */
   readonly rateLimitMax: number
 }
@@ -23,7 +25,7 @@ type LogLevel = (typeof logLevels)[number]
 
 /**
  * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `REDIS_URL`, `OPERATIONS`, `WORK`,
- * `MAINTENANCE_FILE` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
+ * `MAINTENANCE_FILE`, `CORS_ORIGIN` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
@@ -41,6 +43,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     operations,
     work: workOf(value('WORK') ?? 'on', operations, storage),
     maintenanceFile: value('MAINTENANCE_FILE') ?? null,
+    corsOrigins: corsOriginsOf(value('CORS_ORIGIN') ?? ''),
     rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
   }
 }
@@ -55,6 +58,15 @@ function rateLimitOf(text: string): number {
   const max = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (max < 1) throw new Error(`RATE_LIMIT_MAX: expected a number from 1 to 999999999, received '${text}'`)
   return max
+}
+
+function corsOriginsOf(list: string): string[] {
+  const origins = list.split(',').flatMap((origin) => origin.trim() || [])
+  for (const origin of origins) {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) continue
+    throw new Error(`CORS_ORIGIN: expected origins such as https://app.example, received '${origin}'`)
+  }
+  return origins
 }
 
 function logLevelOf(text: string): LogLevel {

@@ -3,10 +3,26 @@ import Negotiator from 'negotiator'
 import { problemResponses } from './problem-responses.js'
 import { noQuery } from './schemas.js'
 
-const texts: Readonly<Record<string, string>> = {
-  en: 'This is a demo. Nothing you order here arrives.',
-  de: 'Dies ist eine Vorführung. Was Sie hier bestellen, kommt nicht an.',
-  fr: 'Ceci est une démonstration. Rien de ce que vous commandez ici n’arrive.',
+interface Terms {
+  readonly text: string
+  readonly modified: string
+}
+
+const english: Terms = {
+  text: 'This is a demo. Nothing you order here arrives.',
+  modified: '2026-01-05T09:00:00Z',
+}
+
+const terms: Readonly<Record<string, Terms>> = {
+  en: english,
+  de: {
+    text: 'Dies ist eine Vorführung. Was Sie hier bestellen, kommt nicht an.',
+    modified: '2026-01-07T09:00:00Z',
+  },
+  fr: {
+    text: 'Ceci est une démonstration. Rien de ce que vous commandez ici n’arrive.',
+    modified: '2026-01-08T09:00:00Z',
+  },
 }
 
 /** Mounts the terms of service, in the language that the client asks for. */
@@ -35,14 +51,13 @@ export async function mountTerms(app: FastifyInstance): Promise<void> {
         caching: {
           cacheControl: { public: true, maxAge: 3600 },
           vary: ['Accept-Language'],
-          lastModified: false,
         },
       },
     },
     async function readTerms(request, reply) {
-      const known = Object.keys(texts)
-      const language = new Negotiator(request.raw).language(known) ?? 'en'
-      return reply.header('content-language', language).send({ text: texts[language] })
+      const language = new Negotiator(request.raw).language(Object.keys(terms)) ?? 'en'
+      const { text, modified } = terms[language] ?? english
+      return reply.header('content-language', language).lastModified(modified).send({ text })
     },
   )
 }

@@ -76,6 +76,7 @@ await onEachDatabase(async (t, database) => {
         t.equal(refused.status, 400, JSON.stringify(body))
       }
       t.equal((await client.call('POST', path, { body: 'a=b', headers: form })).status, 415)
+      t.equal((await client.call('POST', path, { body: '', headers: form })).status, 200, "curl -d ''")
     },
   )
 
@@ -112,6 +113,48 @@ await onEachDatabase(async (t, database) => {
       t.match(await follow(1, String(user.id)), { status: 404, json: { code: 'not-found' } })
       t.match(await follow(user.id, String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
       t.match(await follow('me', String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
+    },
+  )
+
+  await t.test(
+    'a token that is of no user is 401 everywhere, and says what a token looks like',
+    async (t) => {
+      const tokens = [
+        'dev-user-1',
+        'dev-user-9999999999999999999',
+        'dev-user-9223372036854775808',
+        'dev-user-',
+        'ada',
+        '',
+      ]
+      const targets = [
+        ['GET', '/v1/users/me'],
+        ['GET', '/v1/users'],
+        ['GET', '/v1/terms'],
+        ['GET', '/v1/operations/0'],
+        ['PATCH', `/v1/users/${firstId}`],
+        ['POST', `/v1/users/${firstId}/follow`],
+        ['POST', `/v1/payments/${firstId}/retry`],
+      ] as const
+      for (const token of tokens) {
+        for (const [method, target] of targets) {
+          const answer = await client.call(method, target, { headers: { authorization: `Bearer ${token}` } })
+          t.match(
+            answer,
+            { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } },
+            target,
+          )
+          t.match(answer.headers.get('www-authenticate'), /^Bearer/)
+        }
+      }
+      for (const target of ['/v1/users/me', `/v1/users/${firstId}/follow`]) {
+        const answer = await client.call(target.endsWith('me') ? 'GET' : 'POST', target)
+        t.match(
+          answer,
+          { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } },
+          'none',
+        )
+      }
     },
   )
 

@@ -20,7 +20,7 @@ const routes: readonly (readonly [path: string, cacheControl: string, validators
   [`/v1/subscriptions/${firstId}`, 'private, no-cache', ['etag', 'last-modified']],
   ['/v1/payments', 'no-store', ['last-modified']],
   [`/v1/payments/${firstId}`, 'no-store', ['etag', 'last-modified']],
-  ['/v1/terms', 'public, max-age=3600', ['etag']],
+  ['/v1/terms', 'public, max-age=3600', ['etag', 'last-modified']],
 ]
 
 await onEachDatabase(async (t, actual) => {

@@ -9,7 +9,8 @@ t.test('it says where it listens and what to try, and stops when told to', async
     t.match(origin, /^http:\/\/127\.0\.0\.1:\d+$/)
     t.equal((await fetch(`${origin}/v1/users?limit=1`)).status, 200)
     t.equal(await stopDemo(process, signal), 0, `${signal}: exit code 0`)
-    t.equal(printed.filter((line) => line.includes('curl ')).length, 4)
+    t.equal(printed.filter((line) => line.includes('curl ')).length, 5)
+    t.match(printed.join('\n'), 'Bearer dev-user-<id>', 'and what a token looks like')
   }
 })
 

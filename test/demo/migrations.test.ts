@@ -37,6 +37,7 @@ await onEachDatabase(async (t, database) => {
         'invoice_requests',
         'invoices',
         'migrations',
+        'retries',
       ].sort(),
     )
   })

@@ -193,6 +193,49 @@ await t.test('the OpenAPI document', async (t) => {
   })
 })
 
+await t.test('page and document have security headers, Cache-Control and a tag', async (t) => {
+  const client = await serve(t, database)
+  for (const path of ['/docs', '/docs/json', '/openapi.json']) {
+    const { status, headers } = await client.get(path)
+    t.equal(status, 200, path)
+    t.match(headers.get('content-security-policy'), /default-src 'self'.*frame-ancestors 'none'/)
+    t.equal(headers.get('x-content-type-options'), 'nosniff')
+    t.equal(headers.get('x-frame-options'), 'DENY')
+    t.equal(headers.get('referrer-policy'), 'no-referrer')
+    t.equal(headers.get('cache-control'), 'no-cache')
+    const known = await client.call('GET', path, {
+      headers: { 'if-none-match': headers.get('etag') ?? '' },
+    })
+    t.match(known, { status: 304, text: '' }, `${path}: nothing has changed`)
+    const head = await client.call('HEAD', path)
+    t.equal(head.status, 200)
+    t.equal(head.headers.get('x-content-type-options'), 'nosniff')
+  }
+  const asset = await client.get('/docs/static/swagger-ui.css')
+  t.equal(asset.headers.get('x-content-type-options'), 'nosniff')
+  t.ok(asset.headers.has('etag'))
+  t.notMatch((await client.get('/docs')).text, /<script(?![^>]* src=)/, 'no script that the policy stops')
+})
+
+await t.test('the document says what a token looks like, and which route needs one', async (t) => {
+  const client = await serve(t, database)
+  const { json } = await client.get('/openapi.json')
+  t.match(json, {
+    components: {
+      securitySchemes: {
+        developmentToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'dev-user-<id>',
+          description: /dev-user-<id>/,
+        },
+      },
+    },
+    security: [{}, { developmentToken: [] }],
+    paths: { '/v1/users/{id}/follow': { post: { security: [{ developmentToken: [] }] } } },
+  })
+})
+
 await t.test('the human page is there and is let through', async (t) => {
   const client = await serve(t, database)
   const page = await client.get('/docs')

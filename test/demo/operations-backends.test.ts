@@ -11,6 +11,8 @@ const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
 // Of the seeded payments the fourth failed, by a timeout.
 const retry = `/v1/payments/${firstId + 3n}/retry`
+// So did the eleventh.
+const anotherRetry = `/v1/payments/${firstId + 10n}/retry`
 
 // An operation may be polled sixty times in a minute.
 const patience = [15_000, 300] as const
@@ -55,7 +57,7 @@ async function sharesOperations(t: Test, environment: Record<string, string>): P
   t.match(await one.get(resource), { status: 200, json: { status: 'succeeded' } })
   t.match((await one.get(`${location}/status`)).json, { status: 'Succeeded', resourceLocation: resource })
 
-  const cancelled = await one.call('POST', retry)
+  const cancelled = await one.call('POST', anotherRetry)
   const path = cancelled.headers.get('location') ?? ''
   await until(
     () => other.get(path),

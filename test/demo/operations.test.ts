@@ -51,6 +51,55 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.post(path, { force_retry: true }), { status: 202 })
   })
 
+  await t.test('what was tried again with success is not paid twice, forced or not', async (t) => {
+    for (const collection of ['payments', 'orders'] as const) {
+      const { payment, order } = await failedPayment(client, 'timeout')
+      const path = `/v1/${collection}/${collection === 'payments' ? payment.id : order.id}/retry`
+      const starts = await Promise.all([client.post(path, {}), client.post(path, { force_retry: true })])
+      const statuses = starts.map(({ status }) => status).sort()
+      t.strictSame(statuses, [202, 409], 'of two at once one is started')
+      t.match(starts.find(({ status }) => status === 409)?.json, { code: 'retry-running' })
+      const byOtherRoute = await client.post(`/v1/orders/${order.id}/retry`, { force_retry: true })
+      t.match(byOtherRoute, { status: 409, json: { code: 'retry-running' } }, 'one at a time for an order')
+
+      const started = starts.find(({ status }) => status === 202)
+      t.match((await ended(client, started?.headers.get('location') ?? '')).json, { status: 'Succeeded' })
+      t.match(
+        await client.post(path, { force_retry: true }),
+        { status: 409, json: { code: 'already-retried' } },
+        'nor is it afterwards',
+      )
+      t.equal(await paymentsOf(database, order), 2n)
+    }
+  })
+
+  await t.test('an order whose payment was tried again is paid: another payment of it is not', async (t) => {
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const another = await client.post('/v1/payments', sampleOf.payments(order.id))
+    for (const [{ id }, status] of [
+      [payment, 'Succeeded'],
+      [another.json, 'Failed'],
+    ] as const) {
+      const start = await client.post(`/v1/payments/${id}/retry`, {})
+      t.match((await ended(client, start.headers.get('location') ?? '')).json, { status })
+    }
+    t.equal(await paymentsOf(database, order), 3n, 'two that failed, one that succeeded')
+  })
+
+  await t.test('progress has two decimals at most', async (t) => {
+    const slow = await serve(t, database, 1)
+    const user = await newUser(client)
+    const start = await slow.call('POST', `/v1/users/${user.id}/verify_email`)
+    const seen = new Set<string>()
+    for (let status = 'In progress'; status === 'In progress'; await pause(20)) {
+      const { json } = await slow.get(`${start.headers.get('location')}/status`)
+      status = String(json.status)
+      if (json.progress !== undefined) seen.add(String(json.progress))
+    }
+    for (const progress of seen) t.match(progress, /^(0\.\d{1,2}|1)$/)
+    t.ok(seen.size > 1, [...seen].join(', '))
+  })
+
   await t.test('bad input, and what is not there, starts nothing', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
     const path = `/v1/payments/${payment.id}/retry`
@@ -84,7 +133,11 @@ await onEachDatabase(async (t, database) => {
     const end = await ended(client, start.headers.get('location') ?? '')
     t.equal(end.status, 200)
     t.strictSame(Object.keys(end.json).sort(), ['created_at', 'finished_at', 'id', 'progress', 'status'])
-    t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: true } })
+    const verified = await client.get(`/v1/users/${user.id}`)
+    t.match(verified, { json: { email_verified: true } })
+    const again = await client.call('POST', `/v1/users/${user.id}/verify_email`)
+    await ended(client, again.headers.get('location') ?? '')
+    t.strictSame((await client.get(`/v1/users/${user.id}`)).json, verified.json, 'again changes nothing')
     t.match(await client.call('POST', '/v1/users/1/verify_email'), { status: 404 })
   })
 
@@ -119,13 +172,13 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('an operation is the affair of who started it', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
-    const headers = { authorization: 'Bearer dev-user-1' }
+    const tokenOf = async () => ({ authorization: `Bearer dev-user-${(await newUser(client)).id}` })
+    const [headers, other] = [await tokenOf(), await tokenOf()]
     const start = await client.call('POST', `/v1/payments/${payment.id}/retry`, { headers })
     const location = start.headers.get('location') ?? ''
     t.match(await client.call('GET', location, { headers }), { status: 200 })
     for (const target of [location, `${location}/status`]) {
       t.match(await client.get(target), { status: 404 }, 'nobody')
-      const other = { authorization: 'Bearer dev-user-2' }
       t.match(await client.call('GET', target, { headers: other }), { status: 404 }, 'another')
     }
     t.match(await client.delete(location), { status: 404 })

@@ -15,7 +15,7 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     ['GET', '/v1/users/AbC', 404, 'path-uppercase'],
     ['GET', '/v1/%75sers', 404, 'path-encoded'],
     ['GET', '/v1/user', 404, 'not-found'],
-    ['GET', '/', 404, 'not-found'],
+    ['GET', '/v1', 404, 'not-found'],
     ['DELETE', '/v1/users', 405, 'method-not-allowed'],
     ['POST', '/v1/users/1', 405, 'method-not-allowed'],
     ['GET', '/v1/users/%zz', 400, 'uri-malformed'],
@@ -41,6 +41,12 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     const options = await client.call('OPTIONS', '/v1/users')
     t.equal(options.status, 204)
     t.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+  })
+
+  await t.test('GET / leads to the page that describes the API', async (t) => {
+    const answer = await client.get('/')
+    t.match(answer, { status: 302 })
+    t.equal(answer.headers.get('location'), '/docs')
   })
 
   await t.test('who does not take JSON is told so', async (t) => {

@@ -26,6 +26,7 @@ const variables: ReadonlySet<string> = new Set([
   'OPERATIONS',
   'WORK',
   'MAINTENANCE_FILE',
+  'CORS_ORIGIN',
   'RATE_LIMIT_MAX',
 ])
 

@@ -11,6 +11,7 @@ t.test('nothing set', async (t) => {
     operations: 'memory',
     work: true,
     maintenanceFile: null,
+    corsOrigins: [],
     rateLimitMax: 1000,
   }
   t.strictSame(readSettings({}), defaults)
@@ -26,6 +27,10 @@ t.test('everything set', async (t) => {
   })
   t.equal(readSettings({ RATE_LIMIT_MAX: '5' }).rateLimitMax, 5)
   t.equal(readSettings({ MAINTENANCE_FILE: './stop.json' }).maintenanceFile, './stop.json')
+  t.same(readSettings({ CORS_ORIGIN: ' https://a.example , http://localhost:8080,' }).corsOrigins, [
+    'https://a.example',
+    'http://localhost:8080',
+  ])
   t.same(readSettings({ DATA_DIR: './data' }).storage, { folder: './data' })
   for (const url of ['postgres://u:p@host:5432/name', 'postgresql://host', 'postgres://%2Frun%2Fpg/name']) {
     t.same(readSettings({ DATABASE_URL: url }).storage, { url })
@@ -73,6 +78,21 @@ t.test('a bad value is an error of one line that names it', async (t) => {
     () => readSettings({ DATABASE_URL: 'postgres://host', DATA_DIR: 'data' }),
     /DATABASE_URL and DATA_DIR/,
   )
+})
+
+t.test('an origin is no more than scheme, host and port', async (t) => {
+  for (const origin of [
+    '*',
+    'a.example',
+    'https://a.example/',
+    'https://a.example/x',
+    'null',
+    'HTTPS://A.example',
+  ]) {
+    t.throws(() => readSettings({ CORS_ORIGIN: `https://b.example,${origin}` }), {
+      message: `CORS_ORIGIN: expected origins such as https://app.example, received '${origin}'`,
+    })
+  }
 })
 
 t.test('a bad database URL is not shown: it may hold a password', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { serve } from './client.js'
+import { newUser } from './samples.js'
 
 /** How the text of a language begins. */
 const firstWords = { en: /^This is/, de: /^Dies ist/, fr: /^Ceci est/ } as const
@@ -54,8 +55,15 @@ t.test('the terms of service', async (t) => {
     t.equal(known.headers.get('content-language'), null)
   })
 
+  await t.test('each language says when it was last modified', async (t) => {
+    for (const language of Object.keys(firstWords)) {
+      t.match((await read(language)).headers.get('last-modified'), /^\w{3}, \d\d Jan 2026 09:00:00 GMT$/)
+    }
+  })
+
   await t.test('who is known may share them all the same', async (t) => {
-    const answer = await read('de', { authorization: 'Bearer ada' })
+    const { id } = await newUser(client)
+    const answer = await read('de', { authorization: `Bearer dev-user-${id}` })
     t.equal(answer.headers.get('cache-control'), 'public, max-age=3600')
   })
 
