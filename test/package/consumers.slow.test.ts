@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { manifestOf, pack } from './pack.js'
+import { manifestOf, pack, type Tarball } from './pack.js'
 import { runCommand } from './run-command.js'
 import { startServer } from './start-server.js'
 
@@ -129,8 +129,9 @@ const followed = 'In progress, 0.5 DELETE, Succeeded, r-7, id, refused 404 not-f
 
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
+const compiler = join(work, 'node_modules/typescript/bin/tsc')
 t.teardown(() => rm(work, { recursive: true, force: true }))
-const tarball = await pack(work)
+await install(await pack(work), ['fastify', 'typescript', '@types/node'])
 
 const programNames = [
   'server',
@@ -159,7 +160,7 @@ t.jobs = 2
 
 for (const fixture of ['esm', 'cjs']) {
   t.test(`JavaScript, ${fixture}`, { buffered: true }, async (t) => {
-    const folder = await install(fixture, fixture, ['fastify'])
+    const folder = await consumer(fixture, fixture)
     await serves(t, folder, 'server.js', whole)
     await serves(t, folder, 'path-guard.js', pathGuardAlone)
   })
@@ -167,11 +168,11 @@ for (const fixture of ['esm', 'cjs']) {
 
 for (const type of ['module', 'commonjs']) {
   t.test(`TypeScript, compiled to ${type}`, { buffered: true }, async (t) => {
-    const folder = await install(type, 'typescript', ['fastify', 'typescript', '@types/node'])
+    const folder = await consumer(type, 'typescript')
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
     // A program for each file: the types that one subpath brings along must not be there through another.
     const programs = programNames.map((name) => `tsconfig.${name}.json`)
-    const compile = ['node_modules/typescript/bin/tsc', '--build', ...programs]
+    const compile = [compiler, '--build', ...programs]
     await t.resolves(runCommand(process.execPath, compile, folder), 'compiles')
     await serves(t, folder, 'dist/server.js', whole)
     await serves(t, folder, 'dist/path-guard.js', pathGuardAlone)
@@ -192,12 +193,7 @@ for (const type of ['module', 'commonjs']) {
     t.match(await said('testing.js'), /clauses are kept/)
     t.match(await said('client.js'), followed)
     t.match(await said('stores.js'), 'The database moves [ null, null ] true')
-    const ofClient = [
-      'node_modules/typescript/bin/tsc',
-      '--project',
-      'tsconfig.client.json',
-      '--listFilesOnly',
-    ]
+    const ofClient = [compiler, '--project', 'tsconfig.client.json', '--listFilesOnly']
     const read = await runCommand(process.execPath, ofClient, folder)
     t.match(read, /fastify-conventions\/dist\/client\.d\.c?ts/)
     t.notMatch(
@@ -208,13 +204,18 @@ for (const type of ['module', 'commonjs']) {
   })
 }
 
-/** An empty folder into which the package is installed, what its fixture needs beside it, and the fixture. */
-async function install(name: string, fixture: string, dependencies: readonly string[]): Promise<string> {
-  const folder = join(work, name)
-  await cp(fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), folder, { recursive: true })
+/** Installs the package, and what consumers need beside it, once for all of them. */
+async function install(tarball: Tarball, dependencies: readonly string[]): Promise<void> {
+  await writeFile(join(work, 'package.json'), '{ "private": true }')
   const versions = dependencies.map((dependency) => `${dependency}@${manifestOf(dependency).version}`)
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-  await runCommand('npm', ['install', ...flags, tarball.path, ...versions], folder)
+  await runCommand('npm', ['install', ...flags, tarball.path, ...versions], work)
+}
+
+/** A folder of its own with a fixture in it. */
+async function consumer(name: string, fixture: string): Promise<string> {
+  const folder = join(work, name)
+  await cp(fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), folder, { recursive: true })
   return folder
 }
 
