@@ -40,7 +40,7 @@ export interface FailedOperation {
 /** How an operation ended. */
 export type OperationEnd<Result = unknown> = SucceededOperation<Result> | FailedOperation
 
-/** A status document, with all of its members; of the three states the last two are final (seed §3). */
+/** A status document, with all of its members; of the three states the last two are final. */
 export type OperationState<Result = unknown> = RunningOperation | OperationEnd<Result>
 
 /**

@@ -1,7 +1,7 @@
 import type { ProblemIssue } from '../errors.js'
 import { isObject } from '../options.js'
 
-/** Where an operation stands (seed §2); the last two are final. */
+/** Where an operation stands; the last two are final. */
 export type OperationStatus = 'In progress' | 'Succeeded' | 'Failed'
 
 /** Why an operation failed, as the client is told: no cause, no stack. */

@@ -1,6 +1,6 @@
 import type { OperationFailure, OperationRecord, OperationStatus } from './operation-record.js'
 
-/** The status document of an operation (seed §4, decisions §5). */
+/** The status document of an operation. */
 export interface StatusDocument {
   readonly id: string
   readonly status: OperationStatus

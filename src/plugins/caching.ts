@@ -96,7 +96,7 @@ declare module 'fastify' {
 }
 
 /**
- * Caching headers and conditional requests (seed §2 "Caching", RFC 9110 §13, RFC 9111): every 200 of a GET or HEAD has
+ * Caching headers and conditional requests (RFC 9110 §13, RFC 9111): every 200 of a GET or HEAD has
  * `Cache-Control`, `ETag` and `Last-Modified`; preconditions are evaluated in the order of RFC 9110 §13.2.2, and a 304
  * or 412 is answered before the work is done where the route has `validators`. Writes and errors are not stored. With
  * `validators`, a PUT, PATCH or DELETE whose `If-Match` is stale is answered with 412, and the handler does not run.

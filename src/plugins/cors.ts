@@ -29,7 +29,7 @@ declare module 'fastify' {
 }
 
 /**
- * Lets pages of other origins use the API (Fetch, CORS protocol; decisions §8): @fastify/cors, which exposes the headers
+ * Lets pages of other origins use the API (Fetch, CORS protocol): @fastify/cors, which exposes the headers
  * of the conventions, allows the methods of a REST API, and says `Vary: Origin` on every answer that can differ, errors,
  * 304 and what the handler has given a `Vary` of its own included. An `OPTIONS` that is no preflight is served as any
  * other request.

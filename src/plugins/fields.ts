@@ -101,7 +101,7 @@ const routeChecks: Checks<FieldsRouteOptions> = {
 const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLength: 1024, maxDepth: 4 }
 
 /**
- * Field selection (seed §4 "Query parameters"): `GET ...?fields=name,address.city` answers just those fields, of an item
+ * Field selection: `GET ...?fields=name,address.city` answers just those fields, of an item
  * or of each item of a list. The names are those of the route's response schema; projection is compiled from it, so a
  * selection can only narrow what the schema allows. Routes whose response schema names no fields are left alone.
  *

@@ -38,7 +38,7 @@ const checks: Checks<IntegerTwinsOptions> = { mode: oneOf(...modes) }
 const defaults: Required<IntegerTwinsOptions> = { mode: 'enforce' }
 
 /**
- * Large integers, exact both ways (seed §2 rule 6).
+ * Large integers, exact both ways.
  *
  * Outward, an integer that the response schema declares `format: int64` (or `uint64`) is written with all its digits,
  * from a BigInt, a decimal string or a safe Number, and is followed by its string twin `<name>_str`, which the schema

@@ -148,7 +148,7 @@ const listOfRequest = Symbol('fastify-conventions.lists.request')
 type WithList = { [listOfRequest]: ListRequest | null }
 
 /**
- * Keyset paging for list routes (seed §4 "Query parameters"): `limit`, `before_id`, `before_time`, `after_id` and
+ * Keyset paging for list routes: `limit`, `before_id`, `before_time`, `after_id` and
  * `include_total` are read into `request.page`, and `reply.list(rows)` writes the answer with a `Link` to the next
  * page (RFC 8288). A route becomes a list by `config: { lists: {} }`; its query schema is completed, so that the
  * OpenAPI document shows the parameters.

@@ -25,7 +25,7 @@ declare module 'fastify' {
 }
 
 /**
- * Lets clients that can send nothing but GET and POST use the other methods (decisions §2): a POST with the header
+ * Lets clients that can send nothing but GET and POST use the other methods: a POST with the header
  * `X-HTTP-Method-Override`, or with a field `_method` in a form, is performed as the method that it names. It is that
  * method before it is routed: routes, hooks, validation and logs see nothing else. What the client sent is in
  * `request.originalMethod`, and in the log of the request.

@@ -96,7 +96,7 @@ declare module 'fastify' {
      */
     startOperation(name: string, input?: unknown, options?: StartOptions): Promise<unknown>
     /**
-     * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL (seed §4). `return` it.
+     * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL. `return` it.
      *
      * @param seconds after which it is worth to ask again, whole and at least 1
      * @param progress from 0 to 1; what is no such number is taken for the nearest
@@ -109,9 +109,8 @@ const routeChecks: Checks<OperationsRouteOptions> = { starts: text() }
 const waitSeconds = integer(1, 86_400)
 
 /**
- * Asynchronous operations (seed §4, decisions §5): work that takes long is started by a handler, answered with 202, and
- * watched, cancelled and found again by its URL, through the seed's protocol as well as by generic clients of
- * long-running operations. Records are kept in a store, work is run by an engine; both are options, so that several
+ * Asynchronous operations: work that takes long is started by a handler and answered with 202. Clients watch, cancel
+ * and find it again by its URL; generic clients of long-running operations can follow it too. Records are kept in a store, work is run by an engine; both are options, so that several
  * instances share them and a killed one loses nothing.
  *
  * Work runs at least once, and may run twice; an operation ends once.

@@ -53,7 +53,7 @@ export interface PathGuardOptions extends RuleOptions<PathRule> {
    */
   readonly verbs?: readonly string[]
   /**
-   * Segments that stand for the caller's own record (seed §4): `/v1/users/me`.
+   * Segments that stand for the caller's own record: `/v1/users/me`.
    * @default ['me', 'self']
    */
   readonly selfAliases?: readonly string[]
@@ -112,7 +112,7 @@ interface GuardedRoute {
 const guarded = Symbol('fastify-conventions.pathGuard.route')
 
 /**
- * Keeps paths to the conventions (seed §4 "Path rules"): lowercase, words joined by hyphens, plural collections, a
+ * Keeps paths to the conventions: lowercase, words joined by hyphens, plural collections, a
  * major version in front, verbs only as actions.
  *
  * While the app boots every route registered after this plugin is held against the rules; all breaches are thrown

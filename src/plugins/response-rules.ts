@@ -96,7 +96,7 @@ const defaults: Required<ResponseRulesOptions> = {
 }
 
 /**
- * Keeps what routes answer with to the conventions (seed §2 "Field-format rules"): an object at the top level, no
+ * Keeps what routes answer with to the conventions: an object at the top level, no
  * envelope, one key style, lists under plural names, `sex` and `gender` not mixed up, date-times as RFC 3339.
  *
  * When the app gets ready, the 2xx response schemas of every route registered after this plugin are held against the

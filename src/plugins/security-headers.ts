@@ -34,7 +34,7 @@ declare module 'fastify' {
 }
 
 /**
- * Security headers on every answer, errors and 404s among them (decisions §8): those of helmet, by default the few that
+ * Security headers on every answer, errors and 404s among them: those of helmet, by default the few that
  * do something for a JSON API (OWASP REST Security Cheat Sheet). helmet runs at boot, once per configuration; a request
  * gets its output. Only a policy that differs from request to request runs helmet itself. `Strict-Transport-Security`
  * is sent over TLS alone: behind a proxy that ends TLS, set `trustProxy` of Fastify.

@@ -49,6 +49,14 @@ t.test('holds no code that nothing imports', async (t) => {
   )
 })
 
+t.test('refers to no document that a user cannot open', async (t) => {
+  const texts = files.filter((file) => /\.(md|[cm]?ts|[cm]?js)$/.test(file))
+  for (const file of texts) {
+    const text = await readFile(join(root, file), 'utf8')
+    t.notMatch(text, /\b(seed|decisions)(\.md| ?§)|\bthe seed's\b/i, file)
+  }
+})
+
 t.test('brings few dependencies along', async (t) => {
   t.same(Object.keys(manifest.dependencies).sort(), [
     '@fastify/cors',

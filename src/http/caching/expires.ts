@@ -1,7 +1,7 @@
 import { formatHttpDate, parseHttpDate } from './http-date.js'
 
 /**
- * What is to become of an `Expires` (RFC 9111 §5.3, decisions §4): `ok` to be sent as it is, `clamped` to be sent with
+ * What is to become of an `Expires` (RFC 9111 §5.3): `ok` to be sent as it is, `clamped` to be sent with
  * one year instead of more; `past`, where the response would be stale at once, and `invalid` not to be sent.
  */
 export type ExpiresVerdict =

@@ -4,7 +4,7 @@ const saysWhoStores: ReadonlySet<string> = new Set(['public', 'private', 'no-sto
 const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g
 
 /**
- * A `Cache-Control` with `private` added, for what is answered to credentials (decisions §4); as it is where it says
+ * A `Cache-Control` with `private` added, for what is answered to credentials; as it is where it says
  * itself who may store the response: `public`, `private`, `no-store`, or `s-maxage`, which is for shared caches alone
  * and lets them store such answers (RFC 9111 §3.5). `must-revalidate` would let them too, but is not said for that.
  *

@@ -31,7 +31,7 @@ export type OverrideDecision =
   | { readonly method: null; readonly refusal: ProblemError }
 
 /**
- * Decides what a POST is performed as (decisions §2): header and form name one of the methods, in any case, each once;
+ * Decides what a POST is performed as: header and form name one of the methods, in any case, each once;
  * where both are there, they agree. `null` where it is a POST and nothing else.
  *
  * A form alone has to be from here. With the header it need not: that one takes a preflight from elsewhere.

@@ -1,4 +1,4 @@
-/** The rules that a route's path is held against; seed §4 "Path rules" 1–5 and §9. */
+/** The rules that a route's path is held against. */
 export const pathRuleNames = [
   'uppercase',
   'underscore',

@@ -17,7 +17,7 @@ export interface FieldFault {
 }
 
 /**
- * Reads `fields=a,b.c` (seed §4) into its dot paths, each once, in the order of the request; in time linear in its
+ * Reads `fields=a,b.c` into its dot paths, each once, in the order of the request; in time linear in its
  * length.
  *
  * @param values the parameter as often as it was given

@@ -3,7 +3,7 @@ import { arrayTwin, wideDigits } from './integer-text.js'
 import type { Shape } from './schema-shape.js'
 import { someShape } from './some-shape.js'
 
-/** Name of the string twin of an integer (seed §2 rule 6). */
+/** Name of the string twin of an integer. */
 export function twinName(name: string): string {
   return `${name}_str`
 }

@@ -59,7 +59,7 @@ export function restyledKey(name: string, style: KeyStyle): string | null {
   return restyled !== name && inStyle[style].test(restyled) ? restyled : null
 }
 
-/** Is the key the string twin (seed §2 rule 6) of another member of its object? */
+/** Is the key the string twin of another member of its object? */
 export function isTwin(name: string, siblings: { has(name: string): boolean }): boolean {
   const base = withoutTwinSuffix(name)
   return base !== name && siblings.has(base)

@@ -3,7 +3,7 @@ import { isTwin, type KeyStyle, restyledKey } from './key-names.js'
 import { pluralName } from './plural-names.js'
 import type { TimeVocabulary } from './time-names.js'
 
-/** The rules that what a route answers with is held against; seed §2 "Field-format rules". */
+/** The rules that what a route answers with is held against. */
 export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
 
 /** Name of a response rule. */

@@ -8,7 +8,7 @@ const mostShown = 5
 const social = /gender identity|identif(?:y|ies|ied) (?:as|with)|non-?binary|transgender|genderqueer|pronoun/i
 const biological = /biolog|at birth|chromosom|anatom/i
 
-/** Holds a member called `sex` or `gender` against the rule (seed §2 rule 4); others pass. */
+/** Holds a member called `sex` or `gender` against the rule; others pass. */
 export function sexBreaches(
   pointer: string,
   name: string,
