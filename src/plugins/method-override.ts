@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../adapter/answer.js'
+import { convertForms } from '../adapter/method-override/convert-form.js'
 import { addFormParser } from '../adapter/method-override/form-parser.js'
 import {
   type MethodOverrideOptions,
@@ -63,7 +64,10 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
         app.log.info({ method, url }, 'the client gave up before its form was there')
       },
     })
-    if (mode === 'enforce' && options.form) addFormParser(app)
+    if (mode === 'enforce' && options.form) {
+      addFormParser(app)
+      app.addHook('onRoute', (route) => convertForms(route, options.methods))
+    }
 
     app.addHook('onRequest', function overrideOnRequest(request, reply, next) {
       const mark = markOf(request)

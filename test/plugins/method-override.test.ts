@@ -1,5 +1,6 @@
 /** Decisions §2 through `inject`: a POST is what it says it stands for; everything else stays what it is. */
 import { Readable } from 'node:stream'
+import AjvCompiler from '@fastify/ajv-compiler'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../src/plugins/method-override.js'
@@ -199,6 +200,55 @@ t.test('what cannot be performed is a 400, and no handler runs', async (t) => {
   }
   t.strictSame(ran, [])
 })
+
+t.test(
+  'a form is converted by the schema as a query is, where the validator converts no bodies',
+  async (t) => {
+    const app = Fastify()
+    const build = AjvCompiler()
+    const compileBody = build({}, { customOptions: { coerceTypes: false } })
+    const compileQuery = build({}, { customOptions: { coerceTypes: 'array' } })
+    app.setValidatorCompiler((route) =>
+      route.httpPart === 'body' ? compileBody(route) : compileQuery(route),
+    )
+    await app.register(problems)
+    await app.register(methodOverride)
+    const properties = {
+      age: { type: 'integer' },
+      active: { type: 'boolean' },
+      note: { type: ['string', 'null'] },
+      tags: { type: 'array', items: { type: 'string' } },
+      id: { type: 'integer' },
+    }
+    const body = { type: 'object', properties, additionalProperties: false }
+    for (const method of ['PATCH', 'PUT', 'POST'] as const) {
+      app.route({ method, url: '/v1/users/:id', schema: { body }, handler: async ({ body }) => ({ body }) })
+    }
+    const answerTo = async (payload: string) => {
+      const { statusCode, payload: text } = await app.inject({
+        method: 'POST',
+        url: '/v1/users/7',
+        headers: form,
+        payload,
+      })
+      return [statusCode, JSON.parse(text).body ?? JSON.parse(text).errors]
+    }
+    for (const method of ['PATCH', 'PUT']) {
+      t.strictSame(await answerTo(`_method=${method}&age=31&active=true&note=a&tags=x`), [
+        200,
+        { age: 31, active: true, note: 'a', tags: ['x'] },
+      ])
+      t.match(await answerTo(`_method=${method}&age=old`), [400, [{ in: 'body', pointer: '/age' }]])
+      t.match(
+        await answerTo(`_method=${method}&id=9007199254740993`),
+        [400, [{ pointer: '/id' }]],
+        'never rounded',
+      )
+    }
+    const json = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
+    t.equal(json.statusCode, 400, 'JSON is as it was')
+  },
+)
 
 t.test(
   'a form that a browser sends from elsewhere is a 400, whatever the path, and no handler runs',
