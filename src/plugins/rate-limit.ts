@@ -36,7 +36,7 @@ declare module 'fastify' {
 }
 
 /**
- * Limits the requests of a caller (decisions §8, RFC 6585 §4): @fastify/rate-limit counts them, 1,000 in a minute by
+ * Limits the requests of a caller (RFC 6585 §4): @fastify/rate-limit counts them, 1,000 in a minute by
  * default. Who is beyond that gets 429 `quota-exceeded` with a `Retry-After` that is never before the reset; every
  * counted answer tells the quota and what is left of it in `RateLimit-Policy` and `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers).

@@ -38,7 +38,7 @@ declare module 'fastify' {
 }
 
 /**
- * The self alias (seed §4, decisions §8): `/v1/users/me`, `/v1/users/self` and what is below them are the caller's own
+ * The self alias: `/v1/users/me`, `/v1/users/self` and what is below them are the caller's own
  * record. The id that `identify` gives stands in `request.params` before anything reads it, so that handlers, schemas and
  * validators stay as they were. The answer has `Content-Location` with the record's own URL (RFC 9110 §8.7), is `private`
  * whatever else is said of its caching, and its `ETag` is the caller's alone. A caller who is not known gets a 401 problem;

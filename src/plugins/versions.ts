@@ -54,7 +54,7 @@ declare module 'fastify' {
 const planOfRoute = Symbol('fastify-conventions.versions.plan')
 
 /**
- * Versions that end in an orderly way (decisions §8 "Versions"): answers of a deprecated version, errors and unknown
+ * Versions that end in an orderly way: answers of a deprecated version, errors and unknown
  * paths included, have `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to what to read and what comes instead;
  * after its sunset all below `/v<major>/` is a 410 problem (`version-retired`), and neither a handler nor a hook behind
  * this plugin runs. The OpenAPI document tells of the period.
