@@ -10,6 +10,7 @@ import conventions, {
   responseRules,
   serverOptions,
 } from '../src/index.js'
+import { restyledKey } from '../src/representation/rules/key-names.js'
 import { fetched, injected, isProblem } from './support/problem.js'
 import { serve } from './support/serve.js'
 
@@ -136,6 +137,51 @@ t.test('every error of the preset is no-store, wherever it is answered, and has 
   }
 })
 
+t.test('every member that the package writes into a body is in the key style of the app', async (t) => {
+  for (const keyStyle of ['snake_case', 'camelCase'] as const) {
+    const app = await appWith({ responseRules: { keyStyle }, rateLimit: { max: 12 } })
+    app.operations.define('users.check', { cancellable: true }, async ({ input }) => {
+      if (input === 'fail') throw new Error('no')
+      return input === 'create' ? { resource: '/v1/users/1' } : undefined
+    })
+    const body = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
+    app.post('/v1/users', { schema: { body } }, () => ({}))
+    app.get('/v1/users', { config: { lists: {} } }, (_, reply) => reply.list([{ id: 1 }], 1))
+    app.post<{ Params: { kind: string } }>('/v1/checks/:kind', (request, reply) =>
+      reply.startOperation('users.check', request.params.kind),
+    )
+    const bodies: object[] = []
+    const ask = async (method: 'GET' | 'POST', url: string, headers: Record<string, string> = {}) => {
+      const answer = await app.inject({ method, url, headers })
+      bodies.push(answer.json())
+      return answer
+    }
+    for (const kind of ['create', 'fail', 'nothing']) {
+      const started = await ask('POST', `/v1/checks/${kind}`)
+      t.equal(started.statusCode, 202)
+      await app.inject({ method: 'POST', url: `/v1/checks/${kind}`, headers: { prefer: 'wait=5' } })
+      const polled = await ask('GET', `${started.headers.location}/status`)
+      t.not(polled.json().status, 'In progress')
+      t.ok(polled.json()[keyStyle === 'camelCase' ? 'finishedAt' : 'finished_at'], 'written by the schema')
+    }
+    await ask('GET', '/v1/users')
+    await ask('GET', '/v1/nothing')
+    const post = await app.inject({ method: 'POST', url: '/v1/users', payload: {} })
+    t.equal(post.json().code, 'validation')
+    bodies.push(post.json())
+    const limited = await ask('GET', '/v1/users')
+    t.equal(limited.json().code, 'quota-exceeded')
+    const strange = new Set(bodies.flatMap(keysOf).filter((key) => restyledKey(key, keyStyle) !== null))
+    // Azure's clients of long-running operations read it under this name alone.
+    t.strictSame([...strange], keyStyle === 'camelCase' ? [] : ['resourceLocation'], keyStyle)
+    const { exceptions } = app.conventions.report()
+    t.notOk(
+      exceptions.some(({ unused }) => unused),
+      'an exception that is not needed is not made',
+    )
+  }
+})
+
 t.test('false leaves a plugin out', async (t) => {
   const withoutProblems = await appWith({ problems: false })
   t.match((await withoutProblems.inject('/nothing')).json(), { statusCode: 404 })
@@ -230,4 +276,12 @@ async function appWith(options: ConventionsOptions): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(conventions, options)
   return app
+}
+
+function keysOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(Array.isArray(value) ? [] : [key]),
+    ...keysOf(inner),
+  ])
 }

@@ -1,6 +1,9 @@
 import type { OperationFailure, OperationRecord, OperationStatus } from './operation-record.js'
 
-/** The status document of an operation. */
+/**
+ * The status document of an operation. Answers write `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
+ * `createdAt`, `finishedAt` in camelCase.
+ */
 export interface StatusDocument {
   readonly id: string
   readonly status: OperationStatus

@@ -1,5 +1,6 @@
 import type { FastifyReply, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../adapter/complete-when-read.js'
+import { keyStyleOf } from '../adapter/key-style.js'
 import { describeStart } from '../adapter/operations/describe-start.js'
 import { OperationAnswers } from '../adapter/operations/operation-answers.js'
 import type { OperationDefinition, OperationHandler } from '../adapter/operations/operation-definitions.js'
@@ -18,6 +19,7 @@ import type { Preferences } from '../http/prefer.js'
 import { progressOf } from '../operations/progress.js'
 import type { StatusDocument } from '../operations/status-document.js'
 import { type Checks, integer, resolveRouteOptions, text } from '../options.js'
+import type { KeyStyle } from '../representation/rules/key-names.js'
 
 export type {
   OperationContext,
@@ -128,13 +130,19 @@ export const operations = conventionPlugin<OperationsOptions>(
     const starting: { readonly route: RouteOptions; readonly name: string }[] = []
     let answers: OperationAnswers | null = null
     // What the app says of itself is known when it is ready, and not for sure before.
-    const answersOf = () => answers ?? new OperationAnswers(app, service)
+    const answersOf = () => answers ?? new OperationAnswers(app, service, keyStyle())
+    // One for the schemas and the answers; `responseRules` may be registered after this plugin.
+    let style: KeyStyle | undefined
+    const keyStyle = () => {
+      style ??= keyStyleOf(app)
+      return style
+    }
 
     app.decorate('operations', {
       define(name: string, ...given: readonly unknown[]): void {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
-        if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf)
+        if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf, keyStyle())
       },
       async start(name: string, input?: unknown, owner: OperationOwner = null) {
         return answersOf().document(await service.begin(name, input, ownerText(owner)))
@@ -167,10 +175,10 @@ export const operations = conventionPlugin<OperationsOptions>(
       starting.push({ route, name: own.starts })
     })
     app.addHook('onReady', async function startOperations() {
-      answers = new OperationAnswers(app, service)
+      answers = new OperationAnswers(app, service, keyStyle())
       for (const { route, name } of starting) {
         definitions.named(name)
-        completeWhenRead(route, describeStart)
+        completeWhenRead(route, (schema) => describeStart(schema, keyStyle()))
       }
       if (definitions.names.length > 0) await service.start()
     })

@@ -73,7 +73,7 @@ t.test('beyond the quota there is 429 quota-exceeded, with the time to wait', as
     code: 'quota-exceeded',
     status: 429,
     detail: 'There were more than 2 requests in 30 seconds; try again in 20',
-    'violated-policies': ['default'],
+    violated_policies: ['default'],
   })
   t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('x-ratelimit')))
 })
@@ -240,7 +240,7 @@ t.test('a route has a quota of its own, with its HEAD, or none', async (t) => {
   t.match(await leftOf(app), '"default";r=99;', 'that of the others is untouched')
   t.same(await statusesOf(app, ['/v1/exports', '/v1/exports']), [200, 429])
   const refused = await app.inject('/v1/exports')
-  t.same(refused.json<Record<string, unknown>>()['violated-policies'], ['GET /v1/exports'])
+  t.same(refused.json<Record<string, unknown>>().violated_policies, ['GET /v1/exports'])
 })
 
 t.test('routes with the same options have each a quota of its own', async (t) => {
@@ -306,7 +306,7 @@ t.test('a function of the app may count by itself, as with @fastify/rate-limit',
   t.match((await app.inject('/v1/own')).json(), { count: { isExceeded: true, remaining: 0 } })
   t.equal((await app.inject('/v1/hook')).headers.ratelimit, '"default";r=997;t=60, "hook-1";r=0;t=60')
   const refused = await app.inject('/v1/hook')
-  t.match(refused.json(), { code: 'quota-exceeded', 'violated-policies': ['hook-1'] })
+  t.match(refused.json(), { code: 'quota-exceeded', violated_policies: ['hook-1'] })
   t.match(refused.headers, {
     'retry-after': '60',
     'ratelimit-policy': '"default";q=1000;w=60, "hook-1";q=1;w=60',

@@ -1,11 +1,13 @@
 import type { FastifySchema } from 'fastify'
+import type { KeyStyle } from '../../representation/rules/key-names.js'
 import { isObjectSchema } from '../../representation/schema/query-schema.js'
-import { acceptedHeaders, statusSchema } from './status-schema.js'
+import { acceptedHeaders, statusSchemaIn } from './status-schema.js'
 
 /** The schema of a route with what it answers by starting an operation, for the OpenAPI document alone. */
-export function describeStart(schema: FastifySchema): FastifySchema {
+export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): FastifySchema {
   const { response } = schema
   const declared = isObjectSchema(response) ? response : {}
-  const accepted = { ...statusSchema, description: 'Accepted: where to ask for it', headers: acceptedHeaders }
+  const status = statusSchemaIn(keyStyle)
+  const accepted = { ...status, description: 'Accepted: where to ask for it', headers: acceptedHeaders }
   return { ...schema, response: { 202: accepted, ...declared } }
 }

@@ -4,26 +4,33 @@ import { isFinal, type OperationRecord } from '../../operations/operation-record
 import { type StatusDocument, statusDocument } from '../../operations/status-document.js'
 import { exactJson } from '../../representation/output/exact-json.js'
 import { hasLongDigits } from '../../representation/output/json-text.js'
+import type { KeyStyle } from '../../representation/rules/key-names.js'
 import { passString } from '../reply-serializer.js'
 import { writesTwins } from '../serialization.js'
 import { typeBaseOf } from '../type-base.js'
 import { readExactJson } from './operation-definitions.js'
 import type { OperationsService } from './operations-service.js'
+import { statusNames } from './status-schema.js'
 
 /** Writes how an operation stands into a reply. */
 export class OperationAnswers {
   readonly #service: OperationsService
   readonly #path: string
   readonly #typeBase: string
+  readonly #keyStyle: KeyStyle
 
-  /** @param app the context that the operations serve */
-  constructor(app: FastifyInstance, service: OperationsService) {
+  /**
+   * @param app the context that the operations serve
+   * @param keyStyle how the keys of what is answered join their words
+   */
+  constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
     this.#service = service
     this.#path = `${app.prefix}${service.options.path}`
     this.#typeBase = typeBaseOf(app)
+    this.#keyStyle = keyStyle
   }
 
-  /** The document of an operation. */
+  /** The document of an operation, with the names that {@link StatusDocument} has. */
   document(record: OperationRecord): StatusDocument {
     const href = this.#href(record)
     return statusDocument(record, { href, typeBase: this.#typeBase, readResult: readExactJson })
@@ -43,13 +50,13 @@ export class OperationAnswers {
   }
 
   /** The answer of a poll: 303 to what it created, else 200, with the document. */
-  outcome(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
+  outcome(reply: FastifyReply, record: OperationRecord): object | string {
     lead(reply, record)
     return this.status(reply, record)
   }
 
   /** The answer of a poll of the status document. */
-  status(reply: FastifyReply, record: OperationRecord): StatusDocument | string {
+  status(reply: FastifyReply, record: OperationRecord): object | string {
     const document = this.#status(reply, record)
     const { updatedAt, result } = record
     // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
@@ -60,10 +67,11 @@ export class OperationAnswers {
     return isWide ? asText(reply, document, false) : document
   }
 
-  #status(reply: FastifyReply, record: OperationRecord): StatusDocument {
+  #status(reply: FastifyReply, record: OperationRecord): object {
     reply.header('cache-control', 'no-store')
     if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
-    return this.document(record)
+    const document = this.document(record)
+    return this.#keyStyle === 'snake_case' ? document : restyled(document, this.#keyStyle)
   }
 
   #href({ id }: OperationRecord): string {
@@ -75,8 +83,15 @@ function lead(reply: FastifyReply, { resource }: OperationRecord): void {
   if (resource !== null) reply.code(303).header('location', resource)
 }
 
+function restyled(document: StatusDocument, keyStyle: KeyStyle): object {
+  const { id, status, created_at, finished_at, ...others } = document
+  const names = statusNames[keyStyle]
+  const finished = finished_at === undefined ? {} : { [names.finished_at]: finished_at }
+  return { id, status, [names.created_at]: created_at, ...finished, ...others }
+}
+
 // A text passes by the serializers of the route.
-function asText(reply: FastifyReply, document: StatusDocument, twins: boolean): string {
+function asText(reply: FastifyReply, document: object, twins: boolean): string {
   passString(reply).type('application/json; charset=utf-8')
   return exactJson(document, twins) ?? 'null'
 }

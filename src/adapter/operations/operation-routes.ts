@@ -3,30 +3,39 @@ import { ProblemError } from '../../errors.js'
 import { isFinal, type OperationRecord } from '../../operations/operation-record.js'
 import { PollLimit } from '../../operations/poll-limit.js'
 import { invalid } from '../../options.js'
+import type { KeyStyle } from '../../representation/rules/key-names.js'
 import type { OperationAnswers } from './operation-answers.js'
 import { ownerOf } from './operation-owner.js'
 import type { OperationsService } from './operations-service.js'
-import { createdHeaders, pollHeaders, problemAnswer, statusSchema } from './status-schema.js'
+import { createdHeaders, pollHeaders, problemAnswer, statusSchemaIn } from './status-schema.js'
 
 /**
  * Mounts the routes of operations: the operation itself, which leads to what it created; its status document, which is
  * always a 200; and its cancellation.
  *
  * @param answersOf what writes the answers, once the app is ready
+ * @param keyStyle how the keys of the status document join their words
  */
 export function mountOperationRoutes(
   app: FastifyInstance,
   service: OperationsService,
   answersOf: () => OperationAnswers,
+  keyStyle: KeyStyle,
 ): void {
   const { path, polls, now } = service.options
   // The URL of an operation has to be known where no request is.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
   const limit = polls === null ? null : new PollLimit(polls)
+  const status = { ...statusSchemaIn(keyStyle), headers: pollHeaders }
+  const created = { ...status, description: 'It has created something', headers: createdHeaders }
 
   app.get(
     `${path}/:id`,
-    routeOf('readOperation', 'How an operation stands', locationResponses),
+    routeOf(keyStyle, 'readOperation', 'How an operation stands', {
+      200: status,
+      303: created,
+      ...described(problems),
+    }),
     async (request, reply) => {
       const record = await polled(request)
       return answersOf().outcome(reply, record)
@@ -34,7 +43,10 @@ export function mountOperationRoutes(
   )
   app.get(
     `${path}/:id/status`,
-    routeOf('readOperationStatus', 'The status document of an operation', statusResponses),
+    routeOf(keyStyle, 'readOperationStatus', 'The status document of an operation', {
+      200: status,
+      ...described(problems),
+    }),
     async (request, reply) => {
       const record = await polled(request)
       return answersOf().status(reply, record)
@@ -42,7 +54,7 @@ export function mountOperationRoutes(
   )
   app.delete(
     `${path}/:id`,
-    routeOf('cancelOperation', 'Cancel an operation', cancelResponses),
+    routeOf(keyStyle, 'cancelOperation', 'Cancel an operation', cancelResponses),
     cancelOperation,
   )
 
@@ -98,19 +110,12 @@ function tooManyPolls(milliseconds: number): ProblemError {
   })
 }
 
-const status = { ...statusSchema, headers: pollHeaders }
 const problems = {
   404: 'There is no such operation',
   410: 'It ended too long ago',
   429: 'It is polled too often',
 }
 
-const locationResponses = {
-  200: status,
-  303: { ...statusSchema, description: 'It has created something', headers: createdHeaders },
-  ...described(problems),
-}
-const statusResponses = { 200: status, ...described(problems) }
 const cancelResponses = {
   204: { description: 'It is to be cancelled, or was', type: 'null' },
   ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
@@ -133,7 +138,12 @@ function forbidStoringOnSend(
   next(null, payload)
 }
 
-function routeOf(operationId: string, summary: string, response: unknown): RouteShorthandOptions {
+function routeOf(
+  keyStyle: KeyStyle,
+  operationId: string,
+  summary: string,
+  response: unknown,
+): RouteShorthandOptions {
   return {
     onSend: forbidStoringOnSend,
     schema: {
@@ -146,7 +156,11 @@ function routeOf(operationId: string, summary: string, response: unknown): Route
     config: {
       // A precondition would make a 304 of a poll: `If-None-Match: *` is met by whatever is there.
       caching: false,
-      responseRules: { except: ['keys'], reason: 'generic clients look for resourceLocation' },
+      // In camelCase it is as the rule has it.
+      responseRules:
+        keyStyle === 'camelCase'
+          ? {}
+          : { except: ['keys'], reason: 'generic clients look for resourceLocation' },
     },
   } as RouteShorthandOptions
 }

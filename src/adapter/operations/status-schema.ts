@@ -1,3 +1,5 @@
+import type { KeyStyle } from '../../representation/rules/key-names.js'
+
 const problem = {
   type: 'object',
   description: 'Why it failed: a problem document (RFC 9457), its text once more as `message`',
@@ -25,21 +27,33 @@ const link = {
 }
 
 /** JSON Schema of a status document, for serialization and for OpenAPI. */
-export const statusSchema = {
-  type: 'object',
-  description: 'How an operation stands',
-  required: ['id', 'status', 'created_at'],
-  properties: {
-    id: { type: 'string' },
-    status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
-    progress: { type: 'number', minimum: 0, maximum: 1 },
-    link,
-    created_at: { type: 'string', format: 'date-time' },
-    finished_at: { type: 'string', format: 'date-time' },
-    resourceLocation: { type: 'string', description: 'URL of what it created' },
-    result: { description: 'What else came of it' },
-    error: problem,
-  },
+export function statusSchemaIn(keyStyle: KeyStyle) {
+  const names = statusNames[keyStyle]
+  return {
+    type: 'object',
+    description: 'How an operation stands',
+    required: ['id', 'status', names.created_at],
+    properties: {
+      id: { type: 'string' },
+      status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+      link,
+      [names.created_at]: { type: 'string', format: 'date-time' },
+      [names.finished_at]: { type: 'string', format: 'date-time' },
+      resourceLocation: { type: 'string', description: 'URL of what it created' },
+      result: { description: 'What else came of it' },
+      error: problem,
+    },
+  }
+}
+
+/**
+ * The names of two words of a status document, in each key style. `resourceLocation` is not among them: generic clients
+ * of long-running operations (Azure's) read it under this name alone.
+ */
+export const statusNames = {
+  snake_case: { created_at: 'created_at', finished_at: 'finished_at' },
+  camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
 } as const
 
 const seconds = { type: 'integer', description: 'Seconds after which it is worth to ask again' }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { ProblemError } from '../../errors.js'
 import { quotaPolicy, quotaState, sfString, wholeSeconds } from '../../http/rate-limit/quota-fields.js'
+import { keyStyleOf } from '../key-style.js'
 import type { Count, Limiter } from './fastify-rate-limit.js'
 
 /** A quota that requests are counted against. */
@@ -40,11 +41,14 @@ export function quotaOf(name: string, max: number, timeWindow: number, count: Li
           [stateField]: beside(reply, stateField, quotaState(quoted, 0, wholeSeconds(ttl))),
           'cache-control': 'no-store',
         },
-        extensions: { 'violated-policies': [name] },
+        extensions: { [violatedPolicies[keyStyleOf(reply.server)]]: [name] },
       })
     },
   }
 }
+
+// The Internet-Draft on RateLimit header fields writes `violated-policies`, for a problem type of its own.
+const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
 
 const policyField = 'ratelimit-policy'
 const stateField = 'ratelimit'
