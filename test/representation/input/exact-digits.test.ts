@@ -83,6 +83,20 @@ t.test('an integer that is written with an exponent takes no digits of another',
   t.strictSame(read, [{ n: 2 ** 53 }, { id: 2 ** 53 }])
 })
 
+t.test('coordinates and digits in strings do not make a body be parsed again', async (t) => {
+  const place = (index: number): unknown => ({
+    id: `${1_203_948_712_345_678_901n + BigInt(index)}`,
+    coordinates: [13.404953999999998 + index / 7, -52.520006599999995 / (index + 1), 1e-7 / (index + 1)],
+  })
+  const body = {
+    type: 'FeatureCollection',
+    features: Array.from({ length: 1_000 }, (_, index) => place(index)),
+  }
+  const text = JSON.stringify(body).replace('{', '{"version":9007199254740993,')
+  const { digits } = digitsOfBody(JSON.parse(text), text, () => t.fail('it is parsed again'))
+  t.strictSame(digits, { integers: new Map([[2 ** 53, 9007199254740993n]]) })
+})
+
 t.test('what a hook of the app has put into the body stays', async (t) => {
   if (plan === null) throw new Error('there is nothing declared')
   const text = '[{"id":9007199254740993,"n":1}]'
