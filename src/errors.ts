@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { boundedIssues } from './issue-list.js'
 
 /**
  * Every kind of problem that this package answers with, by its `code`.
@@ -85,7 +86,10 @@ export interface ProblemErrorOptions {
   readonly status?: number
   /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
   readonly title?: string
-  /** The faults in the input, one by one. Not sent for a 5xx. */
+  /**
+   * The faults in the input, one by one. Not sent for a 5xx. At most 50 and about 10,000 characters are kept, and each of
+   * their texts is cut after 300, as they may grow with the input.
+   */
   readonly errors?: readonly ProblemIssue[]
   /** Header fields of the answer, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
@@ -134,7 +138,7 @@ export class ProblemError extends Error {
     this.code = code
     this.statusCode = status
     this.title = title
-    this.errors = options.errors
+    this.errors = options.errors === undefined ? undefined : boundedIssues(options.errors)
     this.headers = options.headers
     this.extensions = options.extensions
   }

@@ -69,6 +69,17 @@ t.test('what an occurrence adds', async (t) => {
   t.notOk('cause' in plain, 'no cause is no cause, not one that is undefined')
 })
 
+t.test(
+  'the issues of an error are bounded, so that neither the answer nor the log grows with the input',
+  async (t) => {
+    const message = 'is wrong'
+    const errors = Array.from({ length: 60 }, () => ({ in: 'body', pointer: '/a', message }) as const)
+    t.strictSame(new ProblemError('validation', { errors }).errors, errors.slice(0, 50))
+    const long = { in: 'query', name: 'n'.repeat(100_000), message } as const
+    t.match(new ProblemError('validation', { errors: [long, ...errors] }).errors, [{ name: /^n{300}…$/ }])
+  },
+)
+
 t.test('a code of the consumer’s own is put into words, and needs a status of an error', async (t) => {
   t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
   t.match(new ProblemError('constructor', { status: 409 }), { title: 'Constructor', statusCode: 409 })
