@@ -13,9 +13,10 @@ import {
   securityHeadersDefaults,
 } from '../adapter/security-headers/security-headers-options.js'
 import {
+  giveWay,
+  type OutputOf,
   observeSecurityHeaders,
   setSecurityHeaders,
-  takeSecurityHeaders,
 } from '../adapter/security-headers/security-hooks.js'
 import { resolveOptions, resolveRouteOptions } from '../options.js'
 
@@ -39,10 +40,11 @@ declare module 'fastify' {
  * gets its output. Only a policy that differs from request to request runs helmet itself. `Strict-Transport-Security`
  * is sent over TLS alone: behind a proxy that ends TLS, set `trustProxy` of Fastify.
  *
- * What a handler sets itself wins. Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be
- * pages, and the policy of an API would break them: they have none of it, unless `config.securityHeaders` says what. The
- * report lists them. An answer that a hook gives which was registered earlier has no headers yet; what is no request at
- * all (400, 408, 431 of a connection) has them with `serverOptions()`, where this plugin is registered on the root.
+ * What the app sets itself stays, whether with `reply.header()` or with @fastify/helmet, and the report lists the routes.
+ * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be pages, and the policy of an API
+ * would break them: they have none of it, unless `config.securityHeaders` says what. Other answers that are `text/html`
+ * have all but the policy of an API. An answer that a hook gives which was registered earlier has no headers yet; what is
+ * no request at all (400, 408, 431 of a connection) has none.
  *
  * Not where a proxy in front sets these headers for all that is behind it.
  *
@@ -61,25 +63,21 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
     const output = helmetOutput(app, 'securityHeaders', options)
     const enforces = options.mode === 'enforce'
     const isHeadSibling = headSiblings(app)
+    // Only then it is worth asking for the route of a request.
+    let hasOwn = false
+    const outputOf: OutputOf = (request) => {
+      const own = hasOwn ? ownOf(request) : undefined
+      return own === undefined ? output : own
+    }
 
     if (enforces) {
-      const setHeaders = setSecurityHeaders(output)
-      // What helmet sets itself is hard to take back; it costs so much that the question costs nothing.
-      const isLazy = output.perRequest !== null
-      app.addHook('onRequest', function securityHeadersOfApp(request, reply, next) {
-        if (isLazy && ownOf(request) !== undefined) next()
-        else setHeaders.call(this, request, reply, next)
-      })
+      const setHeaders = setSecurityHeaders(outputOf)
+      app.addHook('onRequest', setHeaders)
+      app.addHook('onSend', giveWay(outputOf, reporter))
       addFrameworkErrorHeaders(app, setHeaders.bind(app))
       declareRawFields(app, output)
     }
-    if (options.mode === 'report') {
-      const outputOf = (request: FastifyRequest) => {
-        const own = ownOf(request)
-        return own === undefined ? output : own
-      }
-      app.addHook('onSend', observeSecurityHeaders(outputOf, reporter))
-    }
+    if (options.mode === 'report') app.addHook('onSend', observeSecurityHeaders(outputOf, reporter))
 
     app.addHook('onRoute', function securityHeadersOnRoute(route) {
       const name = `${[route.method].flat().join(', ')} ${route.path}`
@@ -95,15 +93,15 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       if (resolved === options && leftAlone === null) return
       const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'
       const own = isWithout ? null : helmetOutput(app, label, resolved)
-      const sets = own !== null && resolved !== false && resolved.mode === 'enforce'
-      const observes = own !== null && !sets
-      route.config = Object.assign({}, route.config, { [ownOutput]: observes || sets ? own : null })
-      route.onRequest = [
-        ...(enforces ? [takeSecurityHeaders(output)] : []),
-        ...(sets ? [setSecurityHeaders(own)] : []),
-        ...[route.onRequest ?? []].flat(),
-      ]
-      if (observes && options.mode !== 'report') {
+      const sets = resolved !== false && resolved.mode === 'enforce'
+      hasOwn = true
+      route.config = Object.assign({}, route.config, { [ownOutput]: enforces && !sets ? null : own })
+      if (own === null) return
+      if (sets && !enforces) {
+        route.onRequest = [setSecurityHeaders(() => own), ...[route.onRequest ?? []].flat()]
+        route.onSend = [giveWay(() => own, reporter), ...[route.onSend ?? []].flat()]
+      }
+      if (!sets && options.mode !== 'report') {
         route.onSend = [observeSecurityHeaders(() => own, reporter), ...[route.onSend ?? []].flat()]
       }
     })

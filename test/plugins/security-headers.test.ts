@@ -25,7 +25,7 @@ async function appWith(options: SecurityHeadersOptions = {}): Promise<FastifyIns
 /** The headers of an answer, without those that every answer has. */
 async function headersOf(app: FastifyInstance, url: string, headers: Record<string, string> = {}) {
   const { headers: all } = await app.inject({ url, headers })
-  const usual = ['content-type', 'content-length', 'date', 'connection']
+  const usual = ['content-type', 'content-length', 'date', 'connection', 'transfer-encoding']
   return Object.fromEntries(Object.entries(all).filter(([name]) => !usual.includes(name)))
 }
 
@@ -220,6 +220,66 @@ t.test('what a handler sets itself wins', async (t) => {
   })
   t.equal((await headersOf(app, '/v1/users'))['x-frame-options'], 'SAMEORIGIN')
   t.same(await headersOf(app, '/v1/none'), { 'referrer-policy': 'origin' })
+})
+
+t.test(
+  'the own @fastify/helmet of the app stays, in either order, and the report says who set what',
+  async (t) => {
+    const options: FastifyHelmetOptions = { frameguard: { action: 'sameorigin' } }
+    const plain = Fastify()
+    await plain.register(helmet, options)
+    plain.get('/v1/users', () => ({}))
+    const theirs = await headersOf(plain, '/v1/users', overTls)
+    for (const order of ['before', 'after']) {
+      const app = Fastify({ trustProxy: true })
+      if (order === 'before') await app.register(helmet, options)
+      await app.register(securityHeaders)
+      if (order === 'after') await app.register(helmet, options)
+      app.get('/v1/users', () => ({}))
+      app.get('/files/*', () => ({}))
+      app.get('/docs', { schema: { hide: true } }, () => ({}))
+      app.get('/v1/none', { config: { securityHeaders: false } }, () => ({}))
+      app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+      for (const url of ['/v1/users', '/files/a', '/docs', '/v1/none', '/v1/page', '/v1/nothing']) {
+        t.same(await headersOf(app, url, overTls), theirs, `${order}: ${url}`)
+      }
+      const told = app.conventions.report().exceptions.filter(({ reason }) => reason === 'set by the app')
+      t.match(told[0], {
+        plugin: 'securityHeaders',
+        route: 'GET /v1/users',
+        rules: ['content-security-policy', 'x-frame-options'],
+      })
+      t.strictSame(
+        told.map(({ route }) => route),
+        ['GET /v1/users', 'GET /v1/page', 'GET *'],
+      )
+    }
+  },
+)
+
+t.test('a page has no policy of an API, unless the app says so', async (t) => {
+  const app = await appWith()
+  app.setNotFoundHandler((_, reply) => reply.code(404).type('text/html').send('<p>'))
+  const page = { 'content-type': 'text/html; charset=utf-8' }
+  app.get('/v1/page', (_, reply) => reply.headers(page).send('<p>'))
+  app.get('/v1/response', () => new Response('<p>', { headers: page }))
+  app.get('/v1/strict', {
+    config: { securityHeaders: { contentSecurityPolicy: { directives: { 'img-src': ["'none'"] } } } },
+    handler: (_, reply) => reply.headers(page).send('<p>'),
+  })
+  const { 'content-security-policy': _, ...others } = ofApi
+  for (const url of ['/v1/page', '/v1/response', '/v1/nothing'])
+    t.same(await headersOf(app, url), others, url)
+  t.match((await headersOf(app, '/v1/strict'))['content-security-policy'], /img-src 'none'/)
+  await headersOf(app, '/v1/page')
+  t.strictSame(
+    app.conventions.report().exceptions.map(({ route, rules, reason }) => [route, rules, reason]),
+    ['GET /v1/page', 'GET /v1/response', 'GET *'].map((route) => [
+      route,
+      ['content-security-policy'],
+      'a page: text/html',
+    ]),
+  )
 })
 
 t.test('what may be a page is left alone and reported, unless the route says otherwise', async (t) => {

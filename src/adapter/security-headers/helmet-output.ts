@@ -27,6 +27,8 @@ export interface HelmetOutput {
   readonly plain: Fields
   /** What sets the others; `null` where there are none. */
   readonly perRequest: HelmetHooks | null
+  /** The `Content-Security-Policy` of the profile for APIs, which no page works under; `null` for any other. */
+  readonly pagePolicy: string | null
 }
 
 /**
@@ -52,8 +54,10 @@ export function helmetOutput(
   )
   const always: Fields = varies || nonces ? {} : others
   const plain = Object.freeze({ ...always })
+  const isOfApi = profile === 'api' && given.contentSecurityPolicy === undefined
   return {
     plain,
+    pagePolicy: isOfApi ? (plain['content-security-policy'] ?? null) : null,
     secure: hsts === undefined ? plain : Object.freeze({ ...always, 'strict-transport-security': hsts }),
     perRequest:
       varies || nonces

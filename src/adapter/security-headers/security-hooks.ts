@@ -1,48 +1,99 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { isResponse } from '../payloads.js'
 import type { Reporter } from '../report.js'
 import type { Fields, HelmetOutput } from './helmet-output.js'
 
-/** The `onRequest` hook that sets the headers of a configuration. */
-export function setSecurityHeaders({ plain, secure, perRequest }: HelmetOutput): onRequestHookHandler {
-  if (perRequest !== null) {
-    return function securityHeadersByHelmet(request, reply, next): void {
-      reply.headers(isSecure(request) ? secure : plain)
+/** Returns the headers of the request's route; `null` for none. */
+export type OutputOf = (request: FastifyRequest) => HelmetOutput | null
+
+/** The `onRequest` hook that sets the headers of a configuration. What is there already stays. */
+export function setSecurityHeaders(outputOf: OutputOf): onRequestHookHandler {
+  return function securityHeadersOnRequest(request, reply, next): void {
+    const output = outputOf(request)
+    if (output === null) {
+      next()
+      return
+    }
+    setMissing(reply, fieldsFor(request, output))
+    const { perRequest } = output
+    if (perRequest === null) next()
+    else {
       perRequest
         .prepare(request, reply)
         .then(() => perRequest.apply(request, reply, () => {}))
         .then(() => next(), next)
     }
   }
-  if (plain === secure) {
-    return function securityHeadersOnRequest(_request, reply, next): void {
-      reply.headers(plain)
-      next()
-    }
+}
+
+function setMissing(reply: FastifyReply, fields: Fields): void {
+  for (const name in fields) if (!reply.hasHeader(name)) reply.header(name, fields[name])
+}
+
+/**
+ * The `onSend` hook that gives way: to headers that the app has set, as @fastify/helmet does on the raw response, and to
+ * a page, which the policy of an API would break. The report lists the routes.
+ */
+export function giveWay(outputOf: OutputOf, reporter: Reporter): onSendHookHandler {
+  const told = new Set<string>()
+
+  function tell(request: FastifyRequest, names: readonly string[], reason: string): void {
+    const { method, routeOptions } = request
+    const route = `${method} ${routeOptions.url ?? '*'}`
+    const key = `${route} ${names.join()} ${reason}`
+    if (told.has(key)) return
+    told.add(key)
+    reporter.except({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
   }
-  return function securityHeadersOnRequest(request, reply, next): void {
-    reply.headers(isSecure(request) ? secure : plain)
-    next()
+
+  return function giveWayOnSend(request, reply, payload, next): void {
+    const output = outputOf(request)
+    if (output === null) {
+      next(null, payload)
+      return
+    }
+    const fields = fieldsFor(request, output)
+    const theirs = theirFields(reply, fields)
+    if (theirs !== null) tell(request, theirs, 'set by the app')
+    if (isPage(reply, payload) && dropsPolicy(reply, output)) tell(request, [policyName], 'a page: text/html')
+    next(null, payload)
   }
 }
 
-/** The `onRequest` hook of a route that takes away what was set for all, where it is still there. */
-export function takeSecurityHeaders({ secure }: HelmetOutput): onRequestHookHandler {
-  const fields = Object.entries(secure)
-  return function noSecurityHeadersOnRequest(_request, reply, next): void {
-    for (const [name, value] of fields) if (reply.getHeader(name) === value) reply.removeHeader(name)
-    next()
+const policyName = 'content-security-policy'
+
+/** Puts what is on the raw response in the place of ours. Returns the names of what the app has set; `null` for none. */
+function theirFields(reply: FastifyReply, fields: Fields): string[] | null {
+  let names: string[] | null = null
+  for (const name in fields) {
+    const isOurs = reply.getHeader(name) === fields[name]
+    const raw = reply.raw.getHeader(name)
+    if (isOurs && raw !== undefined) reply.header(name, raw)
+    if ((!isOurs && reply.hasHeader(name)) || (raw !== undefined && raw !== fields[name])) {
+      names ??= []
+      names.push(name)
+    }
   }
+  return names
+}
+
+function dropsPolicy(reply: FastifyReply, { pagePolicy }: HelmetOutput): boolean {
+  if (pagePolicy === null || reply.getHeader(policyName) !== pagePolicy) return false
+  reply.removeHeader(policyName)
+  return true
+}
+
+function isPage(reply: FastifyReply, payload: unknown): boolean {
+  const type = isResponse(payload) ? payload.headers.get('content-type') : reply.getHeader('content-type')
+  return typeof type === 'string' && mediaTypeOf(type) === 'text/html'
 }
 
 /** The `onSend` hook that counts the answers without the headers of a configuration, and changes nothing. */
-export function observeSecurityHeaders(
-  outputOf: (request: FastifyRequest) => HelmetOutput | null,
-  reporter: Reporter,
-): onSendHookHandler {
+export function observeSecurityHeaders(outputOf: OutputOf, reporter: Reporter): onSendHookHandler {
   return function observeSecurityHeadersOnSend(request, reply, payload, next): void {
     const output = outputOf(request)
-    const missing =
-      output === null ? [] : missingFields(reply, isSecure(request) ? output.secure : output.plain)
+    const missing = output === null ? [] : missingFields(reply, fieldsFor(request, output))
     if (missing.length > 0) {
       reporter.observe('securityHeaders', 'missing', request, `without ${missing.join(', ')}`)
     }
@@ -51,8 +102,8 @@ export function observeSecurityHeaders(
 }
 
 // RFC 6797 §7.2: no Strict-Transport-Security but over TLS; behind a proxy that is trusted, what that says counts.
-function isSecure(request: FastifyRequest): boolean {
-  return request.protocol === 'https'
+function fieldsFor(request: FastifyRequest, { plain, secure }: HelmetOutput): Fields {
+  return plain === secure || request.protocol !== 'https' ? plain : secure
 }
 
 function missingFields(reply: FastifyReply, fields: Fields): string[] {
