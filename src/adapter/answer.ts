@@ -4,6 +4,7 @@ import { ProblemError } from '../errors.js'
 import { isField, isProblemField } from '../http/error-headers.js'
 import { defaultTypeBase, problemDocument, problemMediaType } from '../http/problem.js'
 import { exactJson } from '../representation/output/exact-json.js'
+import { withPathHints } from './path-hints.js'
 import { isToldAlready } from './problem-log.js'
 import { passString } from './reply-serializer.js'
 
@@ -22,7 +23,8 @@ export const defaultStyle: ProblemStyle = Object.freeze({ typeBase: defaultTypeB
  * Puts status and headers of a problem on the reply and returns its document as JSON. What cannot be written, be it a
  * header field or a member, is left out and logged.
  */
-export function writeProblem(reply: FastifyReply, error: ProblemError, style: ProblemStyle): string {
+export function writeProblem(reply: FastifyReply, given: ProblemError, style: ProblemStyle): string {
+  const error = withPathHints(given, reply.request)
   const document = jsonOf(error, style, reply)
   reply.code(error.statusCode).headers(fieldsOf(error, reply))
   if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {

@@ -6,6 +6,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { answerProblem, defaultStyle, refuse } from '../adapter/answer.js'
+import { declarePathHints } from '../adapter/path-hints.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
@@ -136,6 +137,8 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       path: null,
       anyParameter: false,
     }
+
+    if (options.mode === 'enforce') declarePathHints(app, new Set(options.selfAliases))
 
     const guardsAll = requestRules.some((rule) => unknownPath.modeOf[rule] !== 'off')
 

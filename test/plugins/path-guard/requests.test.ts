@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
-import { pathGuard, problems } from '../../../src/index.js'
+import { integerTwins, pathGuard, problems } from '../../../src/index.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask, requestBytes } from '../../support/raw.js'
@@ -203,6 +203,28 @@ t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', a
 
   isProblem(t, answer, { status: 404, code: 'path-uppercase' })
   t.ok(answer.body.length < 1000, 'cut')
+})
+
+t.test('a word in the place of an id is told for what it is, whoever validates', async (t) => {
+  for (const id of [{ type: 'integer' }, { type: 'integer', format: 'int64' }]) {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(pathGuard)
+    await app.register(integerTwins)
+    const schema = { params: { type: 'object', properties: { id } } }
+    app.get('/v1/orders/:id', { schema }, async () => ({}))
+    const table = [
+      ['/v1/orders/me', "; 'me' stands for the caller in some routes, and not in /v1/orders"],
+      ['/v1/orders/list', "; 'list' says what the method says: GET /v1/orders"],
+    ] as const
+    for (const [url, hint] of table) {
+      const document = isProblem(t, injected(await app.inject(url)), { status: 400, code: 'validation' }, url)
+      t.ok(String(document.detail).endsWith(hint), `${url}: ${document.detail}`)
+      t.match(document.errors, [{ in: 'path', name: 'id', message: new RegExp(`${hint}$`) }])
+    }
+    const { detail } = (await app.inject('/v1/orders/ada')).json()
+    t.notMatch(detail, /;/, 'no hint for any other word')
+  }
 })
 
 t.test('the time that a refused path takes is linear in its length, and its answer is short', async (t) => {
