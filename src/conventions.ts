@@ -1,4 +1,5 @@
 import { conventionPlugin } from './adapter/plugin.js'
+import { writeFast } from './adapter/serialization.js'
 import { type Mode, modes } from './findings.js'
 import { type Check, type Checks, invalid, isObject, oneOf, resolveOptions } from './options.js'
 import { type CachingOptions, caching } from './plugins/caching.js'
@@ -25,6 +26,13 @@ export interface ConventionsOptions {
    * @default 'enforce'
    */
   readonly mode?: Mode
+  /**
+   * Who writes JSON by a response schema, where no twin and no field selection is involved. `fast`: this package, for
+   * schemas that name all members; the bytes are Fastify's, and values that it does not expect are left to Fastify.
+   * `fastify`: Fastify alone, as without this package. In `report` mode it is Fastify alone.
+   * @default 'fast'
+   */
+  readonly serializer?: 'fast' | 'fastify'
   readonly problems?: ProblemsOptions | false
   readonly cors?: CorsOptions | false
   readonly securityHeaders?: SecurityHeadersOptions | false
@@ -48,6 +56,7 @@ const pluginOptions: Check<object | false> = (label, received) =>
 
 const checks: Checks<ConventionsOptions> = {
   mode: oneOf(...modes),
+  serializer: oneOf('fast', 'fastify'),
   problems: pluginOptions,
   cors: pluginOptions,
   securityHeaders: pluginOptions,
@@ -67,6 +76,7 @@ const checks: Checks<ConventionsOptions> = {
 
 const defaults: Required<ConventionsOptions> = {
   mode: 'enforce',
+  serializer: 'fast',
   problems: {},
   cors: {},
   securityHeaders: {},
@@ -98,7 +108,7 @@ const defaults: Required<ConventionsOptions> = {
 export const conventions = conventionPlugin<ConventionsOptions>(
   'conventions',
   async function setUpConventions(app, received) {
-    const { mode, ...options } = resolveOptions('conventions', received, checks, defaults)
+    const { mode, serializer, ...options } = resolveOptions('conventions', received, checks, defaults)
 
     if (options.problems !== false) await app.register(problems, withMode(options.problems, mode))
     if (options.cors !== false) await app.register(cors, withMode(options.cors, mode))
@@ -117,6 +127,7 @@ export const conventions = conventionPlugin<ConventionsOptions>(
       await app.register(responseRules, withMode(options.responseRules, mode))
     if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))
     if (options.integerTwins !== false) await app.register(integerTwins, withMode(options.integerTwins, mode))
+    if (serializer === 'fast' && mode === 'enforce') writeFast(app)
     if (options.caching !== false) await app.register(caching, withMode(options.caching, mode))
     if (options.operations !== false) await app.register(operations, options.operations)
   },

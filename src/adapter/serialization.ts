@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { exactJson } from '../representation/output/exact-json.js'
+import { exactJson, holdsBigInt, isBigIntPatched } from '../representation/output/exact-json.js'
 import type { OnLostDigits } from '../representation/output/integer-text.js'
-import { hasLongDigits } from '../representation/output/json-text.js'
+import { hasLongInteger } from '../representation/output/json-text.js'
 import { type Shape, shapeOf } from '../representation/output/schema-shape.js'
+import { serializerMatcher } from '../representation/output/serializer-match.js'
 import { someShape } from '../representation/output/some-shape.js'
 import { containsWide } from '../representation/output/twins.js'
-import type { Write } from '../representation/output/write.js'
+import type { CompileSerializer, Write } from '../representation/output/write.js'
 import { WriterCompiler } from '../representation/output/writer.js'
 import type { Json, SchemaStore } from '../representation/schema/schema-refs.js'
 import {
@@ -26,13 +27,14 @@ export interface ResponseWriter {
   readonly shape: Shape
   readonly compiler: WriterCompiler
   /**
-   * Does this package write it, rather than look through what Fastify has written? So it must with 64-bit integers, and
-   * where the schema depends on the media type; so it does with twins where the schema names all there is, for it
-   * looks at integers as it writes them.
+   * Who writes it where no fields are selected. `own`: this package, as declared 64-bit integers have twins. `fast`: this
+   * package, and Fastify where a value is refused. `fastify`: Fastify, and this package only where a BigInt needs a twin.
    */
-  readonly always: boolean
+  readonly by: 'own' | 'fast' | 'fastify'
   /** Writes the whole. Compiled when first called. */
   readonly write: Write
+  /** Fastify's serializer of a schema that depends on the media type; `null` where `reply.serialize()` finds it. */
+  readonly stringify: ((payload: unknown) => string) | null
 }
 
 /**
@@ -44,6 +46,8 @@ export class RouteSerialization {
   twins = false
   /** What a request gets that has selected nothing, on a route that hides fields. Set before the app is ready. */
   unselected: ((request: FastifyRequest) => Selection | null) | null = null
+  /** Whether this package writes what it writes faster than Fastify does. Set before the app is ready. */
+  fast = false
   readonly #app: FastifyInstance
   readonly #route: string
   readonly #compiler: RouteOptions['serializerCompiler']
@@ -86,21 +90,37 @@ export class RouteSerialization {
   }
 
   #readWriters(): ReadonlyMap<string, ResponseWriter> {
-    const known = knownWriters(this.#app, this.#response, this.twins)
+    const known = knownWriters(this.#app, this.#response, `${this.twins} ${this.fast}`)
     if (known.size > 0) return known
     const shared = this.#app.getSchemas() as SchemaStore
+    const matcher = serializerMatcher(this.#compile, shared)
     const read = responseSchemas(this.#response).map(({ key, schema, mediaType }) => {
-      const shape = shapeOf(schema, shared, this.twins)
-      const always = mediaType !== null || (this.twins && this.#writesTwins(shape))
-      const writer = responseWriter(shape, new WriterCompiler(this.twins), always)
+      const shape = shapeOf(schema, shared, this.twins, matcher)
+      const compiler = new WriterCompiler(this.twins, this.#compile)
+      const writer: ResponseWriter = {
+        shape,
+        compiler,
+        by: this.#writes(shape),
+        write: lazily(() => compiler.writerOf(shape)),
+        stringify: mediaType === null ? null : lazily(() => this.#compile(schema)),
+      }
       return [mediaType === null ? key : `${key} ${mediaType}`, writer] as const
     })
     for (const [name, writer] of read) known.set(name, writer)
     return known
   }
 
-  #writesTwins(shape: Shape): boolean {
-    return containsWide(shape) || !(someShape(shape, isOpen) || hasSerializerOptions(this.#app))
+  #writes(shape: Shape): ResponseWriter['by'] {
+    if (this.twins && containsWide(shape)) return 'own'
+    const isFast = this.fast && !someShape(shape, isOpen) && !hasSerializerOptions(this.#app)
+    return isFast ? 'fast' : 'fastify'
+  }
+
+  /** Compiles a schema as Fastify does in the context of the route. */
+  readonly #compile: CompileSerializer = (schema) => {
+    const compile = this.#app.serializerCompiler
+    if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
+    return compile({ schema, method: 'GET', url: this.#route, httpStatus: '200' })
   }
 
   /** Is there an answer that this package can write? Known once it is prepared. */
@@ -159,10 +179,11 @@ export class RouteSerialization {
       if (selection.hides)
         throw new TypeError('fields are hidden, and no schema says which an answer of this status has')
     }
-    if (!this.twins) return null
-    if (writer?.always === true) return writer.write(payload, throwLost)
+    if (writer?.by === 'own') return writer.write(payload, throwLost)
+    if (writer?.by === 'fast') return jsonIfUsual(payload, writer)
     // Where the schema could not be read, only Fastify knows what it lets out.
-    return writer === null && this.#hasSchemaOf(status) ? null : jsonOfFastify(reply, payload, writer)
+    if (!this.twins || (writer === null && this.#hasSchemaOf(status))) return null
+    return jsonOfFastify(reply, payload, writer)
   }
 
   #selectionFor(request: FastifyRequest): Selection | null {
@@ -198,6 +219,13 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   return serialization
 }
 
+/** Has this package write the answers of all routes to come that it writes faster than Fastify, and as it does. */
+export function writeFast(app: FastifyInstance): void {
+  app.addHook('onRoute', function writeFastOnRoute(route) {
+    if (route.schema?.response !== undefined) serializationOf(this, route).fast = true
+  })
+}
+
 /** Do integers that a Number cannot hold get string twins in the answers of a route? */
 export function writesTwins(config: object | undefined): boolean {
   return knownSerialization(config)?.twins ?? false
@@ -210,13 +238,17 @@ function knownSerialization(config: object | undefined): RouteSerialization | un
 const serializationOfRoute = Symbol.for('fastify-conventions.serialization')
 
 // A GET route and the HEAD route that Fastify adds to it have one response schema between them.
-const writersOfApps = new WeakMap<FastifyInstance, WeakMap<object, Map<string, ResponseWriter>>[]>()
+const writersOfApps = new WeakMap<
+  FastifyInstance,
+  Map<string, WeakMap<object, Map<string, ResponseWriter>>>
+>()
 
-function knownWriters(app: FastifyInstance, response: unknown, twins: boolean): Map<string, ResponseWriter> {
+function knownWriters(app: FastifyInstance, response: unknown, purpose: string): Map<string, ResponseWriter> {
   if (typeof response !== 'object' || response === null) return new Map()
-  const ofApp = writersOfApps.get(app) ?? [new WeakMap(), new WeakMap()]
+  const ofApp = writersOfApps.get(app) ?? new Map<string, WeakMap<object, Map<string, ResponseWriter>>>()
   writersOfApps.set(app, ofApp)
-  const ofPurpose = ofApp[twins ? 1 : 0] as WeakMap<object, Map<string, ResponseWriter>>
+  const ofPurpose = ofApp.get(purpose) ?? new WeakMap<object, Map<string, ResponseWriter>>()
+  ofApp.set(purpose, ofPurpose)
   const known = ofPurpose.get(response) ?? new Map<string, ResponseWriter>()
   ofPurpose.set(response, known)
   return known
@@ -227,25 +259,33 @@ export function selectionOf(request: FastifyRequest): Selection | null | undefin
   return (request as FastifyRequest & { [selectionOfRequest]?: Selection | null })[selectionOfRequest]
 }
 
-/**
- * What Fastify makes of a payload, unless that has integers which a Number cannot hold: its digits tell, and then it is
- * written again, with their twins.
- */
+/** What this package writes; `null` where it refuses a value: then Fastify writes, or refuses, as without it. */
+function jsonIfUsual(payload: unknown, { write }: ResponseWriter): string | null {
+  try {
+    return write(payload, throwLost)
+  } catch {
+    return null
+  }
+}
+
+/** What Fastify makes of a payload, unless that holds BigInts: then it is written with their twins. */
 function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: ResponseWriter | null): string {
   const exact = (): string =>
     writer === null ? (exactJson(payload, true) ?? 'null') : writer.write(payload, throwLost)
+  if (isBigIntPatched() && holdsBigInt(payload)) return exact()
   let json: string
   try {
-    json = reply.serialize(payload as object) as string
+    json = writer?.stringify?.(payload) ?? (reply.serialize(payload as object) as string)
   } catch (error) {
-    // Fastify's writers refuse a BigInt where the schema leaves several types open, or where there is none.
+    // Fastify refuses a BigInt where the schema leaves several types open, or where there is none.
+    if (!holdsBigInt(payload)) throw error
     try {
       return exact()
     } catch {
       throw error
     }
   }
-  return typeof json === 'string' && hasLongDigits(json) ? exact() : json
+  return typeof json === 'string' && hasLongInteger(json) && holdsBigInt(payload) ? exact() : json
 }
 
 const throwLost: OnLostDigits = () => {
@@ -254,22 +294,25 @@ const throwLost: OnLostDigits = () => {
   )
 }
 
-// With alternatives, and with what the schema does not name, Fastify's own writers are faster.
+// With alternatives, and with what the schema does not name, Fastify's own serializers are faster. Merging schemas, and
+// reading what every object inherits, is done its way by Fastify alone.
 function isOpen(shape: Shape): boolean {
-  if (shape.kind === 'object') return shape.rest !== null || shape.patterns.length > 0
+  if (shape.isMerged === true) return true
+  if (shape.kind === 'object') {
+    const names = [...shape.members.map(({ name }) => name), ...shape.alsoRequired]
+    return shape.rest !== null || shape.patterns.length > 0 || names.some((name) => name in Object.prototype)
+  }
   return shape.kind === 'choice' || shape.kind === 'anything' || shape.kind === 'tuple'
 }
 
-function responseWriter(shape: Shape, compiler: WriterCompiler, always: boolean): ResponseWriter {
-  let write: Write | undefined
-  return {
-    shape,
-    compiler,
-    always,
-    write: (value, onLost) => {
-      write ??= compiler.writerOf(shape)
-      return write(value, onLost)
-    },
+/** A function that is made when it is first called. */
+function lazily<Parameters extends readonly unknown[]>(
+  make: () => (...parameters: Parameters) => string,
+): (...parameters: Parameters) => string {
+  let made: ((...parameters: Parameters) => string) | undefined
+  return (...parameters) => {
+    made ??= make()
+    return made(...parameters)
   }
 }
 

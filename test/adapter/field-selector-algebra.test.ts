@@ -6,7 +6,7 @@ import type { ResponseWriter } from '../../src/adapter/serialization.js'
 import { type FieldBounds, fieldTree } from '../../src/representation/output/field-tree.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'
-import { refuseLost } from '../representation/compiled.js'
+import { compileSerializer, refuseLost } from '../representation/compiled.js'
 import {
   leavesOf,
   narrowed,
@@ -131,8 +131,14 @@ function holds(
     picks,
     ({ schema, shared, payloads }, some, others) => {
       const shape = shapeOf(schema, shared)
-      const compiler = new WriterCompiler(true)
-      const response: ResponseWriter = { shape, compiler, always: true, write: compiler.writerOf(shape) }
+      const compiler = new WriterCompiler(true, compileSerializer)
+      const response: ResponseWriter = {
+        shape,
+        compiler,
+        by: 'own',
+        stringify: null,
+        write: compiler.writerOf(shape),
+      }
       const selector = new FieldSelector(shape, [], bounds, null)
       return payloads.every(({ given }) => {
         const route = routeOf(response, selector, given)

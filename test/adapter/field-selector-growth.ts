@@ -6,7 +6,7 @@ import type { ResponseWriter } from '../../src/adapter/serialization.js'
 import { fields } from '../../src/plugins/fields.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'
-import { refuseLost } from '../representation/compiled.js'
+import { compileSerializer, refuseLost } from '../representation/compiled.js'
 
 const names = Array.from({ length: 20 }, (_, index) => `field_${index}`)
 const text = { type: 'string' }
@@ -27,8 +27,14 @@ console.log(JSON.stringify({ selections, requests, statuses: [...statuses].sort(
 
 function directly(): (number: number) => void {
   const shape = shapeOf(schema)
-  const compiler = new WriterCompiler(true)
-  const response: ResponseWriter = { shape, compiler, always: true, write: compiler.writerOf(shape) }
+  const compiler = new WriterCompiler(true, compileSerializer)
+  const response: ResponseWriter = {
+    shape,
+    compiler,
+    by: 'own',
+    stringify: null,
+    write: compiler.writerOf(shape),
+  }
   const selector = new FieldSelector(shape, [], { maxNames: 64, maxLength: 1024, maxDepth: 4 }, null)
   const hidden = [new Set<string>(), new Set(['field_0.b'])] as const
   return (number) => {

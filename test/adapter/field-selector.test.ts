@@ -6,7 +6,7 @@ import type { ResponseWriter } from '../../src/adapter/serialization.js'
 import type { FieldBounds } from '../../src/representation/output/field-tree.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'
-import { refuseLost } from '../representation/compiled.js'
+import { compileSerializer, refuseLost } from '../representation/compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
@@ -20,8 +20,14 @@ const shape = shapeOf({
     tags: { type: 'array', items: { type: 'object', properties: { key: text, value: text } } },
   },
 })
-const compiler = new WriterCompiler(true)
-const response: ResponseWriter = { shape, compiler, always: true, write: compiler.writerOf(shape) }
+const compiler = new WriterCompiler(true, compileSerializer)
+const response: ResponseWriter = {
+  shape,
+  compiler,
+  by: 'own',
+  stringify: null,
+  write: compiler.writerOf(shape),
+}
 const value = {
   id: 9_007_199_254_740_993n,
   name: 'Ada',

@@ -139,31 +139,40 @@ t.test('a selection compiles its writer once for each schema', async (t) => {
   t.not(selection.writerFor(first), selection.writerFor(second))
 })
 
-t.test('with twins, what the schema names is written here, and 64-bit integers always', async (t) => {
-  const named = {
-    type: 'object',
-    properties: { n: { type: 'integer' }, names: { type: 'array', items: text } },
-  }
-  const rows: readonly (readonly [schema: object, twins: boolean, always: boolean])[] = [
-    [user, true, true],
-    [user, false, false],
-    [{ ...user, additionalProperties: true }, true, true],
-    [named, true, true],
-    [named, false, false],
-    [{ ...named, additionalProperties: true }, true, false],
-    [{ ...named, additionalProperties: text }, true, false],
-    [{ ...named, patternProperties: { '^x': text } }, true, false],
-    [{ type: 'object', properties: { named, either: { anyOf: [text, named] } } }, true, false],
-    [{ type: 'object', properties: { anything: {} } }, true, false],
-    [{ type: 'array', items: [text] }, true, false],
-  ]
-  for (const [schema, twins, always] of rows) {
-    const serialization = new RouteSerialization(Fastify(), { 200: schema })
-    serialization.twins = twins
-    serialization.prepare()
-    t.equal(serialization.writerFor(200)?.always, always, `${JSON.stringify(schema)}, ${twins}`)
-  }
-})
+t.test(
+  'declared 64-bit integers are written here; the fast writer takes what it knows, Fastify the rest',
+  async (t) => {
+    const named = {
+      type: 'object',
+      properties: { n: { type: 'integer' }, names: { type: 'array', items: text } },
+    }
+    const inherited = { type: 'object', properties: { constructor: text } }
+    const rows: readonly (readonly [schema: object, withTwins: string, without: string])[] = [
+      [user, 'own', 'fast'],
+      [{ ...user, additionalProperties: true }, 'own', 'fastify'],
+      [named, 'fast', 'fast'],
+      [{ ...named, additionalProperties: true }, 'fastify', 'fastify'],
+      [{ ...named, additionalProperties: text }, 'fastify', 'fastify'],
+      [{ ...named, patternProperties: { '^x': text } }, 'fastify', 'fastify'],
+      [{ type: 'object', properties: { named, either: { anyOf: [text, named] } } }, 'fastify', 'fastify'],
+      [{ type: 'object', properties: { anything: {} } }, 'fastify', 'fastify'],
+      [{ type: 'array', items: [text] }, 'fastify', 'fastify'],
+      [{ allOf: [named, { type: 'object', properties: { m: text } }] }, 'fastify', 'fastify'],
+      [inherited, 'fastify', 'fastify'],
+    ]
+    for (const [schema, ...expected] of rows) {
+      for (const [index, twins] of [true, false].entries()) {
+        for (const fast of [true, false]) {
+          const serialization = new RouteSerialization(Fastify(), { 200: schema })
+          Object.assign(serialization, { twins, fast })
+          serialization.prepare()
+          const by = !fast && expected[index] === 'fast' ? 'fastify' : expected[index]
+          t.equal(serialization.writerFor(200)?.by, by, `${JSON.stringify(schema)}, ${twins}, ${fast}`)
+        }
+      }
+    }
+  },
+)
 
 t.test('how Fastify is told to write is how it is written', async (t) => {
   const app = Fastify({ serializerOpts: { rounding: 'ceil' } })

@@ -20,7 +20,8 @@ const answers: Readonly<Record<string, { readonly schema?: object; readonly valu
     schema: { anyOf: [{ type: 'object', properties: { id: { type: 'integer' } } }] },
     value: { id: 5n },
   },
-  schemaless: { value: { a: [{ id: 2 ** 60 }] } },
+  schemaless: { value: { a: [{ id: 2n ** 60n }] } },
+  rounded: { value: { a: [{ id: 2 ** 60 }] } },
   bigint: { value: { id: 5n } },
   nothing: { value: { id: 5 } },
 }
@@ -48,7 +49,8 @@ t.test(
     const app = Fastify({ logger: logs.logger })
     await app.register(integerTwins, { mode: 'report' })
     routes(app)
-    for (const name of ['declared', 'declared', 'schemaless', 'nothing']) await app.inject(`/v1/${name}`)
+    for (const name of ['declared', 'declared', 'schemaless', 'rounded', 'nothing'])
+      await app.inject(`/v1/${name}`)
 
     const { observations } = app.conventions.report()
     t.match(observations, [
@@ -91,7 +93,7 @@ t.test('digits that are lost already are told as lost, whatever else would get a
   }))
   app.get('/v1/both', { schema: { response: { 200: { type: 'object', properties } } } }, () => ({
     id: 2 ** 60,
-    other: 2 ** 60,
+    other: 2n ** 60n,
   }))
   for (const name of ['lost', 'both']) await app.inject(`/v1/${name}`)
   const told = app.conventions.report().observations.map(({ rule, route, example }) => [route, rule, example])

@@ -119,10 +119,10 @@ const rows: readonly Row[] = [
     body: '{"id":5}',
   },
   {
-    about: 'undeclared: an unsafe Number',
+    about: 'undeclared: an unsafe Number has no twin, for it may be rounded',
     schema: object({ id: { type: 'number' } }),
     value: { id: 2 ** 53 },
-    body: '{"id":9007199254740992,"id_str":"9007199254740992"}',
+    body: '{"id":9007199254740992}',
   },
   {
     about: 'undeclared: nullable',
@@ -169,9 +169,9 @@ const rows: readonly Row[] = [
   { about: 'no schema: a BigInt', value: { id: big }, body: `{${twin}}` },
   { about: 'no schema: deep', value: { a: [{ id: big }, { id: 5n }] }, body: `{"a":[{${twin}},{"id":5}]}` },
   {
-    about: 'no schema: an unsafe Number',
-    value: { id: 2 ** 60 },
-    body: '{"id":1152921504606847000,"id_str":"1152921504606847000"}',
+    about: 'no schema: an unsafe Number has no twin, for it may be rounded',
+    value: { id: 2 ** 60, big: 1n },
+    body: '{"id":1152921504606847000,"big":1}',
   },
   {
     about: 'no schema: an array',

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module'
 import type { OnLostDigits } from '../../src/representation/output/integer-text.js'
 import { shapeOf } from '../../src/representation/output/schema-shape.js'
+import { serializerMatcher } from '../../src/representation/output/serializer-match.js'
+import type { CompileSerializer } from '../../src/representation/output/write.js'
 import { WriterCompiler } from '../../src/representation/output/writer.js'
 import type { Json, SchemaStore } from '../../src/representation/schema/schema-refs.js'
 
@@ -18,9 +20,15 @@ export function fastifyWriter(schema: Json, shared: SchemaStore = {}): Stringify
 
 /** The writer that this package makes of a schema; lost digits are an error. */
 export function ourWriter(schema: Json, options: { twins: boolean; shared?: SchemaStore }): Stringify {
-  const write = new WriterCompiler(options.twins).writerOf(shapeOf(schema, options.shared))
+  const { twins, shared = {} } = options
+  const compile: CompileSerializer = (one) => fastifyWriter(one, shared)
+  const shape = shapeOf(schema, shared, true, serializerMatcher(compile, shared))
+  const write = new WriterCompiler(twins, compile).writerOf(shape)
   return (value) => write(value, refuseLost)
 }
+
+/** Compiles a schema without shared schemas into Fastify's serializer. */
+export const compileSerializer: CompileSerializer = (schema) => fastifyWriter(schema)
 
 /** Throws. */
 export const refuseLost: OnLostDigits = () => {

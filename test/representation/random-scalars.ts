@@ -27,14 +27,19 @@ const unsafeInteger = fc
 
 /** Integers beyond 2^53, as BigInts. */
 export const asBigInt = unsafeInteger.map((digits) => new Integer(digits, 'bigint'))
-const asNumber = unsafeInteger.map((digits) => new Integer(digits, 'number'))
 const asText = unsafeInteger.map((digits) => new Integer(digits, 'text'))
 const asShortText = anyInteger.map((digits) => new Integer(BigInt(digits), 'text'))
+const signed = fc.oneof(asBigInt, asText, asShortText, anyInteger)
+const unsigned = fc.oneof(
+  fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n - 1n }).map((digits) => new Integer(digits, 'bigint')),
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((digits) => new Integer(digits, 'text')),
+  fc.nat(),
+)
 
 function anyNumber({ wide }: Contents): fc.Arbitrary<unknown> {
   const bounds = wide ? { min: -1e6, max: 1e6 } : {}
   const fraction = fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds })
-  return wide === true ? fc.oneof(fraction, anyInteger, asNumber, asBigInt) : fc.oneof(fraction, anyInteger)
+  return wide === true ? fc.oneof(fraction, anyInteger, asBigInt) : fc.oneof(fraction, anyInteger)
 }
 
 /** A scalar of which there can be no doubt which alternative it is for. */
@@ -49,9 +54,7 @@ export function plainDraft(contents: Contents): fc.Arbitrary<Draft> {
 
 const wideDraft = fc
   .constantFrom('int64', 'uint64')
-  .chain((format) =>
-    drafted({ type: 'integer', format }, fc.oneof(asBigInt, asText, asShortText, anyInteger)),
-  )
+  .chain((format) => drafted({ type: 'integer', format }, format === 'int64' ? signed : unsigned))
 
 const dateDraft = fc
   .constantFrom(['date-time', 0, 24] as const, ['date', 0, 10] as const, ['time', 11, 24] as const)

@@ -25,10 +25,10 @@ export interface Draft {
 
 /** An integer in one of the forms in which handlers have it. */
 export class Integer {
-  readonly given: bigint | number | string
+  readonly given: bigint | string
 
-  constructor(digits: bigint, form: 'bigint' | 'number' | 'text') {
-    this.given = form === 'bigint' ? digits : form === 'number' ? Number(digits) : digits.toString()
+  constructor(digits: bigint, form: 'bigint' | 'text') {
+    this.given = form === 'bigint' ? digits : digits.toString()
   }
 }
 

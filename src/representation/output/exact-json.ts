@@ -1,21 +1,56 @@
-import { arrayTwin, unsafeDigits } from './integer-text.js'
-import { hasLongDigits, textOf } from './json-text.js'
+import { arrayTwin, isDecimal, unsafeDigits } from './integer-text.js'
+import { textOf } from './json-text.js'
 
 /**
  * JSON of a value that no schema describes, as `JSON.stringify` writes it, but with the exact digits of BigInts, and
- * with string twins beside integers that a Number cannot hold (`twins`). `undefined` where there is no JSON for it.
+ * with string twins beside those that a Number cannot hold (`twins`). `undefined` where there is no JSON for it.
  *
  * @throws TypeError for a value that goes deeper than 500 levels, or round in a circle
  */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
-  // The native writer is several times faster, and right wherever it meets no long integer.
-  try {
-    const json = JSON.stringify(value)
-    if (json === undefined || !twins || !hasLongDigits(json)) return json
-  } catch {
-    // A BigInt, or a circle: the exact writer tells them apart.
+  // The native writer is several times faster. It refuses a BigInt, unless the app has taught it otherwise.
+  if (!isBigIntPatched() || !holdsBigInt(value)) {
+    try {
+      return JSON.stringify(value)
+    } catch {
+      // A BigInt, or a circle: the exact writer tells them apart.
+    }
   }
   return exact(value, '', twins, 0)
+}
+
+/** Whether the app has given BigInts a `toJSON`, so that `JSON.stringify` writes them. */
+export function isBigIntPatched(): boolean {
+  return 'toJSON' in BigInt.prototype
+}
+
+/**
+ * Whether a BigInt is in the value, wherever `JSON.stringify` would meet it.
+ *
+ * @param orDecimalText whether the decimal text of an integer counts as one
+ */
+export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
+  const seen = new Set<object>()
+  const visit = (given: unknown, key: string): boolean => {
+    if (typeof given === 'bigint') return true
+    if (typeof given === 'string') return orDecimalText && isDecimal(given)
+    if (typeof given !== 'object' || given === null || seen.has(given)) return false
+    seen.add(given)
+    const plain = plainValue(given, key)
+    if (typeof plain !== 'object' || plain === null) return visit(plain, key)
+    if (plain !== given) {
+      if (seen.has(plain)) return false
+      seen.add(plain)
+    }
+    if (ArrayBuffer.isView(plain)) return plain instanceof BigInt64Array || plain instanceof BigUint64Array
+    return Object.keys(plain).some((name) => visit((plain as Readonly<Record<string, unknown>>)[name], name))
+  }
+  try {
+    return visit(value, '')
+  } catch {
+    // A getter that throws may not be of what is written: the writer is to meet it.
+    return false
+  }
 }
 
 /** The twin of a member's value, as JSON, where it needs one. */
@@ -50,7 +85,9 @@ function exact(given: unknown, key: string, twins: boolean, depth: number): stri
 }
 
 function exactArray(items: readonly unknown[], twins: boolean, depth: number): string {
-  return `[${items.map((item, index) => exact(item, `${index}`, twins, depth) ?? 'null').join(',')}]`
+  // Holes count: `map` would skip them.
+  const written = Array.from(items, (item, index) => exact(item, `${index}`, twins, depth) ?? 'null')
+  return `[${written.join(',')}]`
 }
 
 function exactObject(object: object, twins: boolean, depth: number): string {
@@ -67,7 +104,10 @@ function exactObject(object: object, twins: boolean, depth: number): string {
 
 function plainValue(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return value
+  // A BigInt in an object (`Object(1n)`) is one, whatever the app has given BigInts to write themselves by.
+  if (value instanceof BigInt) return value.valueOf()
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON(key)
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf()
-  return value
+  if (value instanceof Number) return Number(value)
+  if (value instanceof String) return String(value)
+  return value instanceof Boolean ? value.valueOf() : value
 }

@@ -1,37 +1,66 @@
-/** Told when the digits of a declared 64-bit integer are lost already: the value is a Number beyond 2^53. May throw. */
+import { isWithin, type WideRange } from '../input/wide-range.js'
+
+/** Called when the digits of a declared 64-bit integer are lost: the value is a Number beyond 2^53. May throw. */
 export type OnLostDigits = (value: number) => void
 
 const decimal = /^(?:0|-?[1-9]\d*)$/
+
+/** Whether a string is an integer in the grammar of JSON, except `-0`. */
+export function isDecimal(text: string): boolean {
+  return decimal.test(text)
+}
 
 /**
  * The digits of a declared 64-bit integer, from a BigInt, a Number, or the decimal string that a database driver
  * returns; `null` for null.
  *
- * @throws TypeError for what is no integer
+ * @throws TypeError if the value is not an integer, or is out of the range. The message does not contain the value.
  */
-export function wideDigits(value: unknown, onLost: OnLostDigits): string | null {
-  if (typeof value === 'bigint') return value.toString()
+export function wideDigits(value: unknown, range: WideRange, onLost: OnLostDigits): string | null {
+  if (typeof value === 'bigint') return inRange(value, range).toString()
   if (typeof value === 'number' && Number.isInteger(value)) {
-    if (Number.isSafeInteger(value)) return `${value}`
+    if (Number.isSafeInteger(value)) {
+      if (value < 0 && range.min === 0n) throw outOfRange()
+      return `${value}`
+    }
     onLost(value)
     return BigInt(value).toString()
   }
-  if (typeof value === 'string' && decimal.test(value)) return value
+  if (typeof value === 'string' && isDecimal(value)) {
+    if (value.length > mostSafeLength || value.charCodeAt(0) === minus) checkDecimal(value, range)
+    return value
+  }
   if (value === null) return null
   throw new TypeError(`a value of type ${typeof value} is no 64-bit integer`)
 }
 
-/** The digits of a value that a Number cannot hold exactly: an unsafe BigInt or integer; `null` for all others. */
-export function unsafeDigits(value: unknown): string | null {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? null : unsafeNumberDigits(value)
-  if (typeof value !== 'bigint') return null
-  return value > maxSafe || value < -maxSafe ? value.toString() : null
+// Text of up to 18 characters is within the range of both formats, unless it is negative.
+const mostSafeLength = 18
+// A BigInt is not made of text that is longer than any 64-bit integer.
+const mostLength = 20
+const minus = 0x2d
+
+function checkDecimal(text: string, range: WideRange): void {
+  if (text.length > mostLength) throw outOfRange()
+  inRange(BigInt(text), range)
 }
 
-function unsafeNumberDigits(value: number): string | null {
-  if (!Number.isInteger(value)) return null
-  // From 1e21 on a Number is written with an exponent: nobody means a count by that.
-  return Math.abs(value) < 1e21 ? String(value) : null
+function inRange(value: bigint, range: WideRange): bigint {
+  if (!isWithin(range, value)) throw outOfRange()
+  return value
+}
+
+function outOfRange(): TypeError {
+  return new TypeError('a declared 64-bit integer is out of the range of its format')
+}
+
+/**
+ * The digits of a BigInt that a Number cannot hold exactly; `null` for all other values. A Number beyond 2^53 may have
+ * been rounded before, so its digits prove nothing.
+ */
+export function unsafeDigits(value: unknown): string | null {
+  if (typeof value !== 'bigint') return null
+  return value > maxSafe || value < -maxSafe ? value.toString() : null
 }
 
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
@@ -46,15 +75,16 @@ export function arrayTwin(items: readonly unknown[], declared: boolean): string 
 }
 
 function itemsTwin(items: readonly unknown[], declared: boolean): string {
-  return `[${items.map((item) => itemTwin(item, declared)).join(',')}]`
+  // Holes count: `map` would skip them.
+  return `[${Array.from(items, (item) => itemTwin(item, declared)).join(',')}]`
 }
 
 function itemTwin(item: unknown, declared: boolean): string {
   if (Array.isArray(item)) return itemsTwin(item, declared)
   if (typeof item === 'bigint') return `"${item}"`
-  if (typeof item === 'number') return Number.isInteger(item) && Math.abs(item) < 1e21 ? `"${item}"` : 'null'
+  if (typeof item === 'number') return Number.isSafeInteger(item) ? `"${item}"` : 'null'
   // Text is the digits of an integer only where one is declared.
-  return declared && typeof item === 'string' && decimal.test(item) ? `"${item}"` : 'null'
+  return declared && typeof item === 'string' && isDecimal(item) ? `"${item}"` : 'null'
 }
 
 function isUnsafe(item: unknown): boolean {

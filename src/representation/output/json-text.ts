@@ -28,20 +28,37 @@ const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
  * that long has one of them.
  */
 export function hasLongDigits(json: string): boolean {
-  for (let index = longRun - 1; index < json.length; index += longRun) {
-    if (isDigit(json.charCodeAt(index)) && runAround(json, index) >= longRun) return true
-  }
-  return false
+  return someLongRun(json, () => true)
+}
+
+/**
+ * Whether the JSON may have an integer of 16 digits or more. Digits of a fraction and digits alone in a string are
+ * none; digits in a longer string may count as one.
+ */
+export function hasLongInteger(json: string): boolean {
+  return someLongRun(json, (start, end) => {
+    const before = json.charCodeAt(start - 1) === minus ? start - 2 : start - 1
+    return !insideOfToken.has(json.charAt(before)) && !insideOfToken.has(json.charAt(end))
+  })
 }
 
 const longRun = 16
+const minus = 0x2d
+// What stands beside digits that are not all of a number.
+const insideOfToken = new Set('".eE+')
 
-function runAround(json: string, index: number): number {
-  let start = index
-  let end = index + 1
-  while (isDigit(json.charCodeAt(start - 1))) start--
-  while (end - start < longRun && isDigit(json.charCodeAt(end))) end++
-  return end - start
+function someLongRun(json: string, test: (start: number, end: number) => boolean): boolean {
+  for (let index = longRun - 1; index < json.length; index += longRun) {
+    if (!isDigit(json.charCodeAt(index))) continue
+    let start = index
+    let end = index + 1
+    while (isDigit(json.charCodeAt(start - 1))) start--
+    while (isDigit(json.charCodeAt(end))) end++
+    if (end - start >= longRun && test(start, end)) return true
+    // A run is looked at once, however long it is.
+    index = end - (end % longRun) - 1
+  }
+  return false
 }
 
 function isDigit(code: number): boolean {

@@ -21,10 +21,13 @@ export type AppenderFactory = (write: Write, fallback: string | null) => AppendM
 /**
  * Generates the writer of an object: one read for each member, by its name, which the engine can make as fast as it
  * makes a literal access. Names enter the code as JSON strings only.
+ *
+ * @param alsoRequired names that have to be there, and are not written
  */
 export function generateObjectWriter(
   members: readonly WrittenMember[],
   writeRest: WriteRest | null,
+  alsoRequired: readonly string[] = [],
 ): WriteObject {
   // What follows a member that is written for certain need not ask whether it is the first.
   const firstSure = members.findIndex(
@@ -50,6 +53,7 @@ export function generateObjectWriter(
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
     let luck = 0
     return function writeMembers(object, onLost) {
+      ${alsoRequired.map((name) => `if (object[${JSON.stringify(name)}] === undefined) throw missing(${JSON.stringify(name)})`).join('\n')}
       ${members.map(({ name }, index) => `const value${index} = ${readOf(name)}`).join('\n')}
       ${writeRest === null ? wholeCode(members) : ''}
       let json = ''
@@ -139,7 +143,7 @@ function usualValues(shape: Shape, value: string): { readonly test: string; read
   if (shape.kind === 'text')
     return { test: `typeof ${value} === 'string' && isPlainText(${value})`, quote: '"' }
   if (shape.kind === 'boolean') return { test: `typeof ${value} === 'boolean'`, quote: '' }
-  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && !shape.wide)
+  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && shape.wide === null)
   return isNumber ? { test: `Number.isSafeInteger(${value})`, quote: '' } : null
 }
 

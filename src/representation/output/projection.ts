@@ -1,4 +1,3 @@
-import { exactJson } from './exact-json.js'
 import { cutOf, type FieldCut, whole } from './field-cut.js'
 import type { AppendMember, WriteObject, WriteRest } from './object-writer.js'
 import { ownFields, ownFieldsWithin } from './own-fields.js'
@@ -6,7 +5,7 @@ import { restProjection } from './rest-projection.js'
 import type { Member, ObjectShape, Shape } from './schema-shape.js'
 import { isWide, mayBeInteger, twinName } from './twins.js'
 import type { Write, WrittenMember } from './write.js'
-import { arrayWriter, choiceWriter, type WriterCompiler, withoutToJson } from './writer.js'
+import { arrayWriter, choiceWriter, nullObject, type WriterCompiler, withoutToJson } from './writer.js'
 
 /**
  * Compiles the writer of what a cut leaves. It reads only that, and writes it in the order of the schema and then of
@@ -56,10 +55,7 @@ class Narrowing {
     if (known !== undefined) return known
     // Known before it is compiled: an array may have itself as its items.
     this.#known.set(shape, (value, onLost) => compiled(value, onLost))
-    const write = this.#compile(shape)
-    const compiled: Write = shape.nullable
-      ? (value, onLost) => (value === null ? 'null' : write(value, onLost))
-      : write
+    const compiled = this.#compiler.guarded(shape, this.#compile(shape))
     this.#known.set(shape, compiled)
     return compiled
   }
@@ -68,19 +64,20 @@ class Narrowing {
     switch (shape.kind) {
       case 'object': {
         const write = this.#writerOfObject(shape)
+        const nothing = nullObject(shape)
         return function writeNarrowed(value, onLost) {
           const object = withoutToJson(value)
-          return typeof object === 'object' && object !== null ? write(object, onLost) : '{}'
+          return object === null ? nothing : write(object as object, onLost)
         }
       }
       case 'array':
         return arrayWriter(this.writerOf(shape.items))
       case 'choice':
         return choiceWriter(
-          shape.options.map(({ matches, shape: one }) => ({ matches, write: this.writerOf(one) })),
+          shape.options.map((option) => ({ ...option, write: this.writerOf(option.shape) })),
         )
       case 'anything':
-        return (value) => exactJson(this.#narrowed(value), this.#compiler.twins) ?? 'null'
+        return (value, onLost) => this.#compiler.writeAnything(this.#narrowed(value), onLost)
       default:
         return this.#compiler.writerOf(shape)
     }

@@ -1,3 +1,4 @@
+import { rangeOf, type WideRange } from '../input/wide-range.js'
 import { type Match, type MatcherCompiler, matcherCompiler } from '../schema/schema-match.js'
 import {
   absoluteReferences,
@@ -8,18 +9,39 @@ import {
   type SchemaStore,
   schemaResolver,
 } from '../schema/schema-refs.js'
+import type { Alternative } from './choose.js'
+import { holdsBigInt } from './exact-json.js'
+import { fitsTuple, isLargeInteger, isOfListedType } from './type-tests.js'
 
 /** What a response schema says of a value, in the terms that writing and projecting need. */
-export type Shape = { readonly nullable: boolean } & (
-  | { readonly kind: 'text'; readonly format: 'date-time' | 'date' | 'time' | null }
-  | { readonly kind: 'integer'; readonly wide: boolean }
-  | { readonly kind: 'number' | 'boolean' | 'null' | 'anything' }
-  | { readonly kind: 'constant'; readonly json: string }
-  | ObjectForm
-  | { readonly kind: 'array'; readonly items: Shape }
-  | { readonly kind: 'tuple'; readonly items: readonly Shape[]; readonly rest: boolean }
-  | { readonly kind: 'choice'; readonly options: readonly ShapeOption[] }
-)
+export type Shape = ShapeBase &
+  (
+    | { readonly kind: 'text'; readonly format: TextFormat | null }
+    | { readonly kind: 'integer'; readonly wide: WideRange | null }
+    | { readonly kind: 'number' | 'boolean' | 'null' | 'anything' }
+    | { readonly kind: 'constant'; readonly json: string }
+    | ObjectForm
+    | { readonly kind: 'array'; readonly items: Shape }
+    | { readonly kind: 'tuple'; readonly items: readonly TupleItem[]; readonly rest: boolean }
+    | { readonly kind: 'choice'; readonly options: readonly ShapeOption[] }
+  )
+
+interface ShapeBase {
+  readonly nullable: boolean
+  /** The values that a list of types allows besides null. Absent where the schema has one type, which converts others. */
+  readonly allows?: Match
+  /** Whether it is of several schemas that are merged (`allOf`, `$ref` beside other keywords). */
+  readonly isMerged?: true
+}
+
+/** The formats by which a string, or a Date, is written. */
+export type TextFormat = 'date-time' | 'date' | 'time' | 'unsafe'
+
+/** One place of a tuple. */
+export interface TupleItem {
+  readonly shape: Shape
+  readonly allows: Match
+}
 
 /** The shape of an object. */
 export type ObjectShape = Extract<Shape, { kind: 'object' }>
@@ -28,6 +50,8 @@ interface ObjectForm {
   readonly kind: 'object'
   /** Declared members, those that are required first. */
   readonly members: readonly Member[]
+  /** Names that are required and not declared. */
+  readonly alsoRequired: readonly string[]
   readonly patterns: readonly { readonly pattern: RegExp; readonly shape: Shape }[]
   /** Shape of members that are not declared; `null` where they are dropped. */
   readonly rest: Shape | null
@@ -43,26 +67,32 @@ export interface Member {
 }
 
 /** One of several shapes, and the values it is for. */
-export interface ShapeOption {
+export interface ShapeOption extends Alternative {
   readonly shape: Shape
-  readonly matches: Match
 }
 
 /**
  * Reads a response schema into a shape. References are resolved against `shared` (the context's `addSchema`), once;
  * a recursive schema becomes a recursive shape.
  *
- * @param wide whether declared 64-bit integers are told from other integers
+ * @param wide whether declared 64-bit integers are told from other integers, and BigInts are integers everywhere
+ * @param matcher tells alternatives apart: strictly as the app's serializer does, or, not strictly, with large integers
+ * in every form that handlers have them in
  * @throws TypeError for a reference to nothing, and for keywords that contradict each other
  */
-export function shapeOf(schema: Json, shared: SchemaStore = {}, wide = true): Shape {
-  const reader = new ShapeReader(shared, wide)
+export function shapeOf(
+  schema: Json,
+  shared: SchemaStore = {},
+  wide = true,
+  matcher: MatcherCompiler = matcherCompiler(shared),
+): Shape {
+  const reader = new ShapeReader(shared, wide, matcher)
   return reader.read(schema, schema)
 }
 
 const deepest = 200
 
-type Draft = { nullable?: boolean; kind?: Shape['kind'] }
+type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
 
 class ShapeReader {
   readonly #known = new Map<object, Draft>()
@@ -72,11 +102,11 @@ class ShapeReader {
   readonly #matcher: MatcherCompiler
   #depth = 0
 
-  constructor(shared: SchemaStore, wide: boolean) {
+  constructor(shared: SchemaStore, wide: boolean, matcher: MatcherCompiler) {
     this.#wide = wide
     this.#shared = shared
     this.#resolve = schemaResolver(shared)
-    this.#matcher = matcherCompiler(shared)
+    this.#matcher = matcher
   }
 
   read(schema: Json, root: Json): Shape {
@@ -108,8 +138,10 @@ class ShapeReader {
       ? this.#conjunction(schema, root)
       : { plain: schema, groups: [] }
     if (groups.length > 0) return this.#choice(plain, groups, root)
-    if (Array.isArray(plain.type)) return this.#types(plain, plain.type as string[], root)
-    return this.#single(plain, root)
+    const shape = Array.isArray(plain.type)
+      ? this.#types(plain, plain.type as string[], root)
+      : this.#single(plain, root)
+    return plain === schema ? shape : { ...shape, isMerged: true }
   }
 
   /** What a schema says by itself, by references and by `allOf`, as one schema; and the alternatives that it leaves. */
@@ -126,7 +158,7 @@ class ShapeReader {
         if (Array.isArray(options)) groups.push(this.#alternatives(options as Json[], root))
       }
       if (condition !== undefined && (positive !== undefined || negative !== undefined)) {
-        const holds = this.#matcher(condition, root)
+        const holds = this.#conditionOf(condition, root)
         groups.push([
           { schema: positive ?? true, matches: holds },
           { schema: negative ?? true, matches: (value) => !holds(value) },
@@ -138,6 +170,20 @@ class ShapeReader {
     return { plain: mergeSchemas(plains) as Readonly<Record<string, Json>>, groups }
   }
 
+  #conditionOf(condition: Json, root: Json): Match {
+    const strict = this.#matcher(condition, root, true)
+    if (!this.#wide || !mayBeWide(condition)) return strict
+    const loose = this.#looseMatch(condition, root)
+    return (value) => strict(value) || loose(value)
+  }
+
+  // Only a large integer may make a difference.
+  #looseMatch(schema: Json, root: Json): Match {
+    const matches = this.#matcher(schema, root, false)
+    const hasText = /"(?:u?int64|\$ref)"/.test(JSON.stringify(schema))
+    return (value) => holdsBigInt(value, hasText) && matches(value)
+  }
+
   // What is merged into another document takes the references within its own along, by the name of that.
   #rooted(target: Located, root: Json): Json {
     if (target.root === root) return target.schema
@@ -146,10 +192,13 @@ class ShapeReader {
   }
 
   #alternatives(options: readonly Json[], root: Json): Group {
-    const by = (formats: boolean): Group =>
-      options.map((option) => ({ schema: option, matches: this.#matcher(option, root, formats) }))
-    // Where none is of its format, the first that it could be otherwise.
-    return options.some(mayHaveFormat) ? [...by(true), ...by(false)] : by(false)
+    const by = (strict: boolean): Group =>
+      options.map((option) => ({
+        schema: option,
+        matches: strict ? this.#matcher(option, root, true) : this.#looseMatch(option, root),
+        isLoose: !strict,
+      }))
+    return this.#wide && options.some(mayBeWide) ? [...by(true), ...by(false)] : by(true)
   }
 
   #choice(plain: Readonly<Record<string, Json>>, groups: readonly Group[], root: Json): Shape {
@@ -168,7 +217,8 @@ class ShapeReader {
       nullable: nullable === true,
       options: combinationsOf(groups).flatMap((picked): ShapeOption[] => {
         const shape = shapeOfAll([...before, ...picked.map((option) => option.schema)])
-        return shape === null ? [] : [{ shape, matches: allMatch(picked) }]
+        const isLoose = picked.some((option) => option.isLoose === true)
+        return shape === null ? [] : [{ shape, matches: allMatch(picked), isLoose }]
       }),
     }
   }
@@ -191,16 +241,19 @@ class ShapeReader {
     const others = types.filter((type) => type !== 'null')
     const nullable = others.length < types.length || schema.nullable === true
     const [only] = others
-    if (only === undefined) return { kind: 'null', nullable: true }
-    if (others.length === 1) return { ...this.#single({ ...schema, type: only }, root), nullable }
-    return {
-      kind: 'choice',
-      nullable,
-      options: others.map((type) => ({
-        shape: this.#single({ ...schema, type }, root),
-        matches: this.#matcher({ type }, root),
-      })),
+    if (schema.const !== undefined) return { ...this.#single(schema, root), nullable }
+    if (only === undefined) return { kind: 'null', nullable: true, allows: () => false }
+    if (others.length === 1) {
+      const { type: _, nullable: __, ...rest } = schema
+      return { ...this.#single({ ...rest, type: only }, root), nullable, allows: isOfListedType(only) }
     }
+    const { nullable: _, ...rest } = schema
+    const shapes = others.map((type) => this.#single({ ...rest, type }, root))
+    const options = shapes.map((shape, index) => ({ shape, matches: isOfListedType(others[index] ?? '') }))
+    const large = shapes
+      .filter(({ kind }) => kind === 'integer' || kind === 'number')
+      .map((shape) => ({ shape, matches: (value: unknown) => isLargeInteger(value, shape), isLoose: true }))
+    return { kind: 'choice', nullable, options: this.#wide ? [...options, ...large] : options }
   }
 
   #single(schema: Readonly<Record<string, Json>>, root: Json): Shape {
@@ -212,7 +265,7 @@ class ShapeReader {
       case 'integer':
         return {
           kind: 'integer',
-          wide: this.#wide && (schema.format === 'int64' || schema.format === 'uint64'),
+          wide: this.#wide ? rangeOf(schema.format) : null,
           nullable,
         }
       case 'number':
@@ -233,7 +286,11 @@ class ShapeReader {
   #array(schema: Readonly<Record<string, Json>>, root: Json, nullable: boolean): Shape {
     const { items, additionalItems } = schema
     if (!Array.isArray(items)) return { kind: 'array', items: this.read(items ?? {}, root), nullable }
-    const each = (items as Json[]).map((item) => this.read(item, root))
+    const each = (items as Json[]).map((item) => {
+      const located =
+        isSchemaObject(item) && isPlainReference(item) ? this.#resolve(item.$ref, root).schema : item
+      return { shape: this.read(item, root), allows: fitsTuple(located, impliedType) }
+    })
     return { kind: 'tuple', items: each, rest: Boolean(additionalItems), nullable }
   }
 
@@ -244,6 +301,7 @@ class ShapeReader {
       const fallback = defaultOf(property, (ref) => this.#resolve(ref, root).schema)
       return { name, shape, required: required.has(name), fallback }
     })
+    const names = new Set(members.map(({ name }) => name))
     const rest = schema.additionalProperties
     return {
       kind: 'object',
@@ -252,6 +310,7 @@ class ShapeReader {
         ...members.filter((member) => member.required),
         ...members.filter((member) => !member.required),
       ],
+      alsoRequired: [...required].filter((name) => !names.has(name)),
       patterns: entriesOf(schema.patternProperties).map(([pattern, property]) => ({
         pattern: new RegExp(pattern),
         shape: this.read(property, root),
@@ -268,7 +327,7 @@ interface Conjunction {
 }
 
 /** Alternatives of which a value is of the first that it matches. */
-type Group = readonly { readonly schema: Json; readonly matches: Match }[]
+type Group = readonly (Alternative & { readonly schema: Json })[]
 
 const mostCombinations = 256
 
@@ -298,8 +357,9 @@ function isCombined(schema: Readonly<Record<string, Json>>): boolean {
   return combining.some((keyword) => schema[keyword] !== undefined)
 }
 
-function mayHaveFormat(option: Json): boolean {
-  return /"(?:format|\$ref)":/.test(JSON.stringify(option))
+// Large integers come as BigInts and as text, which the app's serializer takes for no number.
+function mayBeWide(schema: Json): boolean {
+  return /"(?:integer|number|\$ref)"/.test(JSON.stringify(schema))
 }
 
 function isSchemaObject(schema: Json): schema is Readonly<Record<string, Json>> {
@@ -353,8 +413,10 @@ const keywordsOfType = {
   number: ['multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
 }
 
-function textFormat(format: Json | undefined): 'date-time' | 'date' | 'time' | null {
-  return format === 'date-time' || format === 'date' || format === 'time' ? format : null
+const textFormats: ReadonlySet<unknown> = new Set<TextFormat>(['date-time', 'date', 'time', 'unsafe'])
+
+function textFormat(format: Json | undefined): TextFormat | null {
+  return textFormats.has(format) ? (format as TextFormat) : null
 }
 
 function entriesOf(schemas: Json | undefined): [string, Json][] {

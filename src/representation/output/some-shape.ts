@@ -20,7 +20,7 @@ function partsOf(shape: Shape): readonly Shape[] {
     case 'array':
       return [shape.items]
     case 'tuple':
-      return shape.items
+      return shape.items.map((item) => item.shape)
     case 'choice':
       return shape.options.map((option) => option.shape)
     default:

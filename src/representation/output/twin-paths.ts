@@ -15,7 +15,7 @@ export function twinPaths(value: unknown, shape: Shape = anything): TwinPaths {
   let visits = 0
   const visit = (one: unknown, declared: Shape, path: string, depth: number): void => {
     const of = chosen(declared, one)
-    if (of.kind === 'integer' && of.wide) {
+    if (of.kind === 'integer' && of.wide !== null) {
       if (isLost(one)) paths.lost ??= path
       else paths.twin ??= path
     } else if (unsafeDigits(one) !== null) {
@@ -54,7 +54,7 @@ function shapeIn(shape: Shape, key: string): Shape | null {
     case 'array':
       return shape.items
     case 'tuple':
-      return shape.items[Number(key)] ?? anything
+      return shape.items[Number(key)]?.shape ?? anything
     case 'object': {
       const member = shape.members.find(({ name }) => name === key)
       return member?.shape ?? shape.patterns.find(({ pattern }) => pattern.test(key))?.shape ?? shape.rest

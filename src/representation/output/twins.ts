@@ -1,3 +1,5 @@
+import type { WideRange } from '../input/wide-range.js'
+import { choose } from './choose.js'
 import { valueTwin } from './exact-json.js'
 import { arrayTwin, wideDigits } from './integer-text.js'
 import type { Shape } from './schema-shape.js'
@@ -10,9 +12,9 @@ export function twinName(name: string): string {
 
 /** Is it a declared 64-bit integer, or an array of them? Then it always has a twin. */
 export function isWide(shape: Shape): boolean {
-  if (shape.kind === 'integer') return shape.wide
+  if (shape.kind === 'integer') return shape.wide !== null
   if (shape.kind === 'array') return isWide(shape.items)
-  if (shape.kind === 'tuple') return shape.items.some(isWide)
+  if (shape.kind === 'tuple') return shape.items.some((item) => isWide(item.shape))
   return shape.kind === 'choice' && shape.options.some((option) => isWide(option.shape))
 }
 
@@ -25,7 +27,7 @@ export function isAlwaysTwinned(shape: Shape): boolean {
 /** May a value of the shape be an integer, or an array with some? Then it may have a twin. */
 export function mayBeInteger(shape: Shape): boolean {
   if (shape.kind === 'array') return mayBeInteger(shape.items)
-  if (shape.kind === 'tuple') return shape.rest || shape.items.some(mayBeInteger)
+  if (shape.kind === 'tuple') return shape.rest || shape.items.some((item) => mayBeInteger(item.shape))
   if (shape.kind === 'choice') return shape.options.some((option) => mayBeInteger(option.shape))
   return shape.kind === 'integer' || shape.kind === 'number' || shape.kind === 'anything'
 }
@@ -34,7 +36,7 @@ export function mayBeInteger(shape: Shape): boolean {
 export function twinWriter(shape: Shape): (value: unknown) => string | null {
   switch (shape.kind) {
     case 'integer':
-      return shape.wide ? wideTwin : valueTwin
+      return shape.wide === null ? valueTwin : wideTwin(shape.wide)
     case 'number':
     case 'anything':
       return valueTwin
@@ -46,13 +48,10 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
         Array.isArray(value) ? arrayTwin(value, wide) : wide && value === null ? nothing : null
     }
     case 'choice': {
-      const options = shape.options.map((option) => ({
-        matches: option.matches,
-        twinOf: twinWriter(option.shape),
-      }))
+      const options = shape.options.map((option) => ({ ...option, twinOf: twinWriter(option.shape) }))
       const ofNull = isWide(shape) ? 'null' : null
       return (value) =>
-        value === null ? ofNull : (options.find(({ matches }) => matches(value))?.twinOf(value) ?? null)
+        value === null ? ofNull : (choose(options, value, ({ twinOf }) => twinOf(value)) ?? null)
     }
     default:
       return noTwin
@@ -64,9 +63,11 @@ export function noTwin(): null {
   return null
 }
 
-function wideTwin(value: unknown): string {
-  const digits = wideDigits(value, ignoreLoss)
-  return digits === null ? 'null' : `"${digits}"`
+function wideTwin(range: WideRange): (value: unknown) => string {
+  return (value) => {
+    const digits = wideDigits(value, range, ignoreLoss)
+    return digits === null ? 'null' : `"${digits}"`
+  }
 }
 
 // The number itself has told of it already.

@@ -1,8 +1,12 @@
+import type { Json } from '../schema/schema-refs.js'
 import type { OnLostDigits } from './integer-text.js'
 import type { Member } from './schema-shape.js'
 
 /** Writes a value as JSON. */
 export type Write = (value: unknown, onLost: OnLostDigits) => string
+
+/** Compiles a JSON Schema into the serializer that the app itself would use for it. */
+export type CompileSerializer = (schema: Json) => (value: unknown) => string
 
 /** A member of an object as it is written: with its twin, where it has one. */
 export interface WrittenMember extends Member {

@@ -1,4 +1,4 @@
-import type { Match } from '../schema/schema-match.js'
+import { type Alternative, choose } from './choose.js'
 import { exactJson } from './exact-json.js'
 import { wideDigits } from './integer-text.js'
 import { textOf } from './json-text.js'
@@ -9,10 +9,11 @@ import {
   generateObjectWriter,
   type WriteRest,
 } from './object-writer.js'
-import { dateWriters, writeInteger, writeNumber, writeText } from './scalar-writers.js'
+import { scalarWriters } from './scalar-writers.js'
 import type { Member, ObjectShape, Shape } from './schema-shape.js'
 import { isAlwaysTwinned, isWide, mayBeInteger, noTwin, twinName, twinWriter } from './twins.js'
-import type { Write, WrittenMember } from './write.js'
+import { isLargeInteger } from './type-tests.js'
+import type { CompileSerializer, Write, WrittenMember } from './write.js'
 
 /** Compiles writers of shapes; what it has compiled it knows. */
 export class WriterCompiler {
@@ -21,10 +22,15 @@ export class WriterCompiler {
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
   readonly #appenders = new Map<Member, AppenderFactory>()
+  readonly #scalarOf: (shape: Shape) => (value: unknown) => string
 
-  /** @param twins whether integers get string twins */
-  constructor(twins: boolean) {
+  /**
+   * @param twins whether integers get string twins
+   * @param compile compiles the app's own serializers, which write scalars of unusual types
+   */
+  constructor(twins: boolean, compile: CompileSerializer) {
     this.twins = twins
+    this.#scalarOf = scalarWriters(compile)
   }
 
   /** The writer of a shape: what fast-json-stringify makes of its schema, with exact integers and their twins. */
@@ -33,12 +39,25 @@ export class WriterCompiler {
     if (known !== undefined) return known
     // Known before it is compiled, for shapes that contain themselves.
     this.#writers.set(shape, (value, onLost) => compiled(value, onLost))
-    const ofValue = this.#compile(shape)
-    const compiled: Write = shape.nullable
-      ? (value, onLost) => (value === null ? 'null' : ofValue(value, onLost))
-      : ofValue
+    const compiled = this.guarded(shape, this.#compile(shape))
     this.#writers.set(shape, compiled)
     return compiled
+  }
+
+  /** Writes a value that no schema describes. */
+  readonly writeAnything: Write = (value) => exactJson(value, this.twins) ?? 'null'
+
+  /** The writer of a shape whose values are written so: null where it may be null, and only the types it allows. */
+  guarded(shape: Shape, write: Write): Write {
+    const { allows, nullable } = shape
+    const isLarge = (value: unknown): boolean => this.twins && isLargeInteger(value, shape)
+    if (allows === undefined)
+      return nullable ? (value, onLost) => (value === null ? 'null' : write(value, onLost)) : write
+    return (value, onLost) => {
+      if (value === null && nullable) return 'null'
+      if (!allows(value) && !isLarge(value)) throw mismatch('the types of its schema')
+      return write(value, onLost)
+    }
   }
 
   /** The members of an object; a declared `<name>_str` of a 64-bit integer is its twin and no member of its own. */
@@ -84,26 +103,31 @@ export class WriterCompiler {
   #compile(shape: Shape): Write {
     switch (shape.kind) {
       case 'text':
-        return shape.format === null ? writeText : dateWriters[shape.format]
-      case 'integer':
-        return shape.wide ? (value, onLost) => wideDigits(value, onLost) ?? 'null' : writeInteger
+        return textWriter(shape.format === 'unsafe', this.#scalarOf(shape))
+      case 'integer': {
+        const { wide } = shape
+        if (wide !== null) return (value, onLost) => wideDigits(value, wide, onLost) ?? 'null'
+        return numberWriter(Number.isInteger, this.twins, this.#scalarOf(shape))
+      }
       case 'number':
-        return writeNumber
-      case 'boolean':
-        return (value) => (value ? 'true' : 'false')
+        return numberWriter(Number.isFinite, this.twins, this.#scalarOf(shape))
+      case 'boolean': {
+        const writeOther = this.#scalarOf(shape)
+        return (value) => (typeof value === 'boolean' ? `${value}` : writeOther(value))
+      }
       case 'null':
         return () => 'null'
       case 'constant':
         return () => shape.json
       case 'anything':
-        return (value) => exactJson(value, this.twins) ?? 'null'
+        return this.writeAnything
       case 'array':
         return arrayWriter(this.writerOf(shape.items))
       case 'tuple':
         return this.#tupleWriter(shape)
       case 'choice':
         return choiceWriter(
-          shape.options.map(({ matches, shape: one }) => ({ matches, write: this.writerOf(one) })),
+          shape.options.map((option) => ({ ...option, write: this.writerOf(option.shape) })),
         )
       case 'object':
         return this.#objectWriter(shape)
@@ -116,9 +140,10 @@ export class WriterCompiler {
     const wide = isWide(shape)
     if (!this.twins || (twinIsDeclared && !wide) || !mayBeInteger(shape)) return write
     const key = `,${JSON.stringify(twinName(name))}:`
-    if (shape.kind === 'integer' && wide) {
+    if (shape.kind === 'integer' && shape.wide !== null) {
+      const range = shape.wide
       return function writeWideMember(value, onLost) {
-        const digits = wideDigits(value, onLost)
+        const digits = wideDigits(value, range, onLost)
         return digits === null ? `null${key}null` : `${digits}${key}"${digits}"`
       }
     }
@@ -130,21 +155,31 @@ export class WriterCompiler {
   }
 
   #tupleWriter(shape: Extract<Shape, { kind: 'tuple' }>): Write {
-    const writers = shape.items.map((item) => this.writerOf(item))
-    const writeRest: Write = (value) => exactJson(value, this.twins) ?? 'null'
+    const writers = shape.items.map((item) => this.writerOf(item.shape))
+    const writeRest = this.writeAnything
+    const mayStand = (item: unknown, index: number): boolean => {
+      const place = shape.items[index]
+      return place === undefined || place.allows(item) || (this.twins && isLargeInteger(item, place.shape))
+    }
     return function writeTuple(value, onLost) {
       if (value === null) return '[]'
       if (!Array.isArray(value) || (!shape.rest && value.length > writers.length)) throw mismatch('the tuple')
-      return `[${value.map((item, index) => (writers[index] ?? writeRest)(item, onLost)).join(',')}]`
+      // Holes count: `map` would skip them.
+      const items = Array.from(value as unknown[], (item, index) => {
+        if (!mayStand(item, index)) throw mismatch('the tuple')
+        return (writers[index] ?? writeRest)(item, onLost)
+      })
+      return `[${items.join(',')}]`
     }
   }
 
   #objectWriter(shape: ObjectShape): Write {
     const members = this.membersOf(shape)
-    const write = generateObjectWriter(members, this.restWriter(shape))
+    const write = generateObjectWriter(members, this.restWriter(shape), shape.alsoRequired)
+    const nothing = nullObject(shape)
     return function writeObject(value, onLost) {
       const object = withoutToJson(value)
-      return object === null ? '{}' : write(object as object, onLost)
+      return object === null ? nothing : write(object as object, onLost)
     }
   }
 
@@ -213,20 +248,36 @@ function withTwin(name: string, fallback: string | null): string | null {
 
 /** What `toJSON` makes of an object, where it has one. */
 export function withoutToJson(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
   const { toJSON } = value as { readonly toJSON?: unknown }
   return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
 
+/** JSON of an object whose `toJSON` gives null, and of null where the shape is not nullable. */
+export function nullObject(shape: ObjectShape): string {
+  return shape.nullable && shape.allows === undefined ? 'null' : '{}'
+}
+
 /** Writes a value by the first of the alternatives that it matches. */
-export function choiceWriter(options: readonly { readonly matches: Match; readonly write: Write }[]): Write {
+export function choiceWriter(options: readonly (Alternative & { readonly write: Write })[]): Write {
   return function writeChoice(value, onLost) {
-    // A Date is written by the format of its schema, which its toJSON does not know.
-    const plain = value instanceof Date ? value : withoutToJson(value)
-    const option = options.find(({ matches }) => matches(plain))
-    if (option === undefined) throw mismatch('any of its schemas')
-    return option.write(plain, onLost)
+    const json = choose(options, value, ({ write }) => write(value, onLost))
+    if (json === undefined) throw mismatch('any of its schemas')
+    return json
   }
+}
+
+function textWriter(isUnsafe: boolean, writeOther: (value: unknown) => string): Write {
+  return isUnsafe ? writeOther : (value) => (typeof value === 'string' ? textOf(value) : writeOther(value))
+}
+
+function numberWriter(
+  isUsual: (value: unknown) => boolean,
+  exact: boolean,
+  writeOther: (value: unknown) => string,
+): Write {
+  return (value) =>
+    isUsual(value) || (exact && typeof value === 'bigint') ? `${value as number | bigint}` : writeOther(value)
 }
 
 /** Writes an array, item by item. */

@@ -102,13 +102,18 @@ function mergeNamed(before: Record<string, Json>, value: Record<string, Json>): 
 
 /** A schema whose references within its document name the document. */
 export function absoluteReferences(schema: Json, id: string): Json {
+  return mapReferences(schema, (ref) => (ref.startsWith('#') ? id + ref : ref))
+}
+
+/** A schema with other references. */
+export function mapReferences(schema: Json, map: (ref: string) => string): Json {
   if (typeof schema !== 'object' || schema === null) return schema
-  if (Array.isArray(schema)) return schema.map((part) => absoluteReferences(part, id))
+  if (Array.isArray(schema)) return schema.map((part) => mapReferences(part, map))
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) =>
-      keyword === '$ref' && typeof value === 'string' && value.startsWith('#')
-        ? [keyword, id + value]
-        : [keyword, absoluteReferences(value as Json, id)],
+      keyword === '$ref' && typeof value === 'string'
+        ? [keyword, map(value)]
+        : [keyword, mapReferences(value as Json, map)],
     ),
   )
 }

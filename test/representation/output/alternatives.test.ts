@@ -116,9 +116,10 @@ for (const [about, schema, value, json] of rows) {
   })
 }
 
-t.test('a member that writes itself as text is no object', async (t) => {
+t.test('a member that writes itself as text is of the alternative that Fastify takes it for', async (t) => {
   const schema = object({ id: { anyOf: [object({}), text] } })
-  t.equal(ourWriter(schema, { twins: true })({ id: new ObjectId() }), '{"id":"65f1a2"}')
+  const value = { id: new ObjectId() }
+  t.equal(ourWriter(schema, { twins: true })(value), fastifyWriter(schema)(value))
 })
 
 t.test('alternatives that differ by their format alone', async (t) => {
@@ -135,18 +136,18 @@ t.test('alternatives that differ by their format alone', async (t) => {
   const rows: readonly (readonly [at: unknown, name: string])[] = [
     ['0b1f1d3e-6a2b-4c55-9d0a-2f8f7d9e1c00', 'uuid'],
     ['2026-11-20T08:00:00Z', 'time'],
-    [new Date(0), 'time'],
-    ['neither of them', 'uuid'],
+    [new Date(0), 'uuid'],
     [5, 'int64'],
     [2n ** 63n - 1n, 'int64'],
     [2n ** 63n, 'uint64'],
-    [2n ** 64n, 'int64'],
   ]
-  const write = ourWriter(byFormat, { twins: false })
+  const write = ourWriter(byFormat, { twins: true })
   for (const [at, name] of rows) {
     const written = write({ at, uuid: '', time: '', int64: '', uint64: '' })
     t.match(written, `"${name}":""`, `${String(at)} is a ${name}`)
   }
+  for (const at of ['neither of them', 2n ** 64n]) t.throws(() => write({ at }), 'of none of the formats')
+  t.throws(() => fastifyWriter(byFormat)({ at: 'neither of them' }), 'as Fastify refuses it')
 })
 
 t.test('alternatives that contradict each other are left out; too many are not told apart', async (t) => {

@@ -51,7 +51,7 @@ t.test('a usual object and an unusual one are written alike, in whatever order t
       (kindsOf, rows) => {
         const members = kindsOf.map((kind, index) => ({
           ...memberOf(`m${index}`),
-          shape: { nullable: false, kind, wide: false, format: null } as unknown as Shape,
+          shape: { nullable: false, kind, wide: null, format: null } as unknown as Shape,
           write: writeJson,
         }))
         const write = generateObjectWriter(members, null)
@@ -134,10 +134,10 @@ t.test('a safe integer is written here too, unless it is declared to be of 64 bi
     [{ kind: 'number', nullable: false }, -0, '0'],
     [{ kind: 'number', nullable: false }, 1.5, '<1.5>'],
     [{ kind: 'number', nullable: false }, 'plain', '<plain>'],
-    [{ kind: 'integer', wide: false, nullable: true }, Number.MIN_SAFE_INTEGER, '-9007199254740991'],
-    [{ kind: 'integer', wide: false, nullable: true }, 2 ** 53, '<9007199254740992>'],
-    [{ kind: 'integer', wide: false, nullable: true }, null, '<null>'],
-    [{ kind: 'integer', wide: true, nullable: false }, 5, '<5>'],
+    [{ kind: 'integer', wide: null, nullable: true }, Number.MIN_SAFE_INTEGER, '-9007199254740991'],
+    [{ kind: 'integer', wide: null, nullable: true }, 2 ** 53, '<9007199254740992>'],
+    [{ kind: 'integer', wide: null, nullable: true }, null, '<null>'],
+    [{ kind: 'integer', wide: { min: 0n, max: 10n }, nullable: false }, 5, '<5>'],
     [{ kind: 'boolean', nullable: false }, 5, '<5>'],
   ]
   for (const [shape, value, json] of rows) {

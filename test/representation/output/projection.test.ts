@@ -6,7 +6,7 @@ import { projectionWriter } from '../../../src/representation/output/projection.
 import { type Shape, shapeOf } from '../../../src/representation/output/schema-shape.js'
 import { WriterCompiler } from '../../../src/representation/output/writer.js'
 import type { Json } from '../../../src/representation/schema/schema-refs.js'
-import { refuseLost } from '../compiled.js'
+import { compileSerializer, refuseLost } from '../compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
@@ -98,7 +98,10 @@ t.test('the items of a list, nested as deep as they are; what stands beside them
     },
   }
   const shape = shapeOf(list)
-  const write = projectionWriter(new WriterCompiler(true), shape, only(['name']), ['data', 'users'])
+  const write = projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(['name']), [
+    'data',
+    'users',
+  ])
   const value = { data: { users: [ada, ada], total: big }, next: 'n' }
   t.equal(
     write(value, refuseLost),
@@ -154,7 +157,7 @@ t.test('what is hidden is left out, and nothing else; alternatives are told apar
   ]
   for (const [schema, hidden, value, json] of rows) {
     const cut = { only: null, without: fieldTree(hidden) }
-    const write = projectionWriter(new WriterCompiler(true), shapeOf(schema as Json), cut)
+    const write = projectionWriter(new WriterCompiler(true, compileSerializer), shapeOf(schema as Json), cut)
     t.equal(write(value, refuseLost), json, hidden.join())
   }
 })
@@ -199,7 +202,7 @@ t.test('names of what every object inherits select nothing that is not declared 
 
 function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string[], value: unknown): string {
   const shape: Shape = shapeOf(schema)
-  return projectionWriter(new WriterCompiler(true), shape, only(paths))(value, refuseLost)
+  return projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(paths))(value, refuseLost)
 }
 
 function only(paths: readonly string[]): FieldCut {
@@ -214,14 +217,18 @@ t.test(
       patternProperties: { '^(\\w+\\s?)*$': { type: 'string' }, '^p_': text },
     })
     const hostile = `${'a'.repeat(40)}!`
-    const write = projectionWriter(new WriterCompiler(true), shape, only([hostile, 'p_a']))
+    const write = projectionWriter(new WriterCompiler(true, compileSerializer), shape, only([hostile, 'p_a']))
     t.equal(
       write({ p_a: 'x', other: 'y' }, () => {}),
       '{"p_a":"x"}',
     )
 
     const strict = shapeOf({ type: 'object', patternProperties: { '^p_': text } })
-    const writeStrict = projectionWriter(new WriterCompiler(true), strict, only(['p_a', 'q_a']))
+    const writeStrict = projectionWriter(
+      new WriterCompiler(true, compileSerializer),
+      strict,
+      only(['p_a', 'q_a']),
+    )
     t.equal(
       writeStrict({ p_a: 'x', q_a: 'secret' }, () => {}),
       '{"p_a":"x"}',

@@ -23,14 +23,14 @@ t.test('kinds of schemas', async (t) => {
       { kind: 'text', format: 'time', nullable: true },
     ],
     [{ type: ['null'] }, { kind: 'null', nullable: true }],
-    [{ type: 'integer' }, { kind: 'integer', wide: false }],
+    [{ type: 'integer' }, { kind: 'integer', wide: null }],
     [
       { type: 'integer', format: 'int64' },
-      { kind: 'integer', wide: true },
+      { kind: 'integer', wide: { min: -(2n ** 63n) } },
     ],
     [
       { type: 'integer', format: 'uint64' },
-      { kind: 'integer', wide: true },
+      { kind: 'integer', wide: { min: 0n } },
     ],
     [{ type: 'number', format: 'int64' }, { kind: 'number' }],
     [{ type: 'boolean' }, { kind: 'boolean' }],
@@ -118,7 +118,7 @@ t.test('a reference is followed into shared schemas, and from there relative to 
   }
   const shape = objectOf({ $ref: 'user#', description: 'the owner' }, shared)
   t.match(shape.members, [
-    { name: 'home', shape: { members: [{ name: 'zip', shape: { wide: true } }] } },
+    { name: 'home', shape: { members: [{ name: 'zip', shape: { wide: { min: -(2n ** 63n) } } }] } },
     { name: 'friend' },
   ])
   t.equal(shape.members[1]?.shape, shape)

@@ -118,8 +118,16 @@ t.test('what it refuses is refused here too, without a value in the message', as
       'The value does not match any of its schemas',
     ],
     [{ type: ['integer', 'boolean'] }, 'secret', 'The value does not match any of its schemas'],
-    [{ type: 'integer' }, 'secret', 'a value of type string is no integer'],
-    [{ type: 'string', format: 'date' }, 5, 'a value of type number is no date'],
+    [
+      { type: 'integer' },
+      'secret',
+      'a value of type string cannot be written by the schema {"type":"integer"}',
+    ],
+    [
+      { type: 'string', format: 'date' },
+      5,
+      'a value of type number cannot be written by the schema {"type":"string","format":"date"}',
+    ],
   ]
   for (const [schema, value, message] of refused) {
     t.throws(() => ourWriter(schema, { twins: true })(value), { message }, JSON.stringify(schema))
@@ -127,11 +135,11 @@ t.test('what it refuses is refused here too, without a value in the message', as
   }
 })
 
-t.test('toJSON counts among alternatives, where fast-json-stringify finds none', async (t) => {
+t.test('among alternatives, toJSON does not count for an object, as with fast-json-stringify', async (t) => {
   const schema = { anyOf: [{ type: 'null' }, user] }
   const made = { toJSON: () => ({ name: 'made' }) }
   t.throws(() => fastifyWriter(schema)(made))
-  t.equal(ourWriter(schema, { twins: true })(made), '{"name":"made"}')
+  t.throws(() => ourWriter(schema, { twins: true })(made))
 })
 
 t.test('what every object inherits is nobody’s data, whatever the schema is called', async (t) => {
