@@ -1,4 +1,5 @@
-import { arrayTwin, isDecimal, unsafeDigits } from './integer-text.js'
+import { isDecimal } from '../int64.js'
+import { arrayTwin, unsafeDigits } from './integer-text.js'
 import { textOf } from './json-text.js'
 
 /**

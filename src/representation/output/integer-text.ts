@@ -1,14 +1,8 @@
 import { isWithin, type WideRange } from '../input/wide-range.js'
+import { isDecimal } from '../int64.js'
 
 /** Called when the digits of a declared 64-bit integer are lost: the value is a Number beyond 2^53. May throw. */
 export type OnLostDigits = (value: number) => void
-
-const decimal = /^(?:0|-?[1-9]\d*)$/
-
-/** Whether a string is an integer in the grammar of JSON, except `-0`. */
-export function isDecimal(text: string): boolean {
-  return decimal.test(text)
-}
 
 /**
  * The digits of a declared 64-bit integer, from a BigInt, a Number, or the decimal string that a database driver

@@ -1,6 +1,6 @@
+import { isDecimal } from '../int64.js'
 import type { Match } from '../schema/schema-match.js'
 import type { Json } from '../schema/schema-refs.js'
-import { isDecimal } from './integer-text.js'
 import type { Shape } from './schema-shape.js'
 
 // The tests by which fast-json-stringify tells the types of a list (`type: ['string', 'null']`) and of a tuple apart.
