@@ -34,10 +34,14 @@ for (const page of pages) {
 
 t.test('README.md: the whole service', async (t) => {
   const blocks = blocksOf(await readPage('README.md'))
-  const [service = '', ...others] = blocks
-    .map((block) => block.text)
-    .filter((code) => code.includes('app.listen('))
-  t.strictSame(others, [], 'there is one')
+  const serviceIn = (language: string): string => {
+    const services = blocks.filter(
+      (block) => block.language === language && block.text.includes('app.listen('),
+    )
+    t.equal(services.length, 1, `there is one in ${language}`)
+    return services[0]?.text ?? ''
+  }
+  const service = serviceIn('js')
 
   await t.test('serves both of its routes', async (t) => {
     const origin = await originOf(startService(t, service))
@@ -47,6 +51,15 @@ t.test('README.md: the whole service', async (t) => {
     const detail = 'There is no order 2'
     t.match(await ask(origin, '/v1/orders/2'), [404, { code: 'not-found', detail }])
     t.match(await ask(origin, '/v1/orders?before_id=1'), [200, { orders: [] }])
+    t.match(await ask(origin, '/v1/orders?after_id=0'), [200, { orders: [order] }])
+    t.match(await ask(origin, '/v1/orders?after_id=1'), [200, { orders: [] }])
+    t.match(await ask(origin, '/v1/orders?before_time=2026-01-01T00:00:00Z'), [400, { code: 'validation' }])
+  })
+
+  await t.test('holds the conventions in CommonJS too', async (t) => {
+    const origin = await originOf(startService(t, serviceIn('cjs'), 'service.cjs'))
+    t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [] }])
+    t.match(await ask(origin, '/v1/Orders'), [404, { code: 'path-uppercase' }])
   })
 
   await t.test('does not boot with the path that the page says, and says what the page says', async (t) => {
@@ -89,8 +102,8 @@ async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   }
 }
 
-function startService(t: Test, code: string) {
-  const file = join(t.testdir({ 'service.mjs': replaced(code, 'port: 3000', 'port: 0') }), 'service.mjs')
+function startService(t: Test, code: string, name = 'service.mjs') {
+  const file = join(t.testdir({ [name]: replaced(code, 'port: 3000', 'port: 0') }), name)
   const child = spawn(process.execPath, [file], { env: userEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   return child
