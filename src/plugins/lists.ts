@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import { refuse } from '../adapter/answer.js'
 import { headSiblings } from '../adapter/head-sibling.js'
+import { hiddenFieldsOf } from '../adapter/hidden-fields.js'
 import { keyStyleOf } from '../adapter/key-style.js'
 import {
   type List,
@@ -67,7 +68,7 @@ export interface ListsOptions {
    * Field of an item that holds the time that `before_time` goes by. It has to have every digit that the store sorts
    * by: a `Date` ends at milliseconds, so over a column with microseconds rows would be left out between two pages.
    * Give such a time as text, or have the column end at milliseconds too.
-   * @default 'created_at'
+   * @default 'created_at', or 'createdAt' where the `keyStyle` of `responseRules` is camelCase
    */
   readonly time?: string
   /**
@@ -143,6 +144,8 @@ const defaults: Required<ListsOptions> = {
   total: true,
 }
 
+const timeNames = { snake_case: defaults.time, camelCase: 'createdAt' } as const
+
 const listOfRequest = Symbol('fastify-conventions.lists.request')
 
 type WithList = { [listOfRequest]: ListRequest | null }
@@ -168,6 +171,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     const isSibling = isHeadSibling(route)
     if (route.config?.lists === undefined || route.config.lists === false) return
     const label = `${[route.method].flat().join(', ')} ${route.path} config.lists`
+    const keyStyle = keyStyleOf(this)
     const resolved = resolveRouteOptions<ListsRouteOptions, ListRules>(
       label,
       route.config.lists,
@@ -175,7 +179,8 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
       {
         ...options,
         ...declaredLimits(route.schema, options),
-        member: memberName(route.path, keyStyleOf(this)),
+        member: memberName(route.path, keyStyle),
+        time: received.time ?? timeNames[keyStyle],
       },
     )
     if (resolved === false) return
@@ -186,7 +191,10 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
       pageReader({ rules, reporter, told: new Set(), hasMore: false }),
       ...[route.preValidation ?? []].flat(),
     ]
-    if (!isSibling) reporter.checkAtReady(() => findDroppedMembers(this, route, rules, reporter))
+    if (!isSibling) {
+      reporter.checkAtReady(() => findDroppedMembers(this, route, rules, reporter))
+      findHiddenKeys(route, rules, reporter)
+    }
   })
 
   // An app without lists may have names of its own; one with lists is told by Fastify that they are taken.
@@ -254,6 +262,28 @@ function findDroppedMembers(
         name === member
           ? `properties: { ${name}: { type: 'array', items: … } }, or config.lists.member`
           : "properties: { total: { type: 'integer' } }, or config.lists.total: false",
+      mode,
+    })
+  }
+}
+
+/** A key of the list that `config.fields` hides: the `Link` to the next page would show that of the last row. */
+function findHiddenKeys(
+  route: RouteOptions & { readonly path: string },
+  { mode, id, time, by }: ListRules,
+  reporter: Reporter,
+): void {
+  const hidden = hiddenFieldsOf(route)
+  // A page by time goes by the id too, for rows with the same time.
+  const keys = by.includes('time') ? [id, time] : [id]
+  for (const name of keys) {
+    if (mode === 'off' || !Object.hasOwn(hidden, name)) continue
+    reporter.find({
+      plugin: 'lists',
+      rule: 'hidden',
+      route: `${[route.method].flat().join(', ')} ${route.path}`,
+      problem: `${name} is hidden by config.fields, and the Link to the next page shows it`,
+      instead: name === id ? 'config.lists.id of a field that is not hidden' : "config.lists.by: ['id']",
       mode,
     })
   }

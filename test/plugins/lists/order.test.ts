@@ -1,7 +1,14 @@
 /** A list never loops and never hides a row without a word: what the handler gives has to lie beyond the cursor. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { type ListsRouteOptions, lists, type Page, problems } from '../../../src/index.js'
+import {
+  type ListsOptions,
+  type ListsRouteOptions,
+  lists,
+  type Page,
+  problems,
+  responseRules,
+} from '../../../src/index.js'
 import { nextLink } from '../../support/links.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -215,6 +222,43 @@ t.test(
     t.equal(reported.conventions.report().findings.length, 2)
   },
 )
+
+t.test('a key that is hidden from the items would show in Link: boot finds it', async (t) => {
+  const when = () => true
+  const boot = async (hidden: object, own: ListsRouteOptions = {}, options: ListsOptions = {}) => {
+    const app = Fastify()
+    await app.register(lists, options)
+    app.get('/v1/rows', { config: { lists: own, fields: { hidden } as never } }, (_, reply) => reply.list([]))
+    await app.ready()
+    return app.conventions.report().findings
+  }
+  const rows: readonly (readonly [hidden: object, own: ListsRouteOptions, found: RegExp | null])[] = [
+    [{ id: true }, {}, /id is hidden/],
+    [{ id: when }, { by: ['time'] }, /id is hidden/],
+    [{ created_at: true }, {}, /created_at is hidden/],
+    [{ seen_at: when }, { time: 'seen_at' }, /seen_at is hidden/],
+    [{ created_at: true }, { by: ['id'] }, null],
+    [{ id: true, created_at: true }, { id: 'number', time: 'seen_at' }, null],
+    [{ name: true }, {}, null],
+  ]
+  for (const [hidden, own, found] of rows) {
+    if (found === null) t.strictSame(await boot(hidden, own), [])
+    else await t.rejects(boot(hidden, own), { code: 'FST_CONV_FINDINGS', message: found })
+  }
+  t.match(await boot({ id: true }, {}, { mode: 'report' }), [
+    { plugin: 'lists', rule: 'hidden', mode: 'report' },
+  ])
+})
+
+t.test('in camelCase a list goes by createdAt', async (t) => {
+  const app = Fastify()
+  await app.register(responseRules, { keyStyle: 'camelCase' })
+  await app.register(lists)
+  const items = [3, 2].map((id) => ({ id, createdAt: `2026-11-2${id}T08:00:00Z` }))
+  app.get('/v1/rows', { config: { lists: {} } }, (_, reply) => reply.list(items))
+  const { headers } = await app.inject('/v1/rows?limit=1&before_time=2026-11-25T08:00:00Z')
+  t.match(headers.link, /before_time=2026-11-23T08/)
+})
 
 async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsRouteOptions = {}) {
   const logs = keepLogs('warn')
