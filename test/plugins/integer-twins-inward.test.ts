@@ -63,6 +63,8 @@ t.test('a declared integer of a body is the exact BigInt', async (t) => {
 
 const refused: readonly (readonly [payload: string, code: string])[] = [
   ['{"id":5,"id_str":"9007199254740993"}', 'integer-twin-mismatch'],
+  ['{"id":9007199254740993,"id_str":"9007199254740992"}', 'integer-twin-mismatch'],
+  ['{"id":9223372036854775806,"id_str":"9223372036854775807"}', 'integer-twin-mismatch'],
   ['{"id":1e400}', 'validation'],
   [`{"id":${'9'.repeat(10_000)}}`, 'validation'],
   ['{"id":-0}', 'validation'],
@@ -80,6 +82,20 @@ t.test('what is no integer of 64 bits is a 400', async (t) => {
   for (const [payload, code] of refused) {
     const answer = await fetch(`${origin}/v1/orders`, post(payload))
     t.match([answer.status, await answer.json()], [400, { code }], payload.slice(0, 60))
+  }
+})
+
+t.test('an undeclared integer that a Number has rounded comes back without a twin', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const open = { schema: { body: { type: 'object', properties: { id: int64 } } } }
+  app.post('/v1/plain', async (request) => request.body)
+  app.post('/v1/open', open, async (request) => request.body)
+  const headers = { 'content-type': 'application/json' }
+  const payload = '{"note_id":9007199254740993,"ids":[9007199254740993]}'
+  for (const url of ['/v1/plain', '/v1/open']) {
+    const response = await app.inject({ method: 'POST', url, headers, payload })
+    t.equal(response.payload, '{"note_id":9007199254740992,"ids":[9007199254740992]}', url)
   }
 })
 
