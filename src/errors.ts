@@ -1,4 +1,6 @@
 import createError from '@fastify/error'
+import { kebabCode } from './http/problem-code.js'
+import { statusCode } from './http/status.js'
 import { boundedIssues } from './issue-list.js'
 
 /**
@@ -82,7 +84,7 @@ export type ProblemIssue =
 export interface ProblemErrorOptions {
   /** What happened this time, for the client's developer. Of a 5xx only the texts of this package's own codes are sent. */
   readonly detail?: string
-  /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}. */
+  /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}; without it the answer is a 500. */
   readonly status?: number
   /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
   readonly title?: string
@@ -101,6 +103,7 @@ export interface ProblemErrorOptions {
 
 // A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
 const brand = Symbol.for('fastify-conventions.problem')
+const mendedKey = Symbol.for('fastify-conventions.problem.mended')
 
 /**
  * An error that the client sees as a problem document (RFC 9457). Throw it from a handler or a hook:
@@ -113,7 +116,9 @@ const brand = Symbol.for('fastify-conventions.problem')
  * It also carries `statusCode` and `headers`, so any other Fastify error handler answers sensibly with it.
  * Not for faults of the server: throw an ordinary error there; its text is for the log, not for the client.
  *
- * @throws RangeError when the code is not one of {@link problemTypes} and no `status` of 400–599 is given.
+ * The constructor throws nothing: a mistake in an argument must not hide the error that is reported. A code that is not
+ * lower-kebab is put in that form, a missing or impossible `status` becomes 500, and a member of another type is left
+ * out. When the problem is answered, the log has a warning that names what was changed.
  */
 export class ProblemError extends Error {
   /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
@@ -123,24 +128,41 @@ export class ProblemError extends Error {
   readonly errors: readonly ProblemIssue[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly extensions: Readonly<Record<string, unknown>> | undefined
-
   constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
+    const mended: string[] = []
+    const given: Given = isObject(options) ? options : {}
+    /** Returns a member of the expected type, or `undefined`. */
+    function take<Value>(
+      name: keyof ProblemErrorOptions,
+      is: (value: unknown) => value is Value,
+      expected: string,
+    ) {
+      const value = given[name]
+      if (value === undefined || is(value)) return value
+      mended.push(`${name}: expected ${expected}`)
+      return undefined
+    }
     const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
       ? problemTypes[code as ProblemCode]
       : undefined
-    const status = options.status ?? type?.status
-    if (status === undefined || !Number.isInteger(status) || status < 400 || status > 599) {
-      throw new RangeError(`problem '${code}': expected a status of 400-599, received ${String(status)}`)
-    }
-    const title = options.title ?? type?.title ?? inWords(code)
-    super(options.detail ?? title, options.cause === undefined ? undefined : { cause: options.cause })
+    const status = take('status', isErrorStatus, 'an integer from 400 to 599') ?? type?.status
+    if (status === undefined && given.status === undefined)
+      mended.push('status: a code of your own needs one')
+    const known = type === undefined ? kebabCode(code) : code
+    if (known !== code) mended.push('code: expected words in lowercase, joined by hyphens')
+    const written = known ?? statusCode(status ?? 500)
+    const title = take('title', isText, 'a text') ?? type?.title ?? inWords(written)
+    const detail = take('detail', isString, 'a text') ?? title
+    super(detail, given.cause === undefined ? undefined : { cause: given.cause })
     this.name = 'ProblemError'
-    this.code = code
-    this.statusCode = status
+    this.code = written
+    this.statusCode = status ?? 500
     this.title = title
-    this.errors = options.errors === undefined ? undefined : boundedIssues(options.errors)
-    this.headers = options.headers
-    this.extensions = options.extensions
+    const errors = take('errors', isIssueList, 'a list of issues')
+    this.errors = errors === undefined ? undefined : boundedIssues(errors)
+    this.headers = take('headers', isRecord<string>, 'an object')
+    this.extensions = take('extensions', isRecord<unknown>, 'an object')
+    if (mended.length > 0) Object.defineProperty(this, mendedKey, { value: mended })
   }
 
   get [brand](): true {
@@ -148,9 +170,40 @@ export class ProblemError extends Error {
   }
 }
 
-/** Is this a {@link ProblemError}, of whichever copy of the package? */
+/** Returns what was wrong with the arguments of a {@link ProblemError} and was changed, in words. */
+export function mendedOf(error: ProblemError): readonly string[] {
+  return (error as { readonly [mendedKey]?: readonly string[] })[mendedKey] ?? []
+}
+
+/** Whether a value is a {@link ProblemError}, of whichever copy of the package. */
 export function isProblemError(value: unknown): value is ProblemError {
   return typeof value === 'object' && value !== null && brand in value
+}
+
+type Given = { readonly [Name in keyof ProblemErrorOptions]?: unknown }
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isRecord<Value>(value: unknown): value is Readonly<Record<string, Value>> {
+  return isObject(value) && !Array.isArray(value)
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isText(value: unknown): value is string {
+  return isString(value) && value !== ''
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599
+}
+
+function isIssueList(value: unknown): value is readonly ProblemIssue[] {
+  return Array.isArray(value) && value.every(isObject)
 }
 
 function inWords(code: string): string {

@@ -1,27 +1,128 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedCache } from '../bounded-cache.js'
 import { ProblemError } from '../errors.js'
+import type { Mode } from '../findings.js'
 import { acceptsAny } from '../http/media-types.js'
+import { refuse } from './answer.js'
+import { earlyRefusalOf } from './early-refusal.js'
+import { setFrameworkErrorHeaders } from './framework-error-headers.js'
 import type { Reporter } from './report.js'
+import { closeWhereFramingIsFaulty, headerRefusals } from './wire-checks.js'
 
-/** Decides whether a request is let in, before anything is done for it. */
+type Next = (error?: Error) => void
+type Admit = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
+
+// Registered symbols: the ESM and the CommonJS build of this package may serve the same app.
+const hookKey = Symbol.for('fastify-conventions.admission.hook')
+const admitKey = Symbol.for('fastify-conventions.admission')
+const routeKey = Symbol('fastify-conventions.admission.route')
+
+/**
+ * Adds the `onRequest` hook that decides which requests are admitted, unless the context has it. Every plugin calls it
+ * before it adds an `onRequest` hook of its own, so that admission comes first in whatever order they are registered.
+ */
+export function admitFirst(app: FastifyInstance): void {
+  if (hookKey in app) return
+  app.decorate(hookKey, true)
+  app.addHook('onRequest', function admitOnRequest(request, reply, next) {
+    const { [admitKey]: admit } = request.server as { readonly [admitKey]?: Admit }
+    if (admit === undefined) next()
+    else admit(request, reply, next)
+  })
+}
+
+/** What is judged of the requests of a route. */
+export interface RouteAdmission {
+  readonly mode: Mode
+  /** Media types that the route produces; `null` where they are not known. */
+  readonly produced: readonly string[] | null
+  readonly accepts: Accepts | null
+}
+
+/** Options of {@link Admission}. */
+export interface AdmissionOptions {
+  /** Seconds after which a client may come back when the server has closed. */
+  readonly retryAfter: number
+  /** Whether requests are refused that no route says anything about. */
+  readonly enforces: boolean
+  readonly reporter: Reporter
+}
+
+/** Decides whether a request is admitted, before anything is done for it. */
 export class Admission {
-  /** Is the server closing? Then nobody is let in. */
+  /** Whether the server is closing: then no request is admitted. */
   closing = false
-  readonly #retryAfter: number
+  readonly #options: AdmissionOptions
   readonly #acceptances = new Map<string, Accepts>()
+  readonly #headerRefusal = headerRefusals()
 
-  /** @param retryAfter seconds after which a client may come back when the server has closed */
-  constructor(retryAfter: number) {
-    this.#retryAfter = retryAfter
+  constructor(options: AdmissionOptions) {
+    this.#options = options
   }
 
-  /** Why a request is not let in, wherever it goes to; `null` if it is. */
-  refusal(request: FastifyRequest): ProblemError | null {
+  /** Judges the requests of a context and of those below it. */
+  install(app: FastifyInstance): void {
+    admitFirst(app)
+    app.decorate(admitKey, this.#admit)
+  }
+
+  /** Returns the members of a route's `config` that say what is judged of its requests. */
+  configOf(mode: Mode, produced: readonly string[] | null): object {
+    return { [routeKey]: this.routeAdmission(mode, produced) }
+  }
+
+  /** Returns what is judged of the requests of a route. */
+  routeAdmission(mode: Mode, produced: readonly string[] | null): RouteAdmission {
+    return { mode, produced, accepts: mode === 'off' ? null : this.#acceptance(produced) }
+  }
+
+  readonly #admit: Admit = (request, reply, next) => {
+    if (this.#options.enforces) {
+      closeWhereFramingIsFaulty(request, reply)
+      const fault = this.#headerRefusal(request.raw)
+      if (fault !== null) {
+        refuseEarly(request, reply, fault, next)
+        return
+      }
+    }
+    const { headers, httpVersionMajor } = request.raw
+    const { accept } = headers
+    const takesAll = accept === undefined || accept === '*/*'
+    // Most requests end here: what Fastify says of a route it puts together each time.
+    if (takesAll && !this.closing && (headers.host !== undefined || httpVersionMajor !== 1)) next()
+    else this.#judge(request, reply, next)
+  }
+
+  #judge(request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    const config = request.routeOptions.config as { readonly [routeKey]?: RouteAdmission } | undefined
+    const route = config?.[routeKey]
+    const refusal = this.#refusal(request, route)
+    if (refusal === null) next()
+    else refuseEarly(request, reply, refusal, next)
+  }
+
+  #refusal(request: FastifyRequest, route: RouteAdmission | undefined): ProblemError | null {
+    const { enforces, reporter } = this.#options
+    if (enforces || route?.mode === 'enforce') {
+      const refusal = this.#serverRefusal(request)
+      if (refusal !== null) return refusal
+    }
+    if (route === undefined || route.accepts === null || route.accepts(request.raw.headers.accept))
+      return null
+    const produced = route.produced?.join(', ')
+    if (route.mode === 'enforce') {
+      return new ProblemError('not-acceptable', { detail: `What is served here is ${produced}` })
+    }
+    reporter.observe('problems', 'accept', request, `Accept takes none of ${produced}`)
+    return null
+  }
+
+  /** Returns why a request is not admitted, wherever it goes to; `null` if it is. */
+  #serverRefusal(request: FastifyRequest): ProblemError | null {
     if (this.closing) {
       return new ProblemError('server-closing', {
         detail: 'The server is closing; try again',
-        headers: { 'retry-after': String(this.#retryAfter) },
+        headers: { 'retry-after': String(this.#options.retryAfter) },
       })
     }
     const { headers, httpVersionMajor, httpVersionMinor } = request.raw
@@ -30,38 +131,6 @@ export class Admission {
       return new ProblemError('request-malformed', { detail: 'A request in HTTP/1.1 has a Host header' })
     }
     return null
-  }
-
-  /**
-   * The `onRequest` hook of a route that refuses: whoever is not let in, and who accepts nothing that the route produces.
-   *
-   * @param produced media types; `null` where they are not known, or no matter
-   */
-  enforcer(produced: readonly string[] | null) {
-    const admission = this
-    const acceptable = this.#acceptance(produced)
-    return function admitRequest(
-      request: FastifyRequest,
-      _reply: FastifyReply,
-      next: (error?: Error) => void,
-    ): void {
-      const refusal = admission.refusal(request)
-      if (refusal !== null) next(refusal)
-      else if (acceptable === null || acceptable(request.raw.headers.accept)) next()
-      else
-        next(new ProblemError('not-acceptable', { detail: `What is served here is ${produced?.join(', ')}` }))
-    }
-  }
-
-  /** The `onRequest` hook of a route that only tells who would be refused. */
-  observer(produced: readonly string[] | null, reporter: Reporter) {
-    const acceptable = this.#acceptance(produced)
-    return function observeAcceptance(request: FastifyRequest, _reply: FastifyReply, next: () => void): void {
-      if (acceptable !== null && !acceptable(request.raw.headers.accept)) {
-        reporter.observe('problems', 'accept', request, `Accept takes none of ${produced?.join(', ')}`)
-      }
-      next()
-    }
   }
 
   // Routes that produce the same share what is known of headers: clients choose those, on every route.
@@ -76,8 +145,14 @@ export class Admission {
   }
 }
 
-/** Does an `Accept` header take what is produced? */
-type Accepts = (accept: string | undefined) => boolean
+/** Refuses a request before the hooks that would set headers on its answer, unless it is refused for all it asks for. */
+function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: ProblemError, next: Next): void {
+  if (earlyRefusalOf(request) !== null) next()
+  else setFrameworkErrorHeaders(request, reply, () => refuse(request, reply, refusal, next))
+}
+
+/** Whether an `Accept` header takes what is produced. */
+export type Accepts = (accept: string | undefined) => boolean
 
 const cachedVerdicts = 100
 const longestCached = 256

@@ -1,32 +1,49 @@
 import type { OutgoingHttpHeaders } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ProblemError } from '../errors.js'
+import { isProblemError, mendedOf, ProblemError } from '../errors.js'
 import { isField, isProblemField } from '../http/error-headers.js'
-import { defaultTypeBase, problemDocument, problemMediaType } from '../http/problem.js'
+import { problemDocument, problemMediaType } from '../http/problem.js'
 import { exactJson } from '../representation/output/exact-json.js'
 import { withPathHints } from './path-hints.js'
-import { isToldAlready } from './problem-log.js'
+import { logRefusal } from './problem-log.js'
 import { passString } from './reply-serializer.js'
+import { type ProblemStyle, refusalsOf, styleOf } from './type-base.js'
 
-/** How problems are written. */
-export interface ProblemStyle {
-  /** What the `type` of a problem begins with. */
-  readonly typeBase: string
-  /** Seconds in the `Retry-After` of a 503 that has none. */
-  readonly retryAfter: number
+export { defaultStyle } from './type-base.js'
+
+type WrittenStyle = Omit<ProblemStyle, 'refusals'>
+
+// A registered symbol, so that both builds of this package know it.
+const sendingKey = Symbol.for('fastify-conventions.problems.sending')
+
+/** A reply that remembers whether its `onSend` hooks have begun to run. */
+type Sendable = FastifyReply & { [sendingKey]?: boolean }
+
+/** Decorates the replies of a context, so that {@link markSending} changes no object's shape. */
+export function decorateSending(app: FastifyInstance): void {
+  app.decorateReply(sendingKey, false)
 }
 
-/** How problems are written where nobody said otherwise. */
-export const defaultStyle: ProblemStyle = Object.freeze({ typeBase: defaultTypeBase, retryAfter: 5 })
+/** Notes that the `onSend` hooks of a reply run; returns whether they ran before. */
+export function markSending(reply: FastifyReply): boolean {
+  const before = (reply as Sendable)[sendingKey] === true
+  ;(reply as Sendable)[sendingKey] = true
+  return before
+}
 
 /**
  * Puts status and headers of a problem on the reply and returns its document as JSON. What cannot be written, be it a
- * header field or a member, is left out and logged.
+ * header field or a member, is left out and logged. A problem is not stored, unless its own headers say otherwise.
  */
-export function writeProblem(reply: FastifyReply, given: ProblemError, style: ProblemStyle): string {
+export function writeProblem(reply: FastifyReply, given: ProblemError, style: WrittenStyle): string {
   const error = withPathHints(given, reply.request)
+  const mended = mendedOf(given)
+  if (mended.length > 0) reply.log.warn({ mended }, 'arguments of a ProblemError were changed')
   const document = jsonOf(error, style, reply)
-  reply.code(error.statusCode).headers(fieldsOf(error, reply))
+  reply.code(error.statusCode)
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  reply.headers(fieldsOf(error, reply))
   if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(style.retryAfter))
   }
@@ -35,15 +52,23 @@ export function writeProblem(reply: FastifyReply, given: ProblemError, style: Pr
   return document
 }
 
-/** The document as JSON; without what the error adds to it where that is none. */
-function jsonOf(error: ProblemError, { typeBase }: ProblemStyle, { request, log }: FastifyReply): string {
+/** Characters of a problem document: its own members fit many times over, those of an error may have no end. */
+const longestDocument = 65_536
+
+/** Returns the document as JSON, without what the error adds to it where that cannot be written or is too long. */
+function jsonOf(error: ProblemError, { typeBase }: WrittenStyle, { request, log }: FastifyReply): string {
+  const { code, statusCode: status, title, message: detail, errors } = error
+  const json = (problem: ProblemError): string => documentJson(problem, typeBase, request.id)
   try {
-    return documentJson(error, typeBase, request.id)
+    const whole = json(error)
+    if (whole.length <= longestDocument) return whole
+    log.warn({ length: whole.length }, 'a problem is too long, and its members are not sent')
+    const withIssues = json(new ProblemError(code, { status, title, detail, ...(errors && { errors }) }))
+    if (withIssues.length <= longestDocument) return withIssues
   } catch (err) {
     log.warn({ err }, 'the members of a problem are no JSON, and are not sent')
-    const { code, statusCode: status, title, message: detail } = error
-    return documentJson(new ProblemError(code, { status, title, detail }), typeBase, request.id)
   }
+  return json(new ProblemError(code, { status, title, detail }))
 }
 
 function documentJson(error: ProblemError, typeBase: string, requestId: string): string {
@@ -63,29 +88,90 @@ function fieldsOf(error: ProblemError, { log }: FastifyReply): Readonly<Record<s
 }
 
 /** Sends a problem document, whatever serializer or response schema the route has. */
-export function answerProblem(reply: FastifyReply, error: ProblemError, style: ProblemStyle): FastifyReply {
+export function answerProblem(reply: FastifyReply, error: ProblemError, style: WrittenStyle): FastifyReply {
+  // What was said of the answer in whose place the problem stands does not hold for the problem.
+  reply.header('cache-control', 'no-store')
   const document = writeProblem(reply, error, style)
   // A string that is already serialized passes by the route's response schema, which need not know of problems.
   return passString(reply).send(document)
 }
 
 /**
- * Ends a request with a problem, from a hook: through the error handler of the route's scope, or directly where
- * that is Fastify's own, which knows no problem documents.
+ * Sends a problem in the style of the reply's context: the usual way, or past the hooks where the hooks that run on
+ * every answer are running already.
+ */
+export function sendProblem(reply: FastifyReply, error: ProblemError): void {
+  const style = styleOf(reply.server)
+  if ((reply as Sendable)[sendingKey] === true) answerPastHooks(reply, error, style)
+  else answerProblem(reply, error, style)
+}
+
+/**
+ * Refuses a request: the one way in which this package ends a request that it does not serve. The problem is logged and
+ * sent; no error handler of the app sees it, so a handler that answers 500 to what it does not know changes nothing.
+ * Where `refusals: 'errorHandler'` says so, the error is handed over instead, with its status and headers on the reply.
+ *
+ * @param handOver passes an error to the error handler of the route's scope: `next` of a hook
  */
 export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   error: ProblemError,
-  next: (error: ProblemError) => void,
+  handOver: (error: ProblemError) => void,
 ): void {
-  if (hasErrorHandler(request.server)) {
-    next(error)
+  discardUnread(request, reply)
+  if (refusalsOf(request) === 'errorHandler') {
+    // An error handler need not look at the headers of errors.
+    reply.code(error.statusCode).headers(fieldsOf(error, reply))
+    handOver(error)
     return
   }
-  if (isToldAlready(error)) request.log.info(error.message)
-  else request.log[error.statusCode < 500 ? 'info' : 'error']({ err: error }, error.message)
-  answerProblem(reply, error, defaultStyle)
+  logRefusal(reply, error)
+  sendProblem(reply, error)
+}
+
+const refusals = new WeakSet<ProblemError>()
+
+/** Marks a problem as a refusal, for where it can only be thrown or passed to a callback, as in a body parser. */
+export function asRefusal(error: ProblemError): ProblemError {
+  refusals.add(error)
+  return error
+}
+
+/** Whether {@link asRefusal} has marked what was thrown. */
+export function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof ProblemError && refusals.has(thrown)
+}
+
+/**
+ * The `errorHandler` of a route of this package: problems that its handler throws are refusals. Other errors are passed
+ * on to the error handler of the route's scope.
+ */
+export function refuseThrown(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<never> | undefined {
+  let isPassedOn = !isProblemError(thrown)
+  if (isProblemError(thrown)) {
+    refuse(request, reply, thrown, () => {
+      isPassedOn = true
+    })
+  }
+  return isPassedOn ? passOn(thrown) : undefined
+}
+
+/** Returns what an error handler returns to pass an error on to the next one, whatever was thrown. */
+export function passOn(thrown: unknown): Promise<never> {
+  return Promise.reject(thrown)
+}
+
+/** Node.js discards an unread body once it is answered, but not where a part of the body was read before. */
+function discardUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!raw.readableDidRead || raw.readableEnded) return
+  // The response of HTTP/2 finishes with its stream, which waits until all of the body is read.
+  const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
+  stream.once('finish', () => raw.resume())
 }
 
 /**
@@ -93,7 +179,7 @@ export function refuse(
  * whatever is tried the usual way would fail again, and end in Fastify's own words about the cause. Nobody may store
  * it, whatever was said of the answer in whose place it stands.
  */
-export function answerPastHooks(reply: FastifyReply, error: ProblemError, style: ProblemStyle): void {
+export function answerPastHooks(reply: FastifyReply, error: ProblemError, style: WrittenStyle): void {
   const document = writeProblem(reply, error, style)
   const headers = {
     ...reply.getHeaders(),
@@ -106,16 +192,11 @@ export function answerPastHooks(reply: FastifyReply, error: ProblemError, style:
   reply.raw.end(reply.request.method === 'HEAD' ? undefined : document)
 }
 
-/** Has somebody set an error handler for this context or one above, or is it Fastify's own? */
-export function hasErrorHandler(app: FastifyInstance): boolean {
-  return app.errorHandler.name !== 'defaultErrorHandler'
-}
-
-/** Has somebody set an error handler for this very context? */
+/** Whether an error handler was set for this very context. */
 export function hasErrorHandlerOfItsOwn(app: FastifyInstance): boolean {
-  // Fastify has no question for it: a context that has not set one inherits the field.
-  const field = Object.getOwnPropertySymbols(app).find(
-    (symbol) => symbol.description === 'fastify.errorHandler',
-  )
-  return field !== undefined && hasErrorHandler(app)
+  const above = Object.getPrototypeOf(app) as Partial<FastifyInstance>
+  // A context that has not set a handler has that of the context above it.
+  if (above.errorHandler !== undefined) return app.errorHandler !== above.errorHandler
+  // The root: Fastify binds a handler that is set to the app, and a bound function has no prototype. Its own is not bound.
+  return !Object.hasOwn(app.errorHandler, 'prototype')
 }

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import type { ProblemError } from '../errors.js'
 import { isProblemField } from '../http/error-headers.js'
 import { mediaTypeOf } from '../http/media-types.js'
-import { problemMediaType } from '../http/problem.js'
-import { longestDetail, problemOfBody } from '../http/problem-of.js'
+import { longestDetail, problemMediaType } from '../http/problem.js'
+import { problemOfBody } from '../http/problem-of.js'
 import { parseWithBigInts } from '../representation/input/parse-with-big-ints.js'
 import { hasLongDigits } from '../representation/output/json-text.js'
 import { isResponse } from './payloads.js'
@@ -25,6 +25,21 @@ export function problemOfAnswer(reply: FastifyReply, payload: unknown): ProblemE
     payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
   if (type === problemMediaType || !isText || reply.hasHeader('content-encoding')) return null
   return problemOfBody(reply.statusCode, type === 'text/plain' ? worded(payload) : parsed(payload))
+}
+
+/** Whether an answer is an error in Fastify's own form (`statusCode`, `error`, `message`), of a status and a message. */
+export function isErrorOfFramework(payload: unknown, status: number, message: string): boolean {
+  if (typeof payload !== 'string' || payload.length > longestErrorOfFramework) return false
+  const body = parsed(payload)
+  if (typeof body !== 'object' || body === null) return false
+  const { statusCode, message: said, error, code: _, ...others } = body as Record<string, unknown>
+  return statusCode === status && said === message && typeof error === 'string' && isEmpty(others)
+}
+
+const longestErrorOfFramework = 65_536
+
+function isEmpty(members: object): boolean {
+  return Object.keys(members).length === 0
 }
 
 /** Puts a problem in place of a web `Response`: takes its headers over to the reply, and cancels its body. */

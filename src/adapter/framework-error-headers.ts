@@ -7,22 +7,24 @@ export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (e
 const key = Symbol.for('fastify-conventions.frameworkErrorHeaders')
 
 /**
- * Has `serverOptions()` set the headers too, on answers to requests that no hook sees: malformed URLs and over-long
- * parameters. Those are errors of the root, so a plugin has to be registered there.
+ * Has headers set on answers that are given before the `onRequest` hook of the plugin runs: by `serverOptions()`, to
+ * malformed URLs and over-long parameters, which are errors of the root, and to requests that are not admitted.
  */
 export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
-  // A context below the root that inherits the list has no such errors.
   if (Object.hasOwn(app, key)) (app as WithSetters)[key]?.push(setHeaders)
-  else if (!(key in app)) app.decorate(key, [setHeaders])
+  else app.decorate(key, [setHeaders])
 }
 
-/** Sets what {@link addFrameworkErrorHeaders} took, then goes on; whatever fails with them, there is an answer. */
+/**
+ * Sets what {@link addFrameworkErrorHeaders} took for the request's context and those above it, then goes on; whatever
+ * fails with them, there is an answer.
+ */
 export function setFrameworkErrorHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: () => void,
 ): void {
-  const setters = (request.server as WithSetters)[key] ?? []
+  const setters = settersOf(request.server)
   let index = 0
   const next = (error?: Error): void => {
     if (error !== undefined && error !== null) request.log.error({ err: error }, 'headers of an error failed')
@@ -31,6 +33,15 @@ export function setFrameworkErrorHeaders(
     else setHeaders(request, reply, next)
   }
   next()
+}
+
+// Read at each refusal: a plugin may be registered above a context that exists already.
+function settersOf(app: FastifyInstance): readonly SetHeaders[] {
+  const setters: SetHeaders[] = []
+  for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {
+    if (Object.hasOwn(context, key)) setters.unshift(...((context as WithSetters)[key] ?? []))
+  }
+  return setters
 }
 
 type WithSetters = FastifyInstance & { readonly [key]?: SetHeaders[] }

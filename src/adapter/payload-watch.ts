@@ -6,7 +6,7 @@ import { serverFaultDetail } from '../http/problem.js'
 import { type PayloadBreach, payloadBreaches } from '../representation/rules/payload-breaches.js'
 import type { ResponseRule, ResponseVocabulary } from '../representation/rules/response-rules.js'
 import { clip } from '../text.js'
-import { answerProblem, defaultStyle, hasErrorHandler } from './answer.js'
+import { refuse } from './answer.js'
 import type { Reporter } from './report.js'
 
 /** What is to be looked at on a route that has no response schema. */
@@ -99,12 +99,7 @@ function refusePayload(
     detail: serverFaultDetail,
     cause,
   })
-  if (hasErrorHandler(request.server)) {
-    next(error)
-    return
-  }
-  request.log.error({ err: error }, error.title)
-  answerProblem(reply, error, defaultStyle)
+  refuse(request, reply, error, next)
 }
 
 function textOf({ rule, problem, instead }: PayloadBreach): string {

@@ -1,25 +1,39 @@
 import type { FastifyReply } from 'fastify'
 import type { ProblemCode, ProblemError } from '../errors.js'
-import { longestDetail } from '../http/problem-of.js'
+import { longestDetail } from '../http/problem.js'
+import { clip } from '../text.js'
 
 /**
  * Logs what was thrown, and puts the status of the problem on the reply, so that the line in the log has it: a fault of
- * the client as info, in the words that the client gets, one of the server as an error with its request. What the log was
- * told already is neither, and is logged without what was thrown.
+ * the client as info, in the words that the client gets, a fault of the server as an error with its request. What the
+ * log was told already is logged without what was thrown. What a client can make long is cut.
  */
 export function logProblem(reply: FastifyReply, thrown: unknown, problem: ProblemError): void {
   const { log } = reply
   reply.code(problem.statusCode)
-  if (isToldAlready(problem)) log.info({ res: reply }, problem.message)
-  else if (problem.statusCode < 500) log.info({ err: bounded(thrown, problem), res: reply }, problem.message)
-  else log.error({ err: thrown, req: reply.request, res: reply }, problem.title)
+  const message = clip(problem.message, longestDetail)
+  if (isToldAlready(problem)) log.info({ res: reply }, message)
+  else if (problem.statusCode < 500)
+    log.info({ err: inWordsOf(problem, bounded(thrown), thrown), res: reply }, message)
+  else log.error({ err: bounded(thrown), req: reply.request, res: reply }, clip(problem.title, longestDetail))
+}
+
+/** Logs a refusal: without a stack where the client is at fault, for it would only show where this package refuses. */
+export function logRefusal(reply: FastifyReply, problem: ProblemError): void {
+  const { name, code, message, statusCode } = problem
+  const isClients = statusCode < 500
+  logProblem(
+    reply,
+    isClients ? { type: name, code, message: clip(message, longestDetail) } : problem,
+    problem,
+  )
 }
 
 /**
- * Is it what many requests end in while something is away or off, of which the log has told once? With a stack for each
- * of them, nothing else would be found there.
+ * Whether many requests end in the problem while something is away or off, of which the log has told once. With a stack
+ * for each of them, nothing else would be found in the log.
  */
-export function isToldAlready({ code }: ProblemError): boolean {
+function isToldAlready({ code }: ProblemError): boolean {
   return toldAlready.has(code)
 }
 
@@ -28,14 +42,32 @@ const toldAlready: ReadonlySet<string> = new Set<ProblemCode>([
   'operations-full',
   'operations-unavailable',
   'quota-unavailable',
+  'server-closing',
 ])
 
-// A message that names each fault of a body grows with it, and the log would have it twice, once in the stack.
-function bounded(thrown: unknown, problem: ProblemError): unknown {
-  const isLong =
-    thrown !== problem &&
-    thrown instanceof Error &&
-    // An error of validation carries all faults that were found.
-    (String(thrown.message).length > longestDetail || 'validation' in thrown)
-  return isLong ? { code: problem.code, message: problem.message } : thrown
+// What is not logged as it was thrown is logged as the client gets it: its stack would repeat the message.
+function inWordsOf({ name: type, code, message }: ProblemError, logged: unknown, thrown: unknown): unknown {
+  return logged === thrown ? thrown : { type, code, message: clip(message, longestDetail) }
 }
+
+/** Characters of a stack; an error's message stands in it once more. */
+const longestStack = 8_000
+
+/** Returns what was thrown as it is logged: without texts of any length, and without the faults a validator found. */
+function bounded(thrown: unknown, depth = 0): unknown {
+  if (typeof thrown === 'string') return clip(thrown, longestStack)
+  if (!(thrown instanceof Error)) return thrown
+  const { name: type, message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
+  const isLong = message.length > longestDetail || stack.length > longestStack || 'validation' in thrown
+  const boundedCause = cause === undefined || depth >= deepestCause ? undefined : bounded(cause, depth + 1)
+  if (!isLong && boundedCause === cause) return thrown
+  return {
+    type,
+    ...(typeof code === 'string' && { code: clip(code, longestDetail) }),
+    message: clip(message, longestDetail),
+    stack: clip(stack, longestStack),
+    ...(boundedCause !== undefined && { cause: boundedCause }),
+  }
+}
+
+const deepestCause = 3

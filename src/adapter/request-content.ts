@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
 import { ProblemError } from '../errors.js'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { clip } from '../text.js'
+import { asRefusal, refuse } from './answer.js'
 
 /** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
 export class RequestContent {
@@ -44,7 +45,7 @@ export class RequestContent {
       asBuffer: true,
       fn: function parseUtf8(request, bytes, done) {
         if (isUtf8(bytes as Buffer) || !enforces(request)) return parser.fn(request, String(bytes), done)
-        done(notUtf8())
+        done(asRefusal(notUtf8()))
         return undefined
       },
     }
@@ -70,7 +71,7 @@ const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'
  */
 function refuseCoded(
   request: FastifyRequest,
-  _reply: unknown,
+  reply: FastifyReply,
   payload: RequestPayload,
   next: (error: Error | null, payload?: RequestPayload) => void,
 ): void {
@@ -79,12 +80,11 @@ function refuseCoded(
     return
   }
   // RFC 9110 §15.5.16: a 415 for a coding says which ones are taken.
-  next(
-    new ProblemError('unsupported-media-type', {
-      detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not taken here`,
-      headers: { 'accept-encoding': 'identity' },
-    }),
-  )
+  const problem = new ProblemError('unsupported-media-type', {
+    detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not taken here`,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  refuse(request, reply, problem, next)
 }
 
 const longestShown = 100

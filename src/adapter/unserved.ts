@@ -3,6 +3,7 @@ import { ProblemError } from '../errors.js'
 import { segmentTooLong } from '../http/problem-of.js'
 import { pathOf } from '../http/request-target.js'
 import { clip } from '../text.js'
+import { refuse } from './answer.js'
 import { patchTypes } from './unsupported-media-type.js'
 import { expectationRefusal } from './wire-checks.js'
 
@@ -11,33 +12,44 @@ import { expectationRefusal } from './wire-checks.js'
  * method on a known path with 405 and `Allow` (§15.5.6), and 404 where there is nothing.
  *
  * @param patchContexts the contexts that have PATCH routes: what they parse is what `Accept-Patch` names
- * @throws ProblemError `method-not-allowed`, `not-found`, `uri-too-long`
+ * @param handOver see {@link refuse}
  */
 export function answerUnserved(
   request: FastifyRequest,
   reply: FastifyReply,
   patchContexts: Iterable<FastifyInstance>,
-): FastifyReply {
+  handOver: (error: ProblemError) => void,
+): void {
+  const found = lookUp(request, patchContexts)
+  if (found instanceof ProblemError) refuse(request, reply, found, handOver)
+  else reply.code(204).headers(found).header('cache-control', 'no-store').send()
+}
+
+/** Returns why nothing serves the request; for `OPTIONS` on a known path, the header fields of the answer. */
+function lookUp(
+  request: FastifyRequest,
+  patchContexts: Iterable<FastifyInstance>,
+): ProblemError | Readonly<Record<string, string>> {
   const refusal = expectationRefusal(request)
-  if (refusal !== null) throw refusal
+  if (refusal !== null) return refusal
   const path = pathOf(request.raw.url ?? '/') || '/'
   // RFC 9110 §9.3.7: `*` asks the server as a whole whether it is there.
-  if (path === '*' && request.method === 'OPTIONS') return reply.code(204).send()
+  if (path === '*' && request.method === 'OPTIONS') return {}
   // What is too long for a parameter is too long for the rest of a path: the same answer, whatever it meets.
   if (path.split('/').some((segment) => segment.length > longestSegment(request))) {
-    throw new ProblemError('uri-too-long', { detail: segmentTooLong })
+    return new ProblemError('uri-too-long', { detail: segmentTooLong })
   }
   const methods = methodsAt(request, path)
   // A handler that calls `reply.callNotFound()` serves the path and the method, but has nothing there.
   if (methods.length === 0 || methods.includes(request.method as HTTPMethods)) {
-    throw new ProblemError('not-found', { detail: `There is nothing at ${clip(path, longestShown)}` })
+    return new ProblemError('not-found', { detail: `There is nothing at ${clip(path, longestShown)}` })
   }
   const headers = {
     allow: [...methods, 'OPTIONS'].sort().join(', '),
     ...(methods.includes('PATCH') ? patchTypes(patchContexts) : {}),
   }
-  if (request.method === 'OPTIONS') return reply.code(204).headers(headers).send()
-  throw new ProblemError('method-not-allowed', {
+  if (request.method === 'OPTIONS') return headers
+  return new ProblemError('method-not-allowed', {
     detail: `${request.method} is not among the methods of ${clip(path, longestShown)}: ${headers.allow}`,
     headers,
   })

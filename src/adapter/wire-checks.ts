@@ -6,27 +6,16 @@ import { isHostValue, repeatsHost } from '../http/host-field.js'
 import { problemDocument } from '../http/problem.js'
 import { rawProblem } from '../http/raw-problem.js'
 import { refuse } from './answer.js'
-import { earlyRefusalOf } from './early-refusal.js'
-import { setFrameworkErrorHeaders } from './framework-error-headers.js'
 import { rawFieldsOf } from './raw-fields.js'
 
 /** Field lines that a request may have; Node reads the first 1,000 and drops the others without an error. */
 const maxFieldLines = 998
 
 /**
- * Refuses what is wrong with the header section of a request, and answers the requests that Node answers by itself, or
- * not at all: those with an `Expect` that is not known, and `CONNECT`.
+ * Answers the requests that Node answers by itself, or not at all: those with an `Expect` that is not known, and
+ * `CONNECT`.
  */
 export function checkWire(app: FastifyInstance, typeBase: string): void {
-  const refusalOf = headerRefusals()
-
-  app.addHook('onRequest', function checkHeaderSection(request, reply, next) {
-    closeWhereFramingIsFaulty(request, reply)
-    const refusal = refusalOf(request.raw)
-    if (refusal === null || earlyRefusalOf(request) !== null) next()
-    else setFrameworkErrorHeaders(request, reply, () => refuse(request, reply, refusal, next))
-  })
-
   // Hooks of a route run after those of the app: an unknown expectation counts for maintenance and quota before.
   app.addHook('onRoute', function refuseExpectationOnRoute(route) {
     route.onRequest = [...[route.onRequest ?? []].flat(), refuseExpectation]
@@ -62,7 +51,8 @@ export function closeWhereFramingIsFaulty({ raw }: FastifyRequest, reply: Fastif
   }
 }
 
-function headerRefusals(): (raw: IncomingMessage) => ProblemError | null {
+/** Returns a function that says why a request is refused for its header section; `null` where it is not. */
+export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null {
   let lastHost = ''
   return function headerRefusal({ headers, rawHeaders }) {
     if (rawHeaders.length > 2 * maxFieldLines) {

@@ -1,10 +1,13 @@
 import { isProblemError, type ProblemCode, ProblemError, problemTypes } from '../errors.js'
 import { textOfIssues } from '../issue-list.js'
-import { wordsOf } from '../representation/rules/key-names.js'
 import { clip } from '../text.js'
 import { foreignFields } from './error-headers.js'
+import { longestDetail } from './problem.js'
+import { kebabCode } from './problem-code.js'
 import { reasonPhrases, statusCode, statusTitle } from './status.js'
 import { isDefaultMessage, validationIssues } from './validation-issues.js'
+
+export { longestDetail } from './problem.js'
 
 /** The framework's own errors, by their code. */
 const causes: Readonly<Record<string, ProblemCode>> = {
@@ -36,9 +39,6 @@ const byStatus: Readonly<Record<number, ProblemCode>> = Object.fromEntries(
     ] as const
   ).map((code) => [problemTypes[code].status, code]),
 )
-
-/** Characters of a `detail` that is an error's message: a client can make those of validation as long as its body. */
-export const longestDetail = 1000
 
 /** Why a path is answered with `uri-too-long`. */
 export const segmentTooLong = 'A segment of the path is too long'
@@ -103,17 +103,6 @@ export function problemOfBody(status: number, body: unknown): ProblemError {
     ...(said === undefined ? {} : { detail: said }),
     extensions: members,
   })
-}
-
-const inKebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
-const longestCode = 100
-
-/** A code in the form of ours: `E_FUNDS` and `eFunds` are `e-funds`; `null` where there is none in it. */
-function kebabCode(code: unknown): string | null {
-  if (typeof code !== 'string' || code.length > longestCode) return null
-  if (inKebabCase.test(code)) return code
-  const kebab = wordsOf(code).join('-')
-  return inKebabCase.test(kebab) ? kebab : null
 }
 
 interface ThrownFields {

@@ -16,7 +16,13 @@ import {
   findHiddenBreaches,
   tellExceptions,
 } from '../adapter/caching/caching-findings.js'
-import { forbidStoring, forbidStoringErrors, varyBy } from '../adapter/caching/caching-headers.js'
+import {
+  forbidStoring,
+  forbidStoringErrors,
+  varyBy,
+  varyConfig,
+  varyEarly,
+} from '../adapter/caching/caching-headers.js'
 import { observeRoute } from '../adapter/caching/caching-observer.js'
 import {
   type CachingOptions,
@@ -32,6 +38,7 @@ import { addLastPreHandler } from '../adapter/caching/last-pre-handler.js'
 import { addReplyHelpers, type ModificationTimes, type VaryHelper } from '../adapter/caching/reply-helpers.js'
 import { hookFor, kindOf, type RouteKind } from '../adapter/caching/route-kind.js'
 import { completeWhenRead } from '../adapter/complete-when-read.js'
+import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
 import { hiddenFieldsOf } from '../adapter/hidden-fields.js'
 import { keyStyleOf } from '../adapter/key-style.js'
 import { conventionPlugin } from '../adapter/plugin.js'
@@ -125,6 +132,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   app.decorate('caching', { counts: () => ({ ...counts }) })
   addReplyHelpers(app, options.now, options.mode === 'enforce')
   app.decorateReply(dateOfItems, undefined)
+  if (options.mode !== 'off') addFrameworkErrorHeaders(app, varyEarly)
   let decorated = false
   const optionsOf = {
     snake_case: options,
@@ -192,9 +200,8 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     route: RouteOptions,
     keyStyle: KeyStyle,
   ): CachingPlan {
-    const handlesErrors = route.errorHandler !== undefined
-    const isOneOfMost = route.config?.caching === undefined && ruled.exceptions.length === 0 && !handlesErrors
-    if (!isOneOfMost) return planOf(ruled, own, optionsOf[keyStyle], handlesErrors)
+    const isOneOfMost = route.config?.caching === undefined && ruled.exceptions.length === 0
+    if (!isOneOfMost) return planOf(ruled, own, optionsOf[keyStyle])
     plansOfMost[keyStyle] ??= planOf(ruled, own, optionsOf[keyStyle])
     return plansOfMost[keyStyle]
   }
@@ -213,7 +220,10 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       addLastPreHandler(route, hookFor(kind, reads, guardWrites(plan, validators, counts)))
     }
     if (kind !== 'writes') {
-      if (vary.length > 0) route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
+      if (vary.length > 0) {
+        route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
+        route.config = Object.assign({}, route.config, varyConfig(vary))
+      }
       if (lastModified !== false) {
         const date = hookFor(kind, dateFromPayload(plan, lastModified), letThrough)
         route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]

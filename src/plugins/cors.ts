@@ -1,3 +1,4 @@
+import { admitFirst } from '../adapter/admission.js'
 import { corsHooks, varyByOrigin, varyByOriginOnSend } from '../adapter/cors/cors-hooks.js'
 import {
   type CorsOptions,
@@ -48,6 +49,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
   if (origin === false || mode === 'off') return
   if (mode === 'report') {
     const reporter = reporterOf(app)
+    admitFirst(app)
     app.addHook('onRequest', function observeOriginOnRequest(request, _reply, next) {
       const { origin: asking } = request.headers
       if (asking !== undefined) reporter.observe('cors', 'origin', request, `asked from ${asking}`)
@@ -66,6 +68,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
   })
   const varies = variesByOrigin(origin)
 
+  admitFirst(app)
   app.addHook('onRequest', function corsOnRequest(request, reply, next) {
     // What is the same for all may be stored, and then given to a page: only what differs can be left out.
     if (varies && request.headers.origin === undefined) next()

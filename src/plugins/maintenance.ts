@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { admitFirst } from '../adapter/admission.js'
 import { refuseWithoutHooks } from '../adapter/early-refusal.js'
-import { guardBy, refusalBy } from '../adapter/maintenance/maintenance-guard.js'
+import { earlyRefusalBy, guardBy, refusalBy } from '../adapter/maintenance/maintenance-guard.js'
 import {
   type EnableOptions,
   enableOptions,
@@ -117,8 +118,9 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
     if (options.mode === 'off') return
     const surroundings = { maintenance: state, options, reporter: reporterOf(app) }
     const refusal = refusalBy(surroundings)
+    admitFirst(app)
     app.addHook('onRequest', guardBy(surroundings, refusal))
-    if (options.mode === 'enforce') refuseWithoutHooks(app, () => (state.active ? refusal() : null))
+    if (options.mode === 'enforce') refuseWithoutHooks(app, earlyRefusalBy(surroundings, refusal))
   },
 )
 

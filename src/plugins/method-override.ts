@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { admitFirst } from '../adapter/admission.js'
 import { refuse } from '../adapter/answer.js'
 import { convertForms } from '../adapter/method-override/convert-form.js'
 import { addFormParser } from '../adapter/method-override/form-parser.js'
@@ -69,6 +70,7 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       app.addHook('onRoute', (route) => convertForms(route, options.methods))
     }
 
+    admitFirst(app)
     app.addHook('onRequest', function overrideOnRequest(request, reply, next) {
       const mark = markOf(request)
       if (mark === undefined) next()

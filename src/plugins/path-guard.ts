@@ -5,7 +5,8 @@ import type {
   onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
-import { answerProblem, defaultStyle, refuse } from '../adapter/answer.js'
+import { admitFirst } from '../adapter/admission.js'
+import { refuse } from '../adapter/answer.js'
 import { declarePathHints } from '../adapter/path-hints.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
@@ -143,7 +144,10 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
     const guardsAll = requestRules.some((rule) => unknownPath.modeOf[rule] !== 'off')
 
     app.addHook('onRoute', routeInspector(options, app, guardsAll ? null : pathCaseOnRequest))
-    if (guardsAll) app.addHook('onRequest', pathCaseOnRequest)
+    if (guardsAll) {
+      admitFirst(app)
+      app.addHook('onRequest', pathCaseOnRequest)
+    }
 
     function pathCaseOnRequest(
       request: FastifyRequest,
@@ -155,8 +159,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
     }
 
     function judge(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-      const known = guardedRouteOf(request)
-      const route = known ?? unknownPath
+      const route = guardedRouteOf(request) ?? unknownPath
       const path = pathOf(request.raw.url ?? '/')
       // Read only now: most routes never meet a faulty path.
       const segments = route.path === null ? null : routePath(route.path)
@@ -168,9 +171,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       if (refused.length === 0) next()
       else {
         const problem = pathProblem(path, refused, pathOf(request.originalUrl), options.statusCode)
-        // A route from before this plugin may be from before the app's error handler too.
-        if (known === undefined && !request.is404) answerProblem(reply, problem, defaultStyle)
-        else refuse(request, reply, problem, next)
+        refuse(request, reply, problem, next)
       }
     }
   },

@@ -1,25 +1,37 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RequestPayload,
+  RouteOptions,
+} from 'fastify'
 import { Admission } from '../adapter/admission.js'
 import {
   answerPastHooks,
-  answerProblem,
-  defaultStyle,
+  decorateSending,
   hasErrorHandlerOfItsOwn,
+  isRefusal,
+  markSending,
+  passOn,
+  refuseThrown,
+  sendProblem,
   writeProblem,
 } from '../adapter/answer.js'
-import { problemOfAnswer, statusOfAnswer, takeResponse } from '../adapter/error-body.js'
+import { EmptyBodies } from '../adapter/empty-body.js'
+import { isErrorOfFramework, problemOfAnswer, statusOfAnswer, takeResponse } from '../adapter/error-body.js'
 import { isResponse } from '../adapter/payloads.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { logProblem } from '../adapter/problem-log.js'
 import { rememberLast } from '../adapter/remember-last.js'
 import { reporterOf } from '../adapter/report.js'
 import { RequestContent } from '../adapter/request-content.js'
-import { declareTypeBase } from '../adapter/type-base.js'
+import { declareStyle, defaultStyle, refusalsConfig, refusalsOf } from '../adapter/type-base.js'
 import { answerUnserved } from '../adapter/unserved.js'
 import { unsupportedMediaType } from '../adapter/unsupported-media-type.js'
 import { boundValidationMessages } from '../adapter/validation-message.js'
 import { checkWire } from '../adapter/wire-checks.js'
-import { ProblemError } from '../errors.js'
+import { isProblemError, ProblemError } from '../errors.js'
 import { type Mode, modes } from '../findings.js'
 import { mediaTypeOf, producedTypes } from '../http/media-types.js'
 import { problemOf } from '../http/problem-of.js'
@@ -60,6 +72,13 @@ export interface ProblemsOptions {
    * @default 'refuse'
    */
   readonly whileClosing?: 'refuse' | 'serve'
+  /**
+   * Who answers what this package refuses: 404, 405, 406, 412, 415, 428, 429, 503, a path, fields, a method override …
+   * `answer` sends a problem, whatever error handler the app has; `errorHandler` hands a `ProblemError` to the error
+   * handler of the route's scope, with its status and headers on the reply. It counts in every `mode`.
+   * @default 'answer'
+   */
+  readonly refusals?: 'answer' | 'errorHandler'
 }
 
 /**
@@ -89,6 +108,7 @@ const checks: Checks<ProblemsOptions> = {
   retryAfter: integer(1, 86_400),
   notFound: oneOf('answer', 'leave'),
   whileClosing: oneOf('refuse', 'serve'),
+  refusals: oneOf('answer', 'errorHandler'),
 }
 
 const routeChecks: Checks<ProblemsRouteOptions> = {
@@ -102,6 +122,7 @@ const defaults: Required<ProblemsOptions> = {
   retryAfter: defaultStyle.retryAfter,
   notFound: 'answer',
   whileClosing: 'refuse',
+  refusals: defaultStyle.refusals,
 }
 
 /**
@@ -109,8 +130,10 @@ const defaults: Required<ProblemsOptions> = {
  * of validation with JSON Pointers, 404, 405 with `Allow`, 406, 413, 415 with `Accept-Patch`, and error answers that
  * a handler writes itself. What a 5xx is about stays in the log, under the request id that the client sees too.
  *
- * An error handler of the app's own wins in its scope. What no hook sees (a malformed URL, a broken request line)
- * needs `serverOptions()`. Streams are sent as they are.
+ * An error handler of the app's own wins in its scope for the errors of the app. What this package or Fastify refuses
+ * is answered here all the same, see {@link ProblemsOptions.refusals}, and so is a `ProblemError` that the handler of the
+ * app does not know: one to which it answers 500 although the problem has another status, or which it passes on. What no
+ * hook sees (a malformed URL, a broken request line) needs `serverOptions()`. Streams are sent as they are.
  *
  * Not for an app whose clients already depend on another error format: start with `mode: 'report'`.
  *
@@ -119,23 +142,27 @@ const defaults: Required<ProblemsOptions> = {
 export const problems = conventionPlugin<ProblemsOptions>('problems', function setUpProblems(app, received) {
   const options = resolveOptions('problems', received, checks, defaults)
   const reporter = reporterOf(app)
-  const admission = new Admission(options.retryAfter)
+  const enforces = options.mode === 'enforce'
+  const admission = new Admission({ retryAfter: options.retryAfter, enforces, reporter })
   const patchContexts = new Set<FastifyInstance>()
   const appHandlesErrors = hasErrorHandlerOfItsOwn(app)
   const before = app.errorHandler
-  const enforces = options.mode === 'enforce'
 
+  declareStyle(app, options)
+  decorateSending(app)
+  app.decorateReply(handedOver, null)
+  admission.install(app)
   if (enforces && !appHandlesErrors) app.setErrorHandler(handleError)
   const handler = app.errorHandler
-  const answersUnserved = enforces && options.notFound === 'answer' && setNotFoundHandler(app, handleUnserved)
+  if (enforces && options.notFound === 'answer') setNotFoundHandler()
 
-  if (enforces) declareTypeBase(app, options.typeBase)
   if (enforces) boundValidationMessages(app)
-  app.decorateReply(sending, false)
   app.addHook('preClose', function noteClosing(done) {
     admission.closing = options.whileClosing === 'refuse'
     done()
   })
+  const content = new RequestContent((request) => modeOf(request, options.mode) === 'enforce')
+  const emptyBodies = new EmptyBodies()
   const typesProduced = rememberLast(producedTypes)
   app.addHook('onRoute', function admitOnRoute(route) {
     const own = resolveRouteOptions<ProblemsRouteOptions, ProblemsRouteOptions>(
@@ -144,29 +171,38 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       routeChecks,
       {},
     )
-    if ([route.method].flat().includes('PATCH')) patchContexts.add(this)
+    const methods = [route.method].flat()
+    if (methods.includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
-    const handlesErrors = appHandlesErrors || route.errorHandler !== undefined
-    route.config = Object.assign({}, route.config, { [modeOfRoute]: mode, [answersItself]: handlesErrors })
-    if (mode === 'enforce' && !enforces && !handlesErrors) route.errorHandler = handleError
-    // Who is let in at all is a matter of the server, whatever becomes of the errors of the route.
-    if (mode !== 'enforce' && enforces) {
-      route.onRequest = [admission.enforcer(null), ...[route.onRequest ?? []].flat()]
-    }
-    if (mode === 'off') return
     const produced =
       (own !== false && own.produces?.map(mediaTypeOf)) || typesProduced(route.schema?.response)
-    const admit = mode === 'enforce' ? admission.enforcer(produced) : admission.observer(produced, reporter)
-    route.onRequest = [admit, ...[route.onRequest ?? []].flat()]
+    const handlesErrors =
+      appHandlesErrors || (route.errorHandler !== undefined && route.errorHandler !== refuseThrown)
+    // In the format of the route's other errors.
+    const refusals = enforces && mode !== 'enforce' ? 'errorHandler' : options.refusals
+    route.config = Object.assign(
+      {},
+      route.config,
+      admission.configOf(mode, produced),
+      refusalsConfig(refusals),
+      {
+        [modeOfRoute]: mode,
+        [answersItself]: handlesErrors,
+      },
+    )
+    if (mode === 'off') return
+    if (mode === 'enforce') {
+      route.errorHandler = guardErrors(route.errorHandler)
+      emptyBodies.addRoute(this, route)
+      content.addRoute(this, route)
+    }
     if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]
   })
   if (options.mode !== 'off') app.addHook('onSend', problemOnSend)
   if (enforces) checkWire(app, options.typeBase)
-  const content = new RequestContent((request) => modeOf(request, options.mode) === 'enforce')
-  app.addHook('onRoute', function readContentOnRoute(route) {
-    if ((route.config as RouteConfig)[modeOfRoute] === 'enforce') content.addRoute(this, route)
-  })
   app.addHook('onReady', function prepareContent(done) {
+    // Before the parsers of the app are replaced.
+    emptyBodies.prepare()
     content.prepare()
     done()
   })
@@ -180,14 +216,53 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     }
     const problem = unsupportedMediaType(problemOf(thrown, reply.statusCode), request)
     logProblem(reply, thrown, problem)
-    if ((reply as Sendable)[sending]) answerPastHooks(reply, problem, options)
-    else answerProblem(reply, problem, options)
+    sendProblem(reply, problem)
   }
 
-  function handleUnserved(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const refusal = admission.refusal(request)
-    if (refusal !== null) throw refusal
-    return answerUnserved(request, reply, patchContexts)
+  /**
+   * Returns the error handler of a route. It runs before the error handler of the route's scope, `own` or the context's:
+   * what Fastify refuses before the handler is answered here, all else is passed on.
+   */
+  function guardErrors(own: RouteOptions['errorHandler']) {
+    return function guardErrorsOfApp(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+      const isOfPlugin = own === undefined && (!enforces || request.server.errorHandler === handler)
+      if (isOfPlugin && !appHandlesErrors) return handleError(thrown, request, reply)
+      if (refusalsOf(request) === 'answer') {
+        if (isRefusal(thrown) || isRefusalOfFramework(thrown, request))
+          return handleError(thrown, request, reply)
+        if (isProblemError(thrown)) (reply as Guarded)[handedOver] = thrown
+      }
+      return own === undefined
+        ? passOn(thrown)
+        : own.call(request.server, thrown as FastifyError, request, reply)
+    }
+  }
+
+  /** Answers what no route serves, before a body is parsed, and what calls `reply.callNotFound()`. */
+  function setNotFoundHandler(): void {
+    const options = {
+      config: { [answeredHere]: true },
+      errorHandler: guardErrors(undefined),
+      preHandler: [],
+      preParsing: function refuseUnserved(
+        request: FastifyRequest,
+        reply: FastifyReply,
+        _payload: RequestPayload,
+        next: (error: Error) => void,
+      ) {
+        answerUnserved(request, reply, patchContexts, next)
+      },
+    }
+    try {
+      // Fastify's types name two of these options. Where it did not take the others, the handler would still answer.
+      app.setNotFoundHandler(options, function handleUnserved(request, reply) {
+        answerUnserved(request, reply, patchContexts, (error) => reply.send(error))
+      })
+    } catch (error) {
+      // Fastify takes one only, and has no code for this error.
+      if (!(error instanceof Error) || !/not found handler already set/i.test(error.message)) throw error
+      app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
+    }
   }
 
   function problemOnSend(
@@ -196,8 +271,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     payload: unknown,
     next: (error: null, payload: unknown) => void,
   ): void {
-    const again = (reply as Sendable)[sending]
-    ;(reply as Sendable)[sending] = true
+    const again = markSending(reply)
     // A hook has failed on a problem too: what is sent now would meet it again, and then Fastify's own words get out.
     if (again && reply.statusCode >= 500 && modeOf(request, options.mode) === 'enforce' && isOurs(request)) {
       answerPastHooks(reply, new ProblemError('internal-server-error'), options)
@@ -207,14 +281,19 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     next(null, status < 400 ? payload : keepErrorBody(request, reply, payload, status))
   }
 
-  /** What is sent for an error answer that no error handler wrote. */
+  /** Returns what is sent for an error answer that no error handler of this plugin wrote. */
   function keepErrorBody(
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
     status: number,
   ): unknown {
-    const mode = modeOf(request, request.is404 && !isAnsweredHere(request) ? 'off' : options.mode)
+    const thrown = (reply as Guarded)[handedOver] ?? null
+    if (thrown !== null && !isTaken(thrown, status, payload)) {
+      logProblem(reply, thrown, thrown)
+      return writeProblem(reply, thrown, options)
+    }
+    const mode = modeOf(request, request.is404 && !isAnsweredHere(request, payload) ? 'off' : options.mode)
     if (mode === 'off' || !isOurs(request)) return payload
     const problem = problemOfAnswer(reply, payload)
     if (mode === 'report') {
@@ -227,6 +306,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       if (status === 503 && !reply.hasHeader('retry-after')) {
         reply.header('retry-after', String(options.retryAfter))
       }
+      if (!isResponse(payload) && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
       return payload
     }
     if (isResponse(payload)) takeResponse(reply, payload)
@@ -234,52 +314,71 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     return writeProblem(reply, unsupportedMediaType(problem, request), options)
   }
 
-  /** An error handler of the app's own wins in its scope. */
+  /** Whether the errors of the request are this plugin's to answer: an error handler of the app's own wins in its scope. */
   function isOurs(request: FastifyRequest): boolean {
-    return request.server.errorHandler === handler && !hasHandlerOfItsOwn(request)
+    return request.server.errorHandler === handler && configOf(request)[answersItself] !== true
   }
 
-  /** A not-found handler of the app's own wins in its scope. */
-  function isAnsweredHere({ routeOptions }: FastifyRequest): boolean {
-    const { name } = routeOptions.handler
-    return enforces ? answersUnserved && name.endsWith(handleUnserved.name) : name === 'basic404'
+  /** Whether this plugin answers what no route serves; where it only reports, whether Fastify itself does. */
+  function isAnsweredHere(request: FastifyRequest, payload: unknown): boolean {
+    const { method, url } = request.raw
+    return enforces
+      ? configOf(request)[answeredHere] === true
+      : isErrorOfFramework(payload, 404, `Route ${method}:${url} not found`)
   }
 })
 
 const modeOfRoute = Symbol('fastify-conventions.problems.mode')
 const answersItself = Symbol('fastify-conventions.problems.answersItself')
-const sending = Symbol('fastify-conventions.problems.sending')
+const answeredHere = Symbol('fastify-conventions.problems.answeredHere')
+const handedOver = Symbol('fastify-conventions.problems.handedOver')
 
-/** What the plugin notes in the `config` of a route. */
-interface RouteConfig {
+interface ProblemsConfig {
   readonly [modeOfRoute]?: Mode
+  /** Whether the route has an error handler of its own. What it writes is left alone; what it passes on is answered. */
+  readonly [answersItself]?: boolean
+  readonly [answeredHere]?: boolean
 }
 
-/** A reply that remembers that its hooks have begun to run. */
-type Sendable = FastifyReply & { [sending]?: boolean }
+/** A reply that remembers the problem that an error handler of the app has to answer. */
+type Guarded = FastifyReply & { [handedOver]?: ProblemError | null }
 
-/** The mode of the request's route; `otherwise` where no route serves it. */
+function configOf(request: FastifyRequest): ProblemsConfig {
+  return (request.routeOptions.config as ProblemsConfig | undefined) ?? {}
+}
+
+/** Returns the mode of the request's route; `otherwise` where no route serves it. */
 function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
-  const config = request.routeOptions.config as RouteConfig | undefined
-  return config?.[modeOfRoute] ?? otherwise
+  return configOf(request)[modeOfRoute] ?? otherwise
 }
 
-/** Has the route an error handler of its own? What that writes is left alone; what it hands on is answered. */
-function hasHandlerOfItsOwn(request: FastifyRequest): boolean {
-  const config = request.routeOptions.config as { [answersItself]?: boolean } | undefined
-  return config?.[answersItself] === true
-}
-
-/** Sets the not-found handler of a context, unless the app has; Fastify takes one only. */
-function setNotFoundHandler(
-  app: FastifyInstance,
-  handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
-): boolean {
-  try {
-    app.setNotFoundHandler(handler)
+/**
+ * Whether an error handler of the app has answered a problem that was thrown. An answer of 500 to a problem of another
+ * status is that of a handler that does not know problems; Fastify's own error body, that of one that passed it on.
+ */
+function isTaken(thrown: ProblemError, status: number, payload: unknown): boolean {
+  if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
     return true
-  } catch (error) {
-    app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
-    return false
-  }
+  if (status === 500 && thrown.statusCode !== 500) return false
+  return !isErrorOfFramework(payload, thrown.statusCode, thrown.message)
+}
+
+// What Fastify refuses before a handler runs, or in its place.
+const refusalsOfFramework: ReadonlySet<unknown> = new Set([
+  'FST_ERR_CTP_BODY_TOO_LARGE',
+  'FST_ERR_CTP_EMPTY_JSON_BODY',
+  'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
+  'FST_ERR_CTP_INVALID_JSON_BODY',
+  'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+  'FST_ERR_ROUTE_MISSING_CONTENT_TYPE',
+  'FST_ERR_HANDLER_TIMEOUT',
+])
+
+/** Whether Fastify refused the request: its body could not be read, or its handler took too long. */
+function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean {
+  if (!(thrown instanceof Error)) return false
+  const { code, validation } = thrown as Partial<FastifyError>
+  if (refusalsOfFramework.has(code)) return true
+  // A text where the schema wants an object: Fastify parses text/plain, so that its validator is the one to refuse.
+  return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
 }

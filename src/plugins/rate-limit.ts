@@ -1,5 +1,6 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { admitFirst } from '../adapter/admission.js'
 import { refuse } from '../adapter/answer.js'
 import { headSiblings } from '../adapter/head-sibling.js'
 import { conventionPlugin } from '../adapter/plugin.js'
@@ -66,6 +67,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     const servesUncounted = options.skipOnError || options.mode === 'report'
     let isFailing = false
 
+    admitFirst(app)
     app.addHook('onRequest', function limitOnRequest(request, reply, next) {
       const own = hasOwn ? quotaOfRoute(request) : undefined
       countAgainst(own === undefined ? standard : own, request, reply, next)

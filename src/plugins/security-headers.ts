@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { admitFirst } from '../adapter/admission.js'
 import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
 import { headSiblings } from '../adapter/head-sibling.js'
 import { reasonToLeaveAlone } from '../adapter/left-alone.js'
@@ -72,6 +73,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
 
     if (enforces) {
       const setHeaders = setSecurityHeaders(outputOf)
+      admitFirst(app)
       app.addHook('onRequest', setHeaders)
       app.addHook('onSend', giveWay(outputOf, reporter))
       addFrameworkErrorHeaders(app, setHeaders.bind(app))

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { admitFirst } from '../adapter/admission.js'
 import { refuse } from '../adapter/answer.js'
 import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { conventionPlugin } from '../adapter/plugin.js'
@@ -150,6 +151,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
   })
 
   // For the whole app, so that it is in front of the hooks that come after it: none of them runs for what is gone.
+  admitFirst(app)
   app.addHook('onRequest', function refuseRetiredOnRequest(request, reply, next) {
     if (soonest === Number.POSITIVE_INFINITY || now() < soonest) next()
     else refuseRetired(request, reply, next)

@@ -3,10 +3,11 @@ import t from 'tap'
 import {
   answerProblem,
   defaultStyle,
-  hasErrorHandler,
+  hasErrorHandlerOfItsOwn,
   refuse,
   writeProblem,
 } from '../../src/adapter/answer.js'
+import { declareStyle } from '../../src/adapter/type-base.js'
 import { ProblemError } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
@@ -34,7 +35,7 @@ t.test('writeProblem puts status and headers on the reply and gives the document
       code: 'method-not-allowed',
     },
     status: 405,
-    headers: { allow: 'GET', 'content-type': 'application/problem+json' },
+    headers: { allow: 'GET', 'cache-control': 'no-store', 'content-type': 'application/problem+json' },
   })
 })
 
@@ -131,8 +132,20 @@ t.test('refuse answers itself where nobody else would know how', async (t) => {
   isProblem(t, injected(await app.inject('/v1/users')), { status: 404, code: 'not-found' })
 })
 
-t.test('refuse leaves it to an error handler that somebody set', async (t) => {
+t.test('refuse answers itself, whatever error handler the app has set', async (t) => {
   const app = Fastify()
+  app.setErrorHandler(() => t.fail('the error handler of the app runs'))
+  app.addHook('onRequest', (request, reply, next) =>
+    refuse(request, reply, new ProblemError('not-found'), next),
+  )
+  app.get('/v1/users', async () => t.fail('the handler runs'))
+
+  isProblem(t, injected(await app.inject('/v1/users')), { status: 404, code: 'not-found' })
+})
+
+t.test('refuse leaves it to the error handler where the context says so', async (t) => {
+  const app = Fastify()
+  declareStyle(app, { ...defaultStyle, refusals: 'errorHandler' })
   app.setErrorHandler(async (error: Error & { code?: string }) => ({ own: error.code }))
   app.addHook('onRequest', (request, reply, next) =>
     refuse(request, reply, new ProblemError('not-found'), next),
@@ -142,19 +155,29 @@ t.test('refuse leaves it to an error handler that somebody set', async (t) => {
   t.strictSame((await app.inject('/v1/users')).json(), { own: 'not-found' })
 })
 
-t.test('hasErrorHandler tells Fastify’s own error handler from another', async (t) => {
+t.test('hasErrorHandlerOfItsOwn tells Fastify’s own error handler from another', async (t) => {
   const app = Fastify()
-  t.equal(hasErrorHandler(app), false)
+  t.equal(hasErrorHandlerOfItsOwn(app), false)
   app.register(async (child) => {
+    t.equal(hasErrorHandlerOfItsOwn(child), false)
     child.setErrorHandler(() => {})
-    t.equal(hasErrorHandler(child), true)
+    t.equal(hasErrorHandlerOfItsOwn(child), true)
+    child.register(async (below) => t.equal(hasErrorHandlerOfItsOwn(below), false))
   })
   await app.ready()
-  t.equal(hasErrorHandler(app), false)
+  t.equal(hasErrorHandlerOfItsOwn(app), false)
+
+  const root = Fastify()
+  root.setErrorHandler(async () => ({}))
+  t.equal(hasErrorHandlerOfItsOwn(root), true)
 })
 
 t.test('the default style is what the options of problems say by default', async (t) => {
-  t.strictSame(defaultStyle, { typeBase: 'urn:problem-type:fastify-conventions:', retryAfter: 5 })
+  t.strictSame(defaultStyle, {
+    typeBase: 'urn:problem-type:fastify-conventions:',
+    retryAfter: 5,
+    refusals: 'answer',
+  })
 })
 
 function notJson(): never {

@@ -1,15 +1,15 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { declareTypeBase, typeBaseOf } from '../../src/adapter/type-base.js'
+import { declareStyle, defaultStyle, typeBaseOf } from '../../src/adapter/type-base.js'
 
 t.test('what types of problems begin with is said for a context and those below it', async (t) => {
   const app = Fastify()
   t.equal(typeBaseOf(app), 'urn:problem-type:fastify-conventions:', 'unless somebody says so')
   app.register(async (above) => {
-    declareTypeBase(above, 'https://example.com/')
+    declareStyle(above, { ...defaultStyle, typeBase: 'https://example.com/' })
     above.register(async (below) => {
       t.equal(typeBaseOf(below), 'https://example.com/')
-      declareTypeBase(below, 'https://below.example/')
+      declareStyle(below, { ...defaultStyle, typeBase: 'https://below.example/' })
       t.equal(typeBaseOf(below), 'https://below.example/')
     })
     t.equal(typeBaseOf(above), 'https://example.com/')

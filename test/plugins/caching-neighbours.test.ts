@@ -116,59 +116,66 @@ t.test('the preset: twins, fields, problems and caching on one answer', async (t
   t.equal((await app.inject({ method: 'DELETE', url: '/v1/users/1' })).headers['cache-control'], 'no-store')
 })
 
-t.test('412 and 428 go through the error handler of the route’s scope', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  const scope = async (inner: FastifyInstance, name: string): Promise<void> => {
-    inner.setErrorHandler((error, _, reply) =>
-      reply
-        .code((error as { statusCode: number }).statusCode)
-        .send({ from: name, code: (error as { code: string }).code }),
-    )
-    const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-    inner.get(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
-    inner.get(`/v1/${name}/orders`, () => ({}))
-    inner.put(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
-  }
-  await app.register((inner) => scope(inner, 'a'))
-  await app.register((inner) => scope(inner, 'b'))
-  const stale = { 'if-match': '"old"' }
-  for (const name of ['a', 'b']) {
-    for (const [method, url, headers, status, code] of [
-      ['GET', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
-      ['GET', `/v1/${name}/orders`, stale, 412, 'precondition-failed'],
-      ['PUT', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
-      ['PUT', `/v1/${name}/users`, {}, 428, 'precondition-required'],
-    ] as const) {
-      const answer = await app.inject({ method, url, headers })
-      t.equal(answer.statusCode, status)
-      t.strictSame(answer.json(), { from: name, code }, `${method} ${url}`)
-      t.equal(answer.headers['cache-control'], 'no-store')
-      t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
-    }
-  }
-})
-
-t.test('an error handler of a route has 412 and 428 too, whether the app has one or not', async (t) => {
-  for (const withProblems of [true, false]) {
+t.test(
+  'with refusals: errorHandler, 412 and 428 go through the error handler of the route’s scope',
+  async (t) => {
     const app = Fastify()
-    if (withProblems) await app.register(problems)
+    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
     await app.register(caching)
-    const caches = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-    const errorHandler = (error: unknown, _: unknown, reply: FastifyReply) =>
-      void reply
-        .code((error as { statusCode: number }).statusCode)
-        .send({ own: (error as { code: string }).code })
-    app.put('/v1/users', { errorHandler, config: { caching: caches } }, () => ({}))
-    app.get('/v1/users', { errorHandler }, () => ({}))
-    const headers = { 'if-match': '"old"' }
-    const failed = { own: 'precondition-failed' }
-    t.strictSame((await app.inject({ url: '/v1/users', headers })).json(), failed)
-    t.strictSame((await app.inject({ method: 'PUT', url: '/v1/users', headers })).json(), failed)
-    const unguarded = await app.inject({ method: 'PUT', url: '/v1/users' })
-    t.strictSame(unguarded.json(), { own: 'precondition-required' })
-  }
-})
+    const scope = async (inner: FastifyInstance, name: string): Promise<void> => {
+      inner.setErrorHandler((error, _, reply) =>
+        reply
+          .code((error as { statusCode: number }).statusCode)
+          .send({ from: name, code: (error as { code: string }).code }),
+      )
+      const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+      inner.get(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
+      inner.get(`/v1/${name}/orders`, () => ({}))
+      inner.put(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
+    }
+    await app.register((inner) => scope(inner, 'a'))
+    await app.register((inner) => scope(inner, 'b'))
+    const stale = { 'if-match': '"old"' }
+    for (const name of ['a', 'b']) {
+      for (const [method, url, headers, status, code] of [
+        ['GET', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
+        ['GET', `/v1/${name}/orders`, stale, 412, 'precondition-failed'],
+        ['PUT', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
+        ['PUT', `/v1/${name}/users`, {}, 428, 'precondition-required'],
+      ] as const) {
+        const answer = await app.inject({ method, url, headers })
+        t.equal(answer.statusCode, status)
+        t.strictSame(answer.json(), { from: name, code }, `${method} ${url}`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
+      }
+    }
+  },
+)
+
+t.test(
+  'with refusals: errorHandler, that of a route has 412 and 428 too, whether problems enforces or not',
+  async (t) => {
+    for (const withProblems of [true, false]) {
+      const app = Fastify()
+      await app.register(problems, { mode: withProblems ? 'enforce' : 'off', refusals: 'errorHandler' })
+      await app.register(caching)
+      const caches = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+      const errorHandler = (error: unknown, _: unknown, reply: FastifyReply) =>
+        void reply
+          .code((error as { statusCode: number }).statusCode)
+          .send({ own: (error as { code: string }).code })
+      app.put('/v1/users', { errorHandler, config: { caching: caches } }, () => ({}))
+      app.get('/v1/users', { errorHandler }, () => ({}))
+      const headers = { 'if-match': '"old"' }
+      const failed = { own: 'precondition-failed' }
+      t.strictSame((await app.inject({ url: '/v1/users', headers })).json(), failed)
+      t.strictSame((await app.inject({ method: 'PUT', url: '/v1/users', headers })).json(), failed)
+      const unguarded = await app.inject({ method: 'PUT', url: '/v1/users' })
+      t.strictSame(unguarded.json(), { own: 'precondition-required' })
+    }
+  },
+)
 
 t.test('without an error handler 412 and 428 are problem documents all the same', async (t) => {
   const app = Fastify()

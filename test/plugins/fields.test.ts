@@ -185,7 +185,7 @@ t.test('refused for a list too, with the fields of its items', async (t) => {
 })
 
 t.test(
-  'a refusal is a problem without the problems plugin too; an error handler of the app has the last word',
+  'a refusal is a problem without the problems plugin too; the app answers it with refusals: errorHandler',
   async (t) => {
     const response = { 200: user }
     const alone = Fastify()
@@ -199,6 +199,7 @@ t.test(
     })
 
     const handled = Fastify()
+    await handled.register(problems, { mode: 'off', refusals: 'errorHandler' })
     await handled.register(fields)
     handled.setErrorHandler<Error & { code: string; statusCode: number }>((error, _, reply) =>
       reply.code(error.statusCode).send({ mine: error.code }),

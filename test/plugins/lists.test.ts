@@ -157,8 +157,9 @@ t.test('without problems, a bad value is a problem document all the same', async
   isProblem(t, injected(await app.inject('/v1/users?limit=0')), { status: 400, code: 'validation' })
 })
 
-t.test('with an error handler of the app, that one answers', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
   const app = Fastify()
+  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
   await app.register(lists)
   app.setErrorHandler(async (error: Error & { code?: string; statusCode?: number }, _request, reply) =>
     reply.code(error.statusCode ?? 500).send({ own: true, code: error.code }),

@@ -197,9 +197,10 @@ t.test('each change is logged once, and refused requests not as errors', async (
 })
 
 t.test(
-  'an error handler of the app’s own writes the body; status and headers are there already',
+  'with refusals: errorHandler the app writes the body; status and headers are there already',
   async (t) => {
     const app = Fastify()
+    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
     await app.register(maintenance)
     app.setErrorHandler((error: Error, _request, reply) => reply.send({ told: error.message }))
     await app.maintenance.enable({ retryAfter: 30, reason: 'move' })

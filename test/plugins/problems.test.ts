@@ -13,6 +13,7 @@ t.test('wrong options say option, what was expected and what came (design rule 7
     [{ retryAfter: '5' }, "problems.retryAfter: expected an integer from 1 to 86400, received '5'"],
     [{ notFound: false }, "problems.notFound: expected one of 'answer', 'leave', received false"],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
+    [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
   ]
   for (const [options, message] of table) {
     const app = Fastify()
@@ -25,7 +26,7 @@ t.test('wrong options say option, what was expected and what came (design rule 7
   await t.rejects(async () => Fastify().register(problems, misspelt), {
     code: 'FST_CONV_OPTION_UNKNOWN',
     message:
-      'problems.typebase: there is no such option; expected one of mode, notFound, retryAfter, typeBase, whileClosing',
+      'problems.typebase: there is no such option; expected one of mode, notFound, refusals, retryAfter, typeBase, whileClosing',
   })
 })
 

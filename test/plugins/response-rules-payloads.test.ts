@@ -65,8 +65,9 @@ t.test('under problems the same, however the handler answers', async (t) => {
   t.match(JSON.stringify(logged[0]), /GET \/v1\/async breaks responseRules/)
 })
 
-t.test('an error handler of the app has its say', async (t) => {
+t.test('with refusals: errorHandler, an error handler of the app has its say', async (t) => {
   const app = Fastify()
+  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
   await app.register(responseRules)
   app.setErrorHandler((error: Error & { code?: string }, _request, reply) =>
     reply.code(418).send({ brokenBy: error.code }),

@@ -112,7 +112,7 @@ export function finishReading(
       next(null, payload)
     } else if (verdict === 'precondition-failed') {
       discard(payload)
-      refuseFailed(request, reply, plan, counts, next)
+      refuseFailed(request, reply, counts, next)
     } else {
       counts.notModifiedAfterHandler++
       answerNotModified(request, reply, payload, next)

@@ -5,6 +5,7 @@ import { formatHttpDate } from '../../http/caching/http-date.js'
 import type { PreconditionVerdict } from '../../http/caching/preconditions.js'
 import { refuse } from '../answer.js'
 import type { CachingCounts } from './caching-counts.js'
+import { forbidStoring } from './caching-headers.js'
 import type { CachingPlan, FindValidators, ResourceVersion, RouteValidators } from './caching-plan.js'
 import { isConditional, isGuarded, namesTags, verdictOn } from './conditional-request.js'
 import { findThen, readValidators } from './find-validators.js'
@@ -42,7 +43,7 @@ export function validateBeforeReading(plan: CachingPlan, find: FindValidators, c
       (found) => judge(request, reply, found),
       (verdict) => {
         if (verdict === 'proceed') next()
-        else if (verdict === 'precondition-failed') refuseFailed(request, reply, plan, counts, next)
+        else if (verdict === 'precondition-failed') refuseFailed(request, reply, counts, next)
         else {
           counts.notModifiedBeforeHandler++
           reply.code(304).send()
@@ -68,7 +69,7 @@ export function guardWrites(plan: CachingPlan, find: FindValidators, counts: Cac
     const { headers } = request
     if (!isGuarded(headers) && headers['if-none-match'] === undefined) {
       if (!plan.required || request.method === 'OPTIONS') next()
-      else end(request, reply, plan, new ProblemError('precondition-required', { detail: howToGuard }), next)
+      else refuse(request, reply, new ProblemError('precondition-required', { detail: howToGuard }), next)
       return
     }
     findThen(
@@ -78,7 +79,7 @@ export function guardWrites(plan: CachingPlan, find: FindValidators, counts: Cac
       (found) => judge(request, found),
       (verdict) => {
         if (verdict === 'proceed') next()
-        else refuseFailed(request, reply, plan, counts, next)
+        else refuseFailed(request, reply, counts, next)
       },
     )
   }
@@ -88,24 +89,12 @@ export function guardWrites(plan: CachingPlan, find: FindValidators, counts: Cac
 export function refuseFailed(
   request: FastifyRequest,
   reply: FastifyReply,
-  plan: CachingPlan,
   counts: CachingCounts,
   next: (error: Error) => void,
 ): void {
   counts.preconditionFailed++
-  end(request, reply, plan, new ProblemError('precondition-failed', { detail: whatChanged(request) }), next)
-}
-
-// Through the error handler that is nearest: `refuse` knows those of contexts.
-function end(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  plan: CachingPlan,
-  error: ProblemError,
-  next: (error: Error) => void,
-): void {
-  if (plan.handlesErrors) next(error)
-  else refuse(request, reply, error, next)
+  forbidStoring(reply)
+  refuse(request, reply, new ProblemError('precondition-failed', { detail: whatChanged(request) }), next)
 }
 
 interface WithVersion extends FastifyRequest {

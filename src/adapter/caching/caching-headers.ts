@@ -92,6 +92,21 @@ export function varyBy(names: readonly string[]) {
   }
 }
 
+const varyOfRoute = Symbol('fastify-conventions.caching.vary')
+
+/** Returns the members of a route's `config` that say what its answers depend on. */
+export function varyConfig(names: readonly string[]): object {
+  return { [varyOfRoute]: names }
+}
+
+/** Says what a route's answers depend on where the request is refused before {@link varyBy} runs. */
+export function varyEarly(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+  const config = request.routeOptions.config as { readonly [varyOfRoute]?: readonly string[] } | undefined
+  const names = config?.[varyOfRoute]
+  if (names === undefined) next()
+  else varyBy(names)(request, reply, next)
+}
+
 /** Says that the answer depends on the content coding that the caller takes. */
 export function varyByCoding(reply: FastifyReply): void {
   const vary = headerOf(reply, 'vary')

@@ -58,8 +58,6 @@ export interface CachingPlan {
   readonly validatorsOf: ReadValidators | null
   /** Is a write without a precondition refused? */
   readonly required: boolean
-  /** Has the route an error handler of its own? */
-  readonly handlesErrors: boolean
   readonly isAuthenticated: (request: FastifyRequest) => boolean
   readonly now: () => number
 }
@@ -69,7 +67,6 @@ export function planOf(
   { modeOf }: CachedRoute,
   own: CachingRouteOptions,
   options: Required<CachingOptions>,
-  handlesErrors = false,
 ): CachingPlan {
   const given = own.confidential === true ? { noStore: true } : (own.cacheControl ?? options.cacheControl)
   const written = given === false ? '' : cacheControl(given)
@@ -91,7 +88,6 @@ export function planOf(
     validators: own.validators ?? null,
     validatorsOf: own.validatorsOf ?? null,
     required: own.preconditions === 'required',
-    handlesErrors,
     isAuthenticated: options.isAuthenticated,
     now: options.now,
   })

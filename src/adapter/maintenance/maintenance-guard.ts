@@ -3,9 +3,8 @@ import { ProblemError } from '../../errors.js'
 import type { Mode } from '../../findings.js'
 import type { Claim } from '../../http/maintenance/current-maintenance.js'
 import { retryAfterField } from '../../http/maintenance/retry-after.js'
-import { answerProblem, defaultStyle, hasErrorHandler } from '../answer.js'
+import { refuse } from '../answer.js'
 import { isPreflight } from '../preflight.js'
-import { logProblem } from '../problem-log.js'
 import type { Reporter } from '../report.js'
 import type { MaintenanceOptions, MaintenanceRouteOptions } from './maintenance-options.js'
 import type { Maintenance } from './maintenance-state.js'
@@ -15,6 +14,13 @@ export interface GuardSurroundings {
   readonly maintenance: Maintenance
   readonly options: Required<MaintenanceOptions>
   readonly reporter: Reporter
+}
+
+/** Returns why a request is refused whatever else is wrong with it; `null` where its route lets it through. */
+export function earlyRefusalBy({ maintenance, options }: GuardSurroundings, refusal: Refusal) {
+  return function earlyRefusal(request: FastifyRequest): ProblemError | null {
+    return maintenance.active && modeOf(request, options.mode) === 'enforce' ? refusal() : null
+  }
 }
 
 /** Why a request is refused now; `null` where it is not. */
@@ -77,22 +83,6 @@ function isAnsweredPreflight(request: FastifyRequest): boolean {
 }
 
 const decoratorOfCors = 'corsPreflightEnabled'
-
-function refuse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problem: ProblemError,
-  next: (error: Error) => void,
-): void {
-  // On the reply too: an error handler of the app's own need not look at the headers of errors.
-  reply.code(problem.statusCode).headers(problem.headers ?? {})
-  if (hasErrorHandler(request.server)) {
-    next(problem)
-    return
-  }
-  logProblem(reply, problem, problem)
-  answerProblem(reply, problem, defaultStyle)
-}
 
 function wordsOf({ until }: Claim): string {
   return until === Number.POSITIVE_INFINITY

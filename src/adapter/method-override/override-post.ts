@@ -6,6 +6,7 @@ import {
   overrideDecision,
 } from '../../http/method-override/override-decision.js'
 import { takeField } from '../../http/method-override/take-field.js'
+import { forgetContent, lengthOf } from '../empty-body.js'
 import type { PendingBodies } from './pending-bodies.js'
 import { markRequest, type RawRequest } from './raw-request.js'
 import { readAhead } from './read-ahead.js'
@@ -145,22 +146,9 @@ function isForm({ headers }: RawRequest): boolean {
   return mediaTypeOf(headers['content-type']) === formType && headers['content-encoding'] === undefined
 }
 
-/** The length of the body, as far as the header section tells; `null` where it does not. */
-function lengthOf({ headers, httpVersionMajor }: RawRequest): number | null {
-  const { 'content-length': length, 'transfer-encoding': coding } = headers
-  if (length !== undefined) return Number(length)
-  return coding === undefined && httpVersionMajor < 2 ? 0 : null
-}
-
 function withLength({ headers }: RawRequest, body: Buffer): Buffer {
   if (headers['content-length'] !== undefined) headers['content-length'] = String(body.length)
   return body
-}
-
-function forgetContent({ headers }: RawRequest): void {
-  delete headers['content-type']
-  delete headers['content-length']
-  delete headers['transfer-encoding']
 }
 
 // A form without fields to all parsers, and yet something to put back: without it the end of the body has passed.

@@ -4,6 +4,7 @@ import { isFinal, type OperationRecord } from '../../operations/operation-record
 import { PollLimit } from '../../operations/poll-limit.js'
 import { invalid } from '../../options.js'
 import type { KeyStyle } from '../../representation/rules/key-names.js'
+import { refuseThrown } from '../answer.js'
 import type { OperationAnswers } from './operation-answers.js'
 import { ownerOf } from './operation-owner.js'
 import type { OperationsService } from './operations-service.js'
@@ -145,6 +146,7 @@ function routeOf(
   response: unknown,
 ): RouteShorthandOptions {
   return {
+    errorHandler: refuseThrown,
     onSend: forbidStoringOnSend,
     schema: {
       operationId,

@@ -26,7 +26,7 @@ t.test('it is logged, with the request id that the client sees', async (t) => {
   t.equal(document.instance, `urn:request:${line?.reqId}`)
 })
 
-t.test('with an error handler of the app, that one answers', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
   for (const order of ['before', 'after']) {
     const app = Fastify()
     const answer = async (error: Error & { code?: string }): Promise<object> => ({
@@ -34,6 +34,7 @@ t.test('with an error handler of the app, that one answers', async (t) => {
       code: error.code,
     })
     if (order === 'before') app.setErrorHandler(answer)
+    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
     await app.register(pathGuard)
     if (order === 'after') app.setErrorHandler(answer)
     app.get('/v1/users', async () => ({}))

@@ -1,9 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { integerTwins, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { ask, openConnection } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
 
 const json = 'application/json'
 
@@ -287,6 +289,99 @@ t.test('content that the app decodes is taken', async (t) => {
   isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type', detail: /x-none/ })
   const stored = await app.inject({ method: 'POST', url: '/v1/stored', headers, payload: '{"name":"Ada"}' })
   t.equal(stored.statusCode, 200)
+})
+
+t.test(
+  'an empty body that is announced as JSON is no body for DELETE, and for a POST that needs none',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    app.addHook('onRequest', (_request, _reply, next) => setImmediate(next))
+    const seen: unknown[] = []
+    const note = async (request: FastifyRequest, reply: FastifyReply) => {
+      seen.push(request.body)
+      return reply.code(204).send()
+    }
+    const body = { type: 'object', properties: { reason: { type: 'string' } } }
+    app.delete('/v1/users/:id', note)
+    app.post('/v1/users/:id/follow', note)
+    app.post('/v1/orders/:id/retry', { schema: { body: { ...body, type: ['object', 'null'] } } }, note)
+    app.post('/v1/users', { schema: { body } }, note)
+    app.put('/v1/users/:id', note)
+    const { port } = await serve(t, app)
+    const rows = [
+      ['DELETE /v1/users/1', 204],
+      ['POST /v1/users/1/follow', 204],
+      ['POST /v1/orders/1/retry', 204],
+      ['POST /v1/users', 400],
+      ['PUT /v1/users/1', 400],
+    ] as const
+    const announced = 'Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n'
+    for (const [line, status] of rows) {
+      for (const [framing, content] of [
+        ['', ''],
+        ['Content-Length: 0\r\n', ''],
+        ['Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+      ] as const) {
+        const answer = await ask(port, `${line} HTTP/1.1\r\n${announced}${framing}\r\n${content}`)
+        t.equal(answer.status, status, `${line} ${framing}`)
+        if (status === 204) t.strictSame(seen.splice(0), [undefined], `${line} ${framing}: no body`)
+        else isProblem(t, answer, { status, code: 'body-malformed' })
+      }
+    }
+    const chunks = '6\r\n{"a":1\r\n1\r\n}\r\n0\r\n\r\n'
+    const chunked = `${announced}Transfer-Encoding: chunked\r\n\r\n${chunks}`
+    t.equal((await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${chunked}`)).status, 204)
+    t.strictSame(seen.splice(0), [{ a: 1 }], 'a body in chunks is read')
+    const broken = `${announced}Content-Length: 2\r\n\r\n{"`
+    t.equal(
+      (await ask(port, `DELETE /v1/users/1 HTTP/1.1\r\n${broken}`)).status,
+      400,
+      'a broken one is refused',
+    )
+  },
+)
+
+t.test('a JSON parser of the app has its say about an empty body', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.addContentTypeParser(json, { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body === '' ? { isEmpty: true } : JSON.parse(String(body)))
+  })
+  app.delete('/v1/users/:id', async (request) => request.body)
+  const headers = { 'content-type': json }
+  const response = await app.inject({ method: 'DELETE', url: '/v1/users/1', headers })
+  t.strictSame(response.json(), { isEmpty: true })
+})
+
+t.test('404 and 405 come before the body: it is neither parsed nor waited for', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/users', async () => ({}))
+  for (const [url, status, code] of [
+    ['/v1/nope', 404, 'not-found'],
+    ['/v1/users', 405, 'method-not-allowed'],
+  ] as const) {
+    for (const [type, payload] of [
+      [json, '{"broken'],
+      [json, ''],
+      ['text/csv', 'a'],
+      ['no type', 'a'],
+      [json, 'x'.repeat(1_048_577)],
+    ] as const) {
+      const request = { method: 'PUT', url, headers: { 'content-type': type }, payload } as const
+      const response = await app.inject(request)
+      isProblem(t, injected(response), { status, code }, `${status}: ${type}`)
+      if (status === 405) t.equal(response.headers.allow, 'GET, HEAD, OPTIONS')
+    }
+  }
+  const { port } = await serve(t, app)
+  const head = 'Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n'
+  const unfinished = await openConnection(port)
+  unfinished.send(`POST /v1/nope HTTP/1.1\r\n${head}\r\n{`)
+  const bytes = await unfinished.received((text) => text.includes('not-found'))
+  t.match(bytes, /^HTTP\/1\.1 404/)
+  unfinished.socket.destroy()
 })
 
 async function appWithUsers(): Promise<FastifyInstance> {
