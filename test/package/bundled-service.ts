@@ -30,3 +30,11 @@ export async function buildService(create = Fastify): Promise<FastifyInstance> {
   app.get('/v1/failures', async () => Promise.reject(new Error('broken')))
   return app
 }
+
+/** A service whose route is declared before the preset has been loaded. */
+export function buildUnawaited(): FastifyInstance {
+  const app = Fastify()
+  app.register(conventions)
+  app.get('/v1/users', async () => ({}))
+  return app
+}

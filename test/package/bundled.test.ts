@@ -99,10 +99,15 @@ t.test('bundled and minified: no decision rests on the name of a function', asyn
     format: 'cjs',
     logLevel: 'error',
   })
-  const minified = require(outfile) as { readonly buildService: typeof buildService }
+  const minified = require(outfile) as typeof import('./bundled-service.js')
   const app = await minified.buildService()
   await represents(t, app)
   await app.close()
+  await t.rejects(
+    async () => minified.buildUnawaited().ready(),
+    { code: 'FST_CONV_FINDINGS' },
+    'a bundler does not drop the watch over routes',
+  )
 })
 
 t.test('two copies of Fastify in one process: each app keeps the conventions, in either order', async (t) => {
