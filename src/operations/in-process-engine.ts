@@ -13,11 +13,18 @@ export interface InProcessEngineOptions {
    * @default 1_000
    */
   readonly maxQueued?: number
+  /**
+   * Operations of one owner that wait; beyond that a start of theirs is answered with 429, and others go on. Counts where
+   * `operations.identify` says who starts.
+   * @default a tenth of `maxQueued`, at least 1
+   */
+  readonly maxQueuedPerOwner?: number
 }
 
 const checks: Checks<InProcessEngineOptions> = {
   concurrency: integer(1, 10_000),
   maxQueued: integer(0, 1_000_000),
+  maxQueuedPerOwner: integer(1, 1_000_000),
 }
 
 /**
@@ -29,22 +36,33 @@ const checks: Checks<InProcessEngineOptions> = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const { concurrency, maxQueued } = resolveOptions('inProcessEngine', options, checks, {
+  const { concurrency, maxQueued, maxQueuedPerOwner } = resolveOptions('inProcessEngine', options, checks, {
     concurrency: 10,
     maxQueued: 1_000,
+    maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
   })
-  const queued = new Set<string>()
+  // Ids and owners.
+  const queued = new Map<string, string | null>()
+  const shares = new Map<string, number>()
   const running = new Map<string, Promise<void>>()
   let worker: OperationWorker | null = null
   let isClosed = false
 
   function next(): void {
     if (worker === null || isClosed) return
-    for (const id of queued) {
+    for (const id of queued.keys()) {
       if (running.size >= concurrency) return
-      queued.delete(id)
+      leave(id)
       running.set(id, run(id, worker))
     }
+  }
+
+  function leave(id: string): void {
+    const owner = queued.get(id)
+    if (!queued.delete(id) || typeof owner !== 'string') return
+    const rest = (shares.get(owner) ?? 1) - 1
+    if (rest === 0) shares.delete(owner)
+    else shares.set(owner, rest)
   }
 
   async function run(id: string, { run, failed, recovered }: OperationWorker): Promise<void> {
@@ -65,20 +83,26 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
       worker = given
       next()
     },
-    async enqueue(id) {
+    async enqueue(id, owner = null) {
       if (queued.has(id) || running.has(id)) return
       if (isClosed) throw new Error('the engine is closed')
       const isIdle = running.size < concurrency && queued.size === 0
+      const share = owner === null ? 0 : (shares.get(owner) ?? 0)
+      if (share >= maxQueuedPerOwner) {
+        throw new OperationQueueFullError(`${share} operations of this owner wait already`, { isShare: true })
+      }
       if (queued.size >= maxQueued && !isIdle) {
         throw new OperationQueueFullError(`${maxQueued} operations wait already`)
       }
-      queued.add(id)
+      if (owner !== null) shares.set(owner, share + 1)
+      queued.set(id, owner)
       next()
     },
-    forget: (id) => void queued.delete(id),
+    forget: leave,
     async close() {
       isClosed = true
       queued.clear()
+      shares.clear()
       await Promise.all(running.values())
     },
   }

@@ -38,21 +38,35 @@ export interface OperationEngine {
   start(worker: OperationWorker): Promise<void>
   /**
    * Takes an operation in, at most once while it waits or runs there.
+   *
+   * @param owner who started it, where an engine gives each caller a share of its queue; `null` and absent for nobody
    * @throws OperationQueueFullError; any other error when the engine cannot be reached, or is closed
    */
-  enqueue(id: string): Promise<void>
+  enqueue(id: string, owner?: string | null): Promise<void>
   /** An operation has ended: if it still waits there, its place is free. Where it is left out, it is found when its turn comes. */
   forget?(id: string): void
   /** Hands out nothing any more, and resolves when all runs of this process have ended. */
   close(): Promise<void>
 }
 
-/** The queue of an engine is full; nothing was taken in. */
+/** The queue of an engine is full, or the share of one owner; nothing was taken in. */
 export class OperationQueueFullError extends Error {
   override readonly name = 'OperationQueueFullError'
+  /** Whether others still have room: the share of the owner is what is full. */
+  readonly isShare: boolean
+
+  constructor(message?: string, { isShare = false }: { readonly isShare?: boolean } = {}) {
+    super(message)
+    this.isShare = isShare
+  }
 }
 
 /** Is it an {@link OperationQueueFullError}, of whichever copy of the package? */
 export function isQueueFull(error: unknown): boolean {
   return error instanceof Error && error.name === 'OperationQueueFullError'
+}
+
+/** Whether it is an {@link OperationQueueFullError} about the share of one owner. */
+export function isShareFull(error: unknown): boolean {
+  return isQueueFull(error) && (error as Partial<OperationQueueFullError>).isShare === true
 }

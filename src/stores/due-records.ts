@@ -10,6 +10,13 @@ export class DueRecords {
   // A binary heap: no entry is due before its parent, which stands at half its place.
   readonly #heap: Entry[] = []
 
+  #bytes = 0
+
+  /** Bytes of the texts in all records, see {@link bytesOf}. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   get size(): number {
     return this.#entries.size
   }
@@ -21,6 +28,7 @@ export class DueRecords {
   /** Puts a record, in the place of the one with its id. */
   put(record: OperationRecord): void {
     const entry = this.#entries.get(record.id)
+    this.#bytes += bytesOf(record) - (entry === undefined ? 0 : bytesOf(entry.record))
     if (entry === undefined) {
       const added = { record, place: 0 }
       this.#entries.set(record.id, added)
@@ -36,6 +44,7 @@ export class DueRecords {
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     this.#entries.delete(id)
+    this.#bytes -= bytesOf(entry.record)
     this.#unqueue(entry)
     return true
   }
@@ -100,6 +109,11 @@ export class DueRecords {
     entry.place = place
     this.#heap[place] = entry
   }
+}
+
+/** Bytes of what an operation brings along: its input, and its result. */
+export function bytesOf({ input, result }: Pick<OperationRecord, 'input' | 'result'>): number {
+  return 2 * ((input?.length ?? 0) + (result?.length ?? 0))
 }
 
 interface Entry {

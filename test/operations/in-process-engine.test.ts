@@ -63,6 +63,28 @@ t.test('a full queue takes nothing in, and says so', async (t) => {
   t.strictSame(begun, ['a', 'b', 'c', 'd'])
 })
 
+t.test('an owner takes a share of the queue, and the others go on', async (t) => {
+  const { worker, begun, end } = heldWorker()
+  const engine = inProcessEngine({ concurrency: 1, maxQueued: 5, maxQueuedPerOwner: 2 })
+  await engine.start(worker)
+  for (const id of ['a', 'b', 'c']) await engine.enqueue(id, 'ada')
+  const full = { name: 'OperationQueueFullError', isShare: true }
+  await t.rejects(engine.enqueue('d', 'ada'), full)
+  await t.resolves(engine.enqueue('c', 'ada'), 'what is in it already needs no room')
+  await engine.enqueue('e', 'bob')
+  await engine.enqueue('f')
+  await engine.enqueue('g')
+  await t.rejects(engine.enqueue('h', 'bob'), { name: 'OperationQueueFullError', isShare: false })
+  await end('a')
+  await engine.enqueue('i', 'ada')
+  await t.rejects(engine.enqueue('j', 'ada'), full)
+  engine.forget?.('c')
+  engine.forget?.('c')
+  await t.resolves(engine.enqueue('j', 'ada'), 'what ended while it waited gives its place back, once')
+  await t.rejects(engine.enqueue('k', 'ada'), full)
+  t.strictSame(begun, ['a', 'b'])
+})
+
 t.test('without a queue what can run at once is taken in', async (t) => {
   const { worker, begun } = heldWorker()
   const engine = inProcessEngine({ concurrency: 2, maxQueued: 0 })

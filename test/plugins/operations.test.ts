@@ -113,10 +113,17 @@ t.test('what is no JSON, goes round in a circle or is too long is refused and st
   ]) {
     await t.rejects(app.operations.start('work', input))
   }
+  await t.rejects(app.operations.start('work', circle), { name: 'TypeError' }, 'a fault of the app is no 413')
   await t.rejects(app.operations.start('work', 'x'.repeat(99)), {
     code: 'content-too-large',
     statusCode: 413,
   })
+  for (const depth of [5_000, 100_000]) {
+    const deep = JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+    for (const input of [deep, { deep, id: 2n ** 60n }]) {
+      await t.rejects(app.operations.start('work', input), { code: 'content-too-large', statusCode: 413 })
+    }
+  }
   await t.resolves(app.operations.start('work', 'x'.repeat(98)))
   await t.rejects(app.operations.start('unknown', 1), { code: 'FST_CONV_OPERATION_UNKNOWN' })
   const answer = await ask(app, { method: 'POST', url: '/v1/work', payload: { text: 'x'.repeat(200) } })
@@ -216,6 +223,11 @@ t.test('a handler that returns garbage has failed, and the log says what it shou
     [{ resource: '/a\r\nset-cookie: b=c' }, /resource is neither a path/],
     [{ resource: '//evil.example/7' }, /resource is neither a path/],
     [{ resource: '/\\evil.example/7' }, /resource is neither a path/],
+    [{ resource: '/..//evil.example' }, /resource is neither a path/],
+    [{ resource: '/.//evil.example' }, /resource is neither a path/],
+    [{ resource: '/a/..//evil.example' }, /resource is neither a path/],
+    [{ resource: '/%2e%2e//evil.example' }, /resource is neither a path/],
+    [{ resource: '/..\\/evil.example' }, /resource is neither a path/],
     [{ resource: 'javascript:alert(1)' }, /resource is neither a path/],
     [{ resource: 'payments/8' }, /resource is neither a path/],
     [{ resource: 'https:/evil.example' }, /resource is neither a path/],
@@ -1139,4 +1151,27 @@ t.test('what could not be taken back is not said never to have been started', as
     isProblem(t, answer, { status: 503, code: 'operations-unavailable' })
     t.match(answer.body, /may or may not run/)
   }
+})
+
+t.test('a caller who starts more than their share gets 429, and the others are served', async (t) => {
+  const app = await service(
+    t,
+    ({ signal }: OperationContext) =>
+      new Promise<undefined>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+    {
+      identify: ({ headers }) => String(headers['x-caller']),
+      engine: inProcessEngine({ concurrency: 1, maxQueued: 20 }),
+    },
+  )
+  const startAs = (name: string) =>
+    ask(app, { method: 'POST', url: '/v1/work', headers: { 'x-caller': name } })
+  const statuses: number[] = []
+  for (let count = 0; count < 4; count += 1) statuses.push((await startAs('ada')).status)
+  t.strictSame(statuses, [202, 202, 202, 429], 'one runs, two wait')
+  const refused = await startAs('ada')
+  isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /your operations/ })
+  t.match(refused.headers, { 'retry-after': /^[1-9]\d*$/ })
+  t.match(await startAs('bob'), { status: 202 })
 })

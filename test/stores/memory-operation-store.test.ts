@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { begin, claim, finish } from '../../src/operations/transitions.js'
 import { memoryOperationStore } from '../../src/stores/memory-operation-store.js'
 import { operationStoreContract } from '../../src/testing/operation-store-contract.js'
 import { runCommand } from '../package/run-command.js'
@@ -34,6 +35,36 @@ t.test(
     t.ok(slowdown < 20, `a look at what is due takes ${slowdown} times as long as with 1,000`)
   },
 )
+
+t.test('texts are bounded in bytes: what ended first makes room, what is in progress does not', async (t) => {
+  const store = memoryOperationStore({ maxBytes: 1_000 })
+  const draft = (id: string, input: string | null) =>
+    begin(id, { name: 'work', owner: null, input, cancellable: false }, 0, 1_000)
+  const end = async (id: string, result: string) => {
+    const record = await store.get(id)
+    const claimed = record === null ? null : claim(record, 0, 1_000)
+    if (claimed === null) throw new Error(`${id} is not there`)
+    await store.replace(claimed)
+    const ended = finish(claimed, 1, { status: 'Succeeded', resource: null, result }, 1, 1_000)
+    if (ended !== null) await store.replace(ended)
+  }
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await store.create(draft(id, null))
+    await end(id, 'x'.repeat(150))
+  }
+  const kept = async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+    const found = await Promise.all(ids.map((id) => store.get(id)))
+    return ids.filter((_, index) => found[index] !== null).join('')
+  }
+  t.equal(await kept(), 'bcd', 'three results of 300 bytes')
+  await store.create(draft('e', 'x'.repeat(300)))
+  t.equal(await kept(), 'de', 'an input of 600 bytes')
+  await t.rejects(store.create(draft('f', 'x'.repeat(300))), { name: 'OperationStoreFullError' })
+  await end('e', 'x')
+  await store.create(draft('f', 'x'.repeat(300)))
+  t.equal(await kept(), 'def', 'an input is gone once its operation has ended')
+})
 
 t.test('options that are none are told at once', async (t) => {
   for (const maxOperations of [0, 1.5, 10_000_001]) {

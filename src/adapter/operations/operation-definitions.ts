@@ -127,7 +127,7 @@ export class OperationDefinitions {
 
   /** An input as the registry keeps it; `null` for none. */
   inputJson(name: string, input: unknown): string | null {
-    const json = input === undefined ? undefined : exactJson(input, false)
+    const json = input === undefined ? undefined : inputText(input)
     if (input !== undefined && json === undefined)
       throw new TypeError(`the input of '${name}' is no JSON value`)
     if (json !== undefined && json.length > this.#maxLength) {
@@ -174,6 +174,27 @@ function contextOf<Input>(
   }
 }
 
+/** @throws ProblemError `content-too-large` for what is nested too deep to be written */
+function inputText(input: unknown): string | undefined {
+  try {
+    return exactJson(input, false)
+  } catch (cause) {
+    if (!isTooDeep(input)) throw cause
+    const detail = 'What the operation is to be started with is nested too deep'
+    throw new ProblemError('content-too-large', { detail, cause })
+  }
+}
+
+/** Whether depth is what keeps a value from being written, and not a circle or a `toJSON` that throws. */
+function isTooDeep(value: unknown): boolean {
+  try {
+    JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? null : member))
+    return true
+  } catch (error) {
+    return error instanceof RangeError
+  }
+}
+
 // Clients and proxies take about so much of a header.
 const longestResource = 4_096
 
@@ -188,7 +209,11 @@ function referenceOf(resource: unknown): string | null {
   if (!URL.canParse(resource, ownOrigin)) return null
   const { origin, protocol, href } = new URL(resource, ownOrigin)
   // What begins with two slashes, or slashes the other way round, is another host that does not look like one.
-  if (resource.startsWith('/')) return origin === ownOrigin ? href.slice(ownOrigin.length) : null
+  // The parser resolves dots, so what comes out can begin with them where what went in did not: '/..//host'.
+  if (resource.startsWith('/')) {
+    const path = href.slice(ownOrigin.length)
+    return origin === ownOrigin && !path.startsWith('//') ? path : null
+  }
   return /^https?:\/\//i.test(resource) && (protocol === 'http:' || protocol === 'https:') ? href : null
 }
 

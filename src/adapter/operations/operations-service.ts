@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { isProblemError, ProblemError, type ProblemIssue } from '../../errors.js'
 import { problemDocument, serverFaultDetail } from '../../http/problem.js'
 import { longestDetail, problemOf } from '../../http/problem-of.js'
-import { isQueueFull } from '../../operations/operation-engine.js'
+import { isQueueFull, isShareFull } from '../../operations/operation-engine.js'
 import type { OperationFailure, OperationRecord } from '../../operations/operation-record.js'
 import { isFinal } from '../../operations/operation-record.js'
 import {
@@ -112,7 +112,7 @@ export class OperationsService {
    * Starts an operation: the record first, then its turn in the engine. Where both go over one connection, the second is
    * sent right behind the first.
    *
-   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
    */
   async begin(name: string, input: unknown, owner: string | null): Promise<OperationRecord> {
     const { cancellable } = this.definitions.named(name)
@@ -134,7 +134,8 @@ export class OperationsService {
     } catch (error) {
       // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
       const isGone = await this.registry.discard(record).catch(() => false)
-      if (isQueueFull(error) && isGone) throw this.#full(error)
+      if (isGone && isShareFull(error)) throw this.#shareFull(error)
+      if (isGone && isQueueFull(error)) throw this.#full(error)
       this.#starts.failed('operations cannot be handed to the engine', error)
       throw unavailable(unreachable, error)
     }
@@ -143,8 +144,8 @@ export class OperationsService {
   }
 
   // An engine may throw before it gives a promise.
-  async #enqueue({ id }: OperationRecord): Promise<void> {
-    await this.options.engine.enqueue(id)
+  async #enqueue({ id, owner }: OperationRecord): Promise<void> {
+    await this.options.engine.enqueue(id, owner)
   }
 
   /** Asks to cancel an operation, wherever it runs; its record after that. */
@@ -239,6 +240,12 @@ export class OperationsService {
   #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
     const json = jsonOf(errors)
     return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
+  }
+
+  #shareFull(cause: unknown): ProblemError {
+    const detail = 'Too many of your operations wait already; nothing was started'
+    const seconds = String(this.options.retryAfter.initial)
+    return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': seconds }, cause })
   }
 
   #full(cause: unknown): ProblemError {
