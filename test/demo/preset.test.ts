@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
+import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { serve } from './client.js'
+import { newUser } from './samples.js'
 
 const emptyDatabase: Database = {
   query: async () => [],
@@ -53,6 +55,27 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     const answer = await client.call('GET', '/v1/users', { headers: { accept: 'text/html' } })
     t.match(answer, { status: 406, json: { code: 'not-acceptable' } })
   })
+})
+
+t.test('a client of forms updates and replaces: the form is converted by the schema', async (t) => {
+  const database = await openEmbeddedDatabase()
+  t.teardown(() => database.close())
+  const client = await serve(t, database)
+  const user = await newUser(client)
+  const path = `/v1/users/${user.id}`
+  const submit = (body: string) =>
+    client.call('POST', path, { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+
+  t.match(await submit('_method=PATCH&age=31'), {
+    status: 200,
+    json: { ...user, age: 31, updated_at: String },
+  })
+  const whole = new URLSearchParams({ _method: 'PUT', name: 'Grace', age: '85', email: String(user.email) })
+  t.match(await submit(String(whole)), { status: 200, json: { name: 'Grace', age: 85, gender: null } })
+  for (const body of ['_method=PATCH&age=old', '_method=PATCH&age=-1', '_method=PATCH&nickname=ada']) {
+    t.match(await submit(body), { status: 400, json: { code: 'validation' } }, body)
+  }
+  t.match(await submit('_method=DELETE'), { status: 204 })
 })
 
 t.test('a fault of the database is a problem that says nothing of it', async (t) => {
