@@ -75,12 +75,14 @@ async function guardsWrites(t: Test, client: Client, name: CollectionName): Prom
   const body = await newBody(client, name)
   const { json, headers } = await client.post(`/v1/${name}`, body)
   const path = `/v1/${name}/${json.id}`
-  t.equal(headers.get('etag'), null, 'the answer to a write has no tag of its own')
   const first = tagOf(await client.get(path))
+  t.equal(headers.get('etag'), first, 'a creation answers with the tag that a GET has')
 
   const change = { body: await changeOf(client, name), headers: { 'if-match': first } }
-  t.match(await client.call('PATCH', path, change), { status: 200 }, 'PATCH, right')
+  const patched = await client.call('PATCH', path, change)
+  t.match(patched, { status: 200 }, 'PATCH, right')
   const second = tagOf(await client.get(path))
+  t.equal(tagOf(patched), second, 'and so does a PATCH')
   t.not(second, first, 'a write changes the tag')
 
   const whole = await client.get(`${path}?fields=*`)
