@@ -1,6 +1,7 @@
 import { BoundedCache } from '../bounded-cache.js'
 import { isHidden } from '../representation/output/field-cut.js'
-import { canonicalPath, fieldNames, isField } from '../representation/output/field-names.js'
+import { canonicalPath, isField, namesBelow } from '../representation/output/field-names.js'
+import { joinPath, splitPath } from '../representation/output/field-path.js'
 import {
   type FieldBounds,
   type FieldTree,
@@ -21,13 +22,13 @@ export interface RefusedFields {
 const cachedSelections = 100
 const mostNamed = 20
 const longestName = 100
+const mostLevels = 5
 
 /** Makes selections for the answers of one route. */
 export class FieldSelector {
   readonly #shape: Shape
   readonly #within: readonly string[]
   readonly #bounds: FieldBounds
-  readonly #names: readonly string[]
   readonly #defaults: FieldTree | null
   readonly #default: Selection | null
   // Clients choose the keys: bounded, and compiling is cheap where it misses.
@@ -47,19 +48,18 @@ export class FieldSelector {
     this.#shape = shape
     this.#within = within
     this.#bounds = bounds
-    this.#names = fieldNames(shape)
     this.#defaults = defaults === null ? null : this.#canonicalTree(defaults)
     this.#default = this.#selection(this.#defaults, null)
   }
 
   /** The dot paths that the shape does not have. */
   unknown(paths: readonly string[]): string[] {
-    return paths.filter((path) => !isField(this.#shape, path.split('.')))
+    return paths.filter((path) => !isField(this.#shape, splitPath(path)))
   }
 
   /** The path by which a field goes: a twin by that of its number. */
   canonical(path: string): string {
-    return canonicalPath(this.#shape, path.split('.')).join('.')
+    return joinPath(canonicalPath(this.#shape, splitPath(path)))
   }
 
   /**
@@ -89,13 +89,10 @@ export class FieldSelector {
   #requested(values: readonly string[], without: FieldTree | null): FieldTree | null | RefusedFields {
     const read = readFields(values, this.#bounds)
     if ('message' in read)
-      return { detail: `fields ${read.message}. ${this.#allowed(without)}`, messages: [read.message] }
+      return { detail: `fields ${read.message}${this.#allowed(without)}`, messages: [read.message] }
     const named = read.filter((path) => path !== '*')
     // Hidden looks the same as unknown: in the order of the request, by the name that it used.
-    const unknown = named.filter((path) => {
-      const names = path.split('.')
-      return !isField(this.#shape, names) || isHidden(without, canonicalPath(this.#shape, names))
-    })
+    const unknown = named.filter((path) => !this.#isKnown(splitPath(path), without))
     if (unknown.length > 0) return this.#refused(unknown, without)
     return named.length < read.length ? null : this.#canonicalTree(named)
   }
@@ -105,14 +102,45 @@ export class FieldSelector {
   }
 
   #refused(unknown: readonly string[], without: FieldTree | null): RefusedFields {
-    const named = unknown.slice(0, mostNamed).map((name) => clip(name, longestName))
+    const first = unknown.slice(0, mostNamed)
+    const named = first.map((name) => clip(name, longestName))
     return {
-      detail: `Not among the fields: ${named.join(', ')}. ${this.#allowed(without)}`,
+      detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first)}`,
       messages: named.map((name) => `'${name}' is not among the fields`),
     }
   }
 
-  #allowed(without: FieldTree | null): string {
-    return `The fields are ${this.#names.filter((name) => without?.get(name) !== true).join(', ')}`
+  #isKnown(names: readonly string[], without: FieldTree | null): boolean {
+    return isField(this.#shape, names) && !isHidden(without, canonicalPath(this.#shape, names))
+  }
+
+  /** The fields that there are where unknown ones were looked for. */
+  #allowed(without: FieldTree | null, unknown: readonly string[] = ['']): string {
+    const levels = new Map(
+      unknown.map((path) => this.#levelOf(path, without)).map((at) => [joinPath(at), at]),
+    )
+    const said = [...levels].slice(0, mostLevels).map(([path, at]) => {
+      const names = this.#namesAt(at, without)
+      return names === '' ? '' : `. The fields${path === '' ? '' : ` of ${path}`} are ${names}`
+    })
+    return said.join('')
+  }
+
+  /** The longest part of a path that leads to fields. */
+  #levelOf(path: string, without: FieldTree | null): readonly string[] {
+    const names = splitPath(path).slice(0, -1)
+    const lengths = names.map((_, index) => names.length - index)
+    const parts = lengths.map((length) => names.slice(0, length))
+    return (
+      parts.find((part) => this.#isKnown(part, without) && namesBelow(this.#shape, part).length > 0) ?? []
+    )
+  }
+
+  #namesAt(at: readonly string[], without: FieldTree | null): string {
+    const names = namesBelow(this.#shape, at).map((name) => [...at, name])
+    return names
+      .filter((path) => this.#isKnown(path, without))
+      .map((path) => joinPath(path.slice(-1)))
+      .join(', ')
   }
 }

@@ -8,8 +8,9 @@ import {
   isList,
   shapeWithin,
 } from '../representation/output/field-names.js'
+import { joinPath, splitPath } from '../representation/output/field-path.js'
 import type { FieldBounds } from '../representation/output/field-tree.js'
-import type { Shape } from '../representation/output/schema-shape.js'
+import { anything, type Shape } from '../representation/output/schema-shape.js'
 import { refuse } from './answer.js'
 import { FieldSelector } from './field-selector.js'
 import type { ReadParameter } from './held-parameter.js'
@@ -30,16 +31,32 @@ export interface RouteFieldsOptions extends FieldBounds {
   readonly list?: string | null
 }
 
+/** What is selected from, and the members that lead to it. */
+interface Item {
+  readonly shape: Shape
+  readonly within: readonly string[]
+}
+
+/** What has to be known of a route. */
+export interface AboutRoute {
+  /** Names the route's options in errors. */
+  readonly label: string
+  /** Whether it reads, rather than only writes. */
+  readonly reads: boolean
+  /** Whether it is declared as a list (`config.lists`): then its items may be selected from without a schema. */
+  readonly isList: boolean
+  /** Names that the member with the items of a list may have, the likeliest first. */
+  readonly lists: readonly string[]
+}
+
 const nothing: ReadonlySet<string> = new Set()
 const everything: readonly string[] = ['*']
 const statusesOfSuccess = Array.from({ length: 100 }, (_, index) => 200 + index)
 
 /** The fields of one route's answers: reads the selection of each request. */
 export class RouteFields {
-  readonly #label: string
+  readonly #about: AboutRoute
   readonly #options: RouteFieldsOptions
-  readonly #lists: readonly string[]
-  readonly #reads: boolean
   readonly #serialization: RouteSerialization
   readonly #read: ReadParameter
   #hidden: readonly (readonly [string, true | IsHidden])[]
@@ -48,23 +65,15 @@ export class RouteFields {
   #selector: FieldSelector | null = null
   #prepared = false
 
-  /**
-   * @param lists names that the member with the items of a list may have, the likeliest first
-   * @param reads whether the route reads, rather than only writes
-   * @param read reads the `fields` parameter
-   */
+  /** @param read reads the `fields` parameter */
   constructor(
-    label: string,
+    about: AboutRoute,
     options: RouteFieldsOptions,
-    lists: readonly string[],
-    reads: boolean,
     serialization: RouteSerialization,
     read: ReadParameter,
   ) {
-    this.#label = label
+    this.#about = about
     this.#options = options
-    this.#lists = lists
-    this.#reads = reads
     this.#serialization = serialization
     this.#read = read
     this.#hidden = Object.entries(options.hidden ?? {})
@@ -160,36 +169,47 @@ export class RouteFields {
     this.#prepared = true
     this.#serialization.prepare()
     // Of a read, 200 is what it is about; a write may answer its fields with any status of success.
-    const tops = this.#serialization.shapesOf(this.#reads ? [200] : statusesOfSuccess)
+    const tops = this.#serialization.shapesOf(this.#about.reads ? [200] : statusesOfSuccess)
     const { list: named, default: defaults = null } = this.#options
     if (
       typeof named === 'string' &&
       tops.length > 0 &&
       !tops.some((top) => isList(shapeWithin(top, [named])))
     )
-      invalid(`${this.#label}.list`, 'an array of the response schema', named)
-    const items = tops.map((top) => this.#itemOf(top)).filter(({ shape }) => fieldNames(shape).length > 0)
-    const [item] = items
+      invalid(`${this.#about.label}.list`, 'an array of the response schema', named)
+    const all = tops.map((top) => this.#itemOf(top))
+    const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
+    const item = items[0] ?? this.#openItemOf(all)
     if (item === undefined) {
       this.#cannotSelect()
       return
     }
     const selector = new FieldSelector(item.shape, item.within, this.#options, defaults)
     const [unknown] = selector.unknown(defaults ?? [])
-    if (unknown !== undefined) invalid(`${this.#label}.default`, 'fields of the response schema', unknown)
+    if (unknown !== undefined)
+      invalid(`${this.#about.label}.default`, 'fields of the response schema', unknown)
     this.#hidden = this.#hidden.map(([path, hides]) => {
-      const names = path.split('.')
+      const names = splitPath(path)
       const holder = items.find(({ shape }) => isField(shape, names))
-      if (holder === undefined) return invalid(`${this.#label}.hidden`, 'fields of the response schema', path)
-      return [canonicalPath(holder.shape, names).join('.'), hides]
+      if (holder === undefined)
+        return invalid(`${this.#about.label}.hidden`, 'fields of the response schema', path)
+      return [joinPath(canonicalPath(holder.shape, names)), hides]
     })
     const isSame = this.#hidden.every(([, hides]) => hides === true)
     this.#hiddenFromAll = isSame ? new Set(this.#hidden.map(([path]) => path)) : null
     this.#selector = selector
   }
 
-  #itemOf(top: Shape): { readonly shape: Shape; readonly within: readonly string[] } {
-    const list = this.#lists.find((name) => isList(shapeWithin(top, [name])))
+  /** The item of a list whose schema does not say what it has. */
+  #openItemOf(items: readonly Item[]): Item | undefined {
+    const { isList, lists } = this.#about
+    if (!isList) return undefined
+    if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
+    return items.find(({ shape }) => isField(shape, ['any name']))
+  }
+
+  #itemOf(top: Shape): Item {
+    const list = this.#about.lists.find((name) => isList(shapeWithin(top, [name])))
     const within = list === undefined ? [] : [list]
     return { shape: shapeWithin(top, within) as Shape, within }
   }
@@ -198,9 +218,9 @@ export class RouteFields {
   #cannotSelect(): void {
     const expected = 'none, for no response schema of success names the fields'
     const [path] = this.#hidden[0] ?? []
-    if (path !== undefined) invalid(`${this.#label}.hidden`, expected, path)
+    if (path !== undefined) invalid(`${this.#about.label}.hidden`, expected, path)
     if (this.#options.default !== undefined)
-      invalid(`${this.#label}.default`, expected, this.#options.default)
+      invalid(`${this.#about.label}.default`, expected, this.#options.default)
   }
 }
 

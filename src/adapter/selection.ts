@@ -7,6 +7,7 @@ import {
   isList,
   shapeWithin,
 } from '../representation/output/field-names.js'
+import { splitPath } from '../representation/output/field-path.js'
 import { type FieldTree, fieldPaths } from '../representation/output/field-tree.js'
 import { projectionWriter } from '../representation/output/projection.js'
 import type { Shape } from '../representation/output/schema-shape.js'
@@ -15,9 +16,12 @@ import type { ResponseWriter } from './serialization.js'
 
 /** Which fields a request wants, so that the handler need not read others. */
 export interface FieldSelection {
-  /** Names at the top of the item, in the order of the schema; what the handler has to read. */
+  /**
+   * Names at the top of the item, in the order of the schema: what the handler has to read. Of a list, and where a date is
+   * taken from the items, they contain the fields that these need, whether or not the client selects them.
+   */
   readonly names: readonly string[]
-  /** All selected dot paths. */
+  /** All selected dot paths; a dot or a comma in a name has a backslash before it. */
   readonly paths: readonly string[]
   /** Is the field wanted, whole or in part? */
   has(path: string): boolean
@@ -30,6 +34,9 @@ export class Selection implements FieldSelection {
   /** Does it keep fields from the request, so that an answer without it must not be sent? */
   readonly hides: boolean
   readonly #shape: Shape
+  readonly #named: readonly string[]
+  // Few: what is needed depends on the route and on the key that a page goes by.
+  readonly #needing = new Map<string, FieldSelection>()
   readonly #cut: FieldCut
   readonly #within: readonly string[]
   readonly #writers = new Map<ResponseWriter, Write>()
@@ -51,13 +58,14 @@ export class Selection implements FieldSelection {
     this.#cut = { only, without }
     this.#within = within
     const left = fieldsLeft([shape], this.#cut)
-    const ordered = fieldNames(shape).filter((name) => left.has(name))
+    this.#named = fieldNames(shape)
+    const ordered = this.#named.filter((name) => left.has(name))
     this.names = Object.freeze([...new Set([...ordered, ...left.keys()])])
     this.paths = Object.freeze(fieldPaths(left))
   }
 
   has(path: string): boolean {
-    const names = canonicalPath(this.#shape, path.split('.'))
+    const names = canonicalPath(this.#shape, splitPath(path))
     let left: FieldCut | null = this.#cut
     // Where nothing is selected, all is wanted that there is.
     if (left.only === null && !isField(this.#shape, names)) return false
@@ -66,6 +74,24 @@ export class Selection implements FieldSelection {
       if (left === null) return false
     }
     return true
+  }
+
+  /** Whether the schema names the field at the top of the item. */
+  isNamed(name: string): boolean {
+    return this.#named.includes(name)
+  }
+
+  /** The same selection for a handler that needs more fields: their names are among `names`. */
+  needing(needed: readonly string[]): FieldSelection {
+    if (needed.every((name) => this.names.includes(name))) return this
+    const key = needed.join()
+    const known = this.#needing.get(key)
+    if (known !== undefined) return known
+    const wanted = new Set([...this.names, ...needed])
+    const names = Object.freeze([...new Set([...this.#named.filter((name) => wanted.has(name)), ...wanted])])
+    const selection = Object.freeze({ names, paths: this.paths, has: (path: string) => this.has(path) })
+    this.#needing.set(key, selection)
+    return selection
   }
 
   /** What counts for an answer of this status: nothing is selected of a 202, but what is hidden stays hidden. */
@@ -85,7 +111,8 @@ export class Selection implements FieldSelection {
   }
 
   #compile({ compiler, shape }: ResponseWriter): Write {
-    if (this.#within.length === 0 || isList(shapeWithin(shape, this.#within)))
+    const isWithin = shape.kind === 'anything' || isList(shapeWithin(shape, this.#within))
+    if (this.#within.length === 0 || isWithin)
       return projectionWriter(compiler, shape, this.#cut, this.#within)
     // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
     return projectionWriter(compiler, shape, { only: null, without: this.#cut.without })

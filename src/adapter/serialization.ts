@@ -3,7 +3,7 @@ import { mediaTypeOf } from '../http/media-types.js'
 import { exactJson, holdsBigInt, isBigIntPatched } from '../representation/output/exact-json.js'
 import type { OnLostDigits } from '../representation/output/integer-text.js'
 import { hasLongInteger } from '../representation/output/json-text.js'
-import { type Shape, shapeOf } from '../representation/output/schema-shape.js'
+import { anything, type Shape, shapeOf } from '../representation/output/schema-shape.js'
 import { serializerMatcher } from '../representation/output/serializer-match.js'
 import { someShape } from '../representation/output/some-shape.js'
 import { containsWide } from '../representation/output/twins.js'
@@ -54,6 +54,7 @@ export class RouteSerialization {
   readonly #response: unknown
   #writers: ReadonlyMap<string, ResponseWriter> = new Map()
   readonly #byStatus = new Map<number, ResponseWriter | null>()
+  #open: ResponseWriter | null = null
   #prepared = false
   #isOfTheApp = false
 
@@ -108,6 +109,14 @@ export class RouteSerialization {
     })
     for (const [name, writer] of read) known.set(name, writer)
     return known
+  }
+
+  /** The writer of an answer that no schema describes. */
+  #openWriter(): ResponseWriter {
+    const compiler = new WriterCompiler(this.twins, this.#compile)
+    const write = lazily(() => compiler.writerOf(anything))
+    this.#open ??= { shape: anything, compiler, by: 'fastify', write, stringify: null }
+    return this.#open
   }
 
   #writes(shape: Shape): ResponseWriter['by'] {
@@ -178,6 +187,9 @@ export class RouteSerialization {
       if (writer !== null) return selection.forStatus(status).writerFor(writer)(payload, throwLost)
       if (selection.hides)
         throw new TypeError('fields are hidden, and no schema says which an answer of this status has')
+      // A list without a schema has what its items have.
+      if (status === 200 && !this.#hasSchemaOf(status))
+        return selection.writerFor(this.#openWriter())(payload, throwLost)
     }
     if (writer?.by === 'own') return writer.write(payload, throwLost)
     if (writer?.by === 'fast') return jsonIfUsual(payload, writer)

@@ -41,6 +41,7 @@ import { completeWhenRead } from '../adapter/complete-when-read.js'
 import { addFrameworkErrorHeaders } from '../adapter/framework-error-headers.js'
 import { hiddenFieldsOf } from '../adapter/hidden-fields.js'
 import { keyStyleOf } from '../adapter/key-style.js'
+import { needFields } from '../adapter/needed-fields.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { ruledRoutes } from '../adapter/ruled-routes.js'
@@ -227,6 +228,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       if (lastModified !== false) {
         const date = hookFor(kind, dateFromPayload(plan, lastModified), letThrough)
         route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
+        needFields(route, () => [lastModified], true)
       }
     }
     if (validatorsOf !== null)

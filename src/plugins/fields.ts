@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { type CompleteSchema, completeWhenRead } from '../adapter/complete-when-read.js'
 import { FieldsObserver } from '../adapter/fields-observer.js'
 import { holdParameter, type ReadParameter } from '../adapter/held-parameter.js'
+import { keyStyleOf } from '../adapter/key-style.js'
+import { neededFields } from '../adapter/needed-fields.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { hasSerializerOfTheApp } from '../adapter/reply-serializer.js'
 import { reporterOf } from '../adapter/report.js'
-import { type IsHidden, isRead, RouteFields } from '../adapter/route-fields.js'
+import { type AboutRoute, type IsHidden, isRead, RouteFields } from '../adapter/route-fields.js'
 import type { FieldSelection } from '../adapter/selection.js'
 import {
   RouteSerialization,
@@ -24,6 +26,8 @@ import {
   resolveRouteOptions,
   text,
 } from '../options.js'
+import { memberName } from '../representation/member-name.js'
+import { joinWords, wordsOf } from '../representation/rules/key-names.js'
 import { namesFields, withFieldsParameter } from '../representation/schema/fields-schema.js'
 import { isObjectSchema } from '../representation/schema/query-schema.js'
 import type { SchemaStore } from '../representation/schema/schema-refs.js'
@@ -142,10 +146,9 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
 
   function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
     decorateOnce()
-    const reads = isReadRoute(route)
-    const read = reads ? addParameter(context, route, own) : () => undefined
-    const serialization = serializationOf(context, route)
-    const fields = new RouteFields(label, own, listNames(route, own), reads, serialization, read)
+    const about = aboutOf(context, route, label, own)
+    const read = about.reads ? addParameter(context, route, own) : () => undefined
+    const fields = new RouteFields(about, own, serializationOf(context, route), read)
     routes.push(fields)
     route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
     if (own.hidden !== undefined) route.onSend = [fields.refuseUnnarrowed, ...[route.onSend ?? []].flat()]
@@ -166,8 +169,8 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     const name = `${[route.method].flat().join(', ')} ${route.url}`
     const { response } = route.schema ?? {}
     const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
-    const lists = listNames(route, own)
-    const fields = new RouteFields(label, own, lists, isReadRoute(route), serialization, () => undefined)
+    const about = aboutOf(context, route, label, own)
+    const fields = new RouteFields(about, own, serialization, () => undefined)
     const observer = new FieldsObserver(reporter, narrowsUnasked(own) ? fields : null, serialization)
     routes.push(fields)
     route.preHandler = [...[route.preHandler ?? []].flat(), observer.observeRequest]
@@ -183,7 +186,10 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     app.decorateRequest(selectionOfRequest, undefined)
     app.decorateRequest('fields', {
       getter() {
-        return selectionOf(this as FastifyRequest) ?? null
+        const request = this as FastifyRequest
+        const selection = selectionOf(request) ?? null
+        if (selection === null) return null
+        return selection.needing(neededFields(request, (name) => selection.isNamed(name)))
       },
     })
   }
@@ -216,12 +222,15 @@ function concerns(app: FastifyInstance, route: Route, label: string, own: Resolv
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
   if (!reads && own.hidden === undefined) return false
   const response: unknown = route.schema?.response
+  // A list is selected from by what its items have, where no schema says it.
+  if (reads && isList(route) && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
+    return !hasSerializerOfTheApp(app, route.serializerCompiler)
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true
     if (hasSerializerOfTheApp(app, route.serializerCompiler)) return false
     const known = asked.get(response)
     if (known?.path === route.path) return known.namesFields
-    const answer = namesFields(response, listNames(route, own), schemasOf(app))
+    const answer = namesFields(response, listNames(app, route, own), schemasOf(app))
     asked.set(response, { path: route.path, namesFields: answer })
     return answer
   }
@@ -235,14 +244,22 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
   return () => app.getSchemas() as SchemaStore
 }
 
+function aboutOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): AboutRoute {
+  return { label, reads: isReadRoute(route), isList: isList(route), lists: listNames(app, route, own) }
+}
+
+function isList(route: Route): boolean {
+  return typeof route.config?.lists === 'object'
+}
+
 // Where the items of a list may be: where the route says, or in the member that the path is named after.
-function listNames(route: Route, own: FieldsRouteOptions): readonly string[] {
+function listNames(app: FastifyInstance, route: Route, own: FieldsRouteOptions): readonly string[] {
   if (own.list === null) return []
   if (own.list !== undefined) return [own.list]
   const { lists } = route.config ?? {}
-  const declared = typeof lists === 'object' && 'member' in lists ? [lists.member as string] : []
+  const declared = typeof lists === 'object' ? [lists.member ?? memberName(route.path, keyStyleOf(app))] : []
   const last = route.path.split('/').at(-1) ?? ''
-  return [...declared, last.replaceAll('-', '_'), last]
+  return [...declared, last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
 }
 
 function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {

@@ -10,6 +10,7 @@ import {
   listAnswer,
   listRequest,
 } from '../adapter/list-answer.js'
+import { needFields } from '../adapter/needed-fields.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { hasSerializerOfTheApp } from '../adapter/reply-serializer.js'
 import { type Reporter, reporterOf } from '../adapter/report.js'
@@ -187,6 +188,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     const rules = withinMaximum(label, route.config.lists, resolved)
     decorateOnce()
     route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
+    needFields(route, (request) => keysOf(requestedOf(request)))
     route.preValidation = [
       pageReader({ rules, reporter, told: new Set(), hasMore: false }),
       ...[route.preValidation ?? []].flat(),
@@ -315,6 +317,12 @@ function writeList(
   total?: number | bigint,
 ): Record<string, unknown> {
   return listAnswer(this, requestedOf(this.request), rows, total)
+}
+
+/** The fields of a row that its page goes by. */
+function keysOf({ page, list }: ListRequest): readonly string[] {
+  const { id, time } = list.rules
+  return page.by === 'time' ? [id, time] : [id]
 }
 
 function requestedOf(request: FastifyRequest): ListRequest {

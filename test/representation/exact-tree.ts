@@ -1,3 +1,4 @@
+import { joinPath } from '../../src/representation/output/field-path.js'
 import type { FieldTree } from '../../src/representation/output/field-tree.js'
 
 /** JSON as it stands on the wire: every number by its digits, every member in its place. An oracle of its own. */
@@ -119,10 +120,13 @@ export function narrowed(tree: Tree, fields: FieldTree): Tree {
 }
 
 /** The dot paths of all that is in a tree. */
-export function pathsOf(tree: Tree, prefix = ''): string[] {
-  if (tree.kind === 'array') return [...new Set(tree.items.flatMap((item) => pathsOf(item, prefix)))]
+export function pathsOf(tree: Tree, within: readonly string[] = []): string[] {
+  if (tree.kind === 'array') return [...new Set(tree.items.flatMap((item) => pathsOf(item, within)))]
   if (tree.kind === 'scalar') return []
-  return tree.members.flatMap(({ key, value }) => [prefix + key, ...pathsOf(value, `${prefix}${key}.`)])
+  return tree.members.flatMap(({ key, value }) => {
+    const path = [...within, key]
+    return [joinPath(path), ...pathsOf(value, path)]
+  })
 }
 
 /** The leaves of a tree, each with the path that leads to it; empty objects and arrays are none. */

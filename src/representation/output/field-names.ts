@@ -12,6 +12,13 @@ export function fieldNames(...shapes: readonly Shape[]): string[] {
   return [...new Set(names)]
 }
 
+/** The names that a selection may have below a path; a twin goes by the name of its number. */
+export function namesBelow(shape: Shape, path: readonly string[]): string[] {
+  let shapes: readonly Shape[] = [shape]
+  for (const name of path) shapes = shapesBelow(shapes, name)
+  return fieldNames(...shapes)
+}
+
 /** The shape that members lead to, through arrays and alternatives; `null` where they lead to nothing. */
 export function shapeWithin(shape: Shape, within: readonly string[]): Shape | null {
   const [step, ...rest] = within

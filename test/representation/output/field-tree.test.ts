@@ -1,6 +1,7 @@
 /** Decisions.md §3 "fields": how the parameter is read, and its bounds. */
 import fc from 'fast-check'
 import t from 'tap'
+import { joinPath, splitPath } from '../../../src/representation/output/field-path.js'
 import {
   type FieldBounds,
   type FieldFault,
@@ -26,6 +27,9 @@ t.test('what is selected', async (t) => {
     [['address,address.city'], ['address', 'address.city']],
     [['a.b.c.d'], ['a.b.c.d']],
     [['*'], ['*']],
+    [['a\\.b,c\\,d.e'], ['a\\.b', 'c\\,d.e']],
+    [['\\*,\\a,a'], ['\\*', 'a']],
+    [['a\\\\.b'], ['a\\\\.b']],
     [['__proto__,constructor.prototype'], ['__proto__', 'constructor.prototype']],
   ]
   for (const [values, paths] of rows) t.strictSame(pathsOf(values), paths, values.join('&'))
@@ -116,6 +120,20 @@ t.test('a path and what is in it together are the path, in whichever order', asy
   ]) {
     t.strictSame(fieldPaths(fieldTree(paths)), ['a'], paths.join())
   }
+})
+
+t.test('splitting a joined path gives its names again, whatever is in them', async (t) => {
+  const names = fc.array(fc.string({ unit: fc.constantFrom('a', '.', ',', '\\', '*'), minLength: 1 }), {
+    minLength: 1,
+  })
+  const details = fc.check(
+    fc.property(names, (path) => {
+      const joined = joinPath(path)
+      const read = readFields([`${joined},${joined}`], { maxNames: 9, maxLength: 1000, maxDepth: 100 })
+      return splitPath(joined).join('|') === path.join('|') && !isFault(read) && read.join('|') === joined
+    }),
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random names')
 })
 
 t.test('reading the paths of a tree gives the tree again', async (t) => {
