@@ -113,9 +113,10 @@ export class RouteSerialization {
 
   /** The writer of an answer that no schema describes. */
   #openWriter(): ResponseWriter {
+    if (this.#open !== null) return this.#open
     const compiler = new WriterCompiler(this.twins, this.#compile)
     const write = lazily(() => compiler.writerOf(anything))
-    this.#open ??= { shape: anything, compiler, by: 'fastify', write, stringify: null }
+    this.#open = { shape: anything, compiler, by: 'fastify', write, stringify: null }
     return this.#open
   }
 
