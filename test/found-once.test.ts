@@ -78,7 +78,7 @@ t.test('routes registered before: what pathGuard refuses is a problem', async (t
   const app = Fastify()
   await app.register(cors)
   app.get('/v1/users/:id', nothing)
-  await app.register(conventions)
+  await app.register(conventions, { earlierRoutes: [{ url: '/v1/users/:id', reason: 'a test' }] })
   isProblem(t, injected(await app.inject('/v1/users/A')), { status: 404, code: 'path-uppercase' })
 })
 
