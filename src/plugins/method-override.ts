@@ -12,6 +12,7 @@ import {
 import { addOverrideScope } from '../adapter/method-override/override-scopes.js'
 import { PendingBodies } from '../adapter/method-override/pending-bodies.js'
 import { markOf, type OverrideMark } from '../adapter/method-override/raw-request.js'
+import { servedBy } from '../adapter/method-override/served-by.js'
 import { conventionPlugin } from '../adapter/plugin.js'
 import { reporterOf } from '../adapter/report.js'
 import { resolveOptions } from '../options.js'
@@ -61,6 +62,7 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       prefix: app.prefix,
       bodyLimit,
       pending: new PendingBodies(limits, scheduleTimeout),
+      isServed: servedBy(app, ['POST', ...options.methods]),
       onAbandoned({ method, url }) {
         app.log.info({ method, url }, 'the client gave up before its form was there')
       },

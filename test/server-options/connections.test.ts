@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { METHODS } from 'node:http'
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerDefault } from 'fastify'
 import t, { type Test } from 'tap'
@@ -246,6 +247,16 @@ t.test('an expectation that is not known counts for maintenance, quota and log',
   }
   isProblem(t, await ask(port, unmet), { status: 429, code: 'quota-exceeded' })
   t.equal(logs.lines.filter(({ msg }) => msg === 'incoming request').length, 5)
+})
+
+t.test('QUERY without Content-Type is a 405, or a 404 (RFC 9110 §15.5.6)', async (t) => {
+  const { port } = await service(t)
+  if (!METHODS.includes('QUERY')) return
+  isProblem(t, await ask(port, requestBytes('QUERY', '/v1/users')), {
+    status: 405,
+    code: 'method-not-allowed',
+  })
+  isProblem(t, await ask(port, requestBytes('QUERY', '/v1/nothing')), { status: 404, code: 'not-found' })
 })
 
 async function service(

@@ -22,6 +22,8 @@ export interface OverrideScope extends OverrideRules {
   readonly bodyLimit: number
   /** The bodies that are being read. */
   readonly pending: PendingBodies
+  /** Whether the path of a request has a route for any method that it may be performed as. */
+  isServed(raw: RawRequest): boolean
   /** Is told of a client that gave up while its form was read. */
   onAbandoned(raw: RawRequest): void
 }
@@ -37,8 +39,9 @@ export const formType = 'application/x-www-form-urlencoded'
  */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const header = headerOf(raw, scope.header)
-  if (scope.form && isForm(raw) && lengthOf(raw) !== 0) readForm(raw, header, scope, proceed)
-  else if (header === undefined) proceed()
+  if (scope.form && isForm(raw) && lengthOf(raw) !== 0 && scope.isServed(raw)) {
+    readForm(raw, header, scope, proceed)
+  } else if (header === undefined) proceed()
   else {
     settle(raw, overrideDecision({ header, form: [], source: raw.headers }, scope), false, scope)
     if (raw.method === 'DELETE') forgetNoContent(raw, scope, proceed)
@@ -80,7 +83,7 @@ function readForm(
 function forgetNoContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const length = lengthOf(raw)
   if (length === 0) forgetContent(raw)
-  if (length !== null || raw.headers['content-type'] === undefined) {
+  if (length !== null || raw.headers['content-type'] === undefined || !scope.isServed(raw)) {
     proceed()
     return
   }
