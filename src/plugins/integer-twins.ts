@@ -42,8 +42,8 @@ const defaults: Required<IntegerTwinsOptions> = { mode: 'enforce' }
  *
  * Outward, an integer that the response schema declares `format: int64` (or `uint64`) is written with all its digits,
  * from a BigInt, a decimal string or a safe Number, and is followed by its string twin `<name>_str`, which the schema
- * and so the OpenAPI document show. Other integers get a twin where they appear and a Number cannot hold them, also
- * without a schema.
+ * and so the OpenAPI document show. Other BigInts get a twin where they appear and a Number cannot hold them, also
+ * without a schema. A Number beyond 2^53 may be rounded and gets none.
  *
  * Inward, what a body, a path or a query parameter declares `int64` reaches the handler as the exact BigInt.
  *
