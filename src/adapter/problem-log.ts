@@ -58,7 +58,11 @@ function bounded(thrown: unknown, depth = 0): unknown {
   if (typeof thrown === 'string') return clip(thrown, longestStack)
   if (!(thrown instanceof Error)) return thrown
   const { name: type, message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
-  const isLong = message.length > longestDetail || stack.length > longestStack || 'validation' in thrown
+  const isLong =
+    message.length > longestDetail ||
+    stack.length > longestStack ||
+    'validation' in thrown ||
+    hasLongMembers(thrown)
   const boundedCause = cause === undefined || depth >= deepestCause ? undefined : bounded(cause, depth + 1)
   if (!isLong && boundedCause === cause) return thrown
   return {
@@ -71,3 +75,18 @@ function bounded(thrown: unknown, depth = 0): unknown {
 }
 
 const deepestCause = 3
+
+/** Whether the members that were added to an error are long, or cannot be written: the log writes all of them. */
+function hasLongMembers(thrown: Error): boolean {
+  const members = Object.entries(thrown).filter(([name]) => name !== 'cause')
+  if (members.every(([, value]) => isShort(value))) return false
+  try {
+    return JSON.stringify(members).length > longestStack
+  } catch {
+    return true
+  }
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'string' ? value.length < 200 : typeof value !== 'object' || value === null
+}

@@ -42,7 +42,7 @@ declare module 'fastify' {
  * counted answer tells the quota and what is left of it in `RateLimit-Policy` and `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers).
  *
- * A request counts once, when it comes in: before the app's authentication, whatever becomes of it, with or without a
+ * A request counts once, when it is admitted: before the app's authentication, whatever becomes of it, with or without a
  * route. Preflights do not count, and what no hook sees does not. A route has a quota of its own with
  * `config.rateLimit: { max, timeWindow }`, or none with `false`: the key of @fastify/rate-limit, of whose options these
  * two have a meaning here.

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
-import { problems } from '../../../src/index.js'
+import { cors, maintenance, pathGuard, problems, rateLimit } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const object = { type: 'object' }
@@ -165,3 +165,50 @@ async function appWithRoute(options: RouteShorthandOptions): Promise<FastifyInst
   app.get('/v1/users', options, async (_request, reply) => reply.type('application/json').send('{}'))
   return app
 }
+
+t.test(
+  'Accept and Host are judged before quota and authentication, in whatever order plugins come',
+  async (t) => {
+    for (const isFirst of [true, false]) {
+      const app = Fastify()
+      if (isFirst) await app.register(problems)
+      await app.register(cors, { origin: ['https://a.example'] })
+      await app.register(rateLimit, { max: 1 })
+      if (!isFirst) await app.register(problems)
+      app.addHook('onRequest', async (_request, reply) => reply.code(401).send({}))
+      app.get('/v1/users', json, async () => ({}))
+      for (let time = 1; time <= 3; time++) {
+        const headers = { accept: 'text/html', origin: 'https://a.example' }
+        const response = await app.inject({ url: '/v1/users', headers })
+        isProblem(t, injected(response), { status: 406, code: 'not-acceptable' })
+        t.notOk('ratelimit' in response.headers, 'it is not counted')
+        t.equal(response.headers['access-control-allow-origin'], 'https://a.example', 'a page can read it')
+      }
+      t.equal((await app.inject('/v1/users')).statusCode, 401, 'the quota is still there')
+    }
+  },
+)
+
+t.test('in maintenance, a request that nothing would accept is answered as all others', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(maintenance)
+  app.get('/v1/users', json, async () => ({}))
+  app.get('/v1/health', { ...json, config: { maintenance: false } }, async () => ({}))
+  await app.maintenance.enable()
+  const headers = { accept: 'text/html' }
+  t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 503)
+  t.equal((await app.inject({ url: '/v1/health', headers })).statusCode, 406)
+})
+
+t.test('what is refused has the style of the app, wherever the plugin stands that refuses', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  await app.register(maintenance)
+  const typeBase = 'https://errors.example/'
+  await app.register(problems, { typeBase, retryAfter: 9 })
+  app.get('/v1/users', json, async () => ({}))
+  isProblem(t, injected(await app.inject('/v1/Users')), { status: 404, code: 'path-uppercase', typeBase })
+  await app.maintenance.enable()
+  isProblem(t, injected(await app.inject('/v1/users')), { status: 503, code: 'maintenance', typeBase })
+})

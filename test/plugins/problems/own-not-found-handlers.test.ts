@@ -119,3 +119,11 @@ t.test('reply.callNotFound(): there is nothing, whatever the method', async (t) 
     }
   }
 })
+
+t.test('only the error that a not-found handler is set already is taken for an answer', async (t) => {
+  const app = Fastify()
+  app.setNotFoundHandler = () => {
+    throw new TypeError('another error')
+  }
+  await t.rejects(async () => app.register(problems), { message: 'another error' })
+})
