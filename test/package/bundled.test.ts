@@ -100,9 +100,7 @@ t.test('bundled and minified: no decision rests on the name of a function', asyn
     logLevel: 'error',
   })
   const minified = require(outfile) as typeof import('./bundled-service.js')
-  const app = await minified.buildService()
-  await represents(t, app)
-  await app.close()
+  await keepsConventions(t, await minified.buildService())
   await t.rejects(
     async () => minified.buildUnawaited().ready(),
     { code: 'FST_CONV_FINDINGS' },
