@@ -9,6 +9,7 @@ import {
 } from '../representation/output/field-names.js'
 import { splitPath } from '../representation/output/field-path.js'
 import { type FieldTree, fieldPaths } from '../representation/output/field-tree.js'
+import { ownFields } from '../representation/output/own-fields.js'
 import { projectionWriter } from '../representation/output/projection.js'
 import type { Shape } from '../representation/output/schema-shape.js'
 import type { Write } from '../representation/output/write.js'
@@ -100,6 +101,11 @@ export class Selection implements FieldSelection {
     if (status !== 202 || only === null) return this
     this.#unselected ??= new Selection(this.#shape, null, this.#within, without)
     return this.#unselected
+  }
+
+  /** What is left of a value that no schema describes, such as the result of an operation, without what is hidden. */
+  withoutHidden(value: unknown): unknown {
+    return ownFields(value, { only: null, without: this.#cut.without }, false)
   }
 
   writerFor(response: ResponseWriter): Write {

@@ -7,6 +7,7 @@ import {
   type FieldsRouteOptions,
   fields,
   integerTwins,
+  operations,
   problems,
 } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
@@ -302,6 +303,33 @@ t.test('what a write cannot hide, or has no use for, fails the boot', async (t) 
     await t.rejects(failing(), { code: 'FST_CONV_OPTION_INVALID', message })
   }
 })
+
+t.test(
+  'of an operation: its 202 is sent, and the result that a client waits for hides the same',
+  async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(problems)
+    await app.register(fields)
+    await app.register(operations)
+    app.operations.define('users.update', async () => ({
+      result: { name: 'Ada', salary: 5, friends: [{ phone: '1' }] },
+    }))
+    const config = {
+      fields: { hidden: { salary: true, 'friends.phone': true } as const },
+      operations: { starts: 'users.update' },
+    }
+    const schema = { response: { 200: user } }
+    app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
+    app.post('/v1/users/:id', { schema, config: { fields: config.fields } }, (_, reply) => reply.notReady(3))
+    const url = '/v1/users/1'
+    t.match(await app.inject({ method: 'PUT', url }), { statusCode: 202, payload: /"status":"In progress"/ })
+    t.match(await app.inject({ method: 'POST', url }), { statusCode: 202, payload: /"status":"In progress"/ })
+    const ended = await app.inject({ method: 'PUT', url, headers: { prefer: 'wait=10' } })
+    t.match(ended.json(), { status: 'Succeeded', result: { name: 'Ada' } })
+    t.notMatch(ended.payload, /salary|phone/)
+  },
+)
 
 t.test('errors are not projected: what a handler sends of a 4xx is sent whole', async (t) => {
   const app = Fastify()

@@ -6,7 +6,7 @@ import { exactJson } from '../../representation/output/exact-json.js'
 import { hasLongDigits } from '../../representation/output/json-text.js'
 import type { KeyStyle } from '../../representation/rules/key-names.js'
 import { passString } from '../reply-serializer.js'
-import { writesTwins } from '../serialization.js'
+import { selectionOf, writesTwins } from '../serialization.js'
 import { typeBaseOf } from '../type-base.js'
 import { readExactJson } from './operation-definitions.js'
 import type { OperationsService } from './operations-service.js'
@@ -46,7 +46,7 @@ export class OperationAnswers {
     }
     // Long integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
     const twins = record.result !== null && writesTwins(reply.routeOptions.config)
-    return asText(reply, this.#status(reply, record), twins)
+    return asText(reply, withoutHidden(reply, this.#status(reply, record)), twins)
   }
 
   /** The answer of a poll: 303 to what it created, else 200, with the document. */
@@ -88,6 +88,13 @@ function restyled(document: StatusDocument, keyStyle: KeyStyle): object {
   const names = statusNames[keyStyle]
   const finished = finished_at === undefined ? {} : { [names.finished_at]: finished_at }
   return { id, status, [names.created_at]: created_at, ...finished, ...others }
+}
+
+// What the route hides is hidden in the result that it answers, too.
+function withoutHidden(reply: FastifyReply, document: object): object {
+  const selection = selectionOf(reply.request) ?? null
+  if (selection?.hides !== true || !('result' in document)) return document
+  return { ...document, result: selection.withoutHidden(document.result) }
 }
 
 // A text passes by the serializers of the route.
