@@ -32,7 +32,7 @@ const programs = [
 ]
 
 // The files of such a folder start no process and share no state, so one process runs them all.
-const sharedProcess = /^test\/(http|representation|adapter)(\/|$)/
+const sharedProcess = /^test\/(http|representation)(\/|$)/
 
 const args = process.argv.slice(2)
 const own = ['--all', '--coverage']

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { answerProblem, defaultStyle } from './adapter/answer.js'
 import { earlyRefusalOf } from './adapter/early-refusal.js'
 import { setFrameworkErrorHeaders } from './adapter/framework-error-headers.js'
+import { logProblem } from './adapter/problem-log.js'
 import { rawFieldsOf } from './adapter/raw-fields.js'
 import { closeWhereFramingIsFaulty } from './adapter/wire-checks.js'
 import { type ProblemCode, ProblemError } from './errors.js'
@@ -63,13 +64,12 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
     frameworkErrors: function answerFrameworkError(error, request, reply) {
       const refusal = earlyRefusalOf(request)
       const problem = refusal ?? problemOf(error)
-      const level = problem.statusCode < 500 || refusal !== null ? 'info' : 'error'
-      // Before it is logged: the line has the status of the reply. A 414 may be stored unless it says otherwise.
+      // A 414 may be stored unless it says otherwise.
       reply.code(problem.statusCode).header('cache-control', 'no-store')
       closeWhereFramingIsFaulty(request, reply)
       setFrameworkErrorHeaders(request, reply, () => {
         // Not where a preflight is answered instead: that is no error.
-        request.log[level]({ err: error, res: reply }, problem.title)
+        logProblem(reply, refusal ?? error, problem)
         answerProblem(reply, problem, { ...defaultStyle, typeBase })
       })
     },
