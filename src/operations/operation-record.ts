@@ -70,8 +70,10 @@ export const recordSchema = 1
  * @throws Error for what is no record, or one of a release that this one does not know
  */
 export function readRecord(kept: unknown): OperationRecord {
-  const record: unknown = typeof kept === 'string' ? parsed(kept) : kept
-  if (!isObject(record)) throw new Error('the store has something else in the place of an operation')
+  const found: unknown = typeof kept === 'string' ? parsed(kept) : kept
+  if (!isObject(found)) throw new Error('the store has something else in the place of an operation')
+  // Records of earlier releases do not say when their status document changed last.
+  const record = 'updatedAt' in found ? found : { ...found, updatedAt: found.finishedAt ?? found.createdAt }
   if (record.schema !== recordSchema) {
     const found = String(record.schema)
     throw new Error(`an operation is kept in form ${found}; this release knows form ${recordSchema} alone`)

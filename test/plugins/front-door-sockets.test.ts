@@ -120,11 +120,12 @@ t.test('who is allowed may be asked for a malformed URL too, and that may fail',
   }
 })
 
-t.test('what is no request has none of them: there is no origin to answer to', async (t) => {
+t.test('a broken request line is answered with the security headers, and without CORS: it has no origin', async (t) => {
   const { port } = await serve(t, await frontDoor())
   const answer = await ask(port, 'NONSENSE\r\n\r\n')
   t.equal(answer.status, 400)
-  t.notOk('vary' in answer.headers || 'x-frame-options' in answer.headers)
+  t.equal(answer.headers['x-content-type-options'], 'nosniff')
+  t.notOk('vary' in answer.headers || 'access-control-allow-origin' in answer.headers)
 })
 
 t.test('of requests that come at once, as many are served as the quota has', async (t) => {
