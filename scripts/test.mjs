@@ -31,8 +31,11 @@ const programs = [
   'test/stores/memory-operation-growth.ts',
 ]
 
-// The files of such a folder start no process and share no state, so one process runs them all.
-const sharedProcess = /^test\/(http|representation)(\/|$)/
+// Files that start no process and change nothing global: those of a folder run in one process.
+const pure = /^test\/(http|representation)\//
+// PGlite takes seconds to start in a process, and less than half of that again. One process for each of two cores.
+const embedded =
+  /^test\/demo\/(actions|caching|conflicts|crud|database|fields|invoices|large-ids|lists|merge-patch|openapi|operations|preconditions|preset|random-requests|seed|terms|validation)\.test\.ts$/
 
 const args = process.argv.slice(2)
 const own = ['--all', '--coverage']
@@ -61,11 +64,14 @@ function testFiles(path, withSlow) {
     .sort()
 }
 
-/** What runs in one process: the name of the bundle, and its files. */
+/** What runs in one process: the name of the bundle, and its files. A file that is named alone runs alone. */
 function processesOf(files, share) {
   const processes = new Map()
+  let turn = 0
   for (const file of files) {
-    const name = share && sharedProcess.test(file) ? `${dirname(file)}/all` : file.replace(/\.ts$/, '')
+    let name = file.replace(/\.ts$/, '')
+    if (share && pure.test(file)) name = `${dirname(file)}/all`
+    else if (share && embedded.test(file)) name = `test/demo/embedded-${(turn++ % 2) + 1}`
     processes.set(name, [...(processes.get(name) ?? []), file])
   }
   return processes

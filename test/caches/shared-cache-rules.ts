@@ -17,7 +17,6 @@ export async function keepsSharedCacheRules(
 ): Promise<void> {
   const saved = origin.app.caching.counts().notModifiedBeforeHandler
   // These grow stale while the others are tested.
-  const price = await cache.call('/v1/prices/same')
   await cache.call('/v1/prices/changed')
   await cache.call('/v1/rates/late')
 
@@ -89,6 +88,8 @@ export async function keepsSharedCacheRules(
 
   await t.test('what is stale and still right is revalidated by a 304', async (t) => {
     const path = '/v1/prices/same'
+    // Asked for here and not before: undici drops an entry about as long after its freshness as it was fresh.
+    const price = await cache.call(path)
     const answer = await until(
       () => cache.call(path),
       () => origin.asked(path) > 1,
