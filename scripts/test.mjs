@@ -31,11 +31,25 @@ const programs = [
   'test/stores/memory-operation-growth.ts',
 ]
 
-// Files that start no process and change nothing global: those of a folder run in one process.
-const pure = /^test\/(http|representation)\//
-// PGlite takes seconds to start in a process, and less than half of that again. One process for each of two cores.
-const embedded =
-  /^test\/demo\/(actions|caching|conflicts|crud|database|fields|invoices|large-ids|lists|merge-patch|openapi|operations|preconditions|preset|random-requests|seed|terms|validation)\.test\.ts$/
+// Files that run in one process with others of their folder, as many as are named here. Not files that start servers or
+// processes, set clocks, or measure memory.
+const shared = [
+  { files: /^test\/(http|representation)\//, processes: 1 },
+  { files: /^test\/(bench|client|stores)\/(?!.*(redis|postgres|memory))/, processes: 1 },
+  { files: /^test\/adapter\/(?!.*(heap|watch|plugin))/, processes: 1 },
+  { files: /^test\/operations\/[a-z-]+\.test\.ts$(?<!(bullmq.*|memory|processes)\.test\.ts)/, processes: 1 },
+  {
+    files:
+      /^test\/plugins\/(?!.*(sockets|redis|sources|rate-limit|operations|decorators|neighbours|found-once))/,
+    processes: 1,
+  },
+  // PGlite takes seconds to start in a process.
+  {
+    files:
+      /^test\/demo\/(actions|caching|conflicts|crud|database|fields|invoices|large-ids|lists|merge-patch|openapi|operations|preconditions|preset|random-requests|seed|terms|validation)\./,
+    processes: 2,
+  },
+]
 
 const args = process.argv.slice(2)
 const own = ['--all', '--coverage']
@@ -64,17 +78,22 @@ function testFiles(path, withSlow) {
     .sort()
 }
 
-/** What runs in one process: the name of the bundle, and its files. A file that is named alone runs alone. */
+/** What runs in one process: the name of the bundle, and its files. A file that is named runs alone. */
 function processesOf(files, share) {
   const processes = new Map()
-  let turn = 0
+  const turns = new Map()
   for (const file of files) {
+    const group = share ? shared.find((one) => one.files.test(file)) : undefined
     let name = file.replace(/\.ts$/, '')
-    if (share && pure.test(file)) name = `${dirname(file)}/all`
-    else if (share && embedded.test(file)) name = `test/demo/embedded-${(turn++ % 2) + 1}`
+    if (group !== undefined) {
+      const turn = turns.get(group) ?? 0
+      turns.set(group, turn + 1)
+      name = `${dirname(file)}/shared${group.processes > 1 ? `-${(turn % group.processes) + 1}` : ''}`
+    }
     processes.set(name, [...(processes.get(name) ?? []), file])
   }
-  return processes
+  // Those that take longest first, so that no core waits for them at the end.
+  return new Map([...processes].sort(([, one], [, other]) => other.length - one.length))
 }
 
 /** Bundles what each process runs; returns the files that tap is to run. */
@@ -128,7 +147,7 @@ async function runTap(programs) {
   const options = args.includes('--coverage') ? [] : ['--disable-coverage']
   const tap = spawn(
     process.execPath,
-    [tapProgram, `--jobs=${availableParallelism()}`, ...options, ...tapOptions, ...programs],
+    [tapProgram, `--jobs=${availableParallelism() + 1}`, ...options, ...tapOptions, ...programs],
     { cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'] },
   )
   const parent = process.ppid

@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openEmbeddedDatabase } from '../examples/demo-server/database-embedded.js'
 import { seed } from '../examples/demo-server/seed.js'
 import { serve } from './demo/client.js'
+import { emptyEmbeddedDatabase } from './demo/databases.js'
 import { curlSettings, hasCurl, runLine } from './docs/curl.js'
 import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
 import { userEnvironment } from './package/run-command.js'
@@ -77,8 +77,7 @@ t.test('README.md: the whole service', async (t) => {
 /** Runs the commands of a page, in their order, on a demo that has seen no other. */
 async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   const folder = t.testdir(curlSettings)
-  const database = await openEmbeddedDatabase()
-  t.teardown(() => database.close())
+  const database = await emptyEmbeddedDatabase()
   const { origin } = await serve(t, database)
   await seed(database)
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { itemsOf, serve, tagOf } from './client.js'
+import { emptyEmbeddedDatabase } from './databases.js'
 import { onEachDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { collectionNames, newBody, newOrder, newUser, sampleOf } from './samples.js'
@@ -151,7 +151,7 @@ await onEachDatabase(async (t, actual) => {
 })
 
 t.test('the row of a read is never older than the tag that it is sent with', async (t) => {
-  const actual = await openEmbeddedDatabase()
+  const actual = await emptyEmbeddedDatabase()
   t.teardown(() => actual.close())
   let meanwhile: (() => Promise<unknown>) | null = null
   const database: Database = {

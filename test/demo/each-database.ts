@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
-import { openServerDatabase } from '../../examples/demo-server/database-server.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { obstacleToPostgres } from '../support/postgres.js'
+import { emptyEmbeddedDatabase, emptyServerDatabase } from './databases.js'
 
 /** The tests of a file, run on a database that is empty at first and theirs alone. */
 export type DatabaseSuite = (t: Test, database: Database) => Promise<void>
@@ -13,20 +12,14 @@ export type DatabaseSuite = (t: Test, database: Database) => Promise<void>
  */
 export async function onEachDatabase(suite: DatabaseSuite): Promise<void> {
   await t.test('embedded database', async (t) => {
-    const database = await openEmbeddedDatabase()
-    t.teardown(() => database.close())
-    await suite(t, database)
+    await suite(t, await emptyEmbeddedDatabase())
   })
 
   const obstacle = await obstacleToPostgres()
   const skip = obstacle !== null && !process.env.CI ? obstacle : false
   await t.test('PostgreSQL server', { skip }, async (t) => {
-    const server = await startPostgres()
-    const database = await openServerDatabase(server.url)
-    t.teardown(async () => {
-      await database.close()
-      await server.stop()
-    })
+    const database = await emptyServerDatabase()
+    t.teardown(() => database.close())
     await suite(t, database)
   })
 }

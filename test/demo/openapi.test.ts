@@ -1,7 +1,7 @@
 import t from 'tap'
 import { collections } from '../../examples/demo-server/collections/index.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { type Json, serve } from './client.js'
+import { emptyEmbeddedDatabase } from './databases.js'
 
 interface Operation {
   readonly operationId: string
@@ -31,7 +31,7 @@ interface Document {
 // What is asked of operations is told, not kept: there is nothing to validate.
 const ofPackage = /Operation(Status)?$/
 
-const database = await openEmbeddedDatabase()
+const database = await emptyEmbeddedDatabase()
 t.teardown(() => database.close())
 
 await t.test('the OpenAPI document', async (t) => {

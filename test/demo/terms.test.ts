@@ -1,12 +1,12 @@
 import t from 'tap'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { serve } from './client.js'
+import { emptyEmbeddedDatabase } from './databases.js'
 import { newUser } from './samples.js'
 
 /** How the text of a language begins. */
 const firstWords = { en: /^This is/, de: /^Dies ist/, fr: /^Ceci est/ } as const
 
-const database = await openEmbeddedDatabase()
+const database = await emptyEmbeddedDatabase()
 t.teardown(() => database.close())
 
 t.test('the terms of service', async (t) => {

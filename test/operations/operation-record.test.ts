@@ -19,12 +19,15 @@ t.test('what was written as JSON is read as it was, and frozen', async (t) => {
   }
 })
 
-t.test('a record that does not say when its status changed is read: earlier releases wrote such', async (t) => {
-  for (const record of stages) {
-    const { updatedAt: _, ...earlier } = record
-    t.equal(readRecord(JSON.stringify(earlier)).updatedAt, record.finishedAt ?? record.createdAt)
-  }
-})
+t.test(
+  'a record that does not say when its status changed is read: earlier releases wrote such',
+  async (t) => {
+    for (const record of stages) {
+      const { updatedAt: _, ...earlier } = record
+      t.equal(readRecord(JSON.stringify(earlier)).updatedAt, record.finishedAt ?? record.createdAt)
+    }
+  },
+)
 
 t.test('what is no record, or of another release, is refused and says why', async (t) => {
   const whole = { ...begun() }

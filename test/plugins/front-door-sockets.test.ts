@@ -120,13 +120,16 @@ t.test('who is allowed may be asked for a malformed URL too, and that may fail',
   }
 })
 
-t.test('a broken request line is answered with the security headers, and without CORS: it has no origin', async (t) => {
-  const { port } = await serve(t, await frontDoor())
-  const answer = await ask(port, 'NONSENSE\r\n\r\n')
-  t.equal(answer.status, 400)
-  t.equal(answer.headers['x-content-type-options'], 'nosniff')
-  t.notOk('vary' in answer.headers || 'access-control-allow-origin' in answer.headers)
-})
+t.test(
+  'a broken request line is answered with the security headers, and without CORS: it has no origin',
+  async (t) => {
+    const { port } = await serve(t, await frontDoor())
+    const answer = await ask(port, 'NONSENSE\r\n\r\n')
+    t.equal(answer.status, 400)
+    t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    t.notOk('vary' in answer.headers || 'access-control-allow-origin' in answer.headers)
+  },
+)
 
 t.test('of requests that come at once, as many are served as the quota has', async (t) => {
   const { origin } = await serve(t, await frontDoor(10))
