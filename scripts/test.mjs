@@ -64,7 +64,14 @@ if (files.length === 0) {
   console.error(`no test file: ${named.join(' ')}`)
   process.exit(2)
 }
-await runTap(await bundle(processesOf(files, named.length === 0)))
+await runTap(
+  await bundle(
+    processesOf(
+      files,
+      named.every((name) => !name.endsWith('.ts')),
+    ),
+  ),
+)
 
 /** The test files at or below a path, relative to the root of the package. */
 function testFiles(path, withSlow) {
@@ -125,10 +132,7 @@ async function bundle(processes) {
   function setup(builder) {
     builder.onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'process' }))
     builder.onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({
-      contents: processes
-        .get(path)
-        .map((file) => `import ${JSON.stringify(join(root, file))}`)
-        .join('\n'),
+      contents: entryOf(processes.get(path)),
       resolveDir: root,
     }))
     // A test finds the files beside it by `import.meta.url`, which must stay that of its source.
@@ -140,6 +144,13 @@ async function bundle(processes) {
       loader: 'ts',
     }))
   }
+}
+
+/** Runs files one after the other. The last line fails where a file has ended the run for those behind it. */
+function entryOf(files) {
+  const imports = files.map((file) => `import ${JSON.stringify(join(root, file))}`)
+  if (files.length === 1) return imports[0]
+  return [...imports, "import tap from 'tap'", `tap.pass('${files.length} files ran')`].join('\n')
 }
 
 /** Runs tap in a process group of its own, which ends with this process, however that ends but by SIGKILL. */

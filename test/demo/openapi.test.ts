@@ -32,7 +32,6 @@ interface Document {
 const ofPackage = /Operation(Status)?$/
 
 const database = await emptyEmbeddedDatabase()
-t.teardown(() => database.close())
 
 await t.test('the OpenAPI document', async (t) => {
   const client = await serve(t, database)

@@ -7,7 +7,6 @@ import { newUser } from './samples.js'
 const firstWords = { en: /^This is/, de: /^Dies ist/, fr: /^Ceci est/ } as const
 
 const database = await emptyEmbeddedDatabase()
-t.teardown(() => database.close())
 
 t.test('the terms of service', async (t) => {
   const client = await serve(t, database)

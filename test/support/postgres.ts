@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +14,8 @@ export interface PrivatePostgres {
   readonly url: string
   /** Ends the server and removes its data. */
   stop(): Promise<void>
+  /** Lets this process end while the server runs; the server ends with it. */
+  unref(): void
 }
 
 /** Whose rights the server runs with. */
@@ -51,6 +54,12 @@ export async function startPostgres(): Promise<PrivatePostgres> {
       async stop() {
         await stopServer(server)
         await rm(folder, { recursive: true, force: true })
+      },
+      unref() {
+        server.unref()
+        // A pipe of a child process is a socket.
+        ;(server.stderr as Socket | null)?.unref()
+        process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
       },
     }
   } catch (error) {
