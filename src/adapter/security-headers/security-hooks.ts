@@ -66,11 +66,14 @@ const policyName = 'content-security-policy'
 /** Puts what is on the raw response in the place of ours. Returns the names of what the app has set; `null` for none. */
 function theirFields(reply: FastifyReply, fields: Fields): string[] | null {
   let names: string[] | null = null
+  // Fastify keeps the headers of a reply apart until they are sent: most raw responses have none yet.
+  const hasRaw = reply.raw.getHeaderNames().length > 0
   for (const name in fields) {
-    const isOurs = reply.getHeader(name) === fields[name]
-    const raw = reply.raw.getHeader(name)
+    const value = reply.getHeader(name)
+    const isOurs = value === fields[name]
+    const raw = hasRaw ? reply.raw.getHeader(name) : undefined
     if (isOurs && raw !== undefined) reply.header(name, raw)
-    if ((!isOurs && reply.hasHeader(name)) || (raw !== undefined && raw !== fields[name])) {
+    if ((!isOurs && value !== undefined) || (raw !== undefined && raw !== fields[name])) {
       names ??= []
       names.push(name)
     }
@@ -84,9 +87,12 @@ function dropsPolicy(reply: FastifyReply, { pagePolicy }: HelmetOutput): boolean
   return true
 }
 
+// Most answers are JSON: their media type need not be read.
+const startsAsText = /^t/i
+
 function isPage(reply: FastifyReply, payload: unknown): boolean {
   const type = isResponse(payload) ? payload.headers.get('content-type') : reply.getHeader('content-type')
-  return typeof type === 'string' && mediaTypeOf(type) === 'text/html'
+  return typeof type === 'string' && startsAsText.test(type) && mediaTypeOf(type) === 'text/html'
 }
 
 /** The `onSend` hook that counts the answers without the headers of a configuration, and changes nothing. */
