@@ -13,6 +13,15 @@ import { isUtcText, utcTextTime } from './utc-text-time.js'
  * Reads own properties only; at most `limit` items.
  */
 export function latestModified(payload: unknown, member: string, limit: number, now: number): number | null {
+  try {
+    return latestOf(payload, member, limit, now)
+  } catch {
+    // A getter that throws: the serializer meets it, if the response schema has the member at all.
+    return null
+  }
+}
+
+function latestOf(payload: unknown, member: string, limit: number, now: number): number | null {
   if (!isObject(payload)) return null
   const latest = new Latest()
   if (Object.hasOwn(payload, member)) return latest.take(payload[member]) ? latest.upTo(now) : null

@@ -161,3 +161,16 @@ t.test('the latest of times is the latest, however they are written', async (t) 
     }),
   )
 })
+
+t.test(
+  'a getter that throws is not an error here: the response schema may leave the member out',
+  async (t) => {
+    const throwing = {
+      get secret(): never {
+        throw new Error('it is not read')
+      },
+    }
+    t.equal(latestModified(throwing, 'updated_at', 10, Date.now()), null)
+    t.equal(latestModified({ users: [throwing] }, 'secret', 10, Date.now()), null)
+  },
+)
