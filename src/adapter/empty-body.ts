@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import type { RawRequest } from './method-override/raw-request.js'
+import { privateField } from './private-field.js'
 
 type Next = (error: Error | null, payload?: RequestPayload) => void
 
@@ -87,20 +88,12 @@ function takesNoBody(request: FastifyRequest): boolean {
   }
 }
 
-/**
- * Whether the app has a JSON parser of its own. Fastify has no public getter, so this reads a private symbol; where there
- * is none, the answer is yes. Checked on Fastify 5.12.
- */
+/** Whether the app has a JSON parser of its own. Where Fastify's parsers cannot be found, the answer is yes. */
 function parsesJsonItself(app: FastifyInstance): boolean {
-  for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {
-    const symbol = Object.getOwnPropertySymbols(context).find(
-      ({ description }) => description === 'fastify.contentTypeParser',
-    )
-    if (symbol === undefined) continue
-    const parsers = (context as Record<symbol, { existingParser?(type: string): boolean } | undefined>)[
-      symbol
-    ]
-    return parsers?.existingParser?.('application/json') !== false
-  }
-  return true
+  return contentTypeParserOf(app)?.existingParser?.('application/json') !== false
 }
+
+// Checked on Fastify 5.12.
+const contentTypeParserOf = privateField<{ existingParser?(type: string): boolean }>(
+  'fastify.contentTypeParser',
+)

@@ -4,6 +4,7 @@ import { ProblemError } from '../errors.js'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { clip } from '../text.js'
 import { asRefusal, refuse } from './answer.js'
+import { privateField } from './private-field.js'
 
 /** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
 export class RequestContent {
@@ -99,13 +100,10 @@ interface Parser {
   ) => unknown
 }
 
-/** The parsers of a context, by media type. Fastify has no public getter, so this reads a private symbol. */
+/** Returns the parsers of a context, by media type. */
 function parsersOf(app: FastifyInstance): Map<string, Parser> | undefined {
-  const key = Object.getOwnPropertySymbols(app).find(
-    ({ description }) => description === 'fastify.contentTypeParser',
-  )
-  if (key === undefined) return undefined
-  const { customParsers } =
-    (app as unknown as Readonly<Record<symbol, { customParsers?: unknown }>>)[key] ?? {}
+  const customParsers = contentTypeParserOf(app)?.customParsers
   return customParsers instanceof Map ? customParsers : undefined
 }
+
+const contentTypeParserOf = privateField<{ readonly customParsers?: unknown }>('fastify.contentTypeParser')

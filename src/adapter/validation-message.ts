@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { validationMessage } from '../http/validation-issues.js'
+import { privateField } from './private-field.js'
 
 /**
  * Bounds the messages of validation errors in a context and those below it. A formatter of the app stays, be it set
@@ -10,13 +11,5 @@ export function boundValidationMessages(app: FastifyInstance): void {
   app.setSchemaErrorFormatter((faults, part) => new Error(validationMessage(faults, part)))
 }
 
-/** The formatter that is set; `null` for none. Fastify has no public getter, so this reads a private symbol. */
-function formatterOf(app: FastifyInstance): unknown {
-  for (let owner: unknown = app; owner !== null; owner = Object.getPrototypeOf(owner)) {
-    const key = Object.getOwnPropertySymbols(owner).find(
-      (symbol) => symbol.description === 'fastify.schemaErrorFormatter',
-    )
-    if (key !== undefined) return (app as unknown as Readonly<Record<symbol, unknown>>)[key]
-  }
-  return undefined
-}
+/** The formatter that is set; `null` for none. */
+const formatterOf = privateField<unknown>('fastify.schemaErrorFormatter')
