@@ -151,7 +151,22 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     const fields = new RouteFields(about, own, serializationOf(context, route), read)
     routes.push(fields)
     route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
-    if (own.hidden !== undefined) route.onSend = [fields.refuseUnnarrowed, ...[route.onSend ?? []].flat()]
+    if (own.hidden !== undefined) {
+      route.onSend = [fields.refuseUnnarrowed, ...[route.onSend ?? []].flat()]
+      tellOfPolls(route, label)
+    }
+  }
+
+  // Operations have routes of their own, which do not know what the route that starts one hides.
+  function tellOfPolls(route: Route, label: string): void {
+    if (typeof route.config?.operations !== 'object') return
+    reporter.except({
+      plugin: 'fields',
+      route: label.replace(' config.fields', ''),
+      rules: ['hidden'],
+      reason: 'polls of the operation that the route starts answer its result as the work returned it',
+      unused: false,
+    })
   }
 
   function addParameter(context: FastifyInstance, route: Route, own: Resolved): ReadParameter {

@@ -405,3 +405,23 @@ async function service(
   }))
   return app
 }
+
+t.test(
+  'the report names routes that hide fields and start an operation: its polls hide nothing',
+  async (t) => {
+    const app = Fastify()
+    await app.register(fields)
+    await app.register(operations)
+    app.operations.define('users.update', async () => ({ result: {} }))
+    const config = { fields: { hidden: { salary: true } }, operations: { starts: 'users.update' } } as const
+    const schema = { response: { 200: user } }
+    app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
+    app.patch('/v1/users/:id', { schema, config: { fields: config.fields } }, () => ({}))
+    await app.ready()
+    t.match(app.conventions.report().exceptions, [
+      { plugin: 'fields', route: 'PUT /v1/users/:id', rules: ['hidden'] },
+    ])
+    t.equal(app.conventions.report().exceptions.length, 1)
+    await app.close()
+  },
+)
