@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { defineConfig } from 'tsup'
 
-const plugins = readdirSync(new URL('src/plugins', import.meta.url)).map((file) => file.replace(/\.ts$/, ''))
+const plugins = readdirSync(new URL('src/plugins', import.meta.url))
 
 /** One entry per subpath of package.json `exports`; shared code is split out so that every entry sees the same classes. */
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
-    ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}.ts`])),
+    ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}/index.ts`])),
     client: 'src/client/index.ts',
     'engines/bullmq': 'src/engines/bullmq.ts',
     'stores/postgres': 'src/stores/postgres.ts',

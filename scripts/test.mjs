@@ -7,7 +7,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const require = createRequire(import.meta.url)
@@ -23,28 +23,32 @@ const parentCheckInterval = 500
 const programs = [
   'examples/demo-server/main.ts',
   'examples/demo-server/worker.ts',
-  'test/adapter/field-selector-growth.ts',
   'test/demo/lock-racer.ts',
-  'test/operations/bullmq/worker-process.ts',
-  'test/operations/faults/member.ts',
-  'test/operations/service-growth.ts',
-  'test/stores/memory-operation-growth.ts',
+  'test/plugins/fields/field-selector-growth.ts',
+  'test/plugins/operations/engines/bullmq/worker-process.ts',
+  'test/plugins/operations/faults/member.ts',
+  'test/plugins/operations/service-growth.ts',
+  'test/plugins/operations/stores/memory-growth.ts',
 ]
 
-// Files that run in one process with others of their folder, as many as are named here. Not files that start servers or
+// Files that run in one process with others, as many processes as are named here. Not files that start servers or
 // processes, set clocks, or measure memory.
 const shared = [
-  { files: /^test\/(http|representation)\//, processes: 1 },
-  { files: /^test\/(bench|client|stores)\/(?!.*(redis|postgres|memory))/, processes: 1 },
-  { files: /^test\/adapter\/(?!.*(heap|watch|plugin))/, processes: 1 },
-  { files: /^test\/operations\/[a-z-]+\.test\.ts$(?<!(bullmq.*|memory|processes)\.test\.ts)/, processes: 1 },
   {
-    files:
-      /^test\/plugins\/(?!.*(sockets|redis|sources|rate-limit|operations|decorators|neighbours|found-once))/,
+    name: 'pure',
+    files: /^test\/(http|json|json-schema|time|problem|rules|bench|client|stores)\//,
     processes: 1,
+  },
+  { name: 'fastify', files: /^test\/fastify\/(?!.*(watch|plugin))/, processes: 1 },
+  {
+    name: 'plugins',
+    files:
+      /^test\/plugins\/(?!.*(sockets|redis|postgres|sources|heap|memory|processes|bullmq|faults|found-once|core-lro|decorators|neighbours|(rate-limit|operations)\/index))/,
+    processes: 3,
   },
   // PGlite takes seconds to start in a process.
   {
+    name: 'demo',
     files:
       /^test\/demo\/(actions|caching|conflicts|crud|database|fields|invoices|large-ids|lists|merge-patch|openapi|operations|preconditions|preset|random-requests|seed|terms|validation)\./,
     processes: 2,
@@ -95,7 +99,7 @@ function processesOf(files, share) {
     if (group !== undefined) {
       const turn = turns.get(group) ?? 0
       turns.set(group, turn + 1)
-      name = `${dirname(file)}/shared${group.processes > 1 ? `-${(turn % group.processes) + 1}` : ''}`
+      name = `test/${group.name}${group.processes > 1 ? `-${(turn % group.processes) + 1}` : ''}`
     }
     processes.set(name, [...(processes.get(name) ?? []), file])
   }

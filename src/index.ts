@@ -1,19 +1,4 @@
-export type { ConventionsReport } from './adapter/report.js'
-export type { EarlierRoute, RegistrationOptions } from './adapter/route-watch.js'
-export type { RouteRuleOptions, RuleException, RuleOptions } from './adapter/rules.js'
-export { type ConventionsOptions, conventions, conventions as default } from './conventions.js'
-export {
-  isProblemError,
-  type ProblemCode,
-  ProblemError,
-  type ProblemErrorOptions,
-  type ProblemIssue,
-  type ProblemType,
-  problemTypes,
-} from './errors.js'
-export type { Exception, Finding, Mode, Observation } from './findings.js'
-export type { PathRule } from './http/path/path-rules.js'
-export type { ProblemDocument } from './http/problem.js'
+export type { EarlierRoute, RegistrationOptions } from './fastify/route-watch.js'
 export {
   type CacheDirectives,
   type CachingCounts,
@@ -24,26 +9,26 @@ export {
   type FindValidators,
   type ResourceVersion,
   type RouteValidators,
-} from './plugins/caching.js'
+} from './plugins/caching/index.js'
 export {
   type CorsOptions,
   type CorsOrigin,
   type CorsOriginFunction,
   type CorsRouteOptions,
   cors,
-} from './plugins/cors.js'
+} from './plugins/cors/index.js'
 export {
   type FieldSelection,
   type FieldsOptions,
   type FieldsRouteOptions,
   fields,
   type IsHidden,
-} from './plugins/fields.js'
+} from './plugins/fields/index.js'
 export {
   type IntegerTwinsOptions,
   type IntegerTwinsRouteOptions,
   integerTwins,
-} from './plugins/integer-twins.js'
+} from './plugins/integer-twins/index.js'
 export {
   type Keyset,
   type KeysetOptions,
@@ -53,7 +38,7 @@ export {
   lists,
   type Page,
   type PageKey,
-} from './plugins/lists.js'
+} from './plugins/lists/index.js'
 export {
   type EnableOptions,
   type MaintenanceNotice,
@@ -67,8 +52,8 @@ export {
   memoryMaintenanceStore,
   type RetryAfterFormat,
   type Schedule,
-} from './plugins/maintenance.js'
-export { type MethodOverrideOptions, methodOverride } from './plugins/method-override.js'
+} from './plugins/maintenance/index.js'
+export { type MethodOverrideOptions, methodOverride } from './plugins/method-override/index.js'
 export {
   type Duration,
   type InProcessEngineOptions,
@@ -99,35 +84,37 @@ export {
   type RunOutcome,
   type StartOptions,
   type StatusDocument,
-} from './plugins/operations.js'
-export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard.js'
-export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems.js'
+} from './plugins/operations/index.js'
+export { type PathGuardOptions, type PathGuardRouteOptions, pathGuard } from './plugins/path-guard/index.js'
+export type { PathRule } from './plugins/path-guard/path-rules.js'
+export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems/index.js'
 export {
   type CallerKey,
   type RateLimitOptions,
   type RateLimitRedis,
   type RateLimitRouteOptions,
   rateLimit,
-} from './plugins/rate-limit.js'
+} from './plugins/rate-limit/index.js'
 export {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
   responseRules,
-} from './plugins/response-rules.js'
+} from './plugins/response-rules/index.js'
+export type { ResponseRule } from './plugins/response-rules/response-rules.js'
 export {
   type HelmetHeaders,
   type SecurityHeadersOptions,
   type SecurityHeadersProfile,
   type SecurityHeadersRouteOptions,
   securityHeaders,
-} from './plugins/security-headers.js'
+} from './plugins/security-headers/index.js'
 export {
   type Identify,
   type SelfAliasOptions,
   type SelfAliasRouteOptions,
   type SelfId,
   selfAlias,
-} from './plugins/self-alias.js'
+} from './plugins/self-alias/index.js'
 export {
   type LifecycleLinkOptions,
   type LifecycleOptions,
@@ -136,7 +123,20 @@ export {
   type VersionsOptions,
   type VersionsRouteOptions,
   versions,
-} from './plugins/versions.js'
-export type { KeyStyle } from './representation/rules/key-names.js'
-export type { ResponseRule } from './representation/rules/response-rules.js'
+} from './plugins/versions/index.js'
+export { type ConventionsOptions, conventions, conventions as default } from './preset.js'
+export type { ProblemDocument } from './problem/problem-document.js'
+export {
+  isProblemError,
+  type ProblemCode,
+  ProblemError,
+  type ProblemErrorOptions,
+  type ProblemIssue,
+  type ProblemType,
+  problemTypes,
+} from './problem/problem-error.js'
+export type { Exception, Finding, Mode, Observation } from './rules/findings.js'
+export type { KeyStyle } from './rules/key-names.js'
+export type { ConventionsReport } from './rules/report.js'
+export type { RouteRuleOptions, RuleException, RuleOptions } from './rules/rules.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'

@@ -1,7 +1,6 @@
 /** Design.md rule 7 (`config.<plugin>`: absent, object, false, else throw) and errors that name option and value. */
 import fc from 'fast-check'
 import t from 'tap'
-import { bootErrors } from '../src/errors.js'
 import {
   type Check,
   type Checks,
@@ -16,6 +15,7 @@ import {
   resolveRouteOptions,
   text,
 } from '../src/options.js'
+import { bootErrors } from '../src/problem/problem-error.js'
 
 interface Lamp {
   readonly colour?: 'red' | 'green'

@@ -33,7 +33,7 @@ const snapshot = new URL('public-surface.json', import.meta.url)
 const require = createRequire(import.meta.url)
 const manifest: Manifest = readJson(new URL('package.json', root))
 const subpaths = Object.keys(manifest.exports).filter((subpath) => subpath !== './package.json')
-const plugins = readdirSync(new URL('src/plugins', root)).map((file) => file.replace(/\.ts$/, ''))
+const plugins = readdirSync(new URL('src/plugins', root))
 
 const esm: Format = {
   name: 'ESM',

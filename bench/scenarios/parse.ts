@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { digitsOfBody } from '../../src/representation/input/exact-digits.js'
-import { applyWide } from '../../src/representation/input/wide-apply.js'
-import { readWide } from '../../src/representation/input/wide-input.js'
-import { compileWidePlan } from '../../src/representation/input/wide-plan.js'
+import { digitsOfBody } from '../../src/json/exact-digits.js'
+import { applyWide } from '../../src/plugins/integer-twins/input/wide-apply.js'
+import { readWide } from '../../src/plugins/integer-twins/input/wide-input.js'
+import { compileWidePlan } from '../../src/plugins/integer-twins/input/wide-plan.js'
 import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n

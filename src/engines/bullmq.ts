@@ -1,3 +1,4 @@
+export { bullmqEngine } from '../plugins/operations/engines/bullmq/engine.js'
 export type {
   BullmqEngineOptions,
   BullmqOnPostgresOptions,
@@ -5,11 +6,10 @@ export type {
   BullmqPostgresPool,
   BullmqQueueOptions,
   PostgresAddress,
-} from '../operations/bullmq/bullmq-options.js'
-export { bullmqEngine } from '../operations/bullmq-engine.js'
+} from '../plugins/operations/engines/bullmq/options.js'
 export {
   type OperationEngine,
   OperationQueueFullError,
   type OperationWorker,
   type RunOutcome,
-} from '../operations/operation-engine.js'
+} from '../plugins/operations/engines/engine.js'

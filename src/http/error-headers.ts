@@ -1,4 +1,4 @@
-import { isFieldName } from './caching/field-name.js'
+import { isFieldName } from './field-name.js'
 
 // They frame or describe the body that an error would have had: a problem document is another one.
 const ofBody: ReadonlySet<string> = new Set([

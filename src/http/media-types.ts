@@ -1,4 +1,4 @@
-import { successAnswers } from '../representation/schema/success-schemas.js'
+import { successAnswers } from '../json-schema/success-schemas.js'
 
 /**
  * Does an `Accept` header take one of the media types? Follows RFC 9110 §12.5.1: the most specific range that

@@ -1,4 +1,4 @@
-import type { PathSegment } from './path/route-path.js'
+import type { PathSegment } from './route-path.js'
 
 /** What is wrong with the path of a request target, if anything. */
 export type PathFault = 'uppercase' | 'encoding'

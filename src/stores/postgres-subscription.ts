@@ -1,4 +1,4 @@
-import type { Schedule } from '../schedule.js'
+import type { Schedule } from '../time/schedule.js'
 import type { PostgresPool } from './postgres-connection.js'
 
 /**

@@ -1,12 +1,12 @@
-export type { OperationStore } from './operation-store.js'
+export {
+  type PostgresOperationStore,
+  type PostgresOperationStoreOptions,
+  postgresOperationStore,
+} from '../plugins/operations/stores/postgres.js'
+export type { OperationStore } from '../plugins/operations/stores/store.js'
 export type {
   PostgresConnection,
   PostgresNotification,
   PostgresPool,
   PostgresResult,
 } from './postgres-connection.js'
-export {
-  type PostgresOperationStore,
-  type PostgresOperationStoreOptions,
-  postgresOperationStore,
-} from './postgres-operation-store.js'

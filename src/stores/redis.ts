@@ -1,15 +1,15 @@
-export type { MaintenanceNotice } from '../http/maintenance/notice.js'
-export type { MaintenanceStore } from './maintenance-store.js'
-export type { OperationStore } from './operation-store.js'
+export type { MaintenanceNotice } from '../plugins/maintenance/notice.js'
 export {
   type RedisMaintenanceClient,
   type RedisMaintenanceStoreOptions,
   redisMaintenanceStore,
-} from './redis-maintenance-store.js'
+} from '../plugins/maintenance/stores/redis.js'
+export type { MaintenanceStore } from '../plugins/maintenance/stores/store.js'
 export {
   type RedisOperationClient,
   type RedisOperationStoreOptions,
   redisOperationStore,
-} from './redis-operation-store.js'
+} from '../plugins/operations/stores/redis.js'
+export type { OperationStore } from '../plugins/operations/stores/store.js'
 export type { RedisScriptClient } from './redis-script.js'
 export type { RedisSubscriber } from './redis-subscription.js'

@@ -1,5 +1,5 @@
-export type { OperationRecord } from '../operations/operation-record.js'
-export { type OperationStore, OperationStoreFullError } from '../stores/operation-store.js'
+export type { OperationRecord } from '../plugins/operations/record.js'
+export { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
 export {
   type ContractClause,
   type OperationStoreSetUp,

@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { OperationRecord } from '../operations/operation-record.js'
-import { begin, claim, finish, type OperationEnd, release, renew } from '../operations/transitions.js'
-import { type OperationStore, OperationStoreFullError } from '../stores/operation-store.js'
+import type { OperationRecord } from '../plugins/operations/record.js'
+import { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
+import { begin, claim, finish, type OperationEnd, release, renew } from '../plugins/operations/transitions.js'
 
 /** What a contract needs of the store that is put to the test. */
 export interface OperationStoreSetUp {

@@ -8,7 +8,7 @@ import {
   shortestWait,
   waitAfter,
 } from '../../src/client/retry-after.js'
-import { retryAfterField } from '../../src/http/maintenance/retry-after.js'
+import { retryAfterField } from '../../src/plugins/maintenance/retry-after.js'
 
 const now = Date.parse('2026-11-20T08:00:00.000Z')
 const otherwise = 5_000

@@ -1,7 +1,6 @@
 /** Decisions.md §1 "At request time", RFC 3986 §3.3 (path), RFC 9112 §3.2 (request target). */
 import fc from 'fast-check'
 import t from 'tap'
-import { routePath } from '../../src/http/path/route-path.js'
 import {
   lowercasePath,
   type PathFault,
@@ -10,6 +9,7 @@ import {
   queryOf,
   segmentFaults,
 } from '../../src/http/request-target.js'
+import { routePath } from '../../src/http/route-path.js'
 
 const user = routePath('/v1/users/:id')
 const twoParameters = routePath('/v1/users/:id/files/:name.json')

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Schedule } from '../../src/plugins/maintenance.js'
+import type { Schedule } from '../../src/plugins/maintenance/index.js'
 
 /** A clock that a test moves. */
 export interface ManualClock {

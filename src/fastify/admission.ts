@@ -1,0 +1,171 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BoundedCache } from '../bounded-cache.js'
+import { acceptsAny } from '../http/media-types.js'
+import { ProblemError } from '../problem/problem-error.js'
+import { refuse } from '../problem/send-problem.js'
+import type { Mode } from '../rules/findings.js'
+import type { Reporter } from '../rules/report.js'
+import { earlyRefusalOf } from './early-refusal.js'
+import { setFrameworkErrorHeaders } from './framework-error-headers.js'
+import { closeWhereFramingIsFaulty, headerRefusals } from './wire-checks.js'
+
+type Next = (error?: Error) => void
+type Admit = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
+
+// Registered symbols: the ESM and the CommonJS build of this package may serve the same app.
+const hookKey = Symbol.for('fastify-conventions.admission.hook')
+const admitKey = Symbol.for('fastify-conventions.admission')
+const routeKey = Symbol('fastify-conventions.admission.route')
+
+/**
+ * Adds the `onRequest` hook that decides which requests are admitted, unless the context has it. Every plugin calls it
+ * before it adds an `onRequest` hook of its own, so that admission comes first in whatever order they are registered.
+ */
+export function admitFirst(app: FastifyInstance): void {
+  if (hookKey in app) return
+  app.decorate(hookKey, true)
+  app.addHook('onRequest', function admitOnRequest(request, reply, next) {
+    const { [admitKey]: admit } = request.server as { readonly [admitKey]?: Admit }
+    if (admit === undefined) next()
+    else admit(request, reply, next)
+  })
+}
+
+/** What is judged of the requests of a route. */
+export interface RouteAdmission {
+  readonly mode: Mode
+  /** Media types that the route produces; `null` where they are not known. */
+  readonly produced: readonly string[] | null
+  readonly accepts: Accepts | null
+}
+
+/** Options of {@link Admission}. */
+export interface AdmissionOptions {
+  /** Seconds after which a client may come back when the server has closed. */
+  readonly retryAfter: number
+  /** Whether requests are refused that no route says anything about. */
+  readonly enforces: boolean
+  readonly reporter: Reporter
+}
+
+/** Decides whether a request is admitted, before anything is done for it. */
+export class Admission {
+  /** Whether the server is closing: then no request is admitted. */
+  closing = false
+  readonly #options: AdmissionOptions
+  readonly #acceptances = new Map<string, Accepts>()
+  readonly #headerRefusal = headerRefusals()
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+  }
+
+  /** Judges the requests of a context and of those below it. */
+  install(app: FastifyInstance): void {
+    admitFirst(app)
+    app.decorate(admitKey, this.#admit)
+  }
+
+  /** Returns the members of a route's `config` that say what is judged of its requests. */
+  configOf(mode: Mode, produced: readonly string[] | null): object {
+    return { [routeKey]: this.routeAdmission(mode, produced) }
+  }
+
+  /** Returns what is judged of the requests of a route. */
+  routeAdmission(mode: Mode, produced: readonly string[] | null): RouteAdmission {
+    return { mode, produced, accepts: mode === 'off' ? null : this.#acceptance(produced) }
+  }
+
+  readonly #admit: Admit = (request, reply, next) => {
+    if (this.#options.enforces) {
+      closeWhereFramingIsFaulty(request, reply)
+      const fault = this.#headerRefusal(request.raw)
+      if (fault !== null) {
+        refuseEarly(request, reply, fault, next)
+        return
+      }
+    }
+    const { headers, httpVersionMajor } = request.raw
+    const { accept } = headers
+    const takesAll = accept === undefined || accept === '*/*'
+    // Most requests end here: what Fastify says of a route it puts together each time.
+    if (takesAll && !this.closing && (headers.host !== undefined || httpVersionMajor !== 1)) next()
+    else this.#judge(request, reply, next)
+  }
+
+  #judge(request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    const config = request.routeOptions.config as { readonly [routeKey]?: RouteAdmission } | undefined
+    const route = config?.[routeKey]
+    const refusal = this.#refusal(request, route)
+    if (refusal === null) next()
+    else refuseEarly(request, reply, refusal, next)
+  }
+
+  #refusal(request: FastifyRequest, route: RouteAdmission | undefined): ProblemError | null {
+    const { enforces, reporter } = this.#options
+    if (enforces || route?.mode === 'enforce') {
+      const refusal = this.#serverRefusal(request)
+      if (refusal !== null) return refusal
+    }
+    if (route === undefined || route.accepts === null || route.accepts(request.raw.headers.accept))
+      return null
+    const produced = route.produced?.join(', ')
+    if (route.mode === 'enforce') {
+      return new ProblemError('not-acceptable', { detail: `What is served here is ${produced}` })
+    }
+    reporter.observe('problems', 'accept', request, `Accept takes none of ${produced}`)
+    return null
+  }
+
+  /** Returns why a request is not admitted, wherever it goes to; `null` if it is. */
+  #serverRefusal(request: FastifyRequest): ProblemError | null {
+    if (this.closing) {
+      return new ProblemError('server-closing', {
+        detail: 'The server is closing; try again',
+        headers: { 'retry-after': String(this.#options.retryAfter) },
+      })
+    }
+    const { headers, httpVersionMajor, httpVersionMinor } = request.raw
+    // RFC 9112 §3.2; Node's own answer to this has no body, so serverOptions() leaves the check to us.
+    if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
+      return new ProblemError('request-malformed', { detail: 'A request in HTTP/1.1 has a Host header' })
+    }
+    return null
+  }
+
+  // Routes that produce the same share what is known of headers: clients choose those, on every route.
+  #acceptance(produced: readonly string[] | null): Accepts | null {
+    if (produced === null) return null
+    const key = [...produced].sort().join()
+    const known = this.#acceptances.get(key)
+    if (known !== undefined) return known
+    const accepts = acceptance(produced)
+    this.#acceptances.set(key, accepts)
+    return accepts
+  }
+}
+
+/** Refuses a request before the hooks that would set headers on its answer, unless it is refused for all it asks for. */
+function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: ProblemError, next: Next): void {
+  if (earlyRefusalOf(request) !== null) next()
+  else setFrameworkErrorHeaders(request, reply, () => refuse(request, reply, refusal, next))
+}
+
+/** Whether an `Accept` header takes what is produced. */
+export type Accepts = (accept: string | undefined) => boolean
+
+const cachedVerdicts = 100
+const longestCached = 256
+
+/** Each header is read once; clients choose them, so neither all nor long ones are kept. */
+function acceptance(produced: readonly string[]): Accepts {
+  const verdicts = new BoundedCache<string, boolean>(cachedVerdicts)
+  return function accepts(accept) {
+    if (accept === undefined) return true
+    const known = verdicts.get(accept)
+    if (known !== undefined) return known
+    const verdict = acceptsAny(accept, produced)
+    if (accept.length <= longestCached) verdicts.set(accept, verdict)
+    return verdict
+  }
+}

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { type Check, invalid, listOf, objectOf, text } from '../options.js'
+import { bootErrors } from '../problem/problem-error.js'
+import { type Mode, modes } from '../rules/findings.js'
+import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './route-watch.js'
+
+/**
+ * Makes a Fastify plugin of a convention: not encapsulated (what it sets up serves the context that registers it),
+ * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
+ * findings.
+ */
+export function conventionPlugin<Options extends object>(
+  name: string,
+  setUp: (app: FastifyInstance, options: Options) => void | Promise<void>,
+): FastifyPluginAsync<Options & RegistrationOptions> {
+  const registered = Symbol.for(`fastify-conventions.${name}`)
+  return fastifyPlugin(
+    async function registerConvention(
+      app: FastifyInstance,
+      options: Options & RegistrationOptions,
+    ): Promise<void> {
+      if (app.hasDecorator(registered)) throw new bootErrors.FST_CONV_ALREADY_REGISTERED(name)
+      app.decorate(registered, true)
+      const { earlierRoutes, ...own } = options
+      const setUpIsDone = watchRoutes({
+        app,
+        plugin: name,
+        mode: modeOf(own),
+        earlierRoutes: earlierRoutes === undefined ? [] : checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
+      })
+      await setUp(app, own as unknown as Options)
+      setUpIsDone()
+    },
+    { name: `fastify-conventions/${name}`, fastify: '5.x' },
+  )
+}
+
+const checkRoute = objectOf<Partial<EarlierRoute>>({
+  url: text("a path such as '/metrics' or '/docs/*'", /^\//),
+  reason: text(),
+})
+
+const checkRoutes: Check<readonly EarlierRoute[]> = listOf((label, received) => {
+  const { url, reason } = checkRoute(label, received)
+  if (url === undefined || reason === undefined) {
+    return invalid(label, 'an object with url and reason', received)
+  }
+  return { url, reason }
+})
+
+// What is wrong with it, the plugin itself says.
+function modeOf(options: object): Mode {
+  const { mode } = options as { readonly mode?: Mode }
+  return mode !== undefined && modes.includes(mode) ? mode : 'enforce'
+}

@@ -1,0 +1,39 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import type { ProblemError } from '../problem/problem-error.js'
+
+/** What was decided about a POST before it was routed. */
+export type OverrideMark =
+  /** It is performed as another method. */
+  | { readonly kind: 'performed'; readonly originalMethod: string; readonly byForm: boolean }
+  /** It is refused; not where the route takes a body of more than so many bytes. */
+  | { readonly kind: 'refused'; readonly problem: ProblemError; readonly unlessAbove: number }
+  /** It would be one of the two, but is only counted. */
+  | { readonly kind: 'observed'; readonly rule: 'performed' | 'refused'; readonly given: string }
+  /** It goes on as it came, though a part of its body was read. */
+  | { readonly kind: 'passed' }
+
+// A registered symbol: the ESM and the CommonJS build of this package may serve the same app.
+const mark: unique symbol = Symbol.for('fastify-conventions.methodOverride')
+
+/** What Node hands to the router, over HTTP/1.1 and HTTP/2, and `inject` too. */
+export interface RawRequest extends Readable {
+  method?: string
+  readonly url?: string
+  readonly headers: IncomingHttpHeaders
+  readonly httpVersionMajor: number
+  readonly aborted: boolean
+  readonly _readableState: { readonly ended: boolean }
+  [mark]?: OverrideMark
+}
+
+/** Remembers on a request what was decided. */
+export function markRequest(raw: RawRequest, decided: OverrideMark): void {
+  raw[mark] = decided
+}
+
+/** What was decided about a request; `undefined` for most. */
+export function markOf(request: FastifyRequest): OverrideMark | undefined {
+  return (request.raw as { readonly [mark]?: OverrideMark })[mark]
+}

@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
+import { isJson, mediaTypeOf } from '../http/media-types.js'
+import { ProblemError } from '../problem/problem-error.js'
+import { asRefusal, refuse } from '../problem/send-problem.js'
+import { clip } from '../text.js'
+import { privateField } from './private-field.js'
+
+/** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
+export class RequestContent {
+  readonly #enforces: (request: FastifyRequest) => boolean
+  readonly #contexts = new Set<FastifyInstance>()
+
+  /** @param enforces whether the content of a request is refused here */
+  constructor(enforces: (request: FastifyRequest) => boolean) {
+    this.#enforces = enforces
+  }
+
+  /** Call it from an `onRoute` hook. */
+  addRoute(app: FastifyInstance, route: RouteOptions): void {
+    this.#contexts.add(app)
+    if ([route.method].flat().some((method) => !bodiless.has(method))) {
+      // After those of the app: one of them may decode.
+      route.preParsing = [...[route.preParsing ?? []].flat(), refuseCoded]
+    }
+  }
+
+  /** Call it when the app gets ready: only then are all parsers known. */
+  prepare(): void {
+    for (const app of this.#contexts) this.#checkUtf8(app)
+  }
+
+  /** Lets parsers that take JSON as a string take its bytes first. Fastify's string has lost what was not UTF-8. */
+  #checkUtf8(app: FastifyInstance): void {
+    const parsers = parsersOf(app)
+    if (parsers === undefined) {
+      app.log.warn('problems: this release of Fastify hides its parsers, so JSON is not checked for UTF-8')
+      return
+    }
+    for (const [type, parser] of parsers) {
+      if (parser.asString && isJson(mediaTypeOf(type))) parsers.set(type, this.#ofBytes(parser))
+    }
+  }
+
+  #ofBytes(parser: Parser): Parser {
+    const enforces = this.#enforces
+    return {
+      ...parser,
+      asString: false,
+      asBuffer: true,
+      fn: function parseUtf8(request, bytes, done) {
+        if (isUtf8(bytes as Buffer) || !enforces(request)) return parser.fn(request, String(bytes), done)
+        done(asRefusal(notUtf8()))
+        return undefined
+      },
+    }
+  }
+}
+
+/** The refusal of JSON that is not UTF-8 (RFC 8259 §8.1). */
+export function notUtf8(): ProblemError {
+  return new ProblemError('body-malformed', { detail: 'The body is not UTF-8, as JSON has to be' })
+}
+
+/** Whether the content has a coding other than `identity` (RFC 9110 §8.4). */
+export function isCoded({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const { 'content-encoding': codings = '' } = headers
+  return codings.split(',').some((coding) => !uncoded.has(coding.trim().toLowerCase()))
+}
+
+const uncoded: ReadonlySet<string> = new Set(['', 'identity'])
+const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/**
+ * The `preParsing` hook. A hook of the app that decodes gives another stream, or takes the header away.
+ */
+function refuseCoded(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: RequestPayload,
+  next: (error: Error | null, payload?: RequestPayload) => void,
+): void {
+  if (payload !== request.raw || !isCoded(request)) {
+    next(null, payload)
+    return
+  }
+  // RFC 9110 §15.5.16: a 415 for a coding says which ones are taken.
+  const problem = new ProblemError('unsupported-media-type', {
+    detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not taken here`,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  refuse(request, reply, problem, next)
+}
+
+const longestShown = 100
+
+interface Parser {
+  readonly asString: boolean
+  readonly asBuffer: boolean
+  readonly fn: (
+    request: FastifyRequest,
+    body: string | Buffer,
+    done: (error: Error | null, body?: unknown) => void,
+  ) => unknown
+}
+
+/** Returns the parsers of a context, by media type. */
+function parsersOf(app: FastifyInstance): Map<string, Parser> | undefined {
+  const customParsers = contentTypeParserOf(app)?.customParsers
+  return customParsers instanceof Map ? customParsers : undefined
+}
+
+const contentTypeParserOf = privateField<{ readonly customParsers?: unknown }>('fastify.contentTypeParser')

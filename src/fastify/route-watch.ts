@@ -1,0 +1,251 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { reasonToLeaveAlone } from '../rules/exclusion-reason.js'
+import type { Mode } from '../rules/findings.js'
+import { type Reporter, reporterOf } from '../rules/report.js'
+import { matchesUrl } from '../rules/rules.js'
+import { headSiblings } from './head-sibling.js'
+import { printedRoutes } from './printed-routes.js'
+
+/** A route that may stay without a convention, because it is declared before the plugin. */
+export interface EarlierRoute {
+  /** Path pattern as it was registered; a final `*` stands for everything below. */
+  readonly url: string
+  /** Why; the boot report shows it. */
+  readonly reason: string
+}
+
+/** What every plugin of this package takes beside its own options. */
+export interface RegistrationOptions {
+  /**
+   * Routes that are declared before the plugin has been loaded, and may stay without it. Any other such route is a
+   * finding: it fails the boot, or is reported where the plugin's `mode` is `report`.
+   *
+   * Not for routes of your own: `await` the registration and declare them afterwards.
+   * @default []
+   */
+  readonly earlierRoutes?: readonly EarlierRoute[]
+}
+
+/** One plugin of this package in one context. */
+export interface Registration {
+  readonly app: FastifyInstance
+  readonly plugin: string
+  readonly mode: Mode
+  readonly earlierRoutes: readonly EarlierRoute[]
+}
+
+/** The name under which the preset is registered. It stands for all plugins that it registers. */
+export const presetName = 'conventions'
+
+/** The rule that routes are declared after the plugins that serve them. */
+const rule = 'registration'
+
+/**
+ * Watches which routes a plugin sees. When the app gets ready, every route that the plugin should serve and has not
+ * seen is a finding, and so is a context without routes.
+ *
+ * @returns a function to call when the plugin is set up: the routes that are declared until then are its own
+ */
+export function watchRoutes(registration: Registration): () => void {
+  const { app, plugin } = registration
+  const reporter = reporterOf(app)
+  const routes = routesOf(app)
+  const registrations = routes.registrationsOf(reporter)
+  const watched: Watched = { ...registration, servesRoutes: false }
+  if (registrations.length === 0) reporter.checkAtReady(() => findUnseen(routes, registrations, reporter))
+  const isCovered = registrations.some((other) => other.plugin === presetName && other.app === app)
+  if (!routes.isComplete && !isCovered) refuseUnseen(watched, reporter)
+  registrations.push(watched)
+  let isSettingUp = true
+  app.addHook('onRoute', function seeRoute(route) {
+    routes.see(plugin, route)
+    watched.servesRoutes ||= !isSettingUp
+  })
+  return function setUpIsDone() {
+    isSettingUp = false
+  }
+}
+
+interface Watched extends Registration {
+  /** Whether the context has routes that are not the plugin's own. */
+  servesRoutes: boolean
+}
+
+interface Declared {
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly context: FastifyInstance
+  /** Why no rule looks at it; `null` where they do. */
+  readonly untouched: string | null
+  /** What the onRoute hooks get; `null` where the app was created before this module was loaded. */
+  readonly options: RouteOptions | null
+}
+
+/** The routes of one app, in the order in which they were declared. */
+class AppRoutes {
+  readonly declared: Declared[] = []
+  readonly #registrations = new Map<Reporter, Watched[]>()
+  readonly #seen = new Map<string, WeakSet<object>>()
+  #isComplete = false
+
+  /** Whether all routes of the app are known. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** Notes the routes of an app from now on, given the root context and what is declared already. */
+  note(root: FastifyInstance, declared: readonly Declared[]): void {
+    const { declared: all } = this
+    const isHeadSibling = headSiblings(root)
+    all.push(...declared)
+    this.#isComplete = true
+    root.addHook('onRoute', function noteRoute(options) {
+      if (isHeadSibling(options)) return
+      const methods = [options.method].flat()
+      const untouched = reasonToLeaveAlone(options)
+      all.push({ methods, path: options.path, context: this, untouched, options })
+    })
+  }
+
+  registrationsOf(reporter: Reporter): Watched[] {
+    const registrations = this.#registrations.get(reporter) ?? []
+    this.#registrations.set(reporter, registrations)
+    return registrations
+  }
+
+  see(plugin: string, options: RouteOptions): void {
+    this.#seen.set(plugin, (this.#seen.get(plugin) ?? new WeakSet()).add(options))
+  }
+
+  isSeen(plugin: string, { options }: Declared): boolean {
+    return options !== null && this.#seen.get(plugin)?.has(options) === true
+  }
+}
+
+// An app is known by its configuration: all its contexts have the same object.
+const appRoutes = new WeakMap<object, AppRoutes>()
+
+// Fastify publishes each new app here, whichever copy of Fastify makes it. An `onRoute` hook that is added later does
+// not see the routes before it.
+subscribe('fastify.initialization', (message) => {
+  const { fastify: app } = message as { readonly fastify: FastifyInstance }
+  const routes = new AppRoutes()
+  appRoutes.set(app.initialConfig, routes)
+  routes.note(app, [])
+})
+
+function routesOf(app: FastifyInstance): AppRoutes {
+  const routes = appRoutes.get(app.initialConfig) ?? new AppRoutes()
+  appRoutes.set(app.initialConfig, routes)
+  // Created before this module was loaded. Which context a route is in is known at the root alone, which serves all.
+  if (!routes.isComplete && isRoot(app)) routes.note(app, earlierRoutesOf(app))
+  return routes
+}
+
+function earlierRoutesOf(root: FastifyInstance): Declared[] {
+  return printedRoutes(root).map(({ methods, path }) => {
+    const untouched = path.includes('*') ? 'a wildcard route: files or a proxy' : null
+    return { methods, path, context: root, untouched, options: null }
+  })
+}
+
+/** Adds a finding for each route that a plugin serves and has not seen, and for a plugin that serves none. */
+function findUnseen(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
+  const met = new Set<EarlierRoute>()
+  for (const route of routes.declared) {
+    const unseenBy = registrations.filter(
+      ({ app, plugin }) => serves(app, route.context) && !routes.isSeen(plugin, route),
+    )
+    for (const { plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
+      const name = `${route.methods.join(', ')} ${route.path}`
+      const declared = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
+      if (declared !== undefined) met.add(declared)
+      const reason = declared?.reason ?? (speaksToAny(route, unseenBy) ? null : route.untouched)
+      if (reason !== null) reporter.except({ plugin, route: name, rules: [rule], reason, unused: false })
+      else if (mode !== 'off') {
+        const problem = 'is declared before the plugin is loaded: no convention holds for it'
+        reporter.find({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
+      }
+    }
+  }
+  for (const { plugin, earlierRoutes } of registrations) {
+    for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route))) {
+      reporter.except({ plugin, route: url, rules: [rule], reason, unused: true })
+    }
+  }
+  findUnused(routes, registrations, reporter)
+}
+
+function findUnused(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
+  const idle = registrations.filter(({ app, servesRoutes }) => {
+    if (servesRoutes) return false
+    const others = routes.declared.filter(({ untouched }) => untouched === null)
+    return others.length > 0 && others.every(({ context }) => !serves(app, context))
+  })
+  for (const { plugin, mode } of withoutCovered(idle)) {
+    if (mode === 'off') continue
+    reporter.find({
+      plugin,
+      rule,
+      route: '(none)',
+      mode,
+      problem: 'the context that registers the plugin has no routes: no convention holds anywhere',
+      instead: `${instead(plugin)} in the context of the routes, or wrap the function that does in fastify-plugin`,
+    })
+  }
+}
+
+/**
+ * Refuses requests on routes that a plugin has not seen. For a context of an app that was created before this module was
+ * loaded: which of the routes before the plugin are in the context, only a request tells.
+ */
+function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: Reporter): void {
+  if (mode === 'off' || !earlierRoutesOf(app).some(({ path }) => path.startsWith(app.prefix))) return
+  app.addHook('onRoute', function markRoute(route) {
+    route.config = Object.assign({}, route.config, { [isMarked]: true })
+  })
+  app.addHook('onRequest', function refuseUnseenRoute(request, _reply, next) {
+    const { config, url = '' } = request.routeOptions
+    const isKnown = request.is404 || (config as { readonly [isMarked]?: true })[isMarked] === true
+    if (isKnown || url.includes('*') || earlierRoutes.some((route) => matchesUrl(route.url, url))) next()
+    else if (mode === 'report') {
+      reporter.observe(
+        plugin,
+        rule,
+        request,
+        `${request.method} ${url} is declared before the plugin is loaded`,
+      )
+      next()
+    } else next(new Error(`${url} is declared before ${plugin} is loaded: ${instead(plugin)}`))
+  })
+}
+
+const isMarked = Symbol('fastify-conventions.registration.isMarked')
+
+// The root is the one context that does not inherit from another.
+function isRoot(app: FastifyInstance): boolean {
+  const above = Object.getPrototypeOf(app) as object
+  return Object.getPrototypeOf(above) === null
+}
+
+/** Whether a plugin that is registered in one context serves the routes of another. */
+function serves(app: FastifyInstance, context: FastifyInstance): boolean {
+  return app === context || Object.prototype.isPrototypeOf.call(app, context)
+}
+
+/** Without the plugins that the preset of the same context has registered: what is said of it is said of them. */
+function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {
+  const presets = new Set(registrations.filter(({ plugin }) => plugin === presetName).map(({ app }) => app))
+  return registrations.filter(({ app, plugin }) => plugin === presetName || !presets.has(app))
+}
+
+/** Whether the route's `config` says something to one of the plugins. */
+function speaksToAny({ options }: Declared, registrations: readonly Watched[]): boolean {
+  const config = (options?.config ?? {}) as Readonly<Record<string, unknown>>
+  return registrations.some(({ plugin }) => config[plugin] !== undefined && config[plugin] !== false)
+}
+
+function instead(plugin: string): string {
+  return `await app.register(${plugin}) before the route is declared`
+}

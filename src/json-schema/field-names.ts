@@ -1,0 +1,128 @@
+import { cutOf, type FieldCut } from '../json/field-cut.js'
+import type { FieldTree } from '../json/field-tree.js'
+import { anything, type Member, type ObjectShape, type Shape } from './schema-shape.js'
+import { isWide, twinName } from './twins.js'
+
+/** The names that a selection may have at the top of shapes; a twin goes by the name of its number. */
+export function fieldNames(...shapes: readonly Shape[]): string[] {
+  const names = objectsOf(shapes).flatMap((object) => {
+    const index = indexOf(object)
+    return object.members.map(({ name }) => name).filter((name) => index.get(name)?.isTwin === false)
+  })
+  return [...new Set(names)]
+}
+
+/** The names that a selection may have below a path; a twin goes by the name of its number. */
+export function namesBelow(shape: Shape, path: readonly string[]): string[] {
+  let shapes: readonly Shape[] = [shape]
+  for (const name of path) shapes = shapesBelow(shapes, name)
+  return fieldNames(...shapes)
+}
+
+/** The shape that members lead to, through arrays and alternatives; `null` where they lead to nothing. */
+export function shapeWithin(shape: Shape, within: readonly string[]): Shape | null {
+  const [step, ...rest] = within
+  if (step === undefined) return shape
+  const [member] = shapesBelow([shape], step)
+  return member === undefined ? null : shapeWithin(member, rest)
+}
+
+/** Is it an array, be it one that may be missing? */
+export function isList(shape: Shape | null): boolean {
+  if (shape?.kind !== 'choice') return shape?.kind === 'array'
+  const kinds = shape.options.map((option) => option.shape.kind)
+  return kinds.includes('array') && kinds.every((kind) => kind === 'array' || kind === 'null')
+}
+
+/** May a value of the shape have the field, in one of its alternatives at least? */
+export function isField(shape: Shape, path: readonly string[]): boolean {
+  let shapes: readonly Shape[] = [shape]
+  for (const name of path) {
+    if (isOpen(shapes)) return true
+    shapes = shapesBelow(shapes, name)
+    if (shapes.length === 0) return false
+  }
+  return true
+}
+
+/** The path by which a field goes: twins by the name of their number, for both stand beside each other anyway. */
+export function canonicalPath(shape: Shape, path: readonly string[]): readonly string[] {
+  let shapes: readonly Shape[] = [shape]
+  return path.map((name) => {
+    const named = objectsOf(shapes).flatMap((object) => indexOf(object).get(name) ?? [])
+    shapes = shapesBelow(shapes, name)
+    const [first] = named
+    return first !== undefined && named.every(({ isTwin }) => isTwin) ? first.member.name : name
+  })
+}
+
+/** The fields that a cut leaves of shapes, as far as they are named: by the cut, or by the shapes. */
+export function fieldsLeft(shapes: readonly Shape[], cut: FieldCut): FieldTree {
+  const names = cut.only === null ? fieldNames(...shapes) : [...cut.only.keys()]
+  const left = names.flatMap((name): [string, FieldTree | true][] => {
+    const below = cutOf(cut, name)
+    if (below === null) return []
+    if (below.without === null) return [[name, below.only ?? true]]
+    const inner = shapesBelow(shapes, name)
+    const isNamed = below.only !== null || fieldNames(...inner).length > 0
+    return [[name, isNamed ? fieldsLeft(inner, below) : true]]
+  })
+  return new Map(left)
+}
+
+interface Named {
+  readonly member: Member
+  /** Is it the name of the member's twin? */
+  readonly isTwin: boolean
+}
+
+// Selections ask for members by name, and shapes do not change.
+const indexes = new WeakMap<ObjectShape, ReadonlyMap<string, Named>>()
+
+function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
+  const known = indexes.get(object)
+  if (known !== undefined) return known
+  const names = object.members.map((member): [string, Named] => [member.name, { member, isTwin: false }])
+  // A twin that the schema does not declare is known all the same.
+  const twins = object.members
+    .filter((member) => isWide(member.shape))
+    .map((member): [string, Named] => [twinName(member.name), { member, isTwin: true }])
+  const index = new Map([...names, ...twins])
+  indexes.set(object, index)
+  return index
+}
+
+/** The objects that values of the shapes may be, or have as items. */
+function objectsOf(shapes: readonly Shape[]): ObjectShape[] {
+  return [...alternativesOf(shapes)].filter((shape) => shape.kind === 'object')
+}
+
+/** Do the shapes say nothing of members? Then nobody can say that one is unknown. */
+function isOpen(shapes: readonly Shape[]): boolean {
+  return [...alternativesOf(shapes)].some(({ kind }) => kind === 'anything')
+}
+
+// Each once: an array may have itself as its items.
+function alternativesOf(shapes: readonly Shape[], found = new Set<Shape>()): ReadonlySet<Shape> {
+  for (const shape of shapes) {
+    if (found.has(shape)) continue
+    found.add(shape)
+    if (shape.kind === 'array') alternativesOf([shape.items], found)
+    if (shape.kind === 'choice')
+      alternativesOf(
+        shape.options.map((option) => option.shape),
+        found,
+      )
+  }
+  return found
+}
+
+function shapesBelow(shapes: readonly Shape[], name: string): Shape[] {
+  return objectsOf(shapes).flatMap((object) => {
+    const named = indexOf(object).get(name)
+    if (named !== undefined) return [named.member.shape]
+    // Names that clients think up meet no regular expression.
+    if (object.patterns.length > 0) return [anything]
+    return object.rest === null ? [] : [object.rest]
+  })
+}

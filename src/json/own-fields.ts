@@ -1,0 +1,62 @@
+import { twinName } from '../json-schema/twins.js'
+import { valueTwin } from './exact-json.js'
+import { cutOf, type FieldCut, whole } from './field-cut.js'
+import { withoutToJson } from './writer.js'
+
+/** Has the member of this name a twin in the answer? */
+export type HasTwin = (name: string) => boolean
+
+/**
+ * What a cut leaves of a member that no schema names. There only the value tells whether it has a twin, and whoever
+ * asks for one of both gets both; what hides the number hides the twin.
+ *
+ * @param hasTwin `null` where there are no twins
+ */
+export function cutOfOwn(cut: FieldCut, name: string, hasTwin: HasTwin | null): FieldCut | null {
+  const number = numberName(name)
+  if (cut.without?.get(name) === true) return null
+  if (hasTwin !== null && number !== null && cut.without?.get(number) === true) return null
+  const left = cutOf(cut, name)
+  if (left !== null || hasTwin === null || cut.only === null) return left
+  const isOfTwo =
+    number !== null && cut.only.has(number) ? hasTwin(number) : cut.only.has(twinName(name)) && hasTwin(name)
+  return isOfTwo ? whole : null
+}
+
+/** What a cut leaves of a value that no schema describes: own properties, in their order. */
+export function ownFields(value: unknown, cut: FieldCut, twins: boolean): unknown {
+  if (cut === whole) return value
+  const object = withoutToJson(value)
+  if (Array.isArray(object)) return object.map((item) => ownFields(item, cut, twins))
+  if (typeof object !== 'object' || object === null) return object
+  const fields = object as Readonly<Record<string, unknown>>
+  const hasTwin = twins
+    ? (name: string): boolean => Object.hasOwn(fields, name) && valueTwin(fields[name]) !== null
+    : null
+  const entries = Object.keys(fields).flatMap((name): [string, unknown][] => {
+    const left = cutOfOwn(cut, name, hasTwin)
+    return left === null ? [] : [[name, ownFields(fields[name], left, twins)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Of a value that no schema describes: what a cut leaves where `within` leads, and all that stands beside it. */
+export function ownFieldsWithin(
+  value: unknown,
+  within: readonly string[],
+  cut: FieldCut,
+  twins: boolean,
+): unknown {
+  const [step, ...rest] = within
+  if (step === undefined) return ownFields(value, cut, twins)
+  const object = withoutToJson(value)
+  if (typeof object !== 'object' || object === null || !Object.hasOwn(object, step)) return object
+  const items = (object as Readonly<Record<string, unknown>>)[step]
+  return { ...object, [step]: ownFieldsWithin(items, rest, cut, twins) }
+}
+
+/** The name of the number whose twin is called so; `null` for a name that is no twin's. */
+export function numberName(name: string): string | null {
+  const suffix = twinName('')
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
+}

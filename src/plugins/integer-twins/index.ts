@@ -1,0 +1,141 @@
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import { conventionPlugin } from '../../fastify/plugin.js'
+import { type RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import type { ParseJson } from '../../json/exact-body.js'
+import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
+import { isObjectSchema } from '../../json-schema/query-schema.js'
+import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
+import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../../options.js'
+import { type Mode, modes } from '../../rules/findings.js'
+import { reporterOf } from '../../rules/report.js'
+import { addExactInput } from './exact-input.js'
+import { completeShared, withTwins, withTwinsInResponse } from './openapi.js'
+import { TwinsObserver } from './twins-observer.js'
+
+/** Options of {@link integerTwins}. */
+export interface IntegerTwinsOptions {
+  /**
+   * `enforce` writes twins and reads exact integers, `report` changes nothing and counts the answers that would get
+   * one (`integerTwins.twin`) and those that have lost digits already (`integerTwins.lost-digits`), `off` does nothing.
+   * @default 'enforce'
+   */
+  readonly mode?: Mode
+}
+
+/** What a route says under `config.integerTwins`; `false` leaves its integers alone. */
+export type IntegerTwinsRouteOptions = IntegerTwinsOptions
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Integer twins of this route; `false` leaves its integers alone. */
+    integerTwins?: IntegerTwinsRouteOptions | false
+  }
+}
+
+const checks: Checks<IntegerTwinsOptions> = { mode: oneOf(...modes) }
+
+const defaults: Required<IntegerTwinsOptions> = { mode: 'enforce' }
+
+/**
+ * Large integers, exact both ways.
+ *
+ * Outward, an integer that the response schema declares `format: int64` (or `uint64`) is written with all its digits,
+ * from a BigInt, a decimal string or a safe Number, and is followed by its string twin `<name>_str`, which the schema
+ * and so the OpenAPI document show. Other BigInts get a twin where they appear and a Number cannot hold them, also
+ * without a schema. A Number beyond 2^53 may be rounded and gets none.
+ *
+ * Inward, what a body, a path or a query parameter declares `int64` reaches the handler as the exact BigInt.
+ *
+ * Not for integers that stay below 2^53: declare them `integer` without a format, and they cost nothing.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
+  'integerTwins',
+  function setUpIntegerTwins(app, received) {
+    const options = resolveOptions('integerTwins', received, checks, defaults)
+    const reporter = reporterOf(app)
+    const parse = jsonParserOf(app)
+    const prepared: { prepare(): void }[] = []
+    const twinned: TwinnedRoute[] = []
+    const contexts = new Set<FastifyInstance>()
+
+    app.addHook('onRoute', function completeOnRoute(route) {
+      const own = resolveRouteOptions(
+        `${[route.method].flat().join(', ')} ${route.path} config.integerTwins`,
+        route.config?.integerTwins,
+        checks,
+        options,
+      )
+      if (own === false || own.mode === 'off') return
+      const declares = mentionsWide(route.schema?.response)
+      if (own.mode === 'report') {
+        const observer = new TwinsObserver(this, route, reporter)
+        if (declares) prepared.push(observer)
+        route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observe]
+        return
+      }
+      const serialization = serializationOf(this, route)
+      serialization.twins = true
+      contexts.add(this)
+      // What refers to others may not be readable; the report is to say so at boot.
+      if (wideMentions(route.schema?.response).reference) prepared.push(serialization)
+      const input = addExactInput(this, route, parse)
+      if (input !== null) prepared.push(input)
+      if (mentionsWide(route.schema?.body)) {
+        const { schema = {} } = route
+        route.schema = { ...schema, ...bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation') }
+      }
+      if (declares || mentionsWide(route.schema?.body)) twinned.push({ app: this, route, serialization })
+    })
+    app.addHook('onReady', function prepareRoutes(done) {
+      for (const part of prepared) part.prepare()
+      for (const { app, route, serialization } of twinned) {
+        completeWhenRead(route, (schema) => {
+          serialization.prepare()
+          return describedTwins(schema, app.getSchemas() as SchemaStore, serialization.isReadable)
+        })
+      }
+      for (const context of contexts) completeShared(context.getSchemas() as SchemaStore)
+      done()
+    })
+  },
+)
+
+interface TwinnedRoute {
+  readonly app: FastifyInstance
+  readonly route: RouteOptions
+  readonly serialization: RouteSerialization
+}
+
+/** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
+function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
+  const described = { ...schema, ...bodyWithTwins(schema, shared, 'input') }
+  return schema.response === undefined || !isReadable
+    ? described
+    : { ...described, response: withTwinsInResponse(schema.response, shared) }
+}
+
+function bodyWithTwins(
+  { body }: FastifySchema,
+  shared: SchemaStore,
+  purpose: 'validation' | 'input',
+): Partial<Pick<FastifySchema, 'body'>> {
+  return isObjectSchema(body) ? { body: withTwins(body as Json, shared, purpose) } : {}
+}
+
+/** Fastify's own parser, with the app's view of prototype poisoning. */
+function jsonParserOf(app: FastifyInstance): ParseJson {
+  const { onProtoPoisoning = 'error', onConstructorPoisoning = 'error' } = app.initialConfig
+  const parser = app.getDefaultJsonParser(onProtoPoisoning, onConstructorPoisoning) as unknown as SyncParser
+  return function parseJson(text) {
+    const outcome: { error: Error | null; value?: unknown } = { error: null }
+    // It calls back at once.
+    parser(null, text, (error, value) => Object.assign(outcome, { error, value }))
+    if (outcome.error !== null) throw outcome.error
+    return outcome.value
+  }
+}
+
+type SyncParser = (request: null, text: string, done: (error: Error | null, value?: unknown) => void) => void

@@ -1,0 +1,164 @@
+import type { FastifyReply } from 'fastify'
+import { formatLinks, hrefWith } from '../../http/links.js'
+import { pathOf, queryOf } from '../../http/request-target.js'
+import type { Mode } from '../../rules/findings.js'
+import type { Reporter } from '../../rules/report.js'
+import { cursorFault, cursorParameters, nextCursor, type Page, type PageRules } from './page.js'
+import { orderFault } from './page-order.js'
+
+/** What a list route has resolved its options to. */
+export interface ListRules extends PageRules {
+  /** What is done about a page that does not lie beyond its cursor. */
+  readonly mode: Mode
+  /** Field of an item that holds its id. */
+  readonly id: string
+  /** Field of an item that holds its time. */
+  readonly time: string
+  /** Member of the answer that holds the items. */
+  readonly member: string
+}
+
+/** A list route. */
+export interface List {
+  readonly rules: ListRules
+  readonly reporter: Reporter
+  /** What the log has been told of this list, each once. */
+  readonly told: Set<string>
+  /** Whether the handler has ever handed over more rows than a page shows. */
+  hasMore: boolean
+}
+
+/** What a list route is asked for. */
+export interface ListRequest {
+  readonly page: Page<bigint | string>
+  readonly list: List
+  /** Whether the handler has read `page.fetch`. */
+  readFetch: boolean
+}
+
+/** The request for a page, which notes whether its `fetch` is read. */
+export function listRequest(page: Page<bigint | string>, list: List): ListRequest {
+  const request: ListRequest = {
+    page: {
+      ...page,
+      get fetch() {
+        request.readFetch = true
+        return page.fetch
+      },
+    },
+    list,
+    readFetch: false,
+  }
+  return request
+}
+
+/**
+ * The answer of a list route, with the `Link` to the next page in the reply.
+ *
+ * @throws TypeError where no page can lead on from the last row, or the page does not lie beyond its cursor
+ */
+export function listAnswer(
+  reply: FastifyReply,
+  { page, list, readFetch }: ListRequest,
+  rows: readonly object[],
+  total: number | bigint | undefined,
+): Record<string, unknown> {
+  const { rules } = list
+  const hasNext = rows.length > page.limit
+  list.hasMore ||= hasNext
+  const items = hasNext ? rows.slice(0, page.limit) : rows
+  if (hasNext) linkNext(reply, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
+  else if (rows.length === page.limit && !readFetch && !list.hasMore) {
+    tellOnce(
+      reply,
+      list,
+      'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
+        '`Link` to the next one',
+    )
+  }
+  if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
+    checkOrder(reply, list, page, items)
+  if (page.includeTotal && total === undefined) {
+    tellOnce(
+      reply,
+      list,
+      'include_total=true was answered without a total: give reply.list() one, or declare `lists: { total: false }`',
+    )
+  }
+  return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
+}
+
+function linkNext(
+  reply: FastifyReply,
+  list: List,
+  page: Page<bigint | string>,
+  last: Readonly<Record<string, unknown>>,
+): void {
+  const { rules } = list
+  // What the client asked for: the path that is served may be the server's own affair.
+  const target = reply.request.originalUrl
+  const cursor = nextCursor(page, {
+    id: cursorText('id', last, rules),
+    time: () => {
+      if (last[rules.time] instanceof Date) tellOnce(reply, list, lossOfDates(rules.time))
+      return cursorText('time', last, rules)
+    },
+  })
+  const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
+  const links = [reply.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
+  reply.header('link', links.join(', '))
+}
+
+function checkOrder(
+  reply: FastifyReply,
+  { rules, reporter }: List,
+  page: Page<bigint | string>,
+  items: readonly object[],
+): void {
+  if (rules.mode === 'off') return
+  const fault = orderFault(page, items, rules)
+  if (fault === null) return
+  const order =
+    page.afterId !== undefined
+      ? 'oldest first by id'
+      : page.by === 'id'
+        ? 'newest first by id'
+        : 'newest first by time'
+  const message = `lists: ${fault}; the handler has to answer what request.page asks for: here, ${order}`
+  if (rules.mode === 'enforce') throw new TypeError(message)
+  reporter.observe('lists', 'order', reply.request, message)
+}
+
+// A count is no identifier: what a Number holds is written as one, also by JSON.stringify.
+function countOf(total: number | bigint): number | bigint {
+  return total <= Number.MAX_SAFE_INTEGER ? Number(total) : total
+}
+
+/** What the next page goes by, as the client will send it; a link that could not be followed is not made. */
+function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>, rules: ListRules): string {
+  const field = rules[part]
+  const text = textOf(row[field])
+  if (text === null) throw new TypeError(`lists: the last row has no ${field} to lead on from`)
+  const expected = cursorFault(part, text, rules)
+  if (expected === null) return text
+  throw new TypeError(`lists: no page can lead on from the last row: its ${field} is not ${expected}`)
+}
+
+function textOf(value: unknown): string | null {
+  if (value instanceof Date) return value.toISOString()
+  const isText = typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number'
+  return isText ? String(value) : null
+}
+
+function lossOfDates(time: string): string {
+  return (
+    `${time} is a Date, which ends at milliseconds. Where the store has more digits, rows are left out between pages: ` +
+    'give it as text, with every digit'
+  )
+}
+
+function tellOnce(reply: FastifyReply, { told }: List, message: string): void {
+  if (told.has(message)) return
+  told.add(message)
+  reply.log.warn(`lists: ${reply.request.routeOptions.url}: ${message}`)
+}

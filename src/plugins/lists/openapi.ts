@@ -1,0 +1,97 @@
+import { isField } from '../../json-schema/field-names.js'
+import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
+import type { SchemaStore } from '../../json-schema/schema-refs.js'
+import { shapeOf } from '../../json-schema/schema-shape.js'
+import { schemaOf200 } from '../fields/openapi.js'
+import { type PageParameter, type PageRules, servedParameters } from './page.js'
+
+/** What the schema of a list route has to say of paging. */
+export type PagingSchema = PageRules
+
+/**
+ * The schema of a route with the paging parameters in its query and `Link` among its response headers. What the
+ * route declares itself stays; a query schema that is a reference is written out, one of another validator is left as it
+ * is (see {@link withQueryParameters}).
+ *
+ * @param shared gives the schemas that a query schema may refer to
+ */
+export function withPaging<Schema extends RouteSchema>(
+  schema: Schema | undefined,
+  paging: PagingSchema,
+  shared: () => SchemaStore = () => ({}),
+): Schema {
+  const completed = withQueryParameters(schema, parameters(paging), shared)
+  const { response } = completed
+  return response === undefined ? completed : { ...completed, response: withLinkHeader(response) }
+}
+
+/**
+ * The members of these that the response schema of 200 would leave out of a list. None where there is no such schema, or
+ * one that cannot be read.
+ *
+ * @param shared gives the schemas that the response schema may refer to
+ */
+export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
+  const schema = schemaOf200(response)
+  if (schema === null) return []
+  try {
+    const shape = shapeOf(schema, shared)
+    // A list is an object: the fields of an array's items are none of it.
+    return members.filter((name) => shape.kind === 'array' || !isField(shape, [name]))
+  } catch {
+    // Whoever compiles it says so.
+    return []
+  }
+}
+
+function parameters(paging: PagingSchema): Record<string, unknown> {
+  const served = servedParameters(paging)
+  return Object.fromEntries(
+    Object.entries(allParameters(paging)).filter(([name]) => served[name as PageParameter]),
+  )
+}
+
+function allParameters({
+  defaultLimit,
+  maxLimit,
+  idFormat,
+  by,
+}: PagingSchema): Record<PageParameter, unknown> {
+  const id = idFormat === 'int64' ? { type: 'integer', format: 'int64', minimum: 0 } : { type: 'string' }
+  return {
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      default: defaultLimit,
+      description: `Items on the page; more than ${maxLimit} is lowered to ${maxLimit}`,
+    },
+    before_id: {
+      ...id,
+      description: by.includes('id')
+        ? 'Items before this one, newest first'
+        : 'With before_time: breaks ties between items of the same time',
+    },
+    before_time: {
+      type: 'string',
+      format: 'date-time',
+      description: 'Items before this time, newest first; with before_id, which then breaks ties',
+    },
+    after_id: { ...id, description: 'Items after this one, oldest first' },
+    include_total: { type: 'boolean', default: false, description: 'Count all items into total; costly' },
+  }
+}
+
+const linkHeader = {
+  type: 'string',
+  description: 'The next page has rel="next"; there is none on the last page',
+}
+
+function withLinkHeader(response: unknown): unknown {
+  if (!isObjectSchema(response)) return response
+  const entries = Object.entries(response).map(([status, schema]) =>
+    status.startsWith('2') && isObjectSchema(schema)
+      ? [status, { ...schema, headers: { Link: linkHeader, ...(schema.headers as object | undefined) } }]
+      : [status, schema],
+  )
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,89 @@
+import { utcDateTime } from '../../http/date-time.js'
+import type { Page, PageRules } from './page.js'
+
+/** Fields of a row that a list is walked by. */
+export interface RowFields extends Pick<PageRules, 'idFormat'> {
+  readonly id: string
+  readonly time: string
+}
+
+/**
+ * What is wrong with the order of the rows of a page; `null` where each lies beyond the one before it, and the first
+ * beyond the cursor. A walk over such pages ends, and meets each row once.
+ *
+ * The order of text ids is that of the store, which this function does not know: of those it only tells that none is
+ * the cursor, or the same as the one before it.
+ */
+export function orderFault(
+  page: Page<bigint | string>,
+  rows: readonly object[],
+  fields: RowFields,
+): string | null {
+  let before = cursorKey(page)
+  for (const [index, row] of rows.entries()) {
+    const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
+    if (typeof key === 'string') return `row ${index + 1} has no ${key} to go by`
+    if (before !== null && !isBeyond(before, key, page, fields))
+      return `row ${index + 1} does not lie beyond ${before.isCursor ? 'the cursor' : 'the row before it'}`
+    before = key
+  }
+  return null
+}
+
+interface Key {
+  readonly id: bigint | number | string | null
+  /** In a form that sorts as text. */
+  readonly time: string
+  /** Whether the time may have lost digits: a `Date` ends at milliseconds. */
+  readonly isDate: boolean
+  readonly isCursor: boolean
+}
+
+function cursorKey({ afterId, beforeId, beforeTime }: Page<bigint | string>): Key | null {
+  const id = afterId ?? beforeId ?? null
+  if (id === null && beforeTime === undefined) return null
+  const time = beforeTime === undefined ? '' : (sortable(beforeTime) ?? '')
+  return { id, time, isDate: false, isCursor: true }
+}
+
+/** The key of a row, or the name of the field that it lacks. */
+function keyOf(
+  row: Readonly<Record<string, unknown>>,
+  { by }: Page<bigint | string>,
+  fields: RowFields,
+): Key | string {
+  const id = idOf(row[fields.id], fields.idFormat)
+  if (id === null) return fields.id
+  const value = by === 'time' ? row[fields.time] : ''
+  const isDate = value instanceof Date
+  const time = by === 'id' ? '' : timeOf(value)
+  return time === null ? fields.time : { id, time, isDate, isCursor: false }
+}
+
+function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>, fields: RowFields): boolean {
+  if (by === 'time' && key.time !== before.time) return key.time < before.time
+  // A cursor without an id is a time that the rows lie before.
+  if (before.id === null || key.id === null) return false
+  if (by === 'time' && before.isDate && key.isDate) return true
+  if (fields.idFormat === 'text') return String(key.id) !== String(before.id)
+  return afterId === undefined ? key.id < before.id : key.id > before.id
+}
+
+function idOf(value: unknown, format: RowFields['idFormat']): bigint | number | string | null {
+  if (typeof value === 'bigint' || typeof value === 'number') return value
+  if (typeof value !== 'string') return null
+  if (format === 'text') return value
+  return /^-?\d{1,20}$/.test(value) ? BigInt(value) : null
+}
+
+function timeOf(value: unknown): string | null {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : sortable(value.toISOString())
+  return typeof value === 'string' ? sortable(value) : null
+}
+
+const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
+
+function sortable(time: string): string | null {
+  const inUtc = utc.test(time) ? time : utcDateTime(time)
+  return inUtc === null ? null : inUtc.slice(0, 19) + inUtc.slice(20, -1).padEnd(9, '0')
+}

@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DelayedError, ErrorCode, type IQueueBackend, type Job, WaitingError, Worker } from 'bullmq'
+import { inTime } from '../../../../time/in-time.js'
+import type { OperationWorker, RunOutcome } from '../engine.js'
+import type { Faults } from './faults.js'
+import type { BullmqSettings } from './options.js'
+import { patience } from './patience.js'
+import { type Backends, backendsIn } from './queue-backend.js'
+import { shut } from './shut.js'
+
+/** The end of a queue where operations are taken out and run. */
+export class JobWorker {
+  readonly #worker: TimedWorker
+  readonly #backends: Backends
+  readonly #given: OperationWorker
+  readonly #faults: Faults
+  readonly #runs = new Set<Promise<RunOutcome>>()
+  readonly #closing = new AbortController()
+
+  /**
+   * @param given what runs the operations
+   * @param isQuiet keeps BullMQ from writing what it finds about the server to the console
+   */
+  constructor(
+    { place, queue, concurrency }: BullmqSettings,
+    given: OperationWorker,
+    faults: Faults,
+    isQuiet: boolean,
+  ) {
+    const backends = backendsIn(place)
+    this.#backends = backends
+    this.#given = given
+    this.#faults = faults
+    this.#worker = new TimedWorker(
+      queue,
+      (job, token) => this.#process(job, token),
+      {
+        connection: {},
+        skipVersionCheck: isQuiet,
+        autorun: false,
+        concurrency,
+        // A job whose process is gone is free after half of its lease, and found a quarter later.
+        lockDuration: Math.ceil(given.lease / 2),
+        stalledInterval: Math.ceil(given.lease / 4),
+        maxStalledCount: withoutEnd,
+        runRetryDelay: rest,
+      },
+      (name, options, parts) => this.#slowedDown(backends.make(name, options, parts)),
+    )
+    this.#worker.on('error', (error) => this.#met(error))
+    this.#worker.on('active', () => faults.over(part))
+  }
+
+  /** Begins to run what is in the queue. */
+  async open(): Promise<void> {
+    await inTime(this.#worker.waitUntilReady(), patience, 'an answer of the queue of operations')
+    this.#worker.run().catch((error: unknown) => this.#met(error))
+  }
+
+  /** Takes out nothing any more, and waits for the runs. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    // BullMQ stops at once, and then waits for the runs without an end.
+    const closed = this.#worker.close()
+    await Promise.allSettled(this.#runs)
+    if (!(await shut(this.#worker, this.#backends, closed))) await this.#worker.stopTimers()
+  }
+
+  async #process(job: Job<null, void, string>, token: string | undefined): Promise<void> {
+    if (this.#closing.signal.aborted) {
+      // It was on its way here. Others can have it at once.
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+    const again = await this.#run(job)
+    if (again === null) return
+    await job.moveToDelayed(again, token)
+    throw new DelayedError()
+  }
+
+  /** Runs an operation; says when its job has to come again, `null` for not at all. */
+  async #run({ id = '', attemptsStarted }: Job<null, void, string>): Promise<number | null> {
+    const run = this.#given.run(id)
+    this.#runs.add(run)
+    try {
+      const outcome = await run
+      this.#faults.over(partOfRuns)
+      return outcome.kind === 'busy' ? Math.max(outcome.until, Date.now() + shortestRest) : null
+    } catch (error) {
+      this.#faults.met(partOfRuns, 'an operation could not be run', error)
+      // What is behind it in the queue would fare no better.
+      await this.#rest()
+      return Date.now() + Math.min(rest * 2 ** (attemptsStarted - 1), longestRest)
+    } finally {
+      this.#runs.delete(run)
+    }
+  }
+
+  /** BullMQ asks again at once where the queue answers with an error; a database that is away would be asked without end. */
+  #slowedDown(backend: IQueueBackend): IQueueBackend {
+    const moveToActive = backend.moveToActive.bind(backend)
+    const waitForJob = backend.waitForJob.bind(backend)
+    backend.moveToActive = (...given) => this.#slowly(moveToActive(...given))
+    backend.waitForJob = (...given) => this.#slowly(waitForJob(...given))
+    return backend
+  }
+
+  async #slowly<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await asked
+      this.#faults.over(part)
+      return answer
+    } catch (error) {
+      this.#met(error)
+      await this.#rest()
+      throw error
+    }
+  }
+
+  #met(error: unknown): void {
+    if (this.#closing.signal.aborted || isOfAnother(error)) return
+    this.#faults.met(part, 'the queue of operations cannot be reached', error)
+  }
+
+  async #rest(): Promise<void> {
+    await pause(rest, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+  }
+}
+
+const part = 'worker'
+const partOfRuns = 'runs'
+
+const rest = 1_000
+const longestRest = 30_000
+const shortestRest = 100
+// How often a job may run is for the registry to say.
+const withoutEnd = 1_000_000_000
+
+/** A worker whose timers can be stopped where it does not come to do so: they would keep the process alive. */
+class TimedWorker extends Worker<null, void, string, IQueueBackend, number, object> {
+  async stopTimers(): Promise<void> {
+    await this.lockManager.close()
+    await this.pause(true)
+  }
+}
+
+/** Does another worker have the job by now, or has it ended there? The record knows which run counts. */
+function isOfAnother(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return [
+    ErrorCode.JobNotExist,
+    ErrorCode.JobLockNotExist,
+    ErrorCode.JobNotInState,
+    ErrorCode.JobLockMismatch,
+  ].some((known) => known === code)
+}

@@ -1,0 +1,200 @@
+import type { FastifyReply, RouteOptions } from 'fastify'
+import { keyStyleOf } from '../../fastify/key-style.js'
+import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import { conventionPlugin } from '../../fastify/plugin.js'
+import { passString } from '../../fastify/reply-serializer.js'
+import type { Preferences } from '../../http/prefer.js'
+import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
+import type { KeyStyle } from '../../rules/key-names.js'
+import { OperationAnswers } from './answers.js'
+import type { OperationDefinition, OperationHandler } from './definitions.js'
+import { describeStart } from './openapi.js'
+import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
+import { ownerText } from './owner.js'
+import { progressOf } from './progress.js'
+import { mountOperationRoutes } from './routes.js'
+import { OperationsService } from './service.js'
+import { preferencesOf, type StartOptions, startOperation } from './start-operation.js'
+import type { StatusDocument } from './status-document.js'
+
+export type { Preferences } from '../../http/prefer.js'
+export type {
+  OperationContext,
+  OperationDefinition,
+  OperationHandler,
+  OperationOutcome,
+} from './definitions.js'
+export {
+  type OperationEngine,
+  OperationQueueFullError,
+  type OperationWorker,
+  type RunOutcome,
+} from './engines/engine.js'
+export { type InProcessEngineOptions, inProcessEngine } from './engines/in-process.js'
+export type {
+  Duration,
+  OperationOwner,
+  OperationsOptions,
+  PollsOptions,
+} from './options.js'
+export type { PollInterval } from './poll-interval.js'
+export type { OperationFailure, OperationRecord, OperationStatus } from './record.js'
+export type { OperationResult, StartOptions } from './start-operation.js'
+export type { StatusDocument } from './status-document.js'
+export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
+export { type OperationStore, OperationStoreFullError } from './stores/store.js'
+
+/** What a route says under `config.operations`. */
+export interface OperationsRouteOptions {
+  /** Name of the operation that the route starts: checked when the app gets ready, and shown in the OpenAPI document. */
+  readonly starts?: string
+}
+
+/** The operations of a context. */
+export interface Operations {
+  /**
+   * Defines work by its name, before the app is ready. The first definition brings the routes of operations with it.
+   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
+   */
+  define<Input = unknown>(name: string, handler: OperationHandler<Input>): void
+  define<Input = unknown>(name: string, options: OperationDefinition, handler: OperationHandler<Input>): void
+  /**
+   * Starts an operation apart from any request, such as from a schedule.
+   * @returns its document
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+   */
+  start(name: string, input?: unknown, owner?: OperationOwner): Promise<StatusDocument>
+  /** The document of an operation, whoever started it; `null` where there is none. */
+  find(id: string): Promise<StatusDocument | null>
+  /** Asks to cancel an operation, whoever started it; its document after that, `null` where there is none. */
+  cancel(id: string): Promise<StatusDocument | null>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What operations are to this route. */
+    operations?: OperationsRouteOptions | false
+  }
+  interface FastifyInstance {
+    /** The operations of this context. */
+    operations: Operations
+  }
+  interface FastifyRequest {
+    /** What the client prefers of the answer (`Prefer`, RFC 7240). */
+    readonly prefer: Preferences
+  }
+  interface FastifyReply {
+    /**
+     * Starts an operation: 202 with where to ask for it, or what came of it where the client is willing to wait for that
+     * (`Prefer: wait`). `return` it from the handler, after all that may refuse the request.
+     *
+     * @param name as it was defined
+     * @param input a JSON value, and BigInts; kept until the operation has ended
+     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+     */
+    startOperation(name: string, input?: unknown, options?: StartOptions): Promise<unknown>
+    /**
+     * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL. `return` it.
+     *
+     * @param seconds after which it is worth to ask again, whole and at least 1
+     * @param progress from 0 to 1; what is no such number is taken for the nearest
+     */
+    notReady(seconds: number, progress?: number): FastifyReply
+  }
+}
+
+const routeChecks: Checks<OperationsRouteOptions> = { starts: text() }
+const waitSeconds = integer(1, 86_400)
+
+/**
+ * Asynchronous operations: work that takes long is started by a handler and answered with 202. Clients watch, cancel
+ * and find it again by its URL; generic clients of long-running operations can follow it too. Records are kept in a store, work is run by an engine; both are options, so that several
+ * instances share them and a killed one loses nothing.
+ *
+ * Work runs at least once, and may run twice; an operation ends once.
+ *
+ * Not for work that is done within a second or so: answer that at once. Not for work on a schedule, or with steps that
+ * follow each other: a workflow engine is for that.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const operations = conventionPlugin<OperationsOptions>(
+  'operations',
+  function setUpOperations(app, received) {
+    const service = new OperationsService(resolveOperations(received), app.log)
+    const { definitions } = service
+    const starting: { readonly route: RouteOptions; readonly name: string }[] = []
+    let answers: OperationAnswers | null = null
+    // What the app says of itself is known when it is ready, and not for sure before.
+    const answersOf = () => answers ?? new OperationAnswers(app, service, keyStyle())
+    // One for the schemas and the answers; `responseRules` may be registered after this plugin.
+    let style: KeyStyle | undefined
+    const keyStyle = () => {
+      style ??= keyStyleOf(app)
+      return style
+    }
+
+    app.decorate('operations', {
+      define(name: string, ...given: readonly unknown[]): void {
+        const [options, handler] = given.length === 1 ? [{}, given[0]] : given
+        definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
+        if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf, keyStyle())
+      },
+      async start(name: string, input?: unknown, owner: OperationOwner = null) {
+        return answersOf().document(await service.begin(name, input, ownerText(owner)))
+      },
+      find: async (id: string) => documentOf(await service.registry.find(id)),
+      cancel: async (id: string) => documentOf(await service.cancel(id)),
+    } as Operations)
+    app.decorateRequest('prefer', {
+      getter() {
+        return preferencesOf(this.headers.prefer)
+      },
+    })
+    app.decorateReply('startOperation', function start(this: FastifyReply, name, input, options = {}) {
+      return startOperation(service, answersOf(), this, name, input, options)
+    })
+    app.decorateReply('notReady', notReady)
+
+    app.addHook('onRoute', function noteStart(route) {
+      if (route.config?.operations === undefined) return
+      const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
+      const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
+        label,
+        route.config.operations,
+        routeChecks,
+        {},
+      )
+      if (own === false || own.starts === undefined) return
+      // Without one the document would have nothing to show the answer in.
+      route.schema ??= {}
+      starting.push({ route, name: own.starts })
+    })
+    app.addHook('onReady', async function startOperations() {
+      answers = new OperationAnswers(app, service, keyStyle())
+      for (const { route, name } of starting) {
+        definitions.named(name)
+        completeWhenRead(route, (schema) => describeStart(schema, keyStyle()))
+      }
+      if (definitions.names.length > 0) await service.start()
+    })
+    app.addHook('preClose', async () => service.stopWaiting())
+    app.addHook('onClose', () => service.close())
+
+    function documentOf(record: Parameters<OperationAnswers['document']>[0] | null): StatusDocument | null {
+      return record === null ? null : answersOf().document(record)
+    }
+  },
+)
+
+function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {
+  waitSeconds('reply.notReady() seconds', seconds)
+  const known = progressOf(progress)
+  // As text, so that it passes by the serializer of a route whose answers are something else.
+  return passString(this)
+    .code(202)
+    .header('retry-after', String(seconds))
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ status: 'In progress', ...(known === null ? {} : { progress: known }) }))
+}

@@ -1,0 +1,274 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { exactJson } from '../../json/exact-json.js'
+import { problemDocument, serverFaultDetail } from '../../problem/problem-document.js'
+import { isProblemError, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import { longestDetail, problemOf } from '../../problem/problem-of.js'
+import { clip } from '../../text.js'
+import { OperationDefinitions } from './definitions.js'
+import { isQueueFull, isShareFull } from './engines/engine.js'
+import type { ResolvedOperations } from './options.js'
+import { pollAfter } from './poll-interval.js'
+import type { OperationFailure, OperationRecord } from './record.js'
+import { isFinal } from './record.js'
+import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from './registry.js'
+import { RunTimes } from './run-times.js'
+import { OperationRunner } from './runner.js'
+import { OperationSweeper } from './sweeper.js'
+import { TroubleLog } from './trouble-log.js'
+
+/** All that serves the operations of a context, put together. */
+export class OperationsService {
+  readonly options: ResolvedOperations
+  readonly definitions: OperationDefinitions
+  readonly registry: OperationRegistry
+  readonly #log: FastifyBaseLogger
+  readonly #lease: number
+  readonly #isInOrder: boolean
+  readonly #starts: TroubleLog
+  readonly #runner: OperationRunner
+  readonly #sweeper: OperationSweeper
+  readonly #times = new RunTimes()
+  // One for each operation at most: the request that started it.
+  readonly #waiting = new Map<string, AbortController>()
+  #stopListening: () => Promise<void> = async () => {}
+  #isStarting = false
+  #isClosing = false
+
+  constructor(options: ResolvedOperations, log: FastifyBaseLogger) {
+    const { store, engine, maxLength, now, schedule } = options
+    // The last third is for finding the run that went silent: sweeps come twice in the time that is said here.
+    const lease = Math.floor((options.lease * 2) / 3)
+    this.#lease = lease
+    this.#isInOrder = store.connection !== undefined && store.connection === engine.connection
+    this.options = options
+    this.#log = log
+    this.definitions = new OperationDefinitions(maxLength)
+    this.#starts = new TroubleLog(log, 'starts', now)
+    this.registry = new OperationRegistry({
+      ...options,
+      lease,
+      trouble: new TroubleLog(log, 'store', now),
+      onEnd: (record) => this.#ended(record),
+    })
+    const workOf = (name: string) => this.definitions.get(name)
+    const shared = { registry: this.registry, lease, now, schedule, workOf }
+    this.#runner = new OperationRunner({
+      ...shared,
+      failureOf: (error, record) => this.#failureOf(error, record),
+      trouble: new TroubleLog(log, 'runs', now),
+    })
+    this.#sweeper = new OperationSweeper({ ...shared, engine, trouble: new TroubleLog(log, 'sweep', now) })
+  }
+
+  /** Begins to run operations. @throws Error where store or engine cannot be used */
+  async start(): Promise<void> {
+    const { store, engine, now } = this.options
+    this.#isStarting = true
+    await store.check()
+    this.#stopListening = await store.onCancel((id) => this.#runner.cancel(id))
+    const trouble = new TroubleLog(this.#log, 'engine', now)
+    await engine.start({
+      run: (id) => this.#runner.run(id),
+      failed: (what, error) => trouble.failed(what, error),
+      recovered: () => trouble.recovered(),
+      lease: this.#lease,
+    })
+    this.#sweeper.start()
+  }
+
+  /** Ends the waits of all requests: a server that closes waits for its requests. */
+  stopWaiting(): void {
+    this.#isClosing = true
+    for (const over of this.#waiting.values()) over.abort()
+  }
+
+  /** Lets runs end for a while, stops them then, and lets go of all, also of what a failed start had taken. */
+  async close(): Promise<void> {
+    if (!this.#isStarting) return
+    const { engine, drain, schedule, store } = this.options
+    await this.#sweeper.stop()
+    const closed = engine.close()
+    let stopDrain = () => {}
+    if (drain === 0) this.#runner.close()
+    else stopDrain = schedule(() => this.#runner.close(), drain)
+    // Nothing else may keep the process alive until the runs have ended.
+    const alive = setInterval(() => {}, 60_000)
+    try {
+      await closed
+      if (!store.isShared) await this.#interruptAll()
+    } finally {
+      stopDrain()
+      clearInterval(alive)
+      await this.#stopListening()
+    }
+  }
+
+  /**
+   * Starts an operation: the record first, then its turn in the engine. Where both go over one connection, the second is
+   * sent right behind the first.
+   *
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
+   */
+  async begin(name: string, input: unknown, owner: string | null): Promise<OperationRecord> {
+    const { cancellable } = this.definitions.named(name)
+    const json = this.definitions.inputJson(name, input)
+    const record = this.registry.draft({ name, owner, input: json, cancellable })
+    let enqueued: Promise<void> | null = null
+    const enqueue = () => {
+      enqueued = this.#enqueue(record)
+      // Where both go wrong, the record is what is told of.
+      enqueued.catch(() => {})
+    }
+    try {
+      await this.registry.create(record, this.#isInOrder ? enqueue : undefined)
+    } catch (error) {
+      throw isCoded(error, 'operations-full') ? this.#full(error) : error
+    }
+    try {
+      await (enqueued ?? this.#enqueue(record))
+    } catch (error) {
+      // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
+      const isGone = await this.registry.discard(record).catch(() => false)
+      if (isGone && isShareFull(error)) throw this.#shareFull(error)
+      if (isGone && isQueueFull(error)) throw this.#full(error)
+      this.#starts.failed('operations cannot be handed to the engine', error)
+      throw unavailable(unreachable, error)
+    }
+    this.#starts.recovered()
+    return record
+  }
+
+  // An engine may throw before it gives a promise.
+  async #enqueue({ id, owner }: OperationRecord): Promise<void> {
+    await this.options.engine.enqueue(id, owner)
+  }
+
+  /** Asks to cancel an operation, wherever it runs; its record after that. */
+  async cancel(id: string): Promise<OperationRecord | null> {
+    const record = await this.registry.cancel(id)
+    if (record?.isCancelling === true) {
+      // The next sign of life of the run finds it where the message does not come through.
+      await this.registry.announceCancel(id).catch((err: unknown) => {
+        this.#log.warn({ err, operationId: id }, 'operations: the message to cancel did not come through')
+      })
+    }
+    return record
+  }
+
+  /** Seconds after which it is worth to ask for an operation again. */
+  retryAfter({ name, createdAt }: Pick<OperationRecord, 'name' | 'createdAt'>): number {
+    const { now, retryAfter } = this.options
+    return pollAfter(this.#times.usual(name), now() - createdAt, retryAfter)
+  }
+
+  /** Learns from an operation of another process how long such work takes. */
+  learn(record: OperationRecord): void {
+    if (this.options.store.isShared && record.status === 'Succeeded') this.#remember(record)
+  }
+
+  /**
+   * The record of an operation once it is final; as it was last seen after so many milliseconds otherwise.
+   *
+   * @param over ends the wait
+   */
+  async ended(
+    record: OperationRecord,
+    milliseconds: number,
+    over: AbortController,
+  ): Promise<OperationRecord> {
+    const { now, store } = this.options
+    const end = now() + milliseconds
+    // From here on: it may end while it is looked at.
+    this.#waiting.set(record.id, over)
+    if (this.#isClosing) over.abort()
+    try {
+      let found = record
+      for (let wait = 50; ; wait = Math.min(wait * 2, 500)) {
+        const left = over.signal.aborted ? 0 : end - now()
+        // It has been started, whatever becomes of looking at it.
+        found = (await this.registry.find(record.id).catch(() => null)) ?? found
+        if (isFinal(found) || left <= 0) return found
+        await this.#pause(store.isShared ? Math.min(wait, left) : left, over.signal)
+      }
+    } finally {
+      this.#waiting.delete(record.id)
+    }
+  }
+
+  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const stop = this.options.schedule(go, milliseconds)
+      signal.addEventListener('abort', go)
+      function go(): void {
+        stop()
+        signal.removeEventListener('abort', go)
+        resolve()
+      }
+    })
+  }
+
+  #ended(record: OperationRecord): void {
+    if (record.status === 'Succeeded') this.#remember(record)
+    this.#waiting.get(record.id)?.abort()
+    this.options.engine.forget?.(record.id)
+  }
+
+  #remember({ name, createdAt, finishedAt }: OperationRecord): void {
+    if (finishedAt !== null && this.definitions.get(name) !== undefined) {
+      this.#times.add(name, finishedAt - createdAt, finishedAt)
+    }
+  }
+
+  #failureOf(error: unknown, { id, name, run }: OperationRecord): OperationFailure {
+    const problem = problemOf(error)
+    const { code, title, statusCode: status, errors } = problem
+    const level = status < 500 ? 'info' : 'error'
+    this.#log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
+    const { detail } = problemDocument(problem, '')
+    const told = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
+    const issues = status < 500 ? this.#kept(errors) : undefined
+    return { code, title, status, detail: told, ...(issues === undefined ? {} : { errors: issues }) }
+  }
+
+  /** As every store can keep it; nothing where it is too long, or no JSON. */
+  #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
+    const json = jsonOf(errors)
+    return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
+  }
+
+  #shareFull(cause: unknown): ProblemError {
+    const detail = 'Too many of your operations wait already; nothing was started'
+    const seconds = String(this.options.retryAfter.initial)
+    return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': seconds }, cause })
+  }
+
+  #full(cause: unknown): ProblemError {
+    const seconds = String(this.options.retryAfter.initial)
+    this.#starts.failed('there is no room for another operation', cause)
+    const detail = 'There are too many operations at the moment; nothing was started'
+    return new ProblemError('operations-full', { detail, headers: { 'retry-after': seconds }, cause })
+  }
+
+  /** What waits in a queue that ends with this process has failed. */
+  async #interruptAll(): Promise<void> {
+    const { store } = this.options
+    for (const { id } of await store.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {
+      await this.registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
+    }
+  }
+}
+
+const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
+
+function isCoded(error: unknown, code: string): boolean {
+  return isProblemError(error) && error.code === code
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return value === undefined ? undefined : exactJson(value, false)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,125 @@
+import type { Schedule } from '../../time/schedule.js'
+import { isQueueFull, type OperationEngine } from './engines/engine.js'
+import type { OperationFailure, OperationRecord } from './record.js'
+import { cancelledFailure, interruptedFailure, type OperationRegistry } from './registry.js'
+import type { Trouble } from './trouble.js'
+import type { OperationWork } from './work.js'
+
+/** What an {@link OperationSweeper} goes by. */
+export interface SweeperOptions {
+  readonly registry: OperationRegistry
+  readonly engine: OperationEngine
+  readonly workOf: (name: string) => OperationWork | undefined
+  readonly lease: number
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly trouble: Trouble
+}
+
+/**
+ * Looks after what is due: what has no run that is alive is handed to the engine again, or ended where it was run too
+ * often or is cancelled; what has had its time goes. All instances do it; the record decides whose turn it was.
+ */
+export class OperationSweeper {
+  readonly #options: SweeperOptions
+  #stopTimer = () => {}
+  #sweep: Promise<void> | null = null
+  #isStopped = false
+  #isFull = false
+
+  constructor(options: SweeperOptions) {
+    this.#options = options
+  }
+
+  /** Sweeps once, and from then on twice in a lease. */
+  start(): void {
+    this.#sweep = this.#once().finally(() => {
+      this.#sweep = null
+      const { schedule, lease } = this.#options
+      if (!this.#isStopped) this.#stopTimer = schedule(() => this.start(), lease / 2)
+    })
+  }
+
+  /** Resolves when none is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#stopTimer()
+    await this.#sweep
+  }
+
+  async #once(): Promise<void> {
+    const { registry, trouble } = this.#options
+    try {
+      const faults = await this.#lookAfterAll()
+      while (!this.#isStopped && (await registry.expire(most)) === most);
+      if (faults.length > 0) throw faults[0]
+      trouble.recovered()
+    } catch (error) {
+      trouble.failed('operations that are due cannot be looked after', error)
+    }
+  }
+
+  /** Looks after what is due, and around what cannot be looked after; why it cannot. */
+  async #lookAfterAll(): Promise<readonly unknown[]> {
+    this.#isFull = false
+    const faults: unknown[] = []
+    for (let left = 0; left <= mostLeft; ) {
+      // What is left as it is comes first again: the page has to reach beyond it.
+      const limit = most + 2 * left
+      const records = await this.#options.registry.due(limit)
+      left = 0
+      for (const record of records) {
+        if (this.#isStopped || faults.length >= mostFaults) return faults
+        try {
+          if (!(await this.#lookAfter(record))) left += 1
+        } catch (error) {
+          faults.push(error)
+          left += 1
+        }
+      }
+      if (records.length < limit) break
+    }
+    return faults
+  }
+
+  /** Looks after one; `false` where it is left as it is. */
+  async #lookAfter(record: OperationRecord): Promise<boolean> {
+    const { registry, engine, workOf } = this.#options
+    const work = workOf(record.name)
+    const error = this.#failureOf(record, work)
+    if (error !== null) {
+      await registry.finish(record.id, null, { status: 'Failed', error })
+      return true
+    }
+    if (work === undefined || this.#isFull) return false
+    try {
+      await engine.enqueue(record.id)
+    } catch (error) {
+      if (!isQueueFull(error)) throw error
+      this.#isFull = true
+      return false
+    }
+    // Once it is in the queue, and no earlier: what does not get there stays due.
+    await registry.putOff(record)
+    return true
+  }
+
+  /** What it ends with here and now; `null` where it is to be run again. */
+  #failureOf(
+    { isCancelling, run, dueAt }: OperationRecord,
+    work: OperationWork | undefined,
+  ): OperationFailure | null {
+    const { lease, now } = this.#options
+    if (isCancelling) return cancelledFailure
+    // Work of a name that another release knows is left to it, but not for ever.
+    const isGivenUp = work === undefined ? now() - dueAt > lease * 10 : run >= work.maxRuns
+    return isGivenUp ? interruptedFailure : null
+  }
+}
+
+/** Records that are looked after in one go. */
+const most = 100
+/** Records that are left as they are, before a sweep ends. */
+const mostLeft = 1_000
+/** Records that cannot be looked after, before a sweep ends: it is not they then, but the store or the engine. */
+const mostFaults = 10

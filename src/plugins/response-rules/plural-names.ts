@@ -1,0 +1,45 @@
+import { joinWords, withoutTwinSuffix, wordsOf } from '../../rules/key-names.js'
+import { isPlural, plural } from '../../rules/plurals.js'
+
+const prepositions: ReadonlySet<string> = new Set([
+  'at',
+  'by',
+  'for',
+  'from',
+  'in',
+  'of',
+  'on',
+  'per',
+  'since',
+  'to',
+  'with',
+  'without',
+])
+
+/**
+ * What a list would be called in the plural; `null` where its name will do. The noun is the last word, up to a
+ * preposition or a participle: `items_by_sku` and `fields_changed` are plural.
+ *
+ * @param words names, or last words of names, that are right as they are
+ */
+export function pluralName(name: string, words: ReadonlySet<string>): string | null {
+  const base = withoutTwinSuffix(name)
+  const parts = wordsOf(base)
+  const at = nounIndex(parts)
+  const noun = parts[at]?.replace(/\p{N}+$/u, '') ?? ''
+  if (noun === '' || words.has(name) || words.has(base) || words.has(noun) || isPlural(noun)) return null
+  const inPlural = parts.map((part, index) => (index === at ? plural(noun) : part))
+  return joinWords(inPlural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
+}
+
+/** The noun that a name is about: `sex` of `sex_assigned_at_birth`; `''` for a name without words. */
+export function nounOf(name: string): string {
+  const parts = wordsOf(name)
+  return parts[nounIndex(parts)] ?? ''
+}
+
+function nounIndex(parts: readonly string[]): number {
+  const preposition = parts.findIndex((part, index) => index > 0 && prepositions.has(part))
+  const last = (preposition === -1 ? parts.length : preposition) - 1
+  return last > 0 && /[^e]ed$/.test(parts[last] ?? '') ? last - 1 : last
+}

@@ -1,0 +1,87 @@
+import { isTwin, type KeyStyle, restyledKey } from '../../rules/key-names.js'
+import { type EnvelopePart, wrappingMember } from './envelopes.js'
+import { pluralName } from './plural-names.js'
+import type { TimeVocabulary } from './time-names.js'
+
+/** The rules that what a route answers with is held against. */
+export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
+
+/** Name of a response rule. */
+export type ResponseRule = (typeof responseRuleNames)[number]
+
+/** How a response breaks a rule, and what to write instead. Never has a value of a body. */
+export interface ResponseBreach<Rule extends string = ResponseRule> {
+  readonly rule: Rule
+  readonly problem: string
+  readonly instead: string
+}
+
+/** What the rules must know of the API and its domain. */
+export interface ResponseVocabulary extends TimeVocabulary {
+  readonly keyStyle: KeyStyle
+  /** Names that `plural` and `dates` take as they are. */
+  readonly words: ReadonlySet<string>
+  /** The values of `sex`; case does not count. */
+  readonly sexes: readonly string[]
+}
+
+/** The member of a pointer; `*` stands for any item of an array and any key of a map. */
+export function memberOf(pointer: string, name: string): string {
+  return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+/** What is wrong with a body that is no object. */
+export function bareBreach(type: string): ResponseBreach {
+  const instead = type === 'array' ? '{ "<collection>": [...] }' : '{ "<name>": … }'
+  return { rule: 'object', problem: `the body is ${article(type)}, not an object`, instead }
+}
+
+/** What is wrong with an object at the top level that wraps the representation. */
+export function envelopeBreach(parts: readonly (EnvelopePart & { isList: boolean })[]): ResponseBreach[] {
+  const name = wrappingMember(parts)
+  if (name === null) return []
+  const isList = parts.some((part) => part.name === name && part.isList)
+  return [
+    {
+      rule: 'envelope',
+      problem: `${memberOf('', name)} wraps the ${isList ? 'list' : 'resource'}`,
+      instead: isList
+        ? '{ "<collection>": [...] }, the rest in status and headers'
+        : `the members of ${name} at the top level, the rest in status and headers`,
+    },
+  ]
+}
+
+/** What is wrong with the style of a key. */
+export function keyBreach(
+  pointer: string,
+  name: string,
+  siblings: { has(name: string): boolean },
+  { keyStyle }: ResponseVocabulary,
+): ResponseBreach[] {
+  const restyled = isTwin(name, siblings) ? null : restyledKey(name, keyStyle)
+  if (restyled === null) return []
+  return [{ rule: 'keys', problem: `${memberOf(pointer, name)} is not in ${keyStyle}`, instead: restyled }]
+}
+
+/** What is wrong with the name of a list. */
+export function pluralBreach(
+  pointer: string,
+  name: string,
+  siblings: { has(name: string): boolean },
+  { words }: ResponseVocabulary,
+): ResponseBreach[] {
+  const plural = isTwin(name, siblings) ? null : pluralName(name, words)
+  if (plural === null) return []
+  return [
+    {
+      rule: 'plural',
+      problem: `${memberOf(pointer, name)} is a list under a singular name`,
+      instead: plural,
+    },
+  ]
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}

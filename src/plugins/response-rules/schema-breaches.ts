@@ -1,0 +1,139 @@
+import {
+  isTuple,
+  membersOf,
+  namelessOf,
+  type SchemaObject,
+  type SchemaPart,
+  SchemaParts,
+  typesOf,
+  valuesOf,
+} from '../../json-schema/schema-parts.js'
+import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
+import { isOutcome, mayWrap } from './envelopes.js'
+import {
+  bareBreach,
+  envelopeBreach,
+  keyBreach,
+  memberOf,
+  pluralBreach,
+  type ResponseBreach,
+  type ResponseVocabulary,
+} from './response-rules.js'
+import { sexBreaches } from './sex-rule.js'
+import { formatsOf, namedTime } from './time-names.js'
+
+/** What there is to say of a response schema. */
+export interface SchemaVerdict {
+  readonly breaches: readonly ResponseBreach[]
+  /** References that lead to nothing: what is behind them was not judged. */
+  readonly unresolved: readonly string[]
+}
+
+interface Node {
+  readonly parts: readonly SchemaPart[]
+  readonly pointer: string
+}
+
+/**
+ * Holds the schema of a JSON body against every rule, all the way down. What a schema is used for twice is told of
+ * once, at its shortest place. Never throws, whatever the schema is.
+ *
+ * @param shared schemas that it may refer to, by their `$id`
+ */
+export function schemaBreaches(
+  schema: Json,
+  shared: SchemaStore,
+  vocabulary: ResponseVocabulary,
+): SchemaVerdict {
+  const reader = new SchemaParts(shared)
+  const start = { schema, root: schema }
+  const breaches = reader.formsOf(start).flatMap((form) => topLevelBreaches(form, reader))
+  const seen = new Set<SchemaObject>()
+  const pending: Node[] = [{ parts: reader.partsOf([start]), pointer: '' }]
+  for (const { parts, pointer } of pending) {
+    const fresh = parts.filter((part) => !seen.has(part.schema))
+    for (const part of fresh) seen.add(part.schema)
+    const members = membersOf(parts)
+    // What is declared by schemas that were all seen before has been told of.
+    const told = fresh.length === parts.length ? members : membersOf(fresh)
+    for (const name of told.keys()) {
+      const member = reader.partsOf(members.get(name) ?? [])
+      breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
+      if (!member.every(isScalar)) pending.push({ parts: member, pointer: memberOf(pointer, name) })
+    }
+    for (const nameless of namelessOf(fresh))
+      pending.push({ parts: reader.partsOf([nameless]), pointer: `${pointer}/*` })
+  }
+  return { breaches: withoutRepeats(breaches), unresolved: [...reader.unresolved] }
+}
+
+const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
+
+// Of most members: there is nothing in them.
+function isScalar({ schema }: SchemaPart): boolean {
+  return scalarTypes.has(schema.type)
+}
+
+function topLevelBreaches(form: readonly SchemaPart[], reader: SchemaParts): ResponseBreach[] {
+  const types = typesOf(form)
+  const [bare] = [...types].filter((type) => type !== 'null')
+  if (bare !== undefined && !types.has('object')) return [bareBreach(bare)]
+  const declaredMembers = membersOf(form)
+  if (![...declaredMembers.keys()].some(mayWrap)) return []
+  const members = [...declaredMembers].map(([name, declared]) => {
+    const member = reader.partsOf(declared)
+    const memberTypes = typesOf(member)
+    const isList = memberTypes.has('array')
+    const values = valuesOf(member)
+    const isState = values.length > 0 && !values.every(isOutcome)
+    return { name, isList, isState, isRoomy: memberTypes.size === 0 || isList || memberTypes.has('object') }
+  })
+  return envelopeBreach(members)
+}
+
+function memberBreaches(
+  pointer: string,
+  name: string,
+  parts: readonly SchemaPart[],
+  siblings: { has(name: string): boolean },
+  vocabulary: ResponseVocabulary,
+): ResponseBreach[] {
+  const types = typesOf(parts)
+  const isList = types.has('array') && [...types].every((type) => type === 'array' || type === 'null')
+  return [
+    ...keyBreach(pointer, name, siblings, vocabulary),
+    ...(isList && !isTuple(parts) ? pluralBreach(pointer, name, siblings, vocabulary) : []),
+    ...sexBreaches(pointer, name, parts, vocabulary),
+    ...dateBreaches(pointer, name, parts, vocabulary),
+  ]
+}
+
+function dateBreaches(
+  pointer: string,
+  name: string,
+  parts: readonly SchemaPart[],
+  vocabulary: ResponseVocabulary,
+): ResponseBreach[] {
+  const time = vocabulary.words.has(name) ? null : namedTime(name, vocabulary)
+  // Listed values are words, whatever the name: `best_time: "morning"`.
+  if (time === null || time === 'unix' || valuesOf(parts).some((value) => value !== null)) return []
+  const types = typesOf(parts)
+  const formats = formatsOf[time]
+  const place = memberOf(pointer, name)
+  if (
+    types.has('string') &&
+    !parts.some(({ schema }) => formats.some((format) => schema.format === format))
+  ) {
+    const problem = `${place} is a time without "format": ${formats.map((format) => `"${format}"`).join(' or ')}`
+    return [{ rule: 'dates', problem, instead: `"format": "${formats[0]}"` }]
+  }
+  if (!types.has('integer') && !types.has('number')) return []
+  const [suffix] = vocabulary.unixTimes.filter((pattern) => pattern.startsWith('_'))
+  const unix = suffix === undefined ? 'the name in unixTimes' : `a name in ${suffix}, if it is Unix time`
+  const instead = `"type": "string", "format": "${formats[0]}"; or ${unix}`
+  return [{ rule: 'dates', problem: `${place} is a time as a number`, instead }]
+}
+
+function withoutRepeats(breaches: readonly ResponseBreach[]): ResponseBreach[] {
+  return [...new Map(breaches.map((breach) => [`${breach.rule} ${breach.problem}`, breach])).values()]
+}

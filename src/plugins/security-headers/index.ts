@@ -1,0 +1,114 @@
+import type { FastifyRequest } from 'fastify'
+import { admitFirst } from '../../fastify/admission.js'
+import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
+import { headSiblings } from '../../fastify/head-sibling.js'
+import { conventionPlugin } from '../../fastify/plugin.js'
+import { declareRawFields } from '../../fastify/raw-fields.js'
+import { resolveOptions, resolveRouteOptions } from '../../options.js'
+import { reasonToLeaveAlone } from '../../rules/exclusion-reason.js'
+import { reporterOf } from '../../rules/report.js'
+import { type HelmetOutput, helmetOutput } from './helmet-output.js'
+import { giveWay, type OutputOf, observeSecurityHeaders, setSecurityHeaders } from './hooks.js'
+import {
+  type SecurityHeadersOptions,
+  type SecurityHeadersRouteOptions,
+  securityHeadersChecks,
+  securityHeadersDefaults,
+} from './options.js'
+
+export type {
+  HelmetHeaders,
+  SecurityHeadersOptions,
+  SecurityHeadersProfile,
+  SecurityHeadersRouteOptions,
+} from './options.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Security headers of this route, laid over those of the plugin; `false` for none. */
+    securityHeaders?: SecurityHeadersRouteOptions | false
+  }
+}
+
+/**
+ * Security headers on every answer, errors and 404s among them: those of helmet, by default the few that
+ * do something for a JSON API (OWASP REST Security Cheat Sheet). helmet runs at boot, once per configuration; a request
+ * gets its output. Only a policy that differs from request to request runs helmet itself. `Strict-Transport-Security`
+ * is sent over TLS alone: behind a proxy that ends TLS, set `trustProxy` of Fastify.
+ *
+ * What the app sets itself stays, whether with `reply.header()` or with @fastify/helmet, and the report lists the routes.
+ * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be pages, and the policy of an API
+ * would break them: they have none of it, unless `config.securityHeaders` says what. Other answers that are `text/html`
+ * have all but the policy of an API. An answer that a hook gives which was registered earlier has no headers yet; what is
+ * no request at all (400, 408, 431 of a connection) has none.
+ *
+ * Not where a proxy in front sets these headers for all that is behind it.
+ *
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
+ */
+export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
+  'securityHeaders',
+  function setUpSecurityHeaders(app, received) {
+    const options = resolveOptions(
+      'securityHeaders',
+      received,
+      securityHeadersChecks,
+      securityHeadersDefaults,
+    )
+    const reporter = reporterOf(app)
+    const output = helmetOutput(app, 'securityHeaders', options)
+    const enforces = options.mode === 'enforce'
+    const isHeadSibling = headSiblings(app)
+    // Only then it is worth asking for the route of a request.
+    let hasOwn = false
+    const outputOf: OutputOf = (request) => {
+      const own = hasOwn ? ownOf(request) : undefined
+      return own === undefined ? output : own
+    }
+
+    if (enforces) {
+      const setHeaders = setSecurityHeaders(outputOf)
+      admitFirst(app)
+      app.addHook('onRequest', setHeaders)
+      app.addHook('onSend', giveWay(outputOf, reporter))
+      addFrameworkErrorHeaders(app, setHeaders.bind(app))
+      declareRawFields(app, output)
+    }
+    if (options.mode === 'report') app.addHook('onSend', observeSecurityHeaders(outputOf, reporter))
+
+    app.addHook('onRoute', function securityHeadersOnRoute(route) {
+      const name = `${[route.method].flat().join(', ')} ${route.path}`
+      const label = `${name} config.securityHeaders`
+      const given = route.config?.securityHeaders
+      const resolved = resolveRouteOptions(label, given, securityHeadersChecks, options)
+      const leftAlone = given === undefined ? reasonToLeaveAlone(route) : null
+      const isSibling = isHeadSibling(route)
+      if (leftAlone !== null && options.mode !== 'off' && !isSibling) {
+        const told = { plugin: 'securityHeaders', route: name, rules: ['missing'], unused: false }
+        reporter.except({ ...told, reason: leftAlone })
+      }
+      if (resolved === options && leftAlone === null) return
+      const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'
+      const own = isWithout ? null : helmetOutput(app, label, resolved)
+      const sets = resolved !== false && resolved.mode === 'enforce'
+      hasOwn = true
+      route.config = Object.assign({}, route.config, { [ownOutput]: enforces && !sets ? null : own })
+      if (own === null) return
+      if (sets && !enforces) {
+        route.onRequest = [setSecurityHeaders(() => own), ...[route.onRequest ?? []].flat()]
+        route.onSend = [giveWay(() => own, reporter), ...[route.onSend ?? []].flat()]
+      }
+      if (!sets && options.mode !== 'report') {
+        route.onSend = [observeSecurityHeaders(() => own, reporter), ...[route.onSend ?? []].flat()]
+      }
+    })
+  },
+)
+
+const ownOutput = Symbol('fastify-conventions.securityHeaders.ownOutput')
+
+/** The headers of the request's route; `null` for none, `undefined` where those of the plugin count. */
+function ownOf(request: FastifyRequest): HelmetOutput | null | undefined {
+  const config = request.routeOptions.config as { [ownOutput]?: HelmetOutput | null } | undefined
+  return config?.[ownOutput]
+}

@@ -1,0 +1,53 @@
+import { clip } from '../text.js'
+import type { ProblemIssue } from './problem-error.js'
+
+const maxIssues = 50
+// Of all issues together, before they are cut: names in a body can be as long as the body.
+const maxCharacters = 10_000
+const maxTextLength = 300
+
+/**
+ * Collects the issues of one problem, at most 50 and about 10,000 characters. Each of their texts is cut after 300
+ * characters. The first issue is always in it.
+ */
+export class IssueList {
+  readonly issues: ProblemIssue[] = []
+  #left = maxCharacters
+
+  /** Whether {@link IssueList.add} would leave out what it is given. */
+  get isFull(): boolean {
+    return this.issues.length >= maxIssues || this.#left <= 0
+  }
+
+  add(issue: ProblemIssue): void {
+    if (this.isFull) return
+    const texts = Object.values(issue).filter((value): value is string => typeof value === 'string')
+    for (const { length } of texts) this.#left -= length
+    this.issues.push(texts.some(({ length }) => length > maxTextLength) ? cut(issue) : issue)
+  }
+}
+
+/** The same issues within the bounds of an {@link IssueList}. */
+export function boundedIssues(issues: readonly ProblemIssue[]): readonly ProblemIssue[] {
+  const list = new IssueList()
+  for (const issue of issues) {
+    if (list.isFull) break
+    list.add(issue)
+  }
+  return list.issues
+}
+
+/** The issues as one text: `body/name is required, query/limit must be integer`. */
+export function textOfIssues(issues: readonly ProblemIssue[]): string {
+  return issues
+    .map((issue) => `${issue.in}${issue.in === 'body' ? issue.pointer : `/${issue.name}`} ${issue.message}`)
+    .join(', ')
+}
+
+function cut(issue: ProblemIssue): ProblemIssue {
+  const entries = Object.entries(issue).map(([key, value]: [string, unknown]) => [
+    key,
+    typeof value === 'string' ? clip(value, maxTextLength) : value,
+  ])
+  return Object.fromEntries(entries) as ProblemIssue
+}

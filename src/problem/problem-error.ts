@@ -1,0 +1,258 @@
+import createError from '@fastify/error'
+import { statusCode } from '../http/status.js'
+import { boundedIssues } from './issue-list.js'
+import { kebabCode } from './problem-code.js'
+
+/**
+ * Every kind of problem that this package answers with, by its `code`.
+ *
+ * The `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3);
+ * what happened this time goes into `detail`. `docs/errors.md` describes each of them; a test keeps both in step.
+ */
+export const problemTypes = frozen({
+  'request-malformed': { status: 400, title: 'Malformed request' },
+  'uri-malformed': { status: 400, title: 'Malformed URI' },
+  'method-override-invalid': { status: 400, title: 'Invalid method override' },
+  'body-malformed': { status: 400, title: 'Malformed body' },
+  validation: { status: 400, title: 'Invalid input' },
+  'fields-invalid': { status: 400, title: 'Invalid fields' },
+  'integer-twin-mismatch': { status: 400, title: 'Integer and its twin differ' },
+  unauthorized: { status: 401, title: 'Unauthorized' },
+  'not-found': { status: 404, title: 'Not found' },
+  'path-uppercase': { status: 404, title: 'Path has uppercase letters' },
+  'path-encoded': { status: 404, title: 'Path has encoded characters' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'not-acceptable': { status: 406, title: 'Not acceptable' },
+  'request-timeout': { status: 408, title: 'Request timeout' },
+  'operation-cancelled': { status: 409, title: 'Operation cancelled' },
+  'operation-finished': { status: 409, title: 'Operation finished' },
+  'operation-not-cancellable': { status: 409, title: 'Operation cannot be cancelled' },
+  'operation-gone': { status: 410, title: 'Operation gone' },
+  'version-retired': { status: 410, title: 'Version retired' },
+  'precondition-failed': { status: 412, title: 'Precondition failed' },
+  'content-too-large': { status: 413, title: 'Content too large' },
+  'uri-too-long': { status: 414, title: 'URI too long' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  'expectation-failed': { status: 417, title: 'Expectation failed' },
+  'precondition-required': { status: 428, title: 'Precondition required' },
+  'quota-exceeded': { status: 429, title: 'Quota exceeded' },
+  'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
+  'internal-server-error': { status: 500, title: 'Internal server error' },
+  'response-invalid': { status: 500, title: 'Invalid response' },
+  'operation-interrupted': { status: 500, title: 'Operation interrupted' },
+  'operation-timed-out': { status: 500, title: 'Operation timed out' },
+  maintenance: { status: 503, title: 'In maintenance' },
+  'server-closing': { status: 503, title: 'Server is closing' },
+  'handler-timeout': { status: 503, title: 'Handler timed out' },
+  'quota-unavailable': { status: 503, title: 'Quota unavailable' },
+  'operations-full': { status: 503, title: 'Too many operations' },
+  'operations-unavailable': { status: 503, title: 'Operations unavailable' },
+} as const satisfies Readonly<Record<string, ProblemType>>)
+
+function frozen<Types extends Readonly<Record<string, ProblemType>>>(types: Types): Types {
+  for (const type of Object.values(types)) Object.freeze(type)
+  return Object.freeze(types)
+}
+
+/** What belongs to a problem code, whatever happened this time. */
+export interface ProblemType {
+  /** HTTP status that goes with the code. */
+  readonly status: number
+  /** Short summary of the kind of problem; the same on every occurrence (RFC 9457 §3.1.3). */
+  readonly title: string
+}
+
+/** The codes of {@link problemTypes}. */
+export type ProblemCode = keyof typeof problemTypes
+
+/** One fault in the input: where it is, and what is wrong with it. */
+export type ProblemIssue =
+  | {
+      readonly in: 'body'
+      /** JSON Pointer (RFC 6901) into the request body; `''` is the whole body. */
+      readonly pointer: string
+      readonly message: string
+    }
+  | {
+      readonly in: 'query' | 'path' | 'header'
+      /** Name of the parameter or header field. */
+      readonly name: string
+      readonly message: string
+    }
+
+/** What an occurrence of a problem adds to its type. */
+export interface ProblemErrorOptions {
+  /** What happened this time, for the client's developer. Of a 5xx only the texts of this package's own codes are sent. */
+  readonly detail?: string
+  /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}; without it the answer is a 500. */
+  readonly status?: number
+  /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
+  readonly title?: string
+  /**
+   * The faults in the input, one by one. Not sent for a 5xx. At most 50 and about 10,000 characters are kept, and each of
+   * their texts is cut after 300, as they may grow with the input.
+   */
+  readonly errors?: readonly ProblemIssue[]
+  /** Header fields of the answer, such as `Allow` or `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. Not sent for a 5xx. */
+  readonly extensions?: Readonly<Record<string, unknown>>
+  /** What caused it; goes to the log only. */
+  readonly cause?: unknown
+}
+
+// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+const brand = Symbol.for('fastify-conventions.problem')
+const mendedKey = Symbol.for('fastify-conventions.problem.mended')
+
+/**
+ * An error that the client sees as a problem document (RFC 9457). Throw it from a handler or a hook:
+ *
+ * ```ts
+ * throw new ProblemError('not-found', { detail: 'there is no user 42' })
+ * throw new ProblemError('not-retryable', { status: 409, detail: 'only a failed payment is retried' })
+ * ```
+ *
+ * It also carries `statusCode` and `headers`, so any other Fastify error handler answers sensibly with it.
+ * Not for faults of the server: throw an ordinary error there; its text is for the log, not for the client.
+ *
+ * The constructor throws nothing: a mistake in an argument must not hide the error that is reported. A code that is not
+ * lower-kebab is put in that form, a missing or impossible `status` becomes 500, and a member of another type is left
+ * out. When the problem is answered, the log has a warning that names what was changed.
+ */
+export class ProblemError extends Error {
+  /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
+  readonly code: string
+  readonly statusCode: number
+  readonly title: string
+  readonly errors: readonly ProblemIssue[] | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+  readonly extensions: Readonly<Record<string, unknown>> | undefined
+  constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
+    const mended: string[] = []
+    const given: Given = isObject(options) ? options : {}
+    /** Returns a member of the expected type, or `undefined`. */
+    function take<Value>(
+      name: keyof ProblemErrorOptions,
+      is: (value: unknown) => value is Value,
+      expected: string,
+    ) {
+      const value = given[name]
+      if (value === undefined || is(value)) return value
+      mended.push(`${name}: expected ${expected}`)
+      return undefined
+    }
+    const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
+      ? problemTypes[code as ProblemCode]
+      : undefined
+    const status = take('status', isErrorStatus, 'an integer from 400 to 599') ?? type?.status
+    if (status === undefined && given.status === undefined)
+      mended.push('status: a code of your own needs one')
+    const known = type === undefined ? kebabCode(code) : code
+    if (known !== code) mended.push('code: expected words in lowercase, joined by hyphens')
+    const written = known ?? statusCode(status ?? 500)
+    const title = take('title', isText, 'a text') ?? type?.title ?? inWords(written)
+    const detail = take('detail', isString, 'a text') ?? title
+    super(detail, given.cause === undefined ? undefined : { cause: given.cause })
+    this.name = 'ProblemError'
+    this.code = written
+    this.statusCode = status ?? 500
+    this.title = title
+    const errors = take('errors', isIssueList, 'a list of issues')
+    this.errors = errors === undefined ? undefined : boundedIssues(errors)
+    this.headers = take('headers', isRecord<string>, 'an object')
+    this.extensions = take('extensions', isRecord<unknown>, 'an object')
+    if (mended.length > 0) Object.defineProperty(this, mendedKey, { value: mended })
+  }
+
+  get [brand](): true {
+    return true
+  }
+}
+
+/** Returns what was wrong with the arguments of a {@link ProblemError} and was changed, in words. */
+export function mendedOf(error: ProblemError): readonly string[] {
+  return (error as { readonly [mendedKey]?: readonly string[] })[mendedKey] ?? []
+}
+
+/** Whether a value is a {@link ProblemError}, of whichever copy of the package. */
+export function isProblemError(value: unknown): value is ProblemError {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+type Given = { readonly [Name in keyof ProblemErrorOptions]?: unknown }
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isRecord<Value>(value: unknown): value is Readonly<Record<string, Value>> {
+  return isObject(value) && !Array.isArray(value)
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isText(value: unknown): value is string {
+  return isString(value) && value !== ''
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599
+}
+
+function isIssueList(value: unknown): value is readonly ProblemIssue[] {
+  return Array.isArray(value) && value.every(isObject)
+}
+
+function inWords(code: string): string {
+  return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ')
+}
+
+/**
+ * Mistakes of the programmer, thrown while the app boots. Their `code` has the prefix `FST_CONV_`.
+ * `docs/errors.md` describes each of them; a test keeps both in step.
+ */
+export const bootErrors = Object.freeze({
+  /** An option of a plugin, or of a route's `config`, has an unusable value. */
+  FST_CONV_OPTION_INVALID: createError<[label: string, expected: string, received: string]>(
+    'FST_CONV_OPTION_INVALID',
+    '%s: expected %s, received %s',
+    500,
+    TypeError,
+  ),
+  /** There is no option of that name. */
+  FST_CONV_OPTION_UNKNOWN: createError<[label: string, known: string]>(
+    'FST_CONV_OPTION_UNKNOWN',
+    '%s: there is no such option; expected one of %s',
+    500,
+    TypeError,
+  ),
+  /** A plugin is registered twice where one registration already serves. */
+  FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
+    'FST_CONV_ALREADY_REGISTERED',
+    '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
+    500,
+  ),
+  /** `request.page` or `reply.list()` is used in a route without `config.lists`, or one that is declared before `lists`. */
+  FST_CONV_NOT_A_LIST: createError<[route: string]>(
+    'FST_CONV_NOT_A_LIST',
+    '%s does not page: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
+    500,
+  ),
+  /** An operation is defined twice. */
+  FST_CONV_OPERATION_DEFINED: createError<[name: string]>(
+    'FST_CONV_OPERATION_DEFINED',
+    "the operation '%s' is defined already",
+    500,
+  ),
+  /** An operation is started, or named by a route, that was not defined. */
+  FST_CONV_OPERATION_UNKNOWN: createError<[name: string, known: string]>(
+    'FST_CONV_OPERATION_UNKNOWN',
+    "there is no operation '%s'; defined are: %s",
+    500,
+  ),
+  /** Routes break conventions; the message is the table of all findings. */
+  FST_CONV_FINDINGS: createError<[table: string]>('FST_CONV_FINDINGS', '%s', 500),
+})

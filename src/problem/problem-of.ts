@@ -1,0 +1,138 @@
+import { foreignFields } from '../http/error-headers.js'
+import { reasonPhrases, statusCode, statusTitle } from '../http/status.js'
+import { clip } from '../text.js'
+import { textOfIssues } from './issue-list.js'
+import { kebabCode } from './problem-code.js'
+import { longestDetail } from './problem-document.js'
+import { isProblemError, type ProblemCode, ProblemError, problemTypes } from './problem-error.js'
+import { isDefaultMessage, validationIssues } from './validation-issues.js'
+
+export { longestDetail } from './problem-document.js'
+
+/** The framework's own errors, by their code. */
+const causes: Readonly<Record<string, ProblemCode>> = {
+  FST_ERR_NOT_FOUND: 'not-found',
+  FST_ERR_BAD_URL: 'uri-malformed',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri-too-long',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'content-too-large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request-malformed',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'body-malformed',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'body-malformed',
+  FST_ERR_HANDLER_TIMEOUT: 'handler-timeout',
+}
+
+// Codes that stand for a whole status; the other codes of these statuses have a cause of their own.
+const byStatus: Readonly<Record<number, ProblemCode>> = Object.fromEntries(
+  (
+    [
+      'not-found',
+      'method-not-allowed',
+      'not-acceptable',
+      'request-timeout',
+      'content-too-large',
+      'uri-too-long',
+      'unsupported-media-type',
+      'expectation-failed',
+      'header-fields-too-large',
+      'internal-server-error',
+    ] as const
+  ).map((code) => [problemTypes[code].status, code]),
+)
+
+/** Why a path is answered with `uri-too-long`. */
+export const segmentTooLong = 'A segment of the path is too long'
+
+const details: Readonly<Partial<Record<ProblemCode, string>>> = {
+  'uri-malformed': 'The path has a percent sign that does not begin an encoded UTF-8 character',
+  'uri-too-long': segmentTooLong,
+  'body-malformed': 'The body is not valid JSON, or has a key that is refused, such as __proto__',
+  'content-too-large': 'The body is larger than this server takes',
+  'handler-timeout': 'The server did not finish in time; what was asked for may or may not have happened',
+}
+
+/**
+ * The problem that a thrown value is to the client. What a 4xx error says is taken for the client's developer, as
+ * Fastify does, up to {@link longestDetail}; a 5xx keeps its text as `cause`, for the log. Of headers see
+ * {@link foreignFields}.
+ *
+ * @param thrown whatever was thrown: an error of the framework, of the handler, or no error at all
+ * @param statusSoFar status of the reply before; counts where the error has none and it is 400–599
+ */
+export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
+  if (isProblemError(thrown)) return thrown
+  const error = typeof thrown === 'object' && thrown !== null ? (thrown as ThrownFields) : {}
+  // A response that breaks its schema carries `validation` too; that is a fault of the server.
+  const isInput = !isErrorStatus(error.statusCode) || error.statusCode < 500
+  if (Array.isArray(error.validation) && isInput) return validationProblem(error, thrown)
+
+  const status = [error.statusCode, error.status, statusSoFar].find(isErrorStatus) ?? 500
+  const headers = foreignFields(error.headers, status)
+  const code =
+    typeof error.code === 'string' && Object.hasOwn(causes, error.code) ? causes[error.code] : undefined
+  const ours = code ?? byStatus[status]
+  const detail = code === undefined ? undefined : details[code]
+  return new ProblemError(ours ?? statusCode(status), {
+    status,
+    title: ours === undefined ? statusTitle(status) : problemTypes[ours].title,
+    ...(detail !== undefined
+      ? { detail }
+      : status < 500 && hasText(error.message)
+        ? { detail: clip(error.message, longestDetail) }
+        : {}),
+    ...(headers === undefined ? {} : { headers }),
+    cause: thrown,
+  })
+}
+
+/**
+ * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members; its
+ * `code` is put in kebab-case, and goes where that yields none; `detail`, else `message`, becomes the detail; what
+ * Fastify's own error answers repeat goes. Other bodies, HTML among them, are not kept.
+ */
+export function problemOfBody(status: number, body: unknown): ProblemError {
+  const problem = problemOf({ statusCode: status })
+  if (status >= 500 || typeof body !== 'object' || body === null || Array.isArray(body)) return problem
+  const { message, detail, code, title, statusCode: _, ...members } = body as Record<string, unknown>
+  if (members.error === reasonPhrases[status]) delete members.error
+  const said = [detail, message].find(hasText)
+  if (message !== undefined && message !== said) members.message = message
+  return new ProblemError(kebabCode(code) ?? problem.code, {
+    status,
+    title: hasText(title) ? title : problem.title,
+    ...(said === undefined ? {} : { detail: said }),
+    extensions: members,
+  })
+}
+
+interface ThrownFields {
+  readonly code?: unknown
+  readonly statusCode?: unknown
+  readonly status?: unknown
+  readonly message?: unknown
+  readonly headers?: unknown
+  readonly validation?: unknown
+  readonly validationContext?: unknown
+}
+
+function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
+  const part = typeof error.validationContext === 'string' ? error.validationContext : undefined
+  const faults = error.validation as unknown[]
+  const errors = validationIssues(faults, part)
+  const isWorded = hasText(error.message) && !isDefaultMessage(error.message, faults, part)
+  const detail = isWorded ? String(error.message) : textOfIssues(errors)
+  return new ProblemError('validation', {
+    status: isErrorStatus(error.statusCode) ? error.statusCode : 400,
+    detail: clip(detail || 'The input is not valid', longestDetail),
+    errors,
+    cause,
+  })
+}
+
+function isErrorStatus(status: unknown): status is number {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+}
+
+function hasText(message: unknown): message is string {
+  return typeof message === 'string' && message !== ''
+}

@@ -1,0 +1,49 @@
+import type { FastifySchema, RouteOptions } from 'fastify'
+import { test } from 'tap'
+import { completeWhenRead } from '../../src/fastify/lazy-route-schema.js'
+
+const schema: FastifySchema = { response: { 200: { type: 'object' } } }
+
+function routeWith(own: FastifySchema | undefined): RouteOptions {
+  return { method: 'GET', url: '/', handler: () => ({}), ...(own === undefined ? {} : { schema: own }) }
+}
+
+test('a schema is completed when it is read, once, by all in their order', async (t) => {
+  const route = routeWith(schema)
+  const steps: string[] = []
+  const step = (name: string) => (before: FastifySchema) => {
+    steps.push(name)
+    return { ...before, [name]: Object.keys(before) }
+  }
+  completeWhenRead(route, step('body'))
+  completeWhenRead(route, step('headers'))
+  t.strictSame(steps, [], 'nobody has read it')
+  const expected = { ...schema, body: ['response'], headers: ['response', 'body'] }
+  t.strictSame(route.schema, expected)
+  t.equal(route.schema, route.schema)
+  t.strictSame(steps, ['body', 'headers'])
+  t.strictSame({ ...route }.schema, expected, 'a copy has it too')
+  t.strictSame(schema, { response: { 200: { type: 'object' } } }, 'what the app wrote stays')
+})
+
+test('a step that comes after a reading counts from the next one on', async (t) => {
+  const route = routeWith(schema)
+  completeWhenRead(route, (before) => ({ ...before, body: true }))
+  t.match(route.schema, { body: true })
+  completeWhenRead(route, (before) => ({ ...before, headers: true }))
+  t.strictSame(route.schema, { ...schema, body: true, headers: true })
+})
+
+test('a schema that somebody sets is the one that is completed; none stays none', async (t) => {
+  const route = routeWith(schema)
+  completeWhenRead(route, (before) => ({ ...before, body: true }))
+  route.schema = { params: true }
+  t.strictSame(route.schema, { params: true, body: true })
+
+  const bare = routeWith(undefined)
+  completeWhenRead(bare, (before) => {
+    t.fail('there is nothing to complete')
+    return before
+  })
+  t.equal(bare.schema, undefined)
+})

@@ -1,0 +1,205 @@
+/** How answers become JSON where several plugins have a say in it: one pass over the payload, at the right place. */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { Selection } from '../../src/fastify/selection.js'
+import { RouteSerialization } from '../../src/fastify/serialization.js'
+import { conventions, fields, integerTwins } from '../../src/index.js'
+import { fieldTree } from '../../src/json/field-tree.js'
+import { shapeOf } from '../../src/json-schema/schema-shape.js'
+
+const id = { type: 'integer', format: 'int64' }
+const text = { type: 'string' }
+const user = { type: 'object', properties: { id, name: text } }
+const twin = '"id":5,"id_str":"5"'
+
+t.test('fields and twins go over the payload once: a getter is read once', async (t) => {
+  for (const query of ['', '?fields=id']) {
+    let reads = 0
+    const app = await service([fields, integerTwins], () => ({
+      get id() {
+        reads++
+        return 5
+      },
+    }))
+    t.equal((await app.inject(`/v1/users/1${query}`)).payload, `{${twin}}`, query)
+    t.equal(reads, 1, query)
+  }
+})
+
+t.test('the order in which the plugins are registered makes no difference', async (t) => {
+  for (const plugins of [
+    [fields, integerTwins],
+    [integerTwins, fields],
+  ]) {
+    const app = await service(plugins, () => ({ id: 5, name: 'Ada' }))
+    t.equal((await app.inject('/v1/users/1?fields=id')).payload, `{${twin}}`)
+    t.equal((await app.inject('/v1/users/1')).payload, `{${twin},"name":"Ada"}`)
+  }
+})
+
+t.test('each works without the other', async (t) => {
+  const projecting = await service([fields], () => ({ id: 5, name: 'Ada' }))
+  t.equal((await projecting.inject('/v1/users/1?fields=id')).payload, '{"id":5}')
+  t.equal((await projecting.inject('/v1/users/1')).payload, '{"id":5,"name":"Ada"}')
+  const twinning = await service([integerTwins], () => ({ id: 5, name: 'Ada' }))
+  t.equal((await twinning.inject('/v1/users/1?fields=id')).payload, `{${twin},"name":"Ada"}`)
+})
+
+t.test('both are in the preset', async (t) => {
+  const app = Fastify()
+  await app.register(conventions, { lists: false })
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ({ id: 5, name: 'Ada' }))
+  t.equal((await app.inject('/v1/users/1?fields=id')).payload, `{${twin}}`)
+})
+
+t.test('hooks of the app see the payload before, and may replace it; onSend sees the JSON', async (t) => {
+  const seen: unknown[] = []
+  const app = Fastify()
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.addHook('preSerialization', async (_request, _reply, payload) => {
+    seen.push(payload)
+    return { ...(payload as object), name: 'replaced' }
+  })
+  app.addHook('onSend', async (_request, _reply, payload) => {
+    seen.push(payload)
+    return payload
+  })
+  const own = async (_request: unknown, _reply: unknown, payload: unknown) => ({
+    ...(payload as object),
+    id: 5,
+  })
+  app.get('/v1/users/:id', { schema: { response: { 200: user } }, preSerialization: own }, () => ({
+    id: 1,
+    name: 'Ada',
+  }))
+  t.equal((await app.inject('/v1/users/1?fields=id,name')).payload, `{${twin},"name":"replaced"}`)
+  t.strictSame(seen, [{ id: 1, name: 'Ada' }, `{${twin},"name":"replaced"}`])
+})
+
+t.test('HEAD and GET of one route answer the same length; a HEAD route of one’s own stays', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  await app.register(integerTwins)
+  const options = { schema: { response: { 200: user } } }
+  app.head('/v1/users/:id', options, (_, reply) => reply.header('x-own', 'yes').send({ id: 5, name: 'Ada' }))
+  app.get('/v1/users/:id', options, () => ({ id: 5, name: 'Ada' }))
+  const answers = await Promise.all(
+    (['GET', 'HEAD'] as const).map((method) => app.inject({ method, url: '/v1/users/1?fields=id' })),
+  )
+  t.strictSame(
+    answers.map(({ headers }) => headers['content-length']),
+    ['21', '21'],
+  )
+  t.equal(answers[1]?.headers['x-own'], 'yes')
+})
+
+t.test('the writer of an answer is found as Fastify finds its serializer', async (t) => {
+  const json = (name: string): object => ({ type: 'object', properties: { [name]: text } })
+  const content = { 'application/json': { schema: json('json') }, '*/*': { schema: json('any') } }
+  const serialization = new RouteSerialization(Fastify(), {
+    200: json('exact'),
+    '2xx': json('class'),
+    '4XX': { content },
+    default: json('default'),
+  })
+  serialization.prepare()
+  serialization.prepare()
+  const rows: readonly (readonly [status: number, type: string | undefined, member: string])[] = [
+    [200, undefined, 'exact'],
+    [200, 'text/html', 'exact'],
+    [204, undefined, 'class'],
+    [404, undefined, 'json'],
+    [404, 'application/json; charset=utf-8', 'json'],
+    [404, 'APPLICATION/JSON', 'json'],
+    [404, 'application/vnd.api+json', 'any'],
+    [500, undefined, 'default'],
+  ]
+  for (const [status, type, member] of rows) {
+    const writer = serialization.writerFor(status, type)
+    t.match(writer?.shape, { members: [{ name: member }] }, `${status} ${type}`)
+  }
+})
+
+t.test('without a schema for the status there is no writer', async (t) => {
+  for (const response of [undefined, null, {}, { 201: user }, { 200: true }, 'text']) {
+    const serialization = new RouteSerialization(Fastify(), response)
+    serialization.prepare()
+    t.equal(serialization.writerFor(200), null)
+  }
+})
+
+t.test('a selection compiles its writer once for each schema', async (t) => {
+  const serialization = new RouteSerialization(Fastify(), { 200: user, 203: user })
+  serialization.prepare()
+  const selection = new Selection(shapeOf(user), fieldTree(['name']), [])
+  const [first, second] = [200, 203].map((status) => serialization.writerFor(status))
+  if (!first || !second) throw new Error('no writers')
+  t.equal(selection.writerFor(first), selection.writerFor(first))
+  t.not(selection.writerFor(first), selection.writerFor(second))
+})
+
+t.test(
+  'declared 64-bit integers are written here; the fast writer takes what it knows, Fastify the rest',
+  async (t) => {
+    const named = {
+      type: 'object',
+      properties: { n: { type: 'integer' }, names: { type: 'array', items: text } },
+    }
+    const inherited = { type: 'object', properties: { constructor: text } }
+    const rows: readonly (readonly [schema: object, withTwins: string, without: string])[] = [
+      [user, 'own', 'fast'],
+      [{ ...user, additionalProperties: true }, 'own', 'fastify'],
+      [named, 'fast', 'fast'],
+      [{ ...named, additionalProperties: true }, 'fastify', 'fastify'],
+      [{ ...named, additionalProperties: text }, 'fastify', 'fastify'],
+      [{ ...named, patternProperties: { '^x': text } }, 'fastify', 'fastify'],
+      [{ type: 'object', properties: { named, either: { anyOf: [text, named] } } }, 'fastify', 'fastify'],
+      [{ type: 'object', properties: { anything: {} } }, 'fastify', 'fastify'],
+      [{ type: 'array', items: [text] }, 'fastify', 'fastify'],
+      [{ allOf: [named, { type: 'object', properties: { m: text } }] }, 'fastify', 'fastify'],
+      [inherited, 'fastify', 'fastify'],
+    ]
+    for (const [schema, ...expected] of rows) {
+      for (const [index, twins] of [true, false].entries()) {
+        for (const fast of [true, false]) {
+          const serialization = new RouteSerialization(Fastify(), { 200: schema })
+          Object.assign(serialization, { twins, fast })
+          serialization.prepare()
+          const by = !fast && expected[index] === 'fast' ? 'fastify' : expected[index]
+          t.equal(serialization.writerFor(200)?.by, by, `${JSON.stringify(schema)}, ${twins}, ${fast}`)
+        }
+      }
+    }
+  },
+)
+
+t.test('how Fastify is told to write is how it is written', async (t) => {
+  const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
+  await app.register(integerTwins)
+  const schema = { response: { 200: { type: 'object', properties: { n: { type: 'integer' } } } } }
+  app.get('/v1/users', { schema }, () => ({ n: 1.2 }))
+  t.equal((await app.inject('/v1/users')).payload, '{"n":2}')
+})
+
+t.test('an answer that breaks its schema is a 500, with the words of Fastify', async (t) => {
+  const schema = { response: { 200: { type: 'object', required: ['name'], properties: { name: text } } } }
+  const messages = await Promise.all(
+    [[], [integerTwins]].map(async (plugins) => {
+      const app = Fastify()
+      for (const plugin of plugins) await app.register(plugin)
+      app.get('/v1/users', { schema }, () => ({}))
+      const answer = await app.inject('/v1/users')
+      return [answer.statusCode, answer.json().message]
+    }),
+  )
+  t.strictSame(messages[1], messages[0])
+  t.strictSame(messages[1], [500, '"name" is required!'])
+})
+
+async function service(plugins: readonly (typeof fields)[], handler: () => object): Promise<FastifyInstance> {
+  const app = Fastify()
+  for (const plugin of plugins) await app.register(plugin)
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, handler)
+  return app
+}

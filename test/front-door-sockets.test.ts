@@ -1,0 +1,178 @@
+/** Security headers, CORS and rate limit as they come over the wire, also where no hook runs. */
+import { request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { type CorsOriginFunction, cors } from '../src/plugins/cors/index.js'
+import { problems } from '../src/plugins/problems/index.js'
+import { rateLimit } from '../src/plugins/rate-limit/index.js'
+import { securityHeaders } from '../src/plugins/security-headers/index.js'
+import { serverOptions } from '../src/server-options.js'
+import { ask, requestBytes } from './support/raw.js'
+import { serve } from './support/serve.js'
+
+const page = 'https://app.example'
+const ofApi = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+async function frontDoor(max = 1000) {
+  const app = Fastify(serverOptions())
+  await app.register(problems)
+  await app.register(cors, { origin: [page] })
+  await app.register(securityHeaders)
+  await app.register(rateLimit, { max })
+  app.get('/v1/users/:id', () => ({ id: 1 }))
+  return app
+}
+
+t.test('an answer has the headers of all three', async (t) => {
+  const { port } = await serve(t, await frontDoor())
+  const answer = await ask(port, requestBytes('GET', '/v1/users/1', { origin: page }))
+  t.equal(answer.status, 200)
+  t.match(answer.headers, {
+    ...ofApi,
+    'access-control-allow-origin': page,
+    vary: 'Origin',
+    'ratelimit-policy': '"default";q=1000;w=60',
+    ratelimit: '"default";r=999;t=60',
+  })
+})
+
+t.test('an unknown path, a refused method and an OPTIONS have them too', async (t) => {
+  const { port } = await serve(t, await frontDoor())
+  const asked = [
+    { method: 'GET', target: '/v1/nothing', status: 404 },
+    { method: 'DELETE', target: '/v1/users/1', status: 405 },
+    { method: 'OPTIONS', target: '/v1/users/1', status: 204 },
+  ]
+  for (const { method, target, status } of asked) {
+    const answer = await ask(port, requestBytes(method, target, { origin: page }))
+    t.equal(answer.status, status)
+    t.match(answer.headers, {
+      ...ofApi,
+      'access-control-allow-origin': page,
+      vary: 'Origin',
+      ratelimit: /^"default";r=99\d;t=60$/,
+    })
+  }
+})
+
+t.test('a malformed URL and a segment that is too long are read by a page too', async (t) => {
+  const { port } = await serve(t, await frontDoor())
+  const asked = [
+    { target: '/%zz', status: 400 },
+    { target: `/v1/users/${'a'.repeat(5000)}`, status: 414 },
+  ]
+  for (const { target, status } of asked) {
+    const answer = await ask(port, requestBytes('GET', target, { origin: page }))
+    t.equal(answer.status, status)
+    t.match(answer.headers, {
+      ...ofApi,
+      'content-type': 'application/problem+json',
+      'access-control-allow-origin': page,
+      'access-control-expose-headers': /Retry-After/,
+      vary: 'Origin',
+    })
+    const other = await ask(port, requestBytes('GET', target, { origin: 'https://other.example' }))
+    t.notOk('access-control-allow-origin' in other.headers)
+    t.equal(other.headers.vary, 'Origin')
+  }
+})
+
+t.test('a preflight is answered for a malformed URL too', async (t) => {
+  const { port } = await serve(t, await frontDoor())
+  const preflight = { origin: page, 'access-control-request-method': 'PUT' }
+  for (const target of ['/%zz', `/v1/users/${'a'.repeat(5000)}`]) {
+    const answer = await ask(port, requestBytes('OPTIONS', target, preflight))
+    t.equal(answer.status, 204)
+    t.match(answer.headers, {
+      'access-control-allow-origin': page,
+      'access-control-allow-methods': /\bPUT\b/,
+      vary: 'Origin',
+    })
+    t.equal(answer.body, '')
+  }
+})
+
+t.test('who is allowed may be asked for a malformed URL too, and that may fail', async (t) => {
+  const check = (origin: string | undefined): boolean => {
+    if (origin !== page) throw new Error('no')
+    return true
+  }
+  const ways: readonly CorsOriginFunction[] = [
+    async (origin: string | undefined) => check(origin),
+    (origin, done) => done(null, check(origin)),
+  ]
+  for (const origin of ways) {
+    const app = Fastify(serverOptions())
+    await app.register(cors, { origin })
+    const { port } = await serve(t, app)
+    const allowed = await ask(port, requestBytes('GET', '/%zz', { origin: page }))
+    t.match(allowed, { status: 400, headers: { 'access-control-allow-origin': page } })
+    const failed = await ask(port, requestBytes('GET', '/%zz', { origin: 'https://other.example' }))
+    t.equal(failed.status, 400)
+    t.notOk('access-control-allow-origin' in failed.headers)
+  }
+})
+
+t.test(
+  'a broken request line is answered with the security headers, and without CORS: it has no origin',
+  async (t) => {
+    const { port } = await serve(t, await frontDoor())
+    const answer = await ask(port, 'NONSENSE\r\n\r\n')
+    t.equal(answer.status, 400)
+    t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    t.notOk('vary' in answer.headers || 'access-control-allow-origin' in answer.headers)
+  },
+)
+
+t.test('of requests that come at once, as many are served as the quota has', async (t) => {
+  const { origin } = await serve(t, await frontDoor(10))
+  const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(`${origin}/v1/users/1`)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 10)
+  t.equal(answers.filter(({ status }) => status === 429).length, 30)
+  const left = answers.flatMap(({ status, headers }) =>
+    status === 200 ? [headers.get('ratelimit') ?? ''] : [],
+  )
+  t.equal(new Set(left.map((field) => field.replace(/;t=.*/, ''))).size, 10, 'each tells another rest')
+  await Promise.all(answers.map((answer) => answer.text()))
+})
+
+t.test('over TLS there is Strict-Transport-Security, whatever the client says of its protocol', async (t) => {
+  const keys = { ciphers: 'PSK', maxVersion: 'TLSv1.2' } as const
+  const psk = Buffer.alloc(16, 1)
+  const app = Fastify({ https: { ...keys, pskCallback: () => psk } })
+  await app.register(securityHeaders)
+  app.get('/v1/users', () => ({}))
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const field = await strictTransport(t, { ...keys, port, pskCallback: () => ({ psk, identity: 'test' }) })
+  t.equal(field, 'max-age=31536000; includeSubDomains')
+})
+
+/** What a service on TLS says of Strict-Transport-Security, to a client that claims to have come without. */
+function strictTransport(t: Test, options: object): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest({
+      host: '127.0.0.1',
+      path: '/v1/users',
+      headers: { 'x-forwarded-proto': 'http' },
+      agent: false,
+      checkServerIdentity: () => undefined,
+      ...options,
+    })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      response.resume()
+      resolve(response.headers['strict-transport-security'])
+    })
+    t.teardown(() => request.destroy())
+    request.end()
+  })
+}

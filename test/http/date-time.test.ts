@@ -1,0 +1,126 @@
+/** RFC 3339 §5.6 (grammar) and §5.7 (restrictions); decisions.md §3: date-times are RFC 3339, UTC preferred. */
+import fc from 'fast-check'
+import t from 'tap'
+import { utcDateTime } from '../../src/http/date-time.js'
+
+t.test('date-times of RFC 3339, as the same instant in UTC', async (t) => {
+  const rows: readonly (readonly [text: string, utc: string])[] = [
+    // The examples of RFC 3339 §5.8, but for the leap seconds.
+    ['1985-04-12T23:20:50.52Z', '1985-04-12T23:20:50.52Z'],
+    ['1996-12-19T16:39:57-08:00', '1996-12-20T00:39:57Z'],
+    ['1937-01-01T12:00:27.87+00:20', '1937-01-01T11:40:27.87Z'],
+    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T03:04:05+00:00', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T03:04:05-00:00', '2026-01-02T03:04:05Z'],
+    ['2026-01-02t03:04:05z', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T00:30:00+05:45', '2026-01-01T18:45:00Z'],
+    ['2025-12-31T23:00:00-01:00', '2026-01-01T00:00:00Z'],
+    ['2026-01-01T00:00:00+23:59', '2025-12-31T00:01:00Z'],
+    ['2024-02-29T12:00:00Z', '2024-02-29T12:00:00Z'],
+    ['2000-02-29T12:00:00Z', '2000-02-29T12:00:00Z'],
+    ['2024-02-29T23:30:00-01:00', '2024-03-01T00:30:00Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z'],
+    ['0050-06-07T08:09:10Z', '0050-06-07T08:09:10Z'],
+    ['0000-12-31T23:00:00-02:00', '0001-01-01T01:00:00Z'],
+    ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
+    ['2026-01-02T03:04:05.1Z', '2026-01-02T03:04:05.1Z'],
+    ['2026-01-02T03:04:05.100Z', '2026-01-02T03:04:05.100Z'],
+    ['2026-01-02T03:04:05.123456+01:00', '2026-01-02T02:04:05.123456Z'],
+    ['2026-01-02T03:04:05.999999999Z', '2026-01-02T03:04:05.999999999Z'],
+  ]
+  for (const [text, utc] of rows) t.equal(utcDateTime(text), utc, text)
+})
+
+t.test('what is no date-time of RFC 3339, or of no day there is', async (t) => {
+  const rows = [
+    '',
+    '2026',
+    '2026-01-02',
+    '2026-01-02T03:04Z',
+    '2026-01-02T03:04:05',
+    '2026-01-02 03:04:05Z',
+    '2026-01-02T03:04:05+0100',
+    '2026-01-02T03:04:05+01',
+    '2026-01-02T03:04:05+24:00',
+    '2026-01-02T03:04:05+01:60',
+    '2026-01-02T03:04:05 Z',
+    '2026-01-02T03:04:05.Z',
+    '2026-01-02T03:04:05,5Z',
+    '2026-01-02T03:04:05.1234567890Z',
+    '2026-1-2T03:04:05Z',
+    '26-01-02T03:04:05Z',
+    '+002026-01-02T03:04:05Z',
+    '-2026-01-02T03:04:05Z',
+    '2026-00-02T03:04:05Z',
+    '2026-13-02T03:04:05Z',
+    '2026-01-00T03:04:05Z',
+    '2026-01-32T03:04:05Z',
+    '2026-02-29T03:04:05Z',
+    '1900-02-29T03:04:05Z',
+    '2026-04-31T03:04:05Z',
+    '2026-01-02T24:00:00Z',
+    '2026-01-02T25:00:00Z',
+    '2026-01-02T03:60:05Z',
+    '2026-01-02T03:04:60Z',
+    '1990-12-31T23:59:60Z',
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+00:01',
+    '9999-12-31T23:59:59-00:01',
+    '9999-12-31T23:59:59-23:59',
+    ' 2026-01-02T03:04:05Z',
+    '2026-01-02T03:04:05Z\n',
+    '٢٠٢٦-01-02T03:04:05Z',
+    'Fri, 02 Jan 2026 03:04:05 GMT',
+    '1767323045',
+  ]
+  for (const text of rows) t.equal(utcDateTime(text), null, JSON.stringify(text))
+})
+
+// The years 2 to 9998: an offset leads out of none of them into a year that has no four digits.
+const instant = fc.date({
+  min: new Date('0002-01-01T00:00:00Z'),
+  max: new Date('9998-12-31T23:59:59Z'),
+  noInvalidDate: true,
+})
+const offset = fc
+  .tuple(fc.constantFrom('+', '-'), fc.nat(23), fc.nat(59))
+  .map(([sign, hours, minutes]) => `${sign}${two(hours)}:${two(minutes)}`)
+const fraction = fc.stringMatching(/^(\.\d{1,9})?$/)
+
+t.test('the instant stays, in the form of UTC, and the fraction stays digit by digit', async () => {
+  fc.assert(
+    fc.property(instant, offset, fraction, (date, zone, digits) => {
+      const local = date.toISOString().slice(0, 19)
+      const utc = utcDateTime(`${local}${digits}${zone}`) ?? ''
+      const milliseconds = Date.parse(`${local}${zone}`)
+      return (
+        utc === `${new Date(milliseconds).toISOString().slice(0, 19)}${digits}Z` && utcDateTime(utc) === utc
+      )
+    }),
+  )
+})
+
+t.test('without fractions the order of the texts is the order of the times', async () => {
+  const text = fc.tuple(instant, offset).map(([date, zone]) => `${date.toISOString().slice(0, 19)}${zone}`)
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      const [first = '', second = ''] = [utcDateTime(one) ?? '', utcDateTime(other) ?? '']
+      return Math.sign(Date.parse(one) - Date.parse(other)) === (first < second ? -1 : first > second ? 1 : 0)
+    }),
+  )
+})
+
+t.test('any text: no throw, and nothing but UTC comes out', async () => {
+  const near = fc.stringMatching(/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{0,10})?([Zz]|[+-]\d\d:\d\d)?$/)
+  fc.assert(
+    fc.property(fc.oneof(near, fc.string()), (text) => {
+      const utc = utcDateTime(text)
+      return utc === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(utc)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+function two(number: number): string {
+  return String(number).padStart(2, '0')
+}

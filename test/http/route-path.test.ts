@@ -1,0 +1,151 @@
+/** Patterns in the notation of Fastify's router, taken apart. */
+import fc from 'fast-check'
+import Fastify from 'fastify'
+import t from 'tap'
+import { type PathSegment, routePath, segmentParts } from '../../src/http/route-path.js'
+
+type Kind = PathSegment['kind']
+
+/** Any UTF-16 code units, lone surrogates among them. */
+const anyText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) }),
+)
+
+t.test('the kinds of segments', async (t) => {
+  const rows: readonly (readonly [pattern: string, ...segments: (readonly [kind: Kind, text: string])[]])[] =
+    [
+      ['/v1/users', ['literal', 'v1'], ['literal', 'users']],
+      ['v1/users', ['literal', 'v1'], ['literal', 'users']],
+      ['/users/:id', ['literal', 'users'], ['parameter', ':id']],
+      ['/users/:user_id/orders', ['literal', 'users'], ['parameter', ':user_id'], ['literal', 'orders']],
+      ['/users/:id?', ['literal', 'users'], ['parameter', ':id?']],
+      ['/users/:id(^\\d+$)', ['literal', 'users'], ['parameter', ':id(^\\d+$)']],
+      ['/:id([a-z]{2}(x|y))/z', ['parameter', ':id([a-z]{2}(x|y))'], ['literal', 'z']],
+      ['/:id(^[A-Z]+/x$)/y', ['parameter', ':id(^[A-Z]+/x$)'], ['literal', 'y']],
+      ['/:id.json', ['mixed', ':id.json']],
+      ['/:name.:ext', ['mixed', ':name.:ext']],
+      ['/:lat-:lng', ['mixed', ':lat-:lng']],
+      ['/user-:id', ['mixed', 'user-:id']],
+      ['/:hour(^\\d{2}$)h:minute(^\\d{2}$)m', ['mixed', ':hour(^\\d{2}$)h:minute(^\\d{2}$)m']],
+      ['/files/*', ['literal', 'files'], ['wildcard', '*']],
+      ['*', ['wildcard', '*']],
+      ['/files/backup-*', ['literal', 'files'], ['wildcard', 'backup-*']],
+      ['/:id.x*', ['mixed', ':id.x*']],
+      ['/a(b/c', ['literal', 'a(b'], ['literal', 'c']],
+      ['/a)b/c', ['literal', 'a)b'], ['literal', 'c']],
+      ['/:id(\\))/x', ['parameter', ':id(\\))'], ['literal', 'x']],
+      ['/:id-(a)/b', ['mixed', ':id-(a)'], ['literal', 'b']],
+      ['/:h(\\d+)h:m(\\d+)', ['mixed', ':h(\\d+)h:m(\\d+)']],
+      ['/:a_:b', ['parameter', ':a_:b']],
+      ['/:id::x', ['parameter', ':id::x']],
+      ['/:id(\\d+)::x', ['mixed', ':id(\\d+)::x']],
+      ['/:id(a/b', ['parameter', ':id(a/b']],
+      ['/:', ['parameter', ':']],
+      ['/orders::batch', ['literal', 'orders:batch']],
+      ['/::x', ['literal', ':x']],
+      ['/', ['literal', '']],
+      ['', ['literal', '']],
+      ['/users/', ['literal', 'users'], ['literal', '']],
+      ['/v1//users', ['literal', 'v1'], ['literal', ''], ['literal', 'users']],
+      ['//', ['literal', ''], ['literal', '']],
+    ]
+  for (const [pattern, ...segments] of rows) {
+    t.same(
+      routePath(pattern),
+      segments.map(([kind, text]) => ({ kind, text })),
+      pattern,
+    )
+  }
+})
+
+t.test('the parts of a segment: literal text, with :: undone, and what stands for a value', async (t) => {
+  const rows: readonly (readonly [text: string, ...parts: (readonly [literal: boolean, text: string])[]])[] =
+    [
+      [''],
+      ['users', [true, 'users']],
+      ['orders::batch', [true, 'orders:batch']],
+      [':id', [false, ':id']],
+      [':id?', [false, ':id?']],
+      [':id(\\d+)?', [false, ':id(\\d+)?']],
+      [':id.json', [false, ':id'], [true, '.json']],
+      ['user-:id', [true, 'user-'], [false, ':id']],
+      ['a::b:id-::c', [true, 'a:b'], [false, ':id'], [true, '-:c']],
+      [':lat-:lng', [false, ':lat'], [true, '-'], [false, ':lng']],
+      [':h(\\d+)h:m(\\d+)', [false, ':h(\\d+)'], [true, 'h'], [false, ':m(\\d+)']],
+      ['*', [false, '*']],
+      ['backup-*', [true, 'backup-'], [false, '*']],
+      [':id-*', [false, ':id'], [true, '-*']],
+    ]
+  for (const [text, ...parts] of rows) {
+    t.same(
+      segmentParts(text),
+      parts.map(([literal, text]) => ({ literal, text })),
+      text,
+    )
+  }
+})
+
+t.test('the router itself splits a pattern there', async (t) => {
+  const rows: readonly (readonly [pattern: string, path: string, params: Record<string, string>])[] = [
+    ['/a(b/:c', '/a(b/1', { c: '1' }],
+    ['/:id(\\))/x', '/)/x', { id: ')' }],
+    ['/:id-(a)/b', '/1-(a)/b', { id: '1' }],
+    ['/:h(\\d+)h:m(\\d+)', '/12h30', { h: '12', m: '30' }],
+    ['/:a_:b', '/1_2', { 'a_:b': '1_2' }],
+    ['/:id::x', '/1', { 'id::x': '1' }],
+    ['/:id(\\d+)::x', '/1:x', { id: '1' }],
+    ['/backup-*', '/backup-a/b', { '*': 'a/b' }],
+    ['/:id.x*', '/1.x*', { id: '1' }],
+  ]
+  for (const [pattern, url, params] of rows) {
+    const app = Fastify()
+    app.get(pattern, async (request) => request.params)
+    t.same((await app.inject(url)).json(), params, pattern)
+  }
+})
+
+t.test('segments joined are the pattern again', async () => {
+  const segment = fc.constantFrom('users', ':id', ':id?', ':id(^\\d+$)', ':id(a/b)', ':a-:b', 'x.y', '', '*')
+  fc.assert(
+    fc.property(fc.array(segment, { minLength: 1 }), (segments) => {
+      const texts = routePath(`/${segments.join('/')}`).map(({ text }) => text)
+      return texts.join('/') === segments.join('/') && texts.length === segments.length
+    }),
+  )
+})
+
+t.test('without parentheses and colons every slash parts literals', async () => {
+  const text = fc.string({ unit: 'grapheme' }).filter((pattern) => !/[():*]/.test(pattern))
+  fc.assert(
+    fc.property(text, (pattern) => {
+      const segments = routePath(`/${pattern}`)
+      return (
+        segments.map((segment) => segment.text).join('/') === pattern &&
+        segments.length === pattern.split('/').length &&
+        segments.every(({ kind }) => kind === 'literal')
+      )
+    }),
+  )
+})
+
+t.test('the parts of a segment that has a parameter are the segment again', async () => {
+  const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
+  fc.assert(
+    fc.property(text, (pattern) => {
+      const written = segmentParts(pattern).map((part) =>
+        part.literal ? part.text.replaceAll(':', '::') : part.text,
+      )
+      return written.join('') === pattern
+    }),
+  )
+})
+
+t.test('any text: no throw, at least one segment', async () => {
+  fc.assert(
+    fc.property(anyText, (pattern) => {
+      segmentParts(pattern)
+      return routePath(pattern).length > 0
+    }),
+  )
+})

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { isWebOrigin } from '../../src/http/web-origin.js'
+
+t.test('an origin is scheme, host and port as browsers write them, and nothing behind', async (t) => {
+  const origins = [
+    'https://app.example',
+    'http://localhost:5173',
+    'https://[::1]:8443',
+    'https://xn--bcher-kva.example',
+    'capacitor://localhost',
+    'chrome-extension://abcdefghijklmnop',
+  ]
+  for (const origin of origins) t.ok(isWebOrigin(origin), origin)
+  const others = [
+    'https://app.example/',
+    'https://app.example/path',
+    'https://app.example?',
+    'https://APP.example',
+    'HTTPS://app.example',
+    'https://app.example:443',
+    'http://app.example:80',
+    'https://user@app.example',
+    'https://*.app.example',
+    'https://bücher.example',
+    'https://',
+    'app.example',
+    '//app.example',
+    'null',
+    '',
+    ' https://app.example',
+    'https://app.example, https://b.example',
+  ]
+  for (const other of others) t.notOk(isWebOrigin(other), other)
+})

@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module'
+import type { OnLostDigits } from '../../src/json/integer-text.js'
+import { serializerMatcher } from '../../src/json/serializer-match.js'
+import type { CompileSerializer } from '../../src/json/write.js'
+import { WriterCompiler } from '../../src/json/writer.js'
+import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import { shapeOf } from '../../src/json-schema/schema-shape.js'
+
+type Stringify = (value: unknown) => string
+type Build = (schema: Json, options: { readonly schema: SchemaStore; readonly ajv: object }) => Stringify
+
+const requireOfFastify = createRequire(createRequire(import.meta.url).resolve('fastify'))
+const build = requireOfFastify('fast-json-stringify') as Build
+
+/** The writer that Fastify makes of a schema. */
+export function fastifyWriter(schema: Json, shared: SchemaStore = {}): Stringify {
+  // It completes the schemas that it is given.
+  return build(structuredClone(schema), { schema: structuredClone(shared), ajv: { logger: false } })
+}
+
+/** The writer that this package makes of a schema; lost digits are an error. */
+export function ourWriter(schema: Json, options: { twins: boolean; shared?: SchemaStore }): Stringify {
+  const { twins, shared = {} } = options
+  const compile: CompileSerializer = (one) => fastifyWriter(one, shared)
+  const shape = shapeOf(schema, shared, true, serializerMatcher(compile, shared))
+  const write = new WriterCompiler(twins, compile).writerOf(shape)
+  return (value) => write(value, refuseLost)
+}
+
+/** Compiles a schema without shared schemas into Fastify's serializer. */
+export const compileSerializer: CompileSerializer = (schema) => fastifyWriter(schema)
+
+/** Throws. */
+export const refuseLost: OnLostDigits = () => {
+  throw new TypeError('lost digits')
+}

@@ -1,0 +1,151 @@
+/** Decisions.md §3: without a schema the bytes are those of `JSON.stringify`, with exact integers and their twins. */
+import fc from 'fast-check'
+import t from 'tap'
+import { exactJson, holdsBigInt, valueTwin } from '../../src/json/exact-json.js'
+import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema/exact-tree.js'
+
+const big = 9_007_199_254_740_993n
+
+t.test('what JSON.stringify can write is written as it does', async (t) => {
+  const values: readonly unknown[] = [
+    null,
+    true,
+    0,
+    -0,
+    1e21,
+    1.5,
+    Number.NaN,
+    Infinity,
+    'a"\n\ud800',
+    [],
+    {},
+    [undefined, () => 1, Symbol('a'), Number.NaN],
+    { a: undefined, b: () => 1, c: Symbol('c'), d: null },
+    { date: new Date(0), invalid: new Date(Number.NaN), regexp: /a/, map: new Map([[1, 2]]) },
+    [new String('a'), new Number(1), new Boolean(false)],
+    { toJSON: (key: string) => `made of ${key}` },
+    { nested: { toJSON: (key: string) => ({ key }) }, list: [{ toJSON: (key: string) => key }] },
+    Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true }, hidden: { value: 3 } }),
+    Object.assign(Object.create(null), { a: 1 }),
+    JSON.parse('{"__proto__":{"a":1},"constructor":2,"hasOwnProperty":3}'),
+    'x'.repeat(6000),
+    undefined,
+    () => 1,
+    Symbol('a'),
+  ]
+  for (const value of values) {
+    t.equal(exactJson(value, true), JSON.stringify(value), 'with twins')
+    t.equal(exactJson(value, false), JSON.stringify(value), 'without')
+  }
+})
+
+t.test('beside a BigInt too: the exact writer agrees with it on all that it can write', async (t) => {
+  const details = fc.check(
+    fc.property(fc.jsonValue({ noUnicodeString: false } as object), (value) => {
+      const json = exactJson({ value, big: 1n }, false)
+      return json === `{"value":${JSON.stringify(value)},"big":1}`
+    }),
+    { numRuns: 500 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
+})
+
+t.test('BigInts are exact and have their twin right behind them; rounded Numbers have none', async (t) => {
+  const rows: readonly (readonly [value: unknown, json: string])[] = [
+    [{ id: big, name: 'a' }, '{"id":9007199254740993,"id_str":"9007199254740993","name":"a"}'],
+    [{ id: 1n }, '{"id":1}'],
+    [{ id: 2 ** 53, big: 1n }, '{"id":9007199254740992,"big":1}'],
+    [
+      { ids: [2 ** 53, big] },
+      '{"ids":[9007199254740992,9007199254740993],"ids_str":[null,"9007199254740993"]}',
+    ],
+    [{ big: 1n, list: Object.assign([1], { 2: 3 }) }, '{"big":1,"list":[1,null,3]}'],
+    [{ big: Object(1n), n: new Number(2), s: new String('s') }, '{"big":1,"n":2,"s":"s"}'],
+    [{ ids: [1, big] }, '{"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]}'],
+    [[{ id: big }], '[{"id":9007199254740993,"id_str":"9007199254740993"}]'],
+    [[big], '[9007199254740993]'],
+    [big, '9007199254740993'],
+    [{ a: [[big]] }, '{"a":[[9007199254740993]],"a_str":[["9007199254740993"]]}'],
+    [{ a: { toJSON: () => ({ id: big }) } }, '{"a":{"id":9007199254740993,"id_str":"9007199254740993"}}'],
+    [{ 'a"b': big }, '{"a\\"b":9007199254740993,"a\\"b_str":"9007199254740993"}'],
+    [{ id: big, id_str: 'mine' }, '{"id":9007199254740993,"id_str":"mine"}'],
+    [{ card: '1234567890123456' }, '{"card":"1234567890123456"}'],
+    [{ n: 1234567890.1234567, m: 0.1234567890123456 }, '{"n":1234567890.1234567,"m":0.1234567890123456}'],
+    [{ n: 1e300, m: 1e21 }, '{"n":1e+300,"m":1e+21}'],
+  ]
+  for (const [value, json] of rows) t.equal(exactJson(value, true), json)
+})
+
+t.test(
+  'random values: the bytes without the twins are those of the digits, and each twin is right',
+  async (t) => {
+    const number = fc.oneof(fc.integer(), fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }))
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 4 }, number, fc.array(number), fc.array(tie('value')), tie('object')),
+      object: fc.dictionary(fc.stringMatching(/^[a-z"]{1,3}$/), tie('value'), { noNullPrototype: true }),
+    }))
+    const digitsOnly = (one: unknown): string =>
+      JSON.stringify(one, (_, part) => (typeof part === 'bigint' ? `#${part}#` : part))
+    const details = fc.check(
+      fc.property(value, (one) => {
+        const tree = parseExact(exactJson(one, true) as string)
+        const plain = digitsOnly(one).replaceAll(/"#(-?\d+)#"/g, '$1')
+        return writeExact(withoutTwins(tree)) === plain && twinFaults(tree).length === 0
+      }),
+      { numRuns: 500 },
+    )
+    t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
+  },
+)
+
+t.test('without twins the digits are exact all the same', async (t) => {
+  t.equal(exactJson({ id: big, ids: [big] }, false), '{"id":9007199254740993,"ids":[9007199254740993]}')
+})
+
+t.test('a circle and a value deeper than 500 levels are refused, not run into the ground', async (t) => {
+  const circle: { self?: unknown; id: bigint } = { id: big }
+  circle.self = circle
+  const deep = (levels: number): unknown => {
+    let value: unknown = big
+    for (let level = 0; level < levels; level++) value = [value]
+    return value
+  }
+  const refused = { name: 'TypeError', message: 'a value goes deeper than 500 levels, or round in a circle' }
+  t.throws(() => exactJson(circle, true), refused)
+  t.throws(() => exactJson(deep(501), true), refused)
+  t.equal(exactJson(deep(500), true), `${'['.repeat(500)}9007199254740993${']'.repeat(500)}`)
+})
+
+t.test('getters are read once by the exact writer', async (t) => {
+  let reads = 0
+  const value = {
+    big,
+    get once() {
+      reads++
+      return 1
+    },
+  }
+  t.equal(exactJson(value, true), '{"big":9007199254740993,"big_str":"9007199254740993","once":1}')
+  t.equal(reads, 1)
+})
+
+t.test('a toJSON that the app gives to BigInts changes nothing', async (t) => {
+  const value = { id: big, small: 1n, list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }
+  const json = exactJson(value, true)
+  t.equal(
+    json,
+    '{"id":9007199254740993,"id_str":"9007199254740993","small":1,"list":[2,{"boxed":3}],"made":4}',
+  )
+  t.equal(holdsBigInt({ a: [{ toJSON: () => [5n] }] }), true)
+  t.equal(holdsBigInt({ a: ['5', new Map([[1, 1n]])] }), false)
+  Object.defineProperty(BigInt.prototype, 'toJSON', { configurable: true, value: String })
+  t.teardown(() => Reflect.deleteProperty(BigInt.prototype, 'toJSON'))
+  t.equal(exactJson(value, true), json)
+  t.equal(exactJson({ a: 1 }, true), '{"a":1}')
+})
+
+t.test('the twin of a single value', async (t) => {
+  t.equal(valueTwin(big), '"9007199254740993"')
+  t.equal(valueTwin([big]), '["9007199254740993"]')
+  for (const value of [1, 1n, null, '9007199254740993', {}, [1], undefined]) t.equal(valueTwin(value), null)
+})

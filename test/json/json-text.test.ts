@@ -1,0 +1,61 @@
+/** What the package writes as JSON text is what `JSON.stringify` writes; long digit runs are always found. */
+import fc from 'fast-check'
+import t from 'tap'
+import { hasLongDigits, isPlainText, textOf } from '../../src/json/json-text.js'
+
+t.test('a string is written as JSON.stringify writes it, at every length', async (t) => {
+  const units = ['a', '"', '\\', '\u0000', '\u001f', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udfff', '/']
+  for (const unit of units) {
+    for (const length of [0, 1, 11, 12, 13, 4999, 5000, 5001]) {
+      const text = 'x'.repeat(Math.max(length - 1, 0)) + (length === 0 ? '' : unit)
+      t.equal(
+        textOf(text),
+        JSON.stringify(text),
+        `${length} characters, the last U+${unit.codePointAt(0)?.toString(16)}`,
+      )
+    }
+  }
+})
+
+t.test('so are random strings', async (t) => {
+  const text = fc.string({ unit: 'binary', maxLength: 100 })
+  const details = fc.check(
+    fc.property(text, (one) => textOf(one) === JSON.stringify(one)),
+    { numRuns: 2000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random strings')
+})
+
+t.test('a string that is called plain is its own JSON between quotes', async (t) => {
+  const text = fc.oneof(fc.string({ maxLength: 30 }), fc.string({ unit: 'binary', maxLength: 100 }))
+  const details = fc.check(
+    fc.property(text, (one) => isPlainText(one) === (JSON.stringify(one) === `"${one}"`) || hasPair(one)),
+    { numRuns: 2000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random strings')
+  t.notOk(isPlainText('x'.repeat(5000)), 'JSON.stringify is faster with long ones')
+})
+
+t.test('a run of 16 digits is found wherever it stands, a shorter one is none', async (t) => {
+  for (const length of [0, 1, 15, 16, 17, 31, 32, 100]) {
+    const found = Array.from({ length: 40 }, (_, before) => {
+      const json = `${' '.repeat(before)}${'7'.repeat(length)}`
+      return [json, `${json},1`, `1,${json}}`].map(hasLongDigits)
+    })
+    t.strictSame(new Set(found.flat()), new Set([length >= 16]), `${length} digits`)
+  }
+})
+
+t.test('in random text it says what a regular expression says', async (t) => {
+  const json = fc.string({ unit: fc.constantFrom(...'0123456789', ',', 'a'), maxLength: 200 })
+  const details = fc.check(
+    fc.property(json, (one) => hasLongDigits(one) === /\d{16}/.test(one)),
+    { numRuns: 2000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random text')
+})
+
+// A pair of surrogates stays as it is, but to look for its halves would cost more than it saves.
+function hasPair(text: string): boolean {
+  return /[\ud800-\udbff][\udc00-\udfff]/.test(text)
+}

@@ -1,0 +1,79 @@
+/** Decisions.md §3: "Projection reads own properties only", also where no schema describes a value. */
+import t from 'tap'
+import { fieldTree } from '../../src/json/field-tree.js'
+import { numberName, ownFields, ownFieldsWithin } from '../../src/json/own-fields.js'
+
+const big = 9_007_199_254_740_993n
+const only = (...paths: string[]) => ({ only: fieldTree(paths), without: null })
+const without = (...paths: string[]) => ({ only: null, without: fieldTree(paths) })
+
+t.test('what is selected and what is hidden, in the order of the value', async (t) => {
+  const value = { z: 1, a: { y: 1, b: 2 }, list: [{ y: 1 }, { b: 2 }, 'text', null], n: big, n_str: 'own' }
+  const rows: readonly (readonly [cut: ReturnType<typeof only>, left: object])[] = [
+    [only('a', 'z'), { z: 1, a: { y: 1, b: 2 } }],
+    [only('a.b', 'a.y'), { a: { y: 1, b: 2 } }],
+    [only('list.y'), { list: [{ y: 1 }, {}, 'text', null] }],
+    [only('nope'), {}],
+    [only('n'), { n: big, n_str: 'own' }],
+    [only('n_str'), { n: big, n_str: 'own' }],
+  ]
+  for (const [cut, left] of rows) t.equal(shown(ownFields(value, cut, true)), shown(left))
+  const rest = { z: 1, list: value.list }
+  t.equal(shown(ownFields(value, without('a', 'n'), true)), shown(rest))
+  t.equal(shown(ownFields(value, without('a.b', 'list', 'n'), true)), shown({ z: 1, a: { y: 1 } }))
+  t.equal(
+    shown(ownFields(value, without('n', 'a', 'list'), false)),
+    shown({ z: 1, n_str: 'own' }),
+    'no twins',
+  )
+  t.equal(shown(ownFields(value, only('n'), false)), shown({ n: big }), 'no twins')
+})
+
+t.test('the value is not changed, and what is not left is not read', async (t) => {
+  const value = Object.freeze({
+    a: Object.freeze({ b: 1 }),
+    get costly(): never {
+      throw new Error('read')
+    },
+  })
+  t.strictSame(ownFields(value, only('a'), true), { a: { b: 1 } })
+  t.strictSame(ownFields(value, without('costly'), true), { a: { b: 1 } })
+})
+
+t.test('own properties only, whatever they are called', async (t) => {
+  const value = Object.assign(
+    Object.create({ inherited: 1 }),
+    JSON.parse('{"__proto__":{"x":1},"constructor":2}'),
+  )
+  t.equal(shown(ownFields(value, only('inherited', 'toString'), true)), '{}')
+  const own = JSON.parse('{"__proto__":{"x":1},"constructor":2}')
+  t.equal(shown(ownFields(own, only('__proto__.x'), true)), '{"__proto__":{"x":1}}')
+  t.equal(shown(ownFields(own, without('constructor'), true)), '{"__proto__":{"x":1}}')
+  t.notOk(({} as { x?: unknown }).x)
+})
+
+t.test('toJSON is asked first', async (t) => {
+  const value = { toJSON: () => ({ a: 1, b: { toJSON: () => ({ c: 1, d: 2 }) } }), a: 'not this one' }
+  t.equal(shown(ownFields(value, only('a', 'b.c'), true)), '{"a":1,"b":{"c":1}}')
+  t.equal(ownFields(new Date(0), without('a'), true), '1970-01-01T00:00:00.000Z')
+})
+
+t.test('the items of a list are narrowed, and what stands beside them stays', async (t) => {
+  const value = { page: 1, data: { items: [{ a: 1, b: 2 }], total: 2 } }
+  t.equal(
+    shown(ownFieldsWithin(value, ['data', 'items'], only('a'), true)),
+    '{"page":1,"data":{"items":[{"a":1}],"total":2}}',
+  )
+  t.equal(shown(ownFieldsWithin({ page: 1 }, ['data'], only('a'), true)), '{"page":1}')
+  t.equal(ownFieldsWithin('text', ['data'], only('a'), true), 'text')
+})
+
+t.test('the name of the number that a name is the twin of', async (t) => {
+  t.equal(numberName('id_str'), 'id')
+  t.equal(numberName('id_str_str'), 'id_str')
+  for (const name of ['id', 'str', 'id_st', '']) t.equal(numberName(name), null, name)
+})
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part))
+}

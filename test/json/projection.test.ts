@@ -1,0 +1,237 @@
+/** Decisions.md §3 "fields": a projection can only narrow what the schema allows. */
+import t from 'tap'
+import type { FieldCut } from '../../src/json/field-cut.js'
+import { fieldTree } from '../../src/json/field-tree.js'
+import { projectionWriter } from '../../src/json/projection.js'
+import { WriterCompiler } from '../../src/json/writer.js'
+import type { Json } from '../../src/json-schema/schema-refs.js'
+import { type Shape, shapeOf } from '../../src/json-schema/schema-shape.js'
+import { compileSerializer, refuseLost } from '../json-schema/compiled.js'
+
+const text = { type: 'string' }
+const id = { type: 'integer', format: 'int64' }
+const big = 9_007_199_254_740_993n
+const user = {
+  type: 'object',
+  required: ['id', 'name'],
+  properties: {
+    name: text,
+    id,
+    age: { type: 'integer', default: 18 },
+    address: { type: 'object', properties: { zip: id, city: text } },
+    tags: { type: 'array', items: { type: 'object', properties: { key: text, value: text } } },
+    friend_ids: { type: 'array', items: id },
+    owner: { anyOf: [{ type: 'null' }, { type: 'object', properties: { id, name: text } }] },
+  },
+}
+const ada = Object.freeze({
+  id: big,
+  name: 'Ada',
+  address: Object.freeze({ city: 'London', zip: 5, street: 'not in the schema' }),
+  tags: Object.freeze([Object.freeze({ key: 'a', value: 'b' }), Object.freeze({ value: 'c' })]),
+  friend_ids: [1, big],
+  owner: Object.freeze({ id: 7, name: 'Eve' }),
+  password: 'not in the schema',
+})
+
+t.test('what is selected is written in the order of the schema, and nothing else', async (t) => {
+  const rows: readonly (readonly [paths: string[], json: string])[] = [
+    [['name'], '{"name":"Ada"}'],
+    [['name', 'id'], '{"name":"Ada","id":9007199254740993,"id_str":"9007199254740993"}'],
+    [['id', 'name'], '{"name":"Ada","id":9007199254740993,"id_str":"9007199254740993"}'],
+    [['id_str'], '{"id":9007199254740993,"id_str":"9007199254740993"}'],
+    [['age'], '{"age":18}'],
+    [['address'], '{"address":{"zip":5,"zip_str":"5","city":"London"}}'],
+    [['address.city'], '{"address":{"city":"London"}}'],
+    [['address.city', 'address.zip'], '{"address":{"zip":5,"zip_str":"5","city":"London"}}'],
+    [['address.zip_str'], '{"address":{"zip":5,"zip_str":"5"}}'],
+    [['tags.key'], '{"tags":[{"key":"a"},{}]}'],
+    [['friend_ids'], '{"friend_ids":[1,9007199254740993],"friend_ids_str":["1","9007199254740993"]}'],
+    [['friend_ids_str'], '{"friend_ids":[1,9007199254740993],"friend_ids_str":["1","9007199254740993"]}'],
+    [['owner.name'], '{"owner":{"name":"Eve"}}'],
+    [['owner.id_str'], '{"owner":{"id":7,"id_str":"7"}}'],
+    [['password'], '{}'],
+    [['address.street'], '{"address":{}}'],
+    [[], '{}'],
+  ]
+  for (const [paths, json] of rows) t.equal(projected(user, paths, ada), json, paths.join())
+})
+
+t.test('values that are not there, or null', async (t) => {
+  const rows: readonly (readonly [paths: string[], value: unknown, json: string])[] = [
+    [['address.city'], {}, '{}'],
+    [['address.city'], { address: null }, '{"address":{}}'],
+    [['address.city'], { address: {} }, '{"address":{}}'],
+    [['tags.key'], { tags: [] }, '{"tags":[]}'],
+    [['tags.key'], { tags: [null] }, '{"tags":[{}]}'],
+    [['owner.name'], { owner: null }, '{"owner":null}'],
+    [['age'], { age: undefined }, '{"age":18}'],
+    [['name'], null, '{}'],
+  ]
+  for (const [paths, value, json] of rows) t.equal(projected(user, paths, value), json, paths.join())
+})
+
+t.test('what is required has to be there where it is selected, and only there', async (t) => {
+  t.equal(projected(user, ['age'], {}), '{"age":18}')
+  t.throws(() => projected(user, ['name'], {}), { message: '"name" is required!' })
+  t.throws(() => projected(user, ['id'], { id: 2 ** 53 }), { message: 'lost digits' })
+  t.equal(projected(user, ['age'], { id: 2 ** 53 }), '{"age":18}')
+})
+
+t.test('what is not selected is not even read', async (t) => {
+  const value = {
+    name: 'Ada',
+    get address(): never {
+      throw new Error('read')
+    },
+  }
+  t.equal(projected(user, ['name'], value), '{"name":"Ada"}')
+  t.throws(() => projected(user, ['address.city'], value), { message: 'read' })
+})
+
+t.test('the items of a list, nested as deep as they are; what stands beside them stays', async (t) => {
+  const list = {
+    type: 'object',
+    properties: {
+      data: { type: 'object', properties: { users: { type: 'array', items: user }, total: id } },
+      next: text,
+    },
+  }
+  const shape = shapeOf(list)
+  const write = projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(['name']), [
+    'data',
+    'users',
+  ])
+  const value = { data: { users: [ada, ada], total: big }, next: 'n' }
+  t.equal(
+    write(value, refuseLost),
+    '{"data":{"users":[{"name":"Ada"},{"name":"Ada"}],"total":9007199254740993,"total_str":"9007199254740993"},"next":"n"}',
+  )
+  t.equal(write({ data: { users: [] } }, refuseLost), '{"data":{"users":[]}}')
+})
+
+t.test('of classes what the schema declares, getters too; elsewhere own properties only', async (t) => {
+  class Named {
+    readonly own = 'own'
+    get name(): string {
+      return 'from a getter'
+    }
+  }
+  t.equal(projected(user, ['name'], new Named()), '{"name":"from a getter"}')
+  const open = { type: 'object', properties: { any: {} } }
+  t.equal(
+    projected(open, ['any.own', 'any.name', 'any.constructor', 'any.__proto__'], { any: new Named() }),
+    '{"any":{"own":"own"}}',
+  )
+  t.equal(projected(open, ['any.x'], { any: [{ x: 1, y: 2 }, 'a', null] }), '{"any":[{"x":1},"a",null]}')
+  t.equal(
+    projected(open, ['any.x.y'], { any: { x: { y: big, z: 1 } } }),
+    '{"any":{"x":{"y":9007199254740993,"y_str":"9007199254740993"}}}',
+  )
+  t.equal(projected(open, ['any.x'], { any: { toJSON: () => ({ x: 1, y: 2 }) } }), '{"any":{"x":1}}')
+})
+
+t.test('what is hidden is left out, and nothing else; alternatives are told apart as ever', async (t) => {
+  const open = {
+    type: 'object',
+    properties: { name: text, n: { type: 'integer' } },
+    additionalProperties: true,
+  }
+  const rows: readonly (readonly [schema: object, hidden: string[], value: unknown, json: string])[] = [
+    [
+      user,
+      ['id', 'address.zip', 'tags', 'friend_ids', 'owner.id'],
+      ada,
+      '{"name":"Ada","age":18,"address":{"city":"London"},"owner":{"name":"Eve"}}',
+    ],
+    [
+      open,
+      ['name'],
+      { z: 1, name: 'Ada', a: big },
+      '{"z":1,"a":9007199254740993,"a_str":"9007199254740993"}',
+    ],
+    [open, ['z'], { z: 1, name: 'Ada', a: 2 }, '{"name":"Ada","a":2}'],
+    [open, ['n'], { n: big, n_str: `${big}`, a: 2 }, '{"a":2}'],
+    [{ anyOf: [open, { type: 'array', items: open }] }, ['name'], [{ name: 'Ada', z: 1 }], '[{"z":1}]'],
+    [{ type: 'object', properties: { o: open } }, ['o.name'], { o: { name: 'Ada' } }, '{"o":{}}'],
+  ]
+  for (const [schema, hidden, value, json] of rows) {
+    const cut = { only: null, without: fieldTree(hidden) }
+    const write = projectionWriter(new WriterCompiler(true, compileSerializer), shapeOf(schema as Json), cut)
+    t.equal(write(value, refuseLost), json, hidden.join())
+  }
+})
+
+t.test('a default is narrowed as a value is', async (t) => {
+  const otherwise = { type: 'object', properties: { a: text, b: text }, default: { a: 'a', b: 'b' } }
+  const schema = { type: 'object', properties: { first: { type: 'boolean' }, o: otherwise } }
+  t.equal(projected(schema, ['o.a'], {}), '{"o":{"a":"a"}}')
+  t.equal(projected(schema, ['o.a', 'first'], { first: true }), '{"first":true,"o":{"a":"a"}}')
+  t.equal(projected(schema, ['o.a'], { o: { a: 'given', b: 'b' } }), '{"o":{"a":"given"}}')
+})
+
+t.test('an integer instead of an object is written with its twin', async (t) => {
+  const schema = {
+    type: 'object',
+    properties: { v: { anyOf: [id, { type: 'object', properties: { a: text, b: text } }] } },
+  }
+  t.equal(projected(schema, ['v.a'], { v: big }), '{"v":9007199254740993,"v_str":"9007199254740993"}')
+  t.equal(projected(schema, ['v.a'], { v: { a: 'a', b: 'b' } }), '{"v":{"a":"a"}}')
+})
+
+t.test('an array that has itself as its items', async (t) => {
+  const schema = {
+    anyOf: [
+      { type: 'array', items: { $ref: '#' } },
+      { type: 'object', properties: { a: text, b: text } },
+    ],
+  }
+  t.equal(projected(schema, ['a'], [{ a: 'a', b: 'b' }, [[{ a: 'c' }]]]), '[{"a":"a"},[[{"a":"c"}]]]')
+})
+
+t.test('names of what every object inherits select nothing that is not declared and own', async (t) => {
+  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
+  const declared = JSON.parse(
+    `{"type":"object","properties":{${names.map((name) => `"${name}":{"type":"string"}`).join(',')}}}`,
+  )
+  t.equal(projected(declared, names, {}), '{}')
+  const own = `{${names.map((name) => `"${name}":"own"`).join(',')}}`
+  t.equal(projected(declared, names, JSON.parse(own)), own)
+  t.equal(projected(declared, ['__proto__'], JSON.parse(own)), '{"__proto__":"own"}')
+})
+
+function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string[], value: unknown): string {
+  const shape: Shape = shapeOf(schema)
+  return projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(paths))(value, refuseLost)
+}
+
+function only(paths: readonly string[]): FieldCut {
+  return { only: fieldTree(paths), without: null }
+}
+
+t.test(
+  'a name that a client thinks up is matched against no pattern; what the pattern leaves out stays out',
+  async (t) => {
+    const shape = shapeOf({
+      type: 'object',
+      patternProperties: { '^(\\w+\\s?)*$': { type: 'string' }, '^p_': text },
+    })
+    const hostile = `${'a'.repeat(40)}!`
+    const write = projectionWriter(new WriterCompiler(true, compileSerializer), shape, only([hostile, 'p_a']))
+    t.equal(
+      write({ p_a: 'x', other: 'y' }, () => {}),
+      '{"p_a":"x"}',
+    )
+
+    const strict = shapeOf({ type: 'object', patternProperties: { '^p_': text } })
+    const writeStrict = projectionWriter(
+      new WriterCompiler(true, compileSerializer),
+      strict,
+      only(['p_a', 'q_a']),
+    )
+    t.equal(
+      writeStrict({ p_a: 'x', q_a: 'secret' }, () => {}),
+      '{"p_a":"x"}',
+    )
+  },
+)

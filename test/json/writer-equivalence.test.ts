@@ -1,0 +1,68 @@
+/** Decisions.md §3 and §10: what Fastify writes by a schema stays as it is, and no integer loses a digit. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
+import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema/exact-tree.js'
+import type { Contents } from '../json-schema/random-scalars.js'
+import { anySample } from '../json-schema/random-schemas.js'
+import type { Sample } from '../json-schema/schema-drafts.js'
+
+const everything: Contents = { choices: true, wide: true, open: true }
+
+t.test('without long integers the bytes are those of fast-json-stringify', async (t) => {
+  holds(t, { ...everything, wide: false }, ({ schema, shared, payloads }) => {
+    const theirs = fastifyWriter(schema, shared)
+    const ours = ourWriter(schema, { twins: false, shared })
+    for (const { given } of payloads) same(ours(given), theirs(given))
+  })
+})
+
+t.test('with long integers they differ from it only by the digits that it loses', async (t) => {
+  holds(t, everything, ({ schema, shared, payloads }) => {
+    const theirs = fastifyWriter(schema, shared)
+    const ours = ourWriter(schema, { twins: true, shared })
+    for (const { given, standIn, exact } of payloads)
+      same(writeExact(withoutTwins(parseExact(ours(given)))), exact(theirs(standIn)))
+  })
+})
+
+t.test('with twins they are the same bytes and the twins, each right behind its integer', async (t) => {
+  holds(t, everything, ({ schema, shared, payloads }) => {
+    const theirs = fastifyWriter(schema, shared)
+    const ours = ourWriter(schema, { twins: true, shared })
+    for (const { given, standIn, exact } of payloads) {
+      const tree = parseExact(ours(given))
+      same(writeExact(withoutTwins(tree)), exact(theirs(standIn)))
+      same(twinFaults(tree).join('\n'), '')
+    }
+  })
+})
+
+t.test('a member that the schema does not have never shows', async (t) => {
+  holds(t, { ...everything, open: false }, ({ schema, shared, payloads }) => {
+    const ours = ourWriter(schema, { twins: true, shared })
+    for (const { given } of payloads) same(String(ours(given).includes('z_hidden')), 'false')
+  })
+})
+
+t.test('payloads are not changed: frozen ones give the same bytes', async (t) => {
+  holds(t, everything, ({ schema, shared, payloads }) => {
+    const ours = ourWriter(schema, { twins: true, shared })
+    for (const { given } of payloads) same(ours(frozen(given)), ours(given))
+  })
+})
+
+function holds(t: Test, contents: Contents, predicate: (sample: Sample) => void): void {
+  const details = fc.check(fc.property(anySample(contents), predicate), { numRuns: 60 })
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} samples`)
+}
+
+function same(received: string, expected: string): void {
+  if (received !== expected) throw new Error(`expected ${expected}\nreceived ${received}`)
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  for (const part of Object.values(value)) frozen(part)
+  return Object.freeze(value)
+}

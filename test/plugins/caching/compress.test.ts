@@ -1,0 +1,199 @@
+/** Together with the real `@fastify/compress`: a strong tag stands for the bytes that are sent (RFC 9110 §8.8.3.3). */
+import { Readable } from 'node:stream'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import compress from '@fastify/compress'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { caching, problems } from '../../../src/index.js'
+import { exchange, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const small = { id: 1, name: 'a'.repeat(100), updated_at: '2026-11-19T08:00:00Z' }
+const big = { ...small, names: Array.from({ length: 50_000 }, (_, index) => `name ${index}`) }
+const unzip = { gzip: gunzipSync, br: brotliDecompressSync } as const
+
+/** How the two plugins are put together. */
+interface Setup {
+  readonly order: 'before' | 'after'
+  readonly validators: boolean
+}
+
+async function appWith({ order, validators }: Setup): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  if (order === 'before') await app.register(compress, { threshold: 0 })
+  await app.register(caching)
+  if (order === 'after') await app.register(compress, { threshold: 0 })
+  const config = validators ? { caching: { validators: async () => ({ version: '$&7$$' }) } } : {}
+  app.get('/v1/small', { config }, () => small)
+  app.get('/v1/big', { config }, () => big)
+  app.get('/v1/stream', (_, reply) =>
+    reply
+      .type('application/json')
+      .etag('s$&1')
+      .send(Readable.from(['{"a":', '1}'])),
+  )
+  app.put('/v1/small', { config }, (request) => ({ expected: request.expectedVersion ?? null }))
+  return app
+}
+
+async function ask(
+  port: number,
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+  const bytes = Buffer.from(await exchange(port, requestBytes(method, url, headers)), 'latin1')
+  const end = bytes.indexOf('\r\n\r\n')
+  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
+  const fields = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 2),
+  ])
+  const received = Object.fromEntries(fields) as Record<string, string>
+  const rest = bytes.subarray(end + 4)
+  const body = received['transfer-encoding'] === 'chunked' ? unchunked(rest) : rest
+  return { status: Number(statusLine.split(' ')[1]), headers: received, body }
+}
+
+function unchunked(bytes: Buffer): Buffer {
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const start = bytes.indexOf('\r\n', at) + 2
+    const size = Number.parseInt(bytes.subarray(at, start).toString('latin1'), 16)
+    if (!(size > 0)) return Buffer.concat(chunks)
+    chunks.push(bytes.subarray(start, start + size))
+    at = start + size + 2
+  }
+}
+
+for (const order of ['before', 'after'] as const) {
+  for (const validators of [false, true]) {
+    t.test(`registered ${order} caching, validators: ${validators}`, async (t) => {
+      const { port } = await serve(t, await appWith({ order, validators }))
+      await hasTagOfItsCoding(t, port, validators)
+      await keepsCodingsApart(t, port)
+      if (validators) await writes(t, port)
+    })
+  }
+}
+
+async function hasTagOfItsCoding(t: Test, port: number, validators: boolean): Promise<void> {
+  for (const url of ['/v1/small', '/v1/big', '/v1/stream']) {
+    const plain = await ask(port, 'GET', url, {})
+    t.equal(plain.status, 200, url)
+    t.match(plain.headers, { vary: 'accept-encoding' }, `${url}: Vary without a coding too`)
+    t.notOk('content-encoding' in plain.headers)
+    const etag = plain.headers.etag ?? ''
+    if (url === '/v1/stream') t.equal(etag, '"s$&1"')
+    else if (validators) t.equal(etag, '"$&7$$"')
+    else t.match(etag, /^"[^"]{27}"$/)
+    for (const coding of ['gzip', 'br'] as const) {
+      const about = `${url} ${coding}`
+      const coded = await ask(port, 'GET', url, { 'accept-encoding': coding })
+      t.equal(coded.status, 200, about)
+      t.equal(coded.headers['content-encoding'], coding, about)
+      t.equal(coded.headers.etag, `${etag.slice(0, -1)}--${coding}"`, about)
+      t.equal(coded.headers.vary, 'accept-encoding', about)
+      t.ok(unzip[coding](coded.body).equals(plain.body), `${about}: the same once it is decoded`)
+      const mine = coded.headers.etag ?? ''
+      for (const [ifNoneMatch, named] of [
+        [mine, mine],
+        [`W/${mine}`, mine],
+        [etag, etag],
+        [`"x", ${mine}`, mine],
+        ['*', etag],
+      ] as const) {
+        const headers = { 'accept-encoding': coding, 'if-none-match': ifNoneMatch }
+        const again = await ask(port, 'GET', url, headers)
+        t.equal(again.status, 304, `${about} ${ifNoneMatch}`)
+        t.equal(again.body.length, 0, `${about}: a 304 without content`)
+        t.match(again.headers, { vary: 'accept-encoding', etag: named, 'cache-control': 'no-cache' }, about)
+        t.notOk('content-encoding' in again.headers || 'content-length' in again.headers, about)
+        if (url === '/v1/stream') continue
+        const head = await ask(port, 'HEAD', url, headers)
+        t.equal(head.status, 304, `${about}: HEAD`)
+        t.match(head.headers, { vary: 'accept-encoding', etag: named }, `${about}: HEAD`)
+        t.notOk('content-length' in head.headers)
+      }
+      t.equal((await ask(port, 'GET', url, { 'accept-encoding': coding, 'if-match': mine })).status, 200)
+      const stale = await ask(port, 'GET', url, { 'accept-encoding': coding, 'if-match': '"x--gzip"' })
+      t.equal(stale.status, 412, about)
+      t.notOk('etag' in stale.headers)
+    }
+  }
+}
+
+async function keepsCodingsApart(t: Test, port: number): Promise<void> {
+  const { etag = '' } = (await ask(port, 'GET', '/v1/small', { 'accept-encoding': 'gzip' })).headers
+  for (const [acceptEncoding, status] of [
+    ['gzip', 304],
+    ['br, gzip;q=0.5', 304],
+    ['*', 304],
+    ['br', 200],
+    ['identity', 200],
+    ['gzip;q=0, br', 200],
+    ['gzip;q=0.000, *', 200],
+  ] as const) {
+    const headers = { 'accept-encoding': acceptEncoding, 'if-none-match': etag }
+    const { status: received } = await ask(port, 'GET', '/v1/small', headers)
+    t.equal(received, status, `a cache has it in gzip, the caller takes ${acceptEncoding}`)
+  }
+  t.equal((await ask(port, 'GET', '/v1/small', { 'if-none-match': etag })).status, 200, 'takes no coding')
+}
+
+async function writes(t: Test, port: number): Promise<void> {
+  const { etag = '' } = (await ask(port, 'GET', '/v1/small', { 'accept-encoding': 'br' })).headers
+  for (const [ifMatch, status] of [
+    [etag, 200],
+    [`"x", ${etag}`, 200],
+    ['"x--br"', 412],
+    [`W/${etag}`, 412],
+  ] as const) {
+    const answer = await ask(port, 'PUT', '/v1/small', { 'if-match': ifMatch })
+    t.equal(answer.status, status, `PUT with ${ifMatch}`)
+    if (status === 200) t.match(answer.body.toString(), '$&7$$')
+  }
+}
+
+t.test('a weak tag holds for every coding', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { etag: 'weak' })
+  await app.register(compress, { threshold: 0 })
+  app.get('/v1/small', () => small)
+  const plain = await app.inject('/v1/small')
+  const coded = await app.inject({ url: '/v1/small', headers: { 'accept-encoding': 'gzip' } })
+  t.equal(coded.headers['content-encoding'], 'gzip')
+  t.equal(coded.headers.etag, plain.headers.etag)
+})
+
+t.test('Vary of others is kept, and accept-encoding is not said twice', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  await app.register(compress, { threshold: 0 })
+  for (const [url, vary] of [
+    ['/v1/origin', 'Origin'],
+    ['/v1/named', 'Accept, ACCEPT-ENCODING'],
+    ['/v1/any', '*'],
+  ] as const)
+    app.get(url, (_, reply) => reply.header('vary', vary).send(small))
+  const vary = async (url: string) =>
+    String((await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })).headers.vary).toLowerCase()
+  t.equal(await vary('/v1/origin'), 'origin, accept-encoding')
+  t.match(await vary('/v1/named'), 'accept, accept-encoding')
+  t.match(await vary('/v1/any'), '*')
+})
+
+t.test('without such a plugin there is no Vary: accept-encoding', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.get('/v1/small', () => small)
+  await app.register(async (inner) => {
+    await inner.register(compress, { threshold: 0 })
+    inner.get('/v1/inner', () => small)
+  })
+  const headers = { 'accept-encoding': 'gzip' }
+  t.notOk('vary' in (await app.inject({ url: '/v1/small', headers })).headers)
+  const inner = await app.inject({ url: '/v1/inner', headers })
+  t.match(inner.headers, { vary: 'accept-encoding', etag: /--gzip"$/, 'content-encoding': 'gzip' })
+})

@@ -1,0 +1,441 @@
+/** Decisions.md §4, line by line: what the answers of a service say about caching. */
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+
+const now = Date.UTC(2026, 10, 20, 12, 0, 0, 500)
+const nowText = 'Fri, 20 Nov 2026 12:00:00 GMT'
+const year = 365 * 24 * 60 * 60 * 1000
+const cookie = { cookie: 'session=1' }
+
+async function appWith(options: CachingOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(caching, { now: () => now, ...options })
+  return app
+}
+
+const user = { id: 1, updated_at: '2026-11-19T08:00:00.900Z' }
+const userModified = 'Thu, 19 Nov 2026 08:00:00 GMT'
+
+t.test('a 200 of GET has no-cache, an ETag of its bytes, and Last-Modified of updated_at', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users/:id', () => user)
+  const { headers, payload } = await app.inject('/v1/users/1')
+  t.equal(headers['cache-control'], 'no-cache')
+  t.equal(headers['last-modified'], userModified)
+  t.match(headers.etag, /^"[A-Za-z0-9+/]{27}"$/)
+  t.equal((await app.inject('/v1/users/2')).headers.etag, headers.etag, 'the same bytes, the same tag')
+  t.equal(payload, JSON.stringify(user))
+})
+
+t.test(
+  'of a list, the latest counts; the name of the member is an option, of the app and of a route',
+  async (t) => {
+    const app = await appWith({ lastModified: 'changed_at' })
+    const older = { changed_at: '2026-01-01T00:00:00Z', seen_at: '2026-03-01T00:00:00Z' }
+    const newer = { changed_at: new Date('2026-02-01T00:00:00Z'), seen_at: '2026-01-01T00:00:00Z' }
+    app.get('/v1/users', () => ({ users: [older, newer] }))
+    app.get('/v1/seen', { config: { caching: { lastModified: 'seen_at' } } }, () => [older, newer])
+    app.get('/v1/none', { config: { caching: { lastModified: false } } }, () => older)
+    t.equal((await app.inject('/v1/users')).headers['last-modified'], 'Sun, 01 Feb 2026 00:00:00 GMT')
+    t.equal((await app.inject('/v1/seen')).headers['last-modified'], 'Sun, 01 Mar 2026 00:00:00 GMT')
+    t.notOk('last-modified' in (await app.inject('/v1/none')).headers)
+  },
+)
+
+t.test('a Last-Modified in the future is that of now', async (t) => {
+  const app = await appWith()
+  app.get('/v1/payload', () => ({ updated_at: '2027-01-01T00:00:00Z' }))
+  app.get('/v1/helper', (_, reply) => reply.lastModified(new Date('2027-01-01T00:00:00Z')).send({}))
+  const validators = () => ({ lastModified: new Date('2027-01-01T00:00:00Z') })
+  app.get('/v1/validators', { config: { caching: { validators } } }, () => ({}))
+  for (const url of ['/v1/payload', '/v1/helper', '/v1/validators'])
+    t.equal((await app.inject(url)).headers['last-modified'], nowText, url)
+})
+
+t.test('with credentials, private is added unless the route or the handler says who may store', async (t) => {
+  const app = await appWith()
+  const route = (url: string, caching: CachingRouteOptions): void => {
+    app.get(url, { config: { caching } }, () => ({}))
+  }
+  route('/v1/default', {})
+  route('/v1/fresh', { cacheControl: { maxAge: 60 } })
+  route('/v1/public', { cacheControl: { public: true, maxAge: 60 } })
+  route('/v1/shared', { cacheControl: { sMaxAge: 60 } })
+  route('/v1/none', { cacheControl: false })
+  app.get('/v1/handler', (_, reply) => reply.cacheControl({ maxAge: 5 }).send({}))
+  app.get('/v1/handler-public', (_, reply) => reply.cacheControl({ public: true, maxAge: 5 }).send({}))
+  const expected: Readonly<
+    Record<string, readonly [anonymous: string | undefined, known: string | undefined]>
+  > = {
+    '/v1/default': ['no-cache', 'no-cache, private'],
+    '/v1/fresh': ['max-age=60', 'max-age=60, private'],
+    '/v1/public': ['public, max-age=60', 'public, max-age=60'],
+    '/v1/shared': ['s-maxage=60', 's-maxage=60'],
+    '/v1/none': [undefined, undefined],
+    '/v1/handler': ['max-age=5', 'max-age=5, private'],
+    '/v1/handler-public': ['public, max-age=5', 'public, max-age=5'],
+  }
+  for (const [url, [anonymous, known]] of Object.entries(expected)) {
+    t.equal((await app.inject(url)).headers['cache-control'], anonymous, url)
+    for (const headers of [cookie, { authorization: 'Bearer x' }])
+      t.equal((await app.inject({ url, headers })).headers['cache-control'], known, `${url} with credentials`)
+  }
+})
+
+t.test('who has credentials is an option', async (t) => {
+  const app = await appWith({ isAuthenticated: ({ headers }) => headers['x-api-key'] !== undefined })
+  app.get('/v1/users', () => ({}))
+  const asked = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/v1/users', headers })).headers['cache-control']
+  t.equal(await asked(cookie), 'no-cache')
+  t.equal(await asked({ 'x-api-key': '1' }), 'no-cache, private')
+})
+
+t.test(
+  'a confidential route is no-store without a tag of its bytes, and says when it was modified',
+  async (t) => {
+    const app = await appWith()
+    const config = { caching: { confidential: true } }
+    app.get('/v1/payments', { config }, () => user)
+    app.get('/v1/cards', { config }, (_, reply) => reply.cacheControl({ public: true, maxAge: 60 }).send({}))
+    app.get('/v1/login', { config }, (_, reply) => reply.redirect('/v1/cards'))
+    const { headers } = await app.inject('/v1/payments')
+    t.equal(headers['cache-control'], 'no-store')
+    t.notOk('etag' in headers)
+    t.equal(headers['last-modified'], userModified)
+    t.equal((await app.inject('/v1/cards')).headers['cache-control'], 'no-store')
+    t.equal((await app.inject('/v1/login')).headers['cache-control'], 'no-store')
+  },
+)
+
+t.test('errors are no-store without validators, wherever they come from', async (t) => {
+  const app = await appWith()
+  const config = { caching: { cacheControl: { public: true, maxAge: 3600 }, expires: now + 3_600_000 } }
+  const schema = { querystring: { type: 'object', properties: { page: { type: 'integer' } } } }
+  app.get('/v1/gone', { config }, (_, reply) =>
+    reply.code(410).etag('v1').lastModified(new Date(now)).send({}),
+  )
+  app.get('/v1/thrown', { config }, (_, reply) => {
+    reply.etag('v1').cacheControl({ maxAge: 60 })
+    throw new Error('no')
+  })
+  app.get('/v1/invalid', { config, schema }, () => ({}))
+  app.get('/v1/missing', { config }, (_, reply) => reply.etag('v1').callNotFound())
+  app.post('/v1/refused', (_, reply) => reply.code(422).etag('v1').send({}))
+  const validators = () => ({ version: 1, lastModified: now })
+  app.get('/v1/deleted', { config: { caching: { validators } } }, (_, reply) => reply.code(404).send({}))
+  app.get('/v1/response', { config }, () => new Response('{}', { status: 503 }))
+  const cases: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, status: number])[] = [
+    ['GET', '/v1/gone', 410],
+    ['GET', '/v1/thrown', 500],
+    ['GET', '/v1/invalid?page=x', 400],
+    ['GET', '/v1/missing', 404],
+    ['GET', '/v1/nowhere', 404],
+    ['PUT', '/v1/gone', 404],
+    ['POST', '/v1/refused', 422],
+    ['GET', '/v1/deleted', 404],
+    ['GET', '/v1/response', 503],
+  ]
+  for (const [method, url, status] of cases) {
+    const { statusCode, headers } = await app.inject({ method, url })
+    t.equal(statusCode, status, url)
+    t.equal(headers['cache-control'], 'no-store', url)
+    t.notOk('etag' in headers || 'last-modified' in headers || 'expires' in headers, url)
+  }
+})
+
+t.test('so is an error that comes after all hooks of this package have run', async (t) => {
+  const config = { caching: { cacheControl: { public: true, maxAge: 3600 } } }
+  for (const withProblems of [false, true]) {
+    const app = Fastify()
+    if (withProblems) await app.register(problems)
+    await app.register(caching)
+    const onSend = async (): Promise<never> => {
+      throw new Error('a hook of the app fails')
+    }
+    app.get('/v1/hook', { config, onSend }, () => ({}))
+    app.get('/v1/stream', { config }, (_, reply) => {
+      const stream = new Readable({ read: () => void stream.destroy(new Error('no such file')) })
+      return reply.etag('v1').send(stream)
+    })
+    for (const url of ['/v1/hook', '/v1/stream']) {
+      const { statusCode, headers } = await app.inject(url)
+      t.equal(statusCode, 500, url)
+      t.equal(headers['cache-control'], 'no-store', `${url}, problems: ${withProblems}`)
+      t.notOk('etag' in headers, `${url}, problems: ${withProblems}`)
+    }
+  }
+})
+
+t.test('what is not GET or HEAD is no-store without validators of its own accord', async (t) => {
+  const app = await appWith()
+  const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+  for (const method of methods) app.route({ method, url: '/v1/users', handler: () => user })
+  app.put('/v1/own', (_, reply) => reply.etag('v2').cacheControl({ private: true, maxAge: 5 }).send({}))
+  for (const method of methods) {
+    const { headers } = await app.inject({ method, url: '/v1/users' })
+    t.equal(headers['cache-control'], 'no-store', method)
+    t.notOk('etag' in headers || 'last-modified' in headers, method)
+  }
+  const { headers } = await app.inject({ method: 'PUT', url: '/v1/own' })
+  t.match(headers, { etag: '"v2"', 'cache-control': 'private, max-age=5' }, 'what the handler says stays')
+})
+
+t.test('a redirect of the moment is not kept as long as the answer would be; 202 is not kept', async (t) => {
+  const app = await appWith()
+  const validators = () => ({ version: 1, lastModified: now })
+  const config = {
+    caching: { cacheControl: { public: true, maxAge: 3600 }, expires: now + 5000, validators },
+  }
+  for (const status of [301, 302, 303, 307, 308, 202])
+    app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).header('location', '/login').send())
+  for (const [status, cacheControl] of [
+    [301, 'public, max-age=3600'],
+    [302, 'no-cache'],
+    [303, 'no-cache'],
+    [307, 'no-cache'],
+    [308, 'public, max-age=3600'],
+    [202, 'no-store'],
+  ] as const) {
+    const { headers } = await app.inject(`/v1/${status}`)
+    t.equal(headers['cache-control'], cacheControl, `${status}`)
+    if (status >= 300) t.notOk('etag' in headers || 'last-modified' in headers, `${status} has no validators`)
+  }
+  t.equal(
+    (await app.inject({ url: '/v1/302', headers: cookie })).headers['cache-control'],
+    'no-cache, private',
+  )
+})
+
+t.test('contradictory directives stop the boot, all in one table', async (t) => {
+  const app = await appWith()
+  app.get('/v1/a', { config: { caching: { cacheControl: { public: true, private: true } } } }, () => ({}))
+  app.get('/v1/b', { config: { caching: { cacheControl: { immutable: true, noCache: true } } } }, () => ({}))
+  app.get('/v1/c', { config: { caching: { confidential: true, cacheControl: { maxAge: 5 } } } }, () => ({}))
+  app.get('/v1/d', { config: { caching: { expires: now + 2 * year } } }, () => ({}))
+  app.get('/v1/e', { config: { caching: { expires: nowText } } }, () => ({}))
+  app.get('/v1/f', { config: { caching: { expires: '2026-12-01T00:00:00Z' } } }, () => ({}))
+  const error = await t.rejects(async () => void (await app.ready()), { code: 'FST_CONV_FINDINGS' })
+  const { message } = error as Error
+  t.match(message, /7 breaches of conventions in 6 routes/)
+  t.match(message, /GET \/v1\/a +caching\.directives +cacheControl: public .* private forbids/)
+  t.match(message, /GET \/v1\/b +caching\.directives +cacheControl: immutable .* needs a maxAge/)
+  t.match(message, /GET \/v1\/b +caching\.directives +cacheControl: noCache .* immutable never/)
+  t.match(message, /GET \/v1\/c +caching\.confidential/)
+  t.match(message, /GET \/v1\/d +caching\.expires +expires is more than one year ahead/)
+  t.match(message, /GET \/v1\/e +caching\.expires +expires is past/)
+  t.match(message, /GET \/v1\/f +caching\.expires +expires is no HTTP-date/)
+})
+
+t.test('a constant Expires is sent until it is past, and not after', async (t) => {
+  let time = now
+  const app = await appWith({ now: () => time })
+  const expires = new Date(now + 60_000)
+  app.get('/v1/users', { config: { caching: { expires } } }, () => ({}))
+  t.equal((await app.inject('/v1/users')).headers.expires, 'Fri, 20 Nov 2026 12:01:00 GMT')
+  time = now + 60_000
+  t.notOk('expires' in (await app.inject('/v1/users')).headers)
+})
+
+t.test(
+  'a computed Expires is cut to a year, and not sent where it is past or no date; the log tells',
+  async (t) => {
+    const logs = keepLogs('warn')
+    const app = Fastify({ logger: logs.logger })
+    await app.register(caching, { now: () => now, rules: { 'last-modified': 'off' } })
+    let time: Date | number | string = 0
+    app.get('/v1/users', (_, reply) => reply.expires(time).send({}))
+    const cases: readonly (readonly [
+      time: Date | number | string,
+      sent: string | undefined,
+      warned: boolean,
+    ])[] = [
+      [now + 60_000, 'Fri, 20 Nov 2026 12:01:00 GMT', false],
+      [new Date(now + year), 'Sat, 20 Nov 2027 12:00:00 GMT', false],
+      [now + 2 * year, 'Sat, 20 Nov 2027 12:00:00 GMT', true],
+      [now - 1000, undefined, true],
+      [new Date(Number.NaN), undefined, true],
+      ['2026-12-01T00:00:00Z', undefined, true],
+      ['Sat, 21 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT', false],
+    ]
+    for (const [given, sent, warned] of cases) {
+      time = given
+      const before = logs.lines.length
+      t.equal((await app.inject('/v1/users')).headers.expires, sent, String(given))
+      const warnings = logs.lines.slice(before).filter(({ level }) => level === levels.warn)
+      t.equal(warnings.length, warned ? 1 : 0, `${given} in the log`)
+      for (const { msg } of warnings) t.match(msg, /^Expires of GET \/v1\/users is /, 'it names the route')
+    }
+  },
+)
+
+t.test(
+  'a 200 of GET without Last-Modified is told of once per route, where the rule is to report',
+  async (t) => {
+    const logs = keepLogs('warn')
+    const app = Fastify({ logger: logs.logger })
+    await app.register(caching, { rules: { 'last-modified': 'report' } })
+    app.get('/v1/users', () => ({ users: [] }))
+    app.get(
+      '/v1/orders',
+      { config: { caching: { except: ['last-modified'], reason: 'computed' } } },
+      () => ({}),
+    )
+    await app.inject({ method: 'HEAD', url: '/v1/users' })
+    for (let asked = 0; asked < 3; asked++) await app.inject('/v1/users')
+    await app.inject('/v1/orders')
+    t.match(app.conventions.report().observations, [
+      { plugin: 'caching', rule: 'last-modified', route: '/v1/users', count: 1 },
+    ])
+    t.equal(app.conventions.report().observations.length, 1)
+    t.equal(logs.lines.length, 1)
+    t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/orders', reason: 'computed' }])
+
+    const silent = Fastify()
+    await silent.register(caching)
+    silent.get('/v1/users', () => ({ users: [] }))
+    await silent.inject('/v1/users')
+    t.strictSame(silent.conventions.report().observations, [], 'enforce refuses no answer for it')
+  },
+)
+
+t.test('Vary of the route is there on the 200, the 304, the 406 and every other error', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const schema = { response: { 200: { type: 'object', properties: { text: { type: 'string' } } } } }
+  const config = { caching: { vary: ['Accept-Language', 'accept-language'] } }
+  app.get('/v1/texts', { config, schema }, (request, reply) => {
+    if (request.headers['x-fail']) throw new Error('no')
+    return reply.vary(['ACCEPT-LANGUAGE', 'Accept']).send({ text: 'a' })
+  })
+  const { headers } = await app.inject('/v1/texts')
+  t.equal(headers.vary, 'Accept-Language, Accept')
+  const again = { 'if-none-match': String(headers.etag) }
+  for (const [given, status, vary] of [
+    [again, 304, 'Accept-Language, Accept'],
+    [{ accept: 'text/html' }, 406, 'Accept-Language'],
+    [{ 'x-fail': '1' }, 500, 'Accept-Language'],
+  ] as const) {
+    const answer = await app.inject({ url: '/v1/texts', headers: given })
+    t.equal(answer.statusCode, status)
+    t.equal(answer.headers.vary, vary, `${status}`)
+  }
+})
+
+t.test('Vary: * absorbs all others', async (t) => {
+  const app = await appWith()
+  app.get('/v1/texts', { config: { caching: { vary: ['Accept'] } } }, (_, reply) => reply.vary('*').send({}))
+  t.equal((await app.inject('/v1/texts')).headers.vary, '*')
+})
+
+t.test('HEAD has the headers of GET, and its 304 too', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users/:id', () => user)
+  const validators = () => ({ version: 7, lastModified: now })
+  app.get('/v1/orders/:id', { config: { caching: { validators } } }, () => user)
+  for (const url of ['/v1/users/1', '/v1/orders/1']) {
+    const get = await app.inject(url)
+    const head = await app.inject({ method: 'HEAD', url })
+    const { date: _, ...expected } = get.headers
+    t.match(head.headers, expected, url)
+    t.equal(head.payload, '')
+    const headers = { 'if-none-match': String(get.headers.etag) }
+    const again = await app.inject({ method: 'HEAD', url, headers })
+    t.equal(again.statusCode, 304)
+    t.equal(again.headers.etag, get.headers.etag)
+    t.notOk('content-length' in again.headers, 'a 304 has no Content-Length')
+    t.notOk('content-type' in again.headers)
+  }
+})
+
+t.test('a HEAD route of the app’s own gets no ETag of the nothing that it sends', async (t) => {
+  const app = await appWith()
+  app.head('/v1/users', (_, reply) => reply.send(''))
+  app.get('/v1/users', { exposeHeadRoute: false }, () => user)
+  app.head('/v1/full', () => user)
+  app.route({ method: ['GET', 'HEAD'], url: '/v1/both', handler: () => user })
+  t.notOk('etag' in (await app.inject({ method: 'HEAD', url: '/v1/users' })).headers)
+  const { etag } = (await app.inject('/v1/users')).headers
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/full' })).headers.etag, etag)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/both' })).headers.etag, etag)
+})
+
+t.test('streams are not hashed, bytes are', async (t) => {
+  const app = await appWith()
+  app.get('/v1/stream', (_, reply) => reply.send(Readable.from(['{}'])))
+  app.get('/v1/web', (_, reply) => reply.send(new Blob(['{}']).stream()))
+  app.get('/v1/buffer', (_, reply) => reply.send(Buffer.from('{}')))
+  app.get('/v1/text', (_, reply) => reply.type('application/json').send('{}'))
+  app.get('/v1/empty', (_, reply) => reply.send(''))
+  app.get('/v1/nothing', (_, reply) => reply.send())
+  for (const url of ['/v1/stream', '/v1/web', '/v1/nothing'])
+    t.notOk('etag' in (await app.inject(url)).headers, url)
+  const { etag } = (await app.inject('/v1/buffer')).headers
+  t.ok(etag)
+  t.equal((await app.inject('/v1/text')).headers.etag, etag)
+  t.ok((await app.inject('/v1/empty')).headers.etag)
+})
+
+t.test('the tag may be weak, or nobody’s', async (t) => {
+  const app = await appWith({ etag: 'weak' })
+  app.get('/v1/weak', () => ({}))
+  app.get('/v1/strong', { config: { caching: { etag: 'strong' } } }, () => ({}))
+  app.get('/v1/none', { config: { caching: { etag: false } } }, () => ({}))
+  const { etag } = (await app.inject('/v1/strong')).headers
+  t.equal((await app.inject('/v1/weak')).headers.etag, `W/${etag}`)
+  t.notOk('etag' in (await app.inject('/v1/none')).headers)
+})
+
+t.test('what the handler says wins: directives, tag, date', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', (_, reply) =>
+    reply
+      .cacheControl({ public: true, maxAge: 5 })
+      .etag('W/"v7"')
+      .lastModified(['2026-01-01T00:00:00Z', new Date('2026-02-01T00:00:00Z')])
+      .send(user),
+  )
+  t.match((await app.inject('/v1/users')).headers, {
+    'cache-control': 'public, max-age=5',
+    etag: 'W/"v7"',
+    'last-modified': 'Sun, 01 Feb 2026 00:00:00 GMT',
+  })
+})
+
+t.test('directives that a handler changes between two answers are read anew', async (t) => {
+  const app = await appWith()
+  const directives = { maxAge: 5 }
+  app.get('/v1/users', (_, reply) => reply.cacheControl(directives).send({}))
+  app.get('/v1/nothing', (_, reply) => reply.cacheControl({}).send({}))
+  app.get('/v1/constant', (_, reply) => reply.cacheControl(Object.freeze({ maxAge: 1 })).send({}))
+  t.equal((await app.inject('/v1/users')).headers['cache-control'], 'max-age=5')
+  directives.maxAge = 4
+  t.equal((await app.inject('/v1/users')).headers['cache-control'], 'max-age=4')
+  t.equal((await app.inject('/v1/nothing')).headers['cache-control'], 'no-cache', 'no directives, no word')
+  t.equal((await app.inject('/v1/constant')).headers['cache-control'], 'max-age=1')
+})
+
+t.test('what a helper cannot write is an error that names it', async (t) => {
+  const app = await appWith()
+  app.setErrorHandler((error, _, reply) => reply.code(500).send({ message: (error as Error).message }))
+  app.get('/v1/directives', (_, reply) => reply.cacheControl({ public: true, private: true }).send({}))
+  app.get('/v1/etag', (_, reply) => reply.etag('a b').send({}))
+  app.get('/v1/dates', (_, reply) => reply.lastModified('yesterday').send({}))
+  app.get('/v1/vary', (_, reply) => reply.vary('a b').send({}))
+  app.get('/v1/empty', (_, reply) => reply.lastModified([]).send({}))
+  for (const [url, message] of [
+    ['/v1/directives', /reply\.cacheControl\(\).*private forbids/],
+    ['/v1/etag', /entity tag/],
+    ['/v1/dates', /reply\.lastModified\(\)/],
+    ['/v1/vary', /Vary/],
+  ] as const) {
+    const answer = await app.inject(url)
+    t.equal(answer.statusCode, 500)
+    t.match(answer.json().message, message)
+  }
+  t.equal((await app.inject('/v1/empty')).statusCode, 200)
+})

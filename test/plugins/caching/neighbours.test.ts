@@ -1,0 +1,326 @@
+/** Caching beside other plugins and hooks of the app. */
+import cors from '@fastify/cors'
+import rateLimit from '@fastify/rate-limit'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import t from 'tap'
+import { caching, conventions, fields, problems } from '../../../src/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+
+const user = { id: 2n ** 60n, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
+const properties = {
+  id: { type: 'integer', format: 'int64' },
+  name: { type: 'string' },
+  updated_at: { type: 'string', format: 'date-time' },
+}
+const item = { type: 'object', properties }
+const lastModified = 'Thu, 19 Nov 2026 08:00:00 GMT'
+
+t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304', async (t) => {
+  for (const order of ['before', 'after'] as const) {
+    for (const validators of [undefined, () => ({ version: 7 })]) {
+      const app = Fastify()
+      const addCors = () => app.register(cors, { origin: ['https://a.example'], credentials: true })
+      if (order === 'before') await addCors()
+      await app.register(caching)
+      if (order === 'after') await addCors()
+      const own = validators === undefined ? {} : { validators }
+      app.get('/v1/users', { config: { caching: { vary: ['Accept-Language'], ...own } } }, () => ({}))
+      const headers = { origin: 'https://a.example' }
+      const first = await app.inject({ url: '/v1/users', headers })
+      const again = await app.inject({
+        url: '/v1/users',
+        headers: { ...headers, 'if-none-match': String(first.headers.etag) },
+      })
+      t.equal(again.statusCode, 304)
+      for (const answer of [first, again]) {
+        t.match(answer.headers.vary, /\bOrigin\b/)
+        t.match(answer.headers.vary, /\bAccept-Language\b/)
+        t.match(answer.headers, {
+          'access-control-allow-origin': 'https://a.example',
+          'access-control-allow-credentials': 'true',
+        })
+      }
+      const preflight = await app.inject({
+        method: 'OPTIONS',
+        url: '/v1/users',
+        headers: { ...headers, 'access-control-request-method': 'GET' },
+      })
+      t.equal(preflight.statusCode, 204)
+      t.notOk('etag' in preflight.headers)
+    }
+  }
+})
+
+t.test('rate limits: a 304 counts, has the headers, and none comes past the limit', async (t) => {
+  for (const hook of ['onRequest', 'preHandler'] as const) {
+    for (const validators of [undefined, () => ({ version: 7 })]) {
+      const app = Fastify()
+      await app.register(caching)
+      await app.register(rateLimit, { max: 3, hook })
+      app.get(
+        '/v1/users',
+        { config: { caching: validators === undefined ? {} : { validators } } },
+        () => ({}),
+      )
+      const { etag } = (await app.inject('/v1/users')).headers
+      const headers = { 'if-none-match': String(etag) }
+      const again = await app.inject({ url: '/v1/users', headers })
+      t.equal(again.statusCode, 304)
+      t.match(again.headers, { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '1' }, hook)
+      await app.inject({ url: '/v1/users', headers })
+      const refused = await app.inject({ url: '/v1/users', headers })
+      t.equal(refused.statusCode, 429, hook)
+      t.equal(refused.headers['cache-control'], 'no-store')
+      t.notOk('etag' in refused.headers)
+    }
+  }
+})
+
+t.test('fields: Last-Modified is taken before projection, each selection has a tag of its own', async (t) => {
+  for (const order of ['fields first', 'caching first'] as const) {
+    const app = Fastify()
+    if (order === 'fields first') await app.register(fields)
+    await app.register(caching)
+    if (order === 'caching first') await app.register(fields)
+    const properties = { users: { type: 'array', items: item } }
+    const schema = { response: { 200: { type: 'object', properties } } }
+    app.get('/v1/users', { schema }, () => ({ users: [{ ...user, id: 1 }] }))
+    const whole = await app.inject('/v1/users')
+    const names = await app.inject('/v1/users?fields=name')
+    t.strictSame(names.json(), { users: [{ name: 'Ada' }] }, order)
+    t.equal(whole.headers['last-modified'], lastModified)
+    t.equal(names.headers['last-modified'], lastModified, order)
+    t.not(names.headers.etag, whole.headers.etag)
+    const headers = { 'if-none-match': String(whole.headers.etag) }
+    t.equal((await app.inject({ url: '/v1/users?fields=name', headers })).statusCode, 200)
+    t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 304)
+  }
+})
+
+t.test('the preset: twins, fields, problems and caching on one answer', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  const schema = { response: { 200: item } }
+  app.get('/v1/users/:id', { schema }, () => user)
+  app.put('/v1/users/:id', { schema: { response: { 200: item } } }, () => user)
+  const { headers, payload } = await app.inject('/v1/users/1')
+  t.match(payload, /"id":1152921504606846976,"id_str":"1152921504606846976"/)
+  t.match(headers, { 'cache-control': 'no-cache', 'last-modified': lastModified, etag: /^"/ })
+  const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': String(headers.etag) } })
+  t.equal(again.statusCode, 304)
+  const selected = await app.inject('/v1/users/1?fields=name')
+  t.equal(selected.headers['last-modified'], lastModified)
+  t.not(selected.headers.etag, headers.etag)
+  for (const url of ['/v1/users/1?fields=nothing', '/V1/users/1', '/v1/nothing'])
+    t.equal((await app.inject(url)).headers['cache-control'], 'no-store', url)
+  t.equal((await app.inject({ method: 'DELETE', url: '/v1/users/1' })).headers['cache-control'], 'no-store')
+})
+
+t.test(
+  'with refusals: errorHandler, 412 and 428 go through the error handler of the route’s scope',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
+    await app.register(caching)
+    const scope = async (inner: FastifyInstance, name: string): Promise<void> => {
+      inner.setErrorHandler((error, _, reply) =>
+        reply
+          .code((error as { statusCode: number }).statusCode)
+          .send({ from: name, code: (error as { code: string }).code }),
+      )
+      const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+      inner.get(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
+      inner.get(`/v1/${name}/orders`, () => ({}))
+      inner.put(`/v1/${name}/users`, { config: { caching: own } }, () => ({}))
+    }
+    await app.register((inner) => scope(inner, 'a'))
+    await app.register((inner) => scope(inner, 'b'))
+    const stale = { 'if-match': '"old"' }
+    for (const name of ['a', 'b']) {
+      for (const [method, url, headers, status, code] of [
+        ['GET', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
+        ['GET', `/v1/${name}/orders`, stale, 412, 'precondition-failed'],
+        ['PUT', `/v1/${name}/users`, stale, 412, 'precondition-failed'],
+        ['PUT', `/v1/${name}/users`, {}, 428, 'precondition-required'],
+      ] as const) {
+        const answer = await app.inject({ method, url, headers })
+        t.equal(answer.statusCode, status)
+        t.strictSame(answer.json(), { from: name, code }, `${method} ${url}`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
+      }
+    }
+  },
+)
+
+t.test(
+  'with refusals: errorHandler, that of a route has 412 and 428 too, whether problems enforces or not',
+  async (t) => {
+    for (const withProblems of [true, false]) {
+      const app = Fastify()
+      await app.register(problems, { mode: withProblems ? 'enforce' : 'off', refusals: 'errorHandler' })
+      await app.register(caching)
+      const caches = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+      const errorHandler = (error: unknown, _: unknown, reply: FastifyReply) =>
+        void reply
+          .code((error as { statusCode: number }).statusCode)
+          .send({ own: (error as { code: string }).code })
+      app.put('/v1/users', { errorHandler, config: { caching: caches } }, () => ({}))
+      app.get('/v1/users', { errorHandler }, () => ({}))
+      const headers = { 'if-match': '"old"' }
+      const failed = { own: 'precondition-failed' }
+      t.strictSame((await app.inject({ url: '/v1/users', headers })).json(), failed)
+      t.strictSame((await app.inject({ method: 'PUT', url: '/v1/users', headers })).json(), failed)
+      const unguarded = await app.inject({ method: 'PUT', url: '/v1/users' })
+      t.strictSame(unguarded.json(), { own: 'precondition-required' })
+    }
+  },
+)
+
+t.test('without an error handler 412 and 428 are problem documents all the same', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+  app.get('/v1/users', () => ({}))
+  app.put('/v1/users', { config: { caching: own } }, () => ({}))
+  const get = await app.inject({ url: '/v1/users', headers: { 'if-match': '"old"' } })
+  t.match(get.headers, { 'content-type': 'application/problem+json', 'cache-control': 'no-store' })
+  t.match(get.json(), { status: 412, code: 'precondition-failed' })
+  t.equal(get.headers['content-length'], String(get.rawPayload.length))
+  t.match((await app.inject({ method: 'PUT', url: '/v1/users' })).json(), { status: 428 })
+  const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers: { 'if-match': '"old"' } })
+  t.equal(head.statusCode, 412)
+  t.equal(head.payload, '')
+})
+
+t.test(
+  'onSend hooks of the app: what they change is in the tag, what they see is a 304 without content',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching)
+    const seen: unknown[] = []
+    app.addHook('onSend', async (_, __, payload) => (typeof payload === 'string' ? `${payload} ` : payload))
+    const onSend = async (_: unknown, reply: { statusCode: number }, payload: unknown) => {
+      seen.push([reply.statusCode, payload])
+      return payload
+    }
+    app.get('/v1/users', { onSend }, () => ({}))
+    app.get('/v1/bare', () => ({}))
+    const { headers, payload } = await app.inject('/v1/users')
+    t.equal(payload, '{} ')
+    t.equal(headers['content-length'], '3')
+    const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
+    t.equal(again.statusCode, 304)
+    t.strictSame(seen, [
+      [200, '{} '],
+      [304, null],
+    ])
+    t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
+  },
+)
+
+t.test('reply decorators of the app with the same names stay, and the log says so', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  app.decorateReply('etag', function own(this: FastifyReply) {
+    return this.header('etag', '"own"')
+  } as never)
+  await app.register(caching)
+  app.get('/v1/users', (_, reply) => reply.etag('x').lastModified(new Date(0)).send({}))
+  t.match((await app.inject('/v1/users')).headers, { etag: '"own"', 'last-modified': /1970/ })
+  const warnings = logs.lines.filter(({ level }) => level === levels.warn)
+  t.strictSame(
+    warnings.map(({ msg }) => msg),
+    ['caching: reply.etag() is the app’s own and stays as it is'.replace('’', "'")],
+  )
+})
+
+t.test('contexts below are served, those beside are not', async (t) => {
+  const app = Fastify()
+  await app.register(async (inner) => {
+    await inner.register(caching)
+    await inner.register(async (below) => {
+      below.get('/v1/below', (_, reply) => reply.etag('b').send({}))
+    })
+  })
+  await app.register(async (beside) => {
+    beside.get('/v1/beside', () => ({}))
+  })
+  t.match((await app.inject('/v1/below')).headers, { etag: '"b"', 'cache-control': 'no-cache' })
+  const beside = await app.inject('/v1/beside')
+  t.notOk('etag' in beside.headers || 'cache-control' in beside.headers)
+  t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
+})
+
+t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (t) => {
+  const app = Fastify({ exposeHeadRoutes: false })
+  await app.register(caching)
+  app.get('/v1/users', () => ({}))
+  t.ok((await app.inject('/v1/users')).headers.etag)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/users' })).statusCode, 404)
+})
+
+t.test(
+  'wildcard, WebSocket and hidden routes, and those with false, are left alone and in the report',
+  async (t) => {
+    const app = Fastify()
+    await app.register(caching)
+    app.get('/files/*', (_, reply) => reply.header('etag', 'W/"file"').send('x'))
+    app.get('/metrics', { schema: { hide: true } }, () => 'x')
+    app.get('/v1/off', { config: { caching: false } }, () => ({}))
+    const failing = () => {
+      throw new Error('no')
+    }
+    app.get('/files-2/*', failing)
+    for (const url of ['/files/a', '/metrics', '/v1/off', '/files-2/a']) {
+      const { headers } = await app.inject({ url, headers: { 'if-none-match': '*' } })
+      t.notOk('cache-control' in headers, url)
+    }
+    const file = await app.inject({ url: '/files/a', headers: { 'if-none-match': 'W/"file"' } })
+    t.equal(file.statusCode, 200, 'they answer preconditions themselves')
+    t.match(
+      app.conventions.report().exceptions.map(({ route, reason }) => [route, reason]),
+      [
+        ['GET /files/*', /wildcard/],
+        ['GET /metrics', /hidden/],
+        ['GET /v1/off', 'config.caching is false'],
+        ['GET /files-2/*', /wildcard/],
+      ],
+    )
+    t.equal(app.conventions.report().exceptions.length, 4)
+  },
+)
+
+t.test('a handler that replies with a Response has the last word on status and headers', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  const init = { status: 201, headers: { 'cache-control': 'max-age=9', etag: '"r"' } }
+  app.get('/v1/own', () => new Response('{}', init))
+  app.get('/v1/plain', () => new Response('{}'))
+  const own = await app.inject({ url: '/v1/own', headers: { 'if-none-match': '*' } })
+  t.equal(own.statusCode, 201)
+  t.match(own.headers, { 'cache-control': 'max-age=9', etag: '"r"' })
+  t.equal((await app.inject('/v1/plain')).headers['cache-control'], 'no-cache')
+})
+
+t.test('a page that the 404 handler of the app sends keeps its headers', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.setNotFoundHandler((_, reply) => reply.code(200).header('etag', '"page"').type('text/html').send('<p>'))
+  const { headers } = await app.inject('/some/page')
+  t.equal(headers.etag, '"page"')
+  t.notOk('cache-control' in headers)
+})
+
+t.test('an error handler that makes a 200 of an error: kept by nobody', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
+  app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {
+    throw new Error('no')
+  })
+  const { statusCode, headers } = await app.inject('/v1/users')
+  t.equal(statusCode, 200)
+  t.equal(headers['cache-control'], 'no-store')
+})

@@ -1,0 +1,516 @@
+/** RFC 9110 §13 on what is read: after the handler, and before it where the route has validators. */
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type CachingRouteOptions, caching, problems, type RouteValidators } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const now = Date.UTC(2026, 10, 20, 12)
+const modified = Date.UTC(2026, 10, 19, 8, 0, 0, 900)
+const modifiedText = 'Thu, 19 Nov 2026 08:00:00 GMT'
+const before = 'Thu, 19 Nov 2026 07:59:59 GMT'
+const user = { id: 1, updated_at: new Date(modified) }
+
+interface Counted {
+  readonly app: FastifyInstance
+  /** How often the handler ran. */
+  handled(): number
+}
+
+/** An app with one route, `/v1/users/:id`. */
+async function appWith(own: CachingRouteOptions = {}, handler: () => unknown = () => user): Promise<Counted> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching, { now: () => now })
+  let handled = 0
+  app.get('/v1/users/:id', { config: { caching: own } }, async () => {
+    handled++
+    return handler()
+  })
+  return { app, handled: () => handled }
+}
+
+/** A request with its headers, and what it comes to, where the answer has the tag "v7" and the date {@link modified}. */
+const cases: readonly (readonly [headers: Readonly<Record<string, string>>, status: 200 | 304 | 412])[] = [
+  [{}, 200],
+  [{ 'if-none-match': '"v7"' }, 304],
+  [{ 'if-none-match': 'W/"v7"' }, 304],
+  [{ 'if-none-match': '"v6", "v7" , "v8"' }, 304],
+  [{ 'if-none-match': ', ,"v7"' }, 304],
+  [{ 'if-none-match': '*' }, 304],
+  [{ 'if-none-match': '"v6"' }, 200],
+  [{ 'if-none-match': 'v7' }, 200],
+  [{ 'if-none-match': '"v7", *' }, 200],
+  [{ 'if-none-match': '"v7' }, 200],
+  [{ 'if-none-match': '' }, 200],
+  [{ 'if-none-match': `${'"x", '.repeat(900)}"v7"` }, 304],
+  [{ 'if-none-match': '"x",'.repeat(4_095) }, 200],
+  [{ 'if-modified-since': modifiedText }, 304],
+  [{ 'if-modified-since': 'Thursday, 19-Nov-26 08:00:00 GMT' }, 304],
+  [{ 'if-modified-since': 'Thu Nov 19 08:00:00 2026' }, 304],
+  [{ 'if-modified-since': before }, 200],
+  [{ 'if-modified-since': '2026-11-19T08:00:00Z' }, 200],
+  [{ 'if-modified-since': 'yesterday' }, 200],
+  [{ 'if-none-match': '"v6"', 'if-modified-since': modifiedText }, 200],
+  [{ 'if-none-match': '"v7"', 'if-modified-since': before }, 304],
+  [{ 'if-match': '"v7"' }, 200],
+  [{ 'if-match': '*' }, 200],
+  [{ 'if-match': '"v6"' }, 412],
+  [{ 'if-match': 'W/"v7"' }, 412],
+  [{ 'if-match': 'junk' }, 412],
+  [{ 'if-match': '"v7"', 'if-none-match': '"v7"' }, 304],
+  [{ 'if-match': '"v6"', 'if-none-match': '"v7"' }, 412],
+  [{ 'if-unmodified-since': modifiedText }, 200],
+  [{ 'if-unmodified-since': before }, 412],
+  [{ 'if-unmodified-since': '2026-11-19T07:00:00Z' }, 200],
+  [{ 'if-match': '"v7"', 'if-unmodified-since': before }, 200],
+]
+
+const validators: Readonly<Record<string, CachingRouteOptions['validators']>> = {
+  none: undefined,
+  sync: () => ({ etag: '"v7"', lastModified: modified }),
+  async: async () => ({ version: 'v7', lastModified: new Date(modified) }),
+  // As the query builders of some libraries: no promise, but awaited as one.
+  thenable: () => Object.fromEntries([['then', answerThen]]) as never,
+}
+
+function answerThen(resolve: (found: RouteValidators) => void): void {
+  resolve({ etag: 'v7', lastModified: modified })
+}
+
+for (const [kind, find] of Object.entries(validators)) {
+  for (const method of ['GET', 'HEAD'] as const) {
+    t.test(`§13.2.2, ${method}, validators: ${kind}`, async (t) => {
+      const app = Fastify()
+      await app.register(problems)
+      await app.register(caching, { now: () => now })
+      let handled = 0
+      const own = find === undefined ? {} : { validators: find }
+      app.get('/v1/users/:id', { config: { caching: own } }, (_, reply) => {
+        handled++
+        return reply.etag('"v7"').send(user)
+      })
+      for (const [headers, status] of cases) {
+        handled = 0
+        const answer = await app.inject({ method, url: '/v1/users/1', headers })
+        const about = JSON.stringify(headers).slice(0, 100)
+        t.equal(answer.statusCode, status, about)
+        t.equal(handled, find === undefined || status === 200 ? 1 : 0, `${about}: the handler`)
+        if (status === 412) {
+          t.match(answer.headers, { 'cache-control': 'no-store', 'content-type': 'application/problem+json' })
+          t.notOk('etag' in answer.headers, about)
+        } else t.equal(answer.headers.etag, '"v7"', about)
+        if (status === 304) {
+          t.equal(answer.payload, '', about)
+          for (const name of ['content-type', 'content-length', 'last-modified', 'transfer-encoding'])
+            t.notOk(name in answer.headers, `${about}: ${name}`)
+          t.equal(answer.headers['cache-control'], 'no-cache', about)
+        }
+      }
+      const counted = (status: number) => cases.filter(([, expected]) => expected === status).length
+      t.strictSame(app.caching.counts(), {
+        notModifiedBeforeHandler: find === undefined ? 0 : counted(304),
+        notModifiedAfterHandler: find === undefined ? counted(304) : 0,
+        preconditionFailed: counted(412),
+      })
+    })
+  }
+}
+
+t.test('a 304 by date alone keeps Last-Modified, which guides the cache', async (t) => {
+  const { app } = await appWith({ etag: false })
+  const headers = { 'if-modified-since': modifiedText }
+  const answer = await app.inject({ url: '/v1/users/1', headers })
+  t.equal(answer.statusCode, 304)
+  t.equal(answer.headers['last-modified'], modifiedText)
+})
+
+t.test('a 304 keeps what the 200 has beside its content', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { now: () => now })
+  app.addHook('onRequest', async (_, reply) => {
+    reply.header('access-control-allow-origin', '*').header('x-ratelimit-remaining', '9')
+  })
+  const caches = { expires: now + 60_000, vary: ['Accept-Language'], cacheControl: { maxAge: 60 } }
+  app.get('/v1/users', { config: { caching: caches } }, (_, reply) =>
+    reply
+      .headers({ 'content-location': '/v1/users?page=1', 'content-language': 'en', link: '</v1>; rel="up"' })
+      .header('set-cookie', 'a=1')
+      .send({}),
+  )
+  const { headers } = await app.inject('/v1/users')
+  const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
+  t.equal(again.statusCode, 304)
+  for (const name of [
+    'cache-control',
+    'content-location',
+    'etag',
+    'expires',
+    'vary',
+    'access-control-allow-origin',
+    'x-ratelimit-remaining',
+    'link',
+    'set-cookie',
+  ]) {
+    t.same(again.headers[name], headers[name], name)
+    t.ok(name in again.headers, name)
+  }
+  t.notOk('content-language' in again.headers)
+})
+
+t.test('§13.2.1: preconditions are ignored where the answer is no 2xx without them', async (t) => {
+  const matching = { 'if-none-match': '*', 'if-match': '"other"' }
+  for (const validators of [undefined, () => null, async () => null]) {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching)
+    const config = { caching: validators === undefined ? {} : { validators } }
+    const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
+    app.get('/v1/users/:id', { config, schema }, (_, reply) => reply.code(404).send({}))
+    app.get('/v1/moved', { config }, (_, reply) => reply.redirect('/v1/users'))
+    for (const [url, status] of [
+      ['/v1/users/1', 404],
+      ['/v1/users/x', 400],
+      ['/v1/moved', 302],
+    ] as const)
+      t.equal((await app.inject({ url, headers: matching })).statusCode, status, `${url} ${validators}`)
+    t.equal(app.caching.counts().preconditionFailed, 0)
+  }
+})
+
+t.test('a 400 of validation and the 401 of a hook come before validators are asked', async (t) => {
+  let asked = 0
+  const validators = () => {
+    asked++
+    return { version: 7 }
+  }
+  const refuse = async (): Promise<void> => {
+    throw Object.assign(new Error('who are you?'), { statusCode: 401 })
+  }
+  const headers = { 'if-none-match': '"7"', 'if-match': '"6"' }
+  for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
+    for (const place of [
+      'app, before',
+      'app, after',
+      'route',
+      'a later onRoute hook',
+      'and one that pushes',
+    ]) {
+      for (const method of ['GET', 'PUT'] as const) {
+        const app = Fastify()
+        const add = (): void => void app.addHook(hook as 'onRequest', refuse)
+        if (place === 'app, before') add()
+        await app.register(caching)
+        if (place === 'app, after') add()
+        if (place === 'a later onRoute hook')
+          app.addHook('onRoute', (route) => {
+            route[hook] = [...[route[hook] ?? []].flat(), refuse] as never
+          })
+        if (place === 'and one that pushes')
+          app.addHook('onRoute', (route) => {
+            if (Array.isArray(route[hook])) (route[hook] as unknown[]).push(refuse)
+            else route[hook] = refuse as never
+          })
+        const own = place === 'route' ? { [hook]: refuse } : {}
+        const config = { caching: { validators } }
+        app.route({ method, url: '/v1/users', config, handler: () => ({}), ...own })
+        const answer = await app.inject({ method, url: '/v1/users', headers })
+        t.equal(answer.statusCode, 401, `${method}, ${hook}, ${place}`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        await app.close()
+      }
+    }
+  }
+  t.equal(asked, 0)
+  const app = Fastify()
+  await app.register(caching)
+  const schema = { querystring: { type: 'object', required: ['page'] } }
+  app.get('/v1/users', { schema, config: { caching: { validators } } }, () => ({}))
+  t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 400)
+  t.equal(asked, 0)
+})
+
+t.test('validators that fail are an error, and never a way past the precondition', async (t) => {
+  const failures: readonly CachingRouteOptions['validators'][] = [
+    () => {
+      throw new Error('no database')
+    },
+    async () => {
+      throw new Error('no database')
+    },
+    () => Promise.reject(undefined),
+    () => Promise.reject(null),
+    () => {
+      throw undefined
+    },
+    () => ({ etag: 'a b' }),
+    async () => ({ etag: 'a b' }),
+  ]
+  for (const [index, validators] of failures.entries()) {
+    for (const method of ['GET', 'PUT'] as const) {
+      for (const withProblems of [true, false]) {
+        const app = Fastify()
+        if (withProblems) await app.register(problems)
+        await app.register(caching)
+        let handled = 0
+        const config = { caching: validators === undefined ? {} : { validators } }
+        app.route({ method, url: '/v1/users', config, handler: () => ({ handled: ++handled }) })
+        const answer = await app.inject({ method, url: '/v1/users', headers: { 'if-match': '"7"' } })
+        t.equal(answer.statusCode, 500, `${method} ${index}`)
+        t.equal(handled, 0, `${method} ${index}: the handler`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+      }
+    }
+  }
+})
+
+t.test('an error of validators keeps its status', async (t) => {
+  const { app } = await appWith({
+    validators: async () => {
+      throw Object.assign(new Error('not yours'), { statusCode: 403 })
+    },
+  })
+  t.equal((await app.inject('/v1/users/1')).statusCode, 403)
+})
+
+t.test('what validators return is what is sent: tags, versions, dates', async (t) => {
+  const tables: readonly (readonly [RouteValidators, etag: string | undefined, date: string | undefined])[] =
+    [
+      [{ etag: '"a"' }, '"a"', undefined],
+      [{ etag: 'W/"a"' }, 'W/"a"', undefined],
+      [{ etag: 'a' }, '"a"', undefined],
+      [{ version: 7 }, '"7"', undefined],
+      [{ version: 0 }, '"0"', undefined],
+      [{ version: 2n ** 60n }, '"1152921504606846976"', undefined],
+      [{ version: '2026-11-19 08:00:00.123+00' }, '"2026-11-19%2008%3A00%3A00.123%2B00"', undefined],
+      [{ etag: '"a"', version: 7 }, '"a"', undefined],
+      [{ lastModified: modified }, undefined, modifiedText],
+      [{ lastModified: new Date(modified) }, undefined, modifiedText],
+      [{ lastModified: new Date(Number.NaN), version: 1 }, '"1"', undefined],
+      [{ lastModified: now + 5000 }, undefined, 'Fri, 20 Nov 2026 12:00:00 GMT'],
+    ]
+  for (const [found, etag, date] of tables) {
+    const { app } = await appWith({ validators: () => found, etag: false, lastModified: false })
+    const { headers } = await app.inject('/v1/users/1')
+    t.equal(headers.etag, etag)
+    t.equal(headers['last-modified'], date)
+    if (etag === undefined) continue
+    const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': etag } })
+    t.equal(again.statusCode, 304, etag)
+  }
+})
+
+t.test('validators without a tag leave the tag to the bytes: it is compared after the handler', async (t) => {
+  const { app, handled } = await appWith({ validators: () => ({ lastModified: modified }) })
+  const etag = String((await app.inject('/v1/users/1')).headers.etag)
+  t.match(etag, /^".{27}"$/)
+  const asked = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/v1/users/1', headers })).statusCode
+  t.equal(await asked({ 'if-none-match': etag }), 304)
+  t.equal(await asked({ 'if-match': etag }), 200)
+  t.equal(await asked({ 'if-match': '"other"' }), 412)
+  const ran = handled()
+  t.equal(await asked({ 'if-modified-since': modifiedText }), 304)
+  t.equal(handled(), ran, 'a date alone is compared before')
+})
+
+t.test('a handler may know a newer version than validators did: its word counts', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const validators = () => ({ version: 1 })
+  app.get('/v1/users', { config: { caching: { validators } } }, (_, reply) => reply.etag('2').send({}))
+  const asked = (headers: Record<string, string>) => app.inject({ url: '/v1/users', headers })
+  t.equal((await asked({})).headers.etag, '"2"')
+  t.equal((await asked({ 'if-match': '"1"' })).statusCode, 412, 'changed in between')
+  t.equal((await asked({ 'if-none-match': '"2"' })).statusCode, 304)
+})
+
+t.test('a stale If-Match on GET is a 412 problem', async (t) => {
+  for (const own of [{}, { validators: () => ({ version: 7 }) }]) {
+    const { app } = await appWith(own)
+    const answer = await app.inject({ url: '/v1/users/1', headers: { 'if-match': '"old"' } })
+    isProblem(t, injected(answer), { status: 412, code: 'precondition-failed' })
+    t.equal(answer.headers['cache-control'], 'no-store')
+  }
+})
+
+t.test('a 304 of the handler’s own is as bare', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.get('/v1/users', (_, reply) => reply.code(304).etag('a').type('text/plain').send())
+  const { statusCode, headers } = await app.inject('/v1/users')
+  t.equal(statusCode, 304)
+  t.match(headers, { etag: '"a"', 'cache-control': 'no-cache' })
+  t.notOk('content-type' in headers || 'content-length' in headers)
+})
+
+t.test('a stream that is not sent is ended, whatever kind it is', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const node = new Readable({ read() {} })
+  let cancelled = 0
+  const web = () =>
+    new ReadableStream({
+      cancel() {
+        cancelled++
+        throw new Error('cannot be cancelled')
+      },
+    })
+  app.get('/v1/node', (_, reply) => reply.etag('a').send(node))
+  app.get('/v1/web', (_, reply) => reply.etag('a').send(web()))
+  const headers = { 'if-none-match': '"a"' }
+  t.equal((await app.inject({ url: '/v1/node', headers })).statusCode, 304)
+  t.ok(node.destroyed)
+  t.equal((await app.inject({ url: '/v1/web', headers })).statusCode, 304)
+  t.equal((await app.inject({ url: '/v1/web', headers: { 'if-match': '"b"' } })).statusCode, 412)
+  t.equal(cancelled, 2)
+})
+
+t.test('206 and 203 are 2xx: their preconditions count', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  for (const status of [203, 206])
+    app.get(`/v1/${status}`, (_, reply) =>
+      reply.code(status).etag('a').header('content-range', 'bytes 0-1/2').send('{}'),
+    )
+  for (const status of [203, 206]) {
+    const asked = (headers: Record<string, string>) => app.inject({ url: `/v1/${status}`, headers })
+    t.equal((await asked({})).statusCode, status)
+    const again = await asked({ 'if-none-match': '"a"' })
+    t.equal(again.statusCode, 304)
+    t.notOk('content-range' in again.headers)
+    t.equal((await asked({ 'if-match': '"b"' })).statusCode, 412)
+  }
+})
+
+t.test(
+  '§13.2.1: preconditions count for an answer with the representation, whatever it is read by',
+  async (t) => {
+    const preconditions: readonly (readonly [headers: Record<string, string>, status: number])[] = [
+      [{ 'if-none-match': '*' }, 304],
+      [{ 'if-none-match': '"v7"' }, 304],
+      [{ 'if-modified-since': modifiedText }, 304],
+      [{ 'if-match': '"other"' }, 412],
+      [{ 'if-unmodified-since': before }, 412],
+    ]
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching, { now: () => now })
+    const representations = [200, 203, 206]
+    const others = [
+      201, 202, 204, 205, 207, 226, 299, 301, 302, 303, 307, 308, 400, 404, 409, 412, 428, 500, 503,
+    ]
+    for (const status of [...representations, ...others]) {
+      app.route({
+        method: ['GET', 'HEAD'],
+        url: `/v1/${status}`,
+        handler: (_, reply) => {
+          reply.code(status).etag('v7').lastModified(new Date(modified))
+          return reply.send(status === 204 || status === 205 ? undefined : user)
+        },
+      })
+    }
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const [headers, outcome] of preconditions) {
+        for (const status of [...representations, ...others]) {
+          const answer = await app.inject({ method, url: `/v1/${status}`, headers })
+          const expected = representations.includes(status) ? outcome : status
+          t.equal(answer.statusCode, expected, `${method} ${status} ${JSON.stringify(headers)}`)
+        }
+      }
+    }
+  },
+)
+
+t.test(
+  'an answer without the representation does not carry the validators that were found for it',
+  async (t) => {
+    const app = Fastify()
+    await app.register(caching, { now: () => now })
+    const config = { caching: { validators: () => ({ version: 7, lastModified: modified }) } }
+    for (const status of [201, 202, 303])
+      app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).send({ status: 'In progress' }))
+    for (const status of [201, 202, 303]) {
+      const { statusCode, headers } = await app.inject(`/v1/${status}`)
+      t.equal(statusCode, status)
+      t.notOk('etag' in headers || 'last-modified' in headers, `${status}`)
+    }
+  },
+)
+
+t.test('a date that is taken from the items of a list is sent, and validates nothing', async (t) => {
+  let users = [
+    { id: 2, updated_at: '2026-11-19T08:00:00Z' },
+    { id: 1, updated_at: '2026-11-18T08:00:00Z' },
+  ]
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching, { now: () => now })
+  app.get('/v1/users', () => ({ users }))
+  app.get('/v1/array', () => users)
+  app.get('/v1/own', () => ({ updated_at: new Date(modified), users }))
+  app.get('/v1/handler', (_, reply) => reply.lastModified(new Date(modified)).send({ users }))
+  const config = { caching: { validators: () => ({ lastModified: modified }) } }
+  app.get('/v1/validators', { config }, () => ({ users }))
+  const asked = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+    app.inject({ method, url, headers })
+  const tags: Record<string, string> = {}
+  for (const url of ['/v1/users', '/v1/array']) {
+    const { headers } = await asked(url)
+    t.equal(headers['last-modified'], modifiedText, url)
+    tags[url] = String(headers.etag)
+    t.equal(
+      (await asked(url, { 'if-none-match': String(headers.etag) })).statusCode,
+      304,
+      `${url}: the tag counts`,
+    )
+  }
+  users = users.slice(0, 1)
+  for (const method of ['GET', 'HEAD'] as const) {
+    for (const url of ['/v1/users', '/v1/array']) {
+      const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
+      t.equal(
+        answer.statusCode,
+        200,
+        `${method} ${url}: a row is gone, and the date of the others is the same`,
+      )
+      t.equal(answer.headers['last-modified'], modifiedText)
+      t.not(answer.headers.etag, tags[url])
+      const guarded = await asked(url, { 'if-unmodified-since': before }, method)
+      t.equal(guarded.statusCode, 200, `${method} ${url}: If-Unmodified-Since has no date to go by either`)
+    }
+    for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
+      t.equal(
+        (await asked(url, { 'if-modified-since': modifiedText }, method)).statusCode,
+        304,
+        `${method} ${url}`,
+      )
+  }
+  users = []
+  const empty = await asked('/v1/users', { 'if-modified-since': modifiedText })
+  t.equal(empty.statusCode, 200)
+  t.notOk('last-modified' in empty.headers, 'an empty list has no date')
+})
+
+t.test('a 412 says what is wrong with the field: quotes, weak tags, or what is there now', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const config = { caching: { validators: () => ({ version: 2 }) } }
+  app.route({ method: ['GET', 'PUT'], url: '/v1/users/:id', config, handler: () => ({}) })
+  const asked = async (method: 'GET' | 'PUT', headers: Record<string, string>) => {
+    const answer = await app.inject({ method, url: '/v1/users/1', headers })
+    t.equal(answer.statusCode, 412, JSON.stringify(headers))
+    return String(answer.json().detail)
+  }
+  for (const method of ['GET', 'PUT'] as const) {
+    for (const value of ['2', 'v2', "'2'", '"2', '"1" "2"', '*, "2"', 'w/"2"'])
+      t.match(await asked(method, { 'if-match': value }), /If-Match .*in double quotes.*"v7"/, value)
+    t.match(await asked(method, { 'if-match': 'W/"2"' }), /weak|W\//)
+    t.match(await asked(method, { 'if-match': '"1"' }), /what is there now/)
+  }
+  t.match(await asked('PUT', { 'if-none-match': '2' }), /If-None-Match .*in double quotes/)
+  t.match(await asked('PUT', { 'if-none-match': '"2"' }), /names what is there already/)
+})

@@ -1,0 +1,122 @@
+/** What holds for all payloads and all conditional requests. */
+import fc from 'fast-check'
+import Fastify from 'fastify'
+import t from 'tap'
+import { evaluatePreconditions } from '../../../src/http/preconditions.js'
+import { caching, problems } from '../../../src/index.js'
+
+const modified = Date.UTC(2026, 10, 19, 8)
+const time = (seconds: number): string => new Date(modified + seconds * 1000).toUTCString()
+const tag = fc.constantFrom(
+  '"a"',
+  'W/"a"',
+  '"b"',
+  'W/"b"',
+  '"a--x"',
+  '""',
+  'a',
+  '"a',
+  '*',
+  '',
+  '"é"',
+  '"a""b"',
+)
+const tags = fc.oneof(
+  tag,
+  fc.array(tag, { maxLength: 4 }).map((all) => all.join(', ')),
+  fc.constant('*'),
+)
+const date = fc.oneof(
+  fc.integer({ min: -2, max: 2 }).map(time),
+  fc.constantFrom(
+    'junk',
+    '',
+    '2026-11-19T08:00:00Z',
+    'Thursday, 19-Nov-26 08:00:00 GMT',
+    'Thu Nov 19 08:00:00 2026',
+  ),
+)
+const conditions = fc
+  .record(
+    { 'if-match': tags, 'if-none-match': tags, 'if-modified-since': date, 'if-unmodified-since': date },
+    { requiredKeys: [] },
+  )
+  .map((given) => given as Record<string, string>)
+const validators = fc.record(
+  { etag: fc.constantFrom('"a"', 'W/"a"', '"b"'), lastModified: fc.constant(modified) },
+  { requiredKeys: ['etag'] },
+)
+const statusOf = { proceed: 200, 'not-modified': 304, 'precondition-failed': 412 } as const
+
+t.test('GET with the tag of a GET is 304; with another it is the same bytes again', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  let payload: unknown = {}
+  app.get('/v1/users', (_, reply) => reply.type('application/json').send(payload))
+  const payloads = fc.oneof(
+    fc.dictionary(fc.string(), fc.jsonValue()),
+    fc.string({ unit: 'binary' }),
+    fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+  )
+  await fc.assert(
+    fc.asyncProperty(payloads, fc.string(), async (sent, other) => {
+      payload = sent
+      const first = await app.inject('/v1/users')
+      const again = await app.inject({
+        url: '/v1/users',
+        headers: { 'if-none-match': String(first.headers.etag) },
+      })
+      const different = await app.inject({
+        url: '/v1/users',
+        headers: { 'if-none-match': `"${encodeURIComponent(other.toWellFormed())}"` },
+      })
+      return (
+        first.statusCode === 200 &&
+        again.statusCode === 304 &&
+        again.rawPayload.length === 0 &&
+        again.headers.etag === first.headers.etag &&
+        different.statusCode === 200 &&
+        different.rawPayload.equals(first.rawPayload) &&
+        different.headers.etag === first.headers.etag
+      )
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test(
+  'the plugin says what RFC 9110 §13.2.2 says, before the handler and after it, reading and writing',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching)
+    let found: { etag: string; lastModified?: number } | null = null
+    const config = { caching: { validators: async () => found, lastModified: false } } as const
+    app.get('/v1/before', { config }, () => ({}))
+    app.put('/v1/before', { config }, () => ({}))
+    app.get('/v1/after', (_, reply) => {
+      if (found?.lastModified !== undefined) reply.lastModified(new Date(found.lastModified))
+      return reply.etag(found?.etag ?? '').send({})
+    })
+    await fc.assert(
+      fc.asyncProperty(conditions, validators, async (headers, given) => {
+        found = given
+        for (const [method, url] of [
+          ['GET', '/v1/before'],
+          ['HEAD', '/v1/before'],
+          ['GET', '/v1/after'],
+          ['HEAD', '/v1/after'],
+          ['PUT', '/v1/before'],
+        ] as const) {
+          const expected = statusOf[evaluatePreconditions(method, headers, given)]
+          const { statusCode } = await app.inject({ method, url, headers })
+          if (statusCode !== expected)
+            throw new Error(`${method} ${url}: ${statusCode}, expected ${expected}`)
+        }
+      }),
+      { numRuns: 400 },
+    )
+    t.pass()
+  },
+)

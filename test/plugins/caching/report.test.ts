@@ -1,0 +1,163 @@
+/** Decisions.md §10: with `report` not one byte of any response changes; what would is counted per route. */
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type CachingRouteOptions, caching } from '../../../src/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { exchange, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const user = { id: 1, updated_at: '2026-11-19T08:00:00Z' }
+const validators = () => ({ version: 7, lastModified: Date.UTC(2026, 10, 19) })
+
+function routes(app: FastifyInstance): FastifyInstance {
+  const config = (own: CachingRouteOptions) => ({ config: { caching: own } })
+  const schema = { response: { 200: { type: 'object', properties: { id: { type: 'integer' } } } } }
+  app.get('/v1/users/:id', { schema }, () => user)
+  app.get('/v1/plain', () => ({}))
+  app.get('/v1/own', (_, reply) =>
+    reply.header('etag', '"own"').header('cache-control', 'max-age=5').send('x'),
+  )
+  app.get('/v1/buffer', (_, reply) => reply.send(Buffer.from('{}')))
+  app.get('/v1/stream', (_, reply) => reply.send(Readable.from(['{}'])))
+  app.get('/v1/empty', (_, reply) => reply.send())
+  app.get('/v1/response', () => new Response('{}', { status: 404 }))
+  app.get('/v1/moved', (_, reply) => reply.redirect('/v1/users'))
+  app.get('/v1/thrown', () => {
+    throw new Error('no')
+  })
+  app.get('/v1/guarded', config({ validators, vary: ['Accept'], cacheControl: { maxAge: 60 } }), () => user)
+  app.get('/v1/payments', config({ confidential: true }), () => user)
+  app.put('/v1/guarded', config({ validators, preconditions: 'required' }), () => user)
+  app.post('/v1/users', (_, reply) => reply.code(201).send(user))
+  app.delete('/v1/users/:id', (_, reply) => reply.code(204).send())
+  app.route({ method: ['GET', 'POST'], url: '/v1/both', ...config({ validators }), handler: () => user })
+  return app
+}
+
+const requests: readonly (readonly [method: string, url: string])[] = [
+  ...[
+    '/v1/users/1',
+    '/v1/plain',
+    '/v1/own',
+    '/v1/buffer',
+    '/v1/stream',
+    '/v1/empty',
+    '/v1/response',
+    '/v1/moved',
+    '/v1/thrown',
+    '/v1/guarded',
+    '/v1/payments',
+    '/v1/both',
+    '/v1/nowhere',
+  ].flatMap((url) => [['GET', url] as const, ['HEAD', url] as const]),
+  ['PUT', '/v1/guarded'],
+  ['POST', '/v1/users'],
+  ['POST', '/v1/both'],
+  ['DELETE', '/v1/users/1'],
+  ['PATCH', '/v1/users/1'],
+]
+
+const conditions: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'if-none-match': '*' },
+  { 'if-match': '"old"' },
+  { 'if-modified-since': 'Fri, 20 Nov 2026 12:00:00 GMT' },
+  { 'if-unmodified-since': 'Fri, 20 Nov 2020 12:00:00 GMT', authorization: 'Bearer x' },
+]
+
+t.test('byte for byte as without the plugin', async (t) => {
+  const reporting = Fastify()
+  await reporting.register(caching, { mode: 'report' })
+  const off = Fastify()
+  await off.register(caching, { mode: 'off' })
+  const [bare, reported, none] = [
+    await serve(t, routes(Fastify())),
+    await serve(t, routes(reporting)),
+    await serve(t, routes(off)),
+  ]
+  for (const [method, url] of requests) {
+    for (const headers of conditions) {
+      const request = requestBytes(method, url, headers)
+      const expected = withoutDate(await exchange(bare.port, request))
+      const about = `${method} ${url} ${JSON.stringify(headers)}`
+      t.equal(withoutDate(await exchange(reported.port, request)), expected, about)
+      t.equal(withoutDate(await exchange(none.port, request)), expected, `${about}: off`)
+    }
+  }
+})
+
+t.test(
+  'what would be added, answered or refused is counted by rule and route, logged once each',
+  async (t) => {
+    const logs = keepLogs('warn')
+    const app = Fastify({ logger: logs.logger })
+    await app.register(caching, { mode: 'report' })
+    routes(app)
+    const ask = (method: 'GET' | 'PUT' | 'POST', url: string, headers: Record<string, string> = {}) =>
+      app.inject({ method, url, headers })
+    await ask('GET', '/v1/plain')
+    await ask('GET', '/v1/plain', { 'if-none-match': '*' })
+    await ask('GET', '/v1/plain', { 'if-match': '"old"' })
+    await ask('GET', '/v1/buffer')
+    await ask('GET', '/v1/thrown')
+    await ask('PUT', '/v1/guarded')
+    await ask('PUT', '/v1/guarded', { 'if-match': '"7"' })
+    await ask('POST', '/v1/users')
+    const told = app.conventions
+      .report()
+      .observations.map(({ rule, route, count, example }) => [route, rule, count, example])
+    t.strictSame(told, [
+      ['/v1/plain', 'last-modified', 3, 'a 200 without Last-Modified'],
+      ['/v1/plain', 'cache-control', 3, 'would get Cache-Control'],
+      ['/v1/plain', 'etag', 3, 'would get an ETag'],
+      ['/v1/plain', 'not-modified', 1, 'would be answered with 304'],
+      ['/v1/plain', 'precondition', 1, 'would be refused with 412'],
+      ['/v1/buffer', 'cache-control', 1, 'would get Cache-Control'],
+      ['/v1/buffer', 'etag', 1, 'would get an ETag'],
+      ['/v1/thrown', 'cache-control', 1, 'an error would not be stored'],
+      ['/v1/guarded', 'precondition', 2, 'would be refused with 428'],
+      ['/v1/guarded', 'cache-control', 2, 'would not be stored'],
+      ['/v1/users', 'cache-control', 1, 'would not be stored'],
+    ])
+    t.equal(logs.lines.filter(({ msg }) => msg === 'convention not kept').length, told.length)
+  },
+)
+
+t.test('what is wrong at boot is told of, and the app boots', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'report' })
+  const caches = { cacheControl: { public: true, private: true }, expires: 0 } as const
+  app.get('/v1/users', { config: { caching: caches } }, () => ({}))
+  await app.ready()
+  t.match(
+    app.conventions.report().findings.map(({ route, rule, mode }) => [route, rule, mode]),
+    [
+      ['GET /v1/users', 'directives', 'report'],
+      ['GET /v1/users', 'expires', 'report'],
+    ],
+  )
+})
+
+t.test('a route may enforce where the app reports, and the other way round', async (t) => {
+  for (const [mode, own] of [
+    ['report', 'enforce'],
+    ['enforce', 'report'],
+    ['off', 'enforce'],
+    ['enforce', 'off'],
+  ] as const) {
+    const app = Fastify()
+    await app.register(caching, { mode })
+    app.get('/v1/plain', () => ({}))
+    app.get('/v1/own', { config: { caching: { mode: own } } }, () => ({}))
+    for (const [url, held] of [
+      ['/v1/plain', mode],
+      ['/v1/own', own],
+    ] as const)
+      t.equal('etag' in (await app.inject(url)).headers, held === 'enforce', `${mode}: ${url}`)
+  }
+})
+
+function withoutDate(bytes: string): string {
+  return bytes.replace(/\r\ndate: [^\r]+/i, '').replace(/"reqId":"[^"]+"/, '')
+}

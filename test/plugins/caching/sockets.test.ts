@@ -1,0 +1,190 @@
+/** Over sockets: repeated header lines, the bytes of a 304, long lists, HTTP/2. */
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import compress from '@fastify/compress'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { caching, problems } from '../../../src/index.js'
+import { ask, exchange, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const modified = Date.UTC(2026, 10, 19, 8)
+const modifiedText = 'Thu, 19 Nov 2026 08:00:00 GMT'
+const before = 'Thu, 19 Nov 2026 07:59:59 GMT'
+
+async function appWith(options: { readonly maxHeaderSize?: number } = {}): Promise<FastifyInstance> {
+  const app = Fastify({ http: options })
+  await app.register(problems)
+  await app.register(caching)
+  const validators = () => ({ version: 7, lastModified: modified })
+  app.get('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
+  app.put('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
+  app.get('/v1/after', (_, reply) => reply.etag('7').lastModified(new Date(modified)).send({ id: 1 }))
+  return app
+}
+
+function linesOf(method: string, url: string, lines: readonly string[]): string {
+  return `${[`${method} ${url} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`
+}
+
+t.test('repeated lines: lists are one list, dates that come twice are ignored', async (t) => {
+  const { port } = await serve(t, await appWith())
+  const cases: readonly (readonly [lines: readonly string[], get: number, put: number])[] = [
+    [['If-None-Match: "6"', 'If-None-Match: "7"'], 304, 412],
+    [['If-None-Match: "6"', 'if-none-match: "5"'], 200, 200],
+    [['If-None-Match: *', 'If-None-Match: *'], 200, 412],
+    [['If-None-Match: "7"', 'If-None-Match: junk'], 200, 412],
+    [['If-Match: "6"', 'If-Match: "7"'], 200, 200],
+    [['If-Match: "6"', 'If-Match: "5"'], 412, 412],
+    [['If-Match: *', 'If-Match: "7"'], 412, 412],
+    [[`If-Modified-Since: ${modifiedText}`], 304, 200],
+    [[`If-Modified-Since: ${modifiedText}`, `If-Modified-Since: ${modifiedText}`], 200, 200],
+    [[`If-Unmodified-Since: ${before}`], 412, 412],
+    [[`If-Unmodified-Since: ${before}`, `If-Unmodified-Since: ${before}`], 200, 200],
+    [['If-None-Match:  \t"7"\t '], 304, 412],
+    [['If-None-Match:'], 200, 200],
+  ]
+  for (const [lines, get, put] of cases) {
+    for (const [method, url, status] of [
+      ['GET', '/v1/before', get],
+      ['HEAD', '/v1/before', get],
+      ['GET', '/v1/after', get],
+      ['PUT', '/v1/before', put],
+    ] as const)
+      t.equal(
+        statusOf(await exchange(port, linesOf(method, url, lines))),
+        status,
+        `${method} ${url} ${lines.join(' | ')}`,
+      )
+  }
+})
+
+t.test('the bytes of a 304 end with its header section, and the connection goes on', async (t) => {
+  const { port } = await serve(t, await appWith())
+  for (const url of ['/v1/before', '/v1/after']) {
+    for (const method of ['GET', 'HEAD']) {
+      const connection = await openConnection(port)
+      const request = requestBytes(method, url, { 'if-none-match': '"7"', connection: 'keep-alive' })
+      const last = requestBytes('GET', url)
+      connection.send(`${request}${request}${last}`)
+      const answers = parseAnswers(await connection.ended())
+      t.strictSame(
+        answers.map(({ status, body }) => [status, body]),
+        [
+          [304, ''],
+          [304, ''],
+          [200, '{"id":1}'],
+        ],
+        `${method} ${url}`,
+      )
+      t.strictSame(
+        Object.keys(answers[0]?.headers ?? {}).sort(),
+        ['cache-control', 'connection', 'date', 'etag', 'keep-alive'],
+        `${method} ${url}: its headers`,
+      )
+    }
+  }
+})
+
+t.test('HEAD has every header of GET, with the length of what GET sends', async (t) => {
+  const { port } = await serve(t, await appWith())
+  for (const url of ['/v1/before', '/v1/after']) {
+    const [get, head] = [
+      await exchange(port, requestBytes('GET', url)),
+      await exchange(port, requestBytes('HEAD', url)),
+    ]
+    const headersOf = (bytes: string) =>
+      bytes
+        .slice(0, bytes.indexOf('\r\n\r\n'))
+        .replace(/\r\ndate: [^\r]+/i, '')
+        .toLowerCase()
+        .split('\r\n')
+        .sort()
+    t.strictSame(headersOf(head), headersOf(get), url)
+    t.ok(head.endsWith('\r\n\r\n'))
+  }
+})
+
+t.test('a list of 16 kB is read; a longer one makes no 304 and lets no write through', async (t) => {
+  const { port } = await serve(t, await appWith({ maxHeaderSize: 65_536 }))
+  const list = (length: number): string => {
+    const filler = `"${'x'.repeat(length - 8)}"`
+    return `${filler}, "7"`
+  }
+  t.equal(list(16_384).length, 16_383)
+  for (const [length, get, put] of [
+    [16_384, 304, 412],
+    [16_400, 200, 412],
+    [60_000, 200, 412],
+  ] as const) {
+    const headers = { 'if-none-match': list(length) }
+    for (const url of ['/v1/before', '/v1/after'])
+      t.equal((await ask(port, requestBytes('GET', url, headers))).status, get, `${url} ${length}`)
+    t.equal((await ask(port, requestBytes('PUT', '/v1/before', headers))).status, put, `PUT ${length}`)
+    const match = { 'if-match': list(length) }
+    const expected = length === 16_384 ? 200 : 412
+    t.equal(
+      (await ask(port, requestBytes('PUT', '/v1/before', match))).status,
+      expected,
+      `If-Match ${length}`,
+    )
+  }
+  const usual = await serve(t, await appWith())
+  const tooLong = requestBytes('GET', '/v1/after', { 'if-none-match': list(20_000) })
+  t.equal(statusOf(await exchange(usual.port, tooLong)), 431)
+})
+
+t.test('a version with characters beyond ASCII has a tag that comes back as it was sent', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  const validators = () => ({ version: 'é 😀' })
+  app.get('/v1/users', { config: { caching: { validators } } }, () => ({ name: 'é' }))
+  const { port } = await serve(t, app)
+  const etag = (await ask(port, requestBytes('GET', '/v1/users'))).headers.etag ?? ''
+  t.equal(etag, '"%C3%A9%20%F0%9F%98%80"')
+  t.equal(statusOf(await exchange(port, requestBytes('GET', '/v1/users', { 'if-none-match': etag }))), 304)
+})
+
+t.test('a 304 has no trailers, and the 200 keeps them', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.get('/v1/users', (_, reply) => {
+    reply.trailer('x-checked', (_reply, _payload, done) => done(null, 'yes'))
+    return reply.etag('7').send('text')
+  })
+  const { port } = await serve(t, app)
+  t.match(await exchange(port, requestBytes('GET', '/v1/users')), /x-checked: yes\r\n\r\n$/)
+  const same = await exchange(port, requestBytes('GET', '/v1/users', { 'if-none-match': '"7"' }))
+  t.match(same, /^HTTP\/1\.1 304 Not Modified\r\n/)
+  t.notMatch(same, /trailer|transfer-encoding/i)
+})
+
+t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
+  const app = Fastify({ http2: true })
+  await app.register(caching)
+  await app.register(compress, { threshold: 0 })
+  app.get('/v1/small', () => ({ name: 'a'.repeat(200) }))
+  app.get('/v1/big', () => ({ names: Array.from({ length: 50_000 }, (_, index) => `name ${index}`) }))
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+  t.teardown(() => session.close())
+  const get = async (path: string, headers: Record<string, string>) => {
+    const stream = session.request({ ':path': path, 'accept-encoding': 'gzip', ...headers })
+    const [received] = await once(stream, 'response')
+    stream.resume()
+    await once(stream, 'end')
+    return received as Record<string, unknown>
+  }
+  for (const path of ['/v1/small', '/v1/big']) {
+    const first = await get(path, {})
+    t.match(first, { ':status': 200, 'content-encoding': 'gzip', etag: /--gzip"$/, vary: 'accept-encoding' })
+    const again = await get(path, { 'if-none-match': String(first.etag) })
+    t.match(again, { ':status': 304, etag: first.etag, vary: 'accept-encoding' })
+  }
+})
+
+function statusOf(bytes: string): number {
+  return Number(bytes.split(' ', 2)[1])
+}

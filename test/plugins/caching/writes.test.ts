@@ -1,0 +1,347 @@
+/** Writes under preconditions: nothing is overwritten that the caller has not seen (decisions.md §4, RFC 9110 §13.1). */
+import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
+import t from 'tap'
+import { type CachingRouteOptions, caching, ProblemError, problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const now = Date.UTC(2026, 10, 20, 12)
+const modified = Date.UTC(2026, 10, 19, 8)
+const modifiedText = 'Thu, 19 Nov 2026 08:00:00 GMT'
+const before = 'Thu, 19 Nov 2026 07:59:59 GMT'
+const writing = ['PUT', 'PATCH', 'DELETE', 'POST'] as const
+
+interface Written {
+  readonly app: FastifyInstance
+  /** What the handlers got for `request.expectedVersion`, since it was last asked. */
+  expected(): unknown[]
+}
+
+async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMethods[]): Promise<Written> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching, { now: () => now })
+  const expected: unknown[] = []
+  app.route({
+    method,
+    url: '/v1/users/:id',
+    config: { caching: own },
+    handler: (request) => {
+      expected.push(request.expectedVersion)
+      return { updated_at: new Date(modified) }
+    },
+  })
+  return { app, expected: () => expected.splice(0) }
+}
+
+t.test('where it is there: what If-Match, If-Unmodified-Since and If-None-Match come to', async (t) => {
+  const cases: readonly (readonly [headers: Readonly<Record<string, string>>, status: 200 | 412])[] = [
+    [{ 'if-match': '"7"' }, 200],
+    [{ 'if-match': '"6", "7"' }, 200],
+    [{ 'if-match': '*' }, 200],
+    [{ 'if-match': '"6"' }, 412],
+    [{ 'if-match': 'W/"7"' }, 412],
+    [{ 'if-match': '7' }, 412],
+    [{ 'if-match': '' }, 412],
+    [{ 'if-unmodified-since': modifiedText }, 200],
+    [{ 'if-unmodified-since': before }, 412],
+    [{ 'if-unmodified-since': 'junk' }, 200],
+    [{ 'if-match': '"7"', 'if-unmodified-since': before }, 200],
+    [{ 'if-none-match': '*' }, 412],
+    [{ 'if-none-match': '"7"' }, 412],
+    [{ 'if-none-match': 'W/"7"' }, 412],
+    [{ 'if-none-match': '"6"' }, 200],
+    [{ 'if-none-match': 'junk' }, 412],
+    [{ 'if-match': '"7"', 'if-none-match': '"7"' }, 412],
+  ]
+  for (const find of [
+    () => ({ version: 7, lastModified: modified }),
+    async () => ({ version: 7, lastModified: modified }),
+  ]) {
+    for (const method of writing) {
+      const { app, expected } = await appWith({ validators: find }, method)
+      for (const [headers, status] of cases) {
+        const answer = await app.inject({ method, url: '/v1/users/1', headers })
+        const about = `${method} ${JSON.stringify(headers)}`
+        t.equal(answer.statusCode, status, about)
+        t.equal(answer.headers['cache-control'], 'no-store', about)
+        t.strictSame(expected(), status === 200 ? [7] : [], `${about}: expectedVersion`)
+        if (status === 412) isProblem(t, injected(answer), { status, code: 'precondition-failed' }, about)
+      }
+      t.equal(app.caching.counts().preconditionFailed, cases.filter(([, status]) => status === 412).length)
+    }
+  }
+})
+
+t.test('If-Modified-Since says nothing to a write (§13.1.3)', async (t) => {
+  const { app, expected } = await appWith(
+    { validators: () => ({ version: 7, lastModified: modified }) },
+    'PUT',
+  )
+  const headers = { 'if-modified-since': modifiedText }
+  t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1', headers })).statusCode, 200)
+  t.strictSame(expected(), [undefined])
+})
+
+t.test(
+  'where nothing is there: PUT with If-Match is 412, PATCH and DELETE are the handler’s 404',
+  async (t) => {
+    const status = { PUT: 412, POST: 412, PATCH: 200, DELETE: 200 } as const
+    for (const method of writing) {
+      const { app, expected } = await appWith({ validators: async () => null }, method)
+      for (const ifMatch of ['"7"', '*']) {
+        const answer = await app.inject({ method, url: '/v1/users/1', headers: { 'if-match': ifMatch } })
+        t.equal(answer.statusCode, status[method], `${method} ${ifMatch}`)
+        const ran = status[method] === 200
+        // `null`, so that a statement that compares it changes nothing that somebody made in between.
+        t.strictSame(expected(), ran ? [null] : [], `${method}: expectedVersion`)
+      }
+    }
+  },
+)
+
+t.test('creation by PUT: If-None-Match: * is let through where nothing is there, with null', async (t) => {
+  const { app, expected } = await appWith({ validators: () => null }, 'PUT')
+  for (const headers of [{ 'if-none-match': '*' }, { 'if-none-match': '"7"' }]) {
+    t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1', headers })).statusCode, 200)
+    t.strictSame(expected(), [null])
+  }
+})
+
+t.test('without a precondition expectedVersion is undefined, and validators are not asked', async (t) => {
+  let asked = 0
+  const validators = () => {
+    asked++
+    return { version: 7 }
+  }
+  for (const method of writing) {
+    const { app, expected } = await appWith({ validators }, method)
+    t.equal((await app.inject({ method, url: '/v1/users/1' })).statusCode, 200)
+    t.strictSame(expected(), [undefined])
+  }
+  t.equal(asked, 0)
+})
+
+t.test('required: 428 without a precondition, and only with one the handler runs', async (t) => {
+  for (const method of writing) {
+    const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+    const { app, expected } = await appWith(own, method)
+    for (const headers of [{}, { 'if-modified-since': modifiedText }]) {
+      const answer = await app.inject({ method, url: '/v1/users/1', headers })
+      isProblem(
+        t,
+        injected(answer),
+        { status: 428, code: 'precondition-required', detail: /If-Match/ },
+        method,
+      )
+      t.equal(answer.headers['cache-control'], 'no-store', method)
+      t.strictSame(expected(), [])
+    }
+    const headers = { 'if-match': '"7"' }
+    t.equal((await app.inject({ method, url: '/v1/users/1', headers })).statusCode, 200)
+  }
+})
+
+t.test('required without validators is refused at boot, for nothing could compare', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  const config = { caching: { preconditions: 'required' } } as const
+  t.throws(() => app.put('/v1/users/:id', { config }, () => ({})), {
+    code: 'FST_CONV_OPTION_INVALID',
+    message: /PUT \/v1\/users\/:id config\.caching\.preconditions.*validators/,
+  })
+})
+
+t.test('a lost race is the handler’s 412: the version it was to change is no longer there', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const stored = { version: 7 }
+  const config = { caching: { validators: async () => ({ version: stored.version }) } }
+  app.put('/v1/users/:id', { config }, async (request) => {
+    stored.version++
+    if (request.expectedVersion !== stored.version) throw new ProblemError('precondition-failed')
+    return {}
+  })
+  const headers = { 'if-match': '"7"' }
+  const answer = await app.inject({ method: 'PUT', url: '/v1/users/1', headers })
+  isProblem(t, injected(answer), { status: 412, code: 'precondition-failed' })
+})
+
+t.test('a route without validators leaves preconditions of writes to its handler', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.put('/v1/users/:id', (request) => ({ seen: request.headers['if-match'] }))
+  const answer = await app.inject({ method: 'PUT', url: '/v1/users/1', headers: { 'if-match': '"7"' } })
+  t.strictSame(answer.json(), { seen: '"7"' })
+})
+
+t.test('the tag of a GET is what If-Match of a write takes, also below another context', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  await app.register(async (inner) => {
+    let version = 1
+    const validators = async () => ({ version })
+    inner.get('/v1/users/:id', { config: { caching: { validators } } }, () => ({ version }))
+    const guarded = { caching: { validators, preconditions: 'required' } } as const
+    inner.put('/v1/users/:id', { config: guarded }, (request) => {
+      if (request.expectedVersion === version) version++
+      return { version }
+    })
+  })
+  const etag = String((await app.inject('/v1/users/1')).headers.etag)
+  const put = () => app.inject({ method: 'PUT', url: '/v1/users/1', headers: { 'if-match': etag } })
+  t.strictSame((await put()).json(), { version: 2 })
+  t.equal((await put()).statusCode, 412, 'the second time it is stale')
+})
+
+t.test('a route that reads and writes does each by the method', async (t) => {
+  const validators = () => ({ version: 7, lastModified: modified })
+  for (const own of [{}, { validators }, { validators, preconditions: 'required' }] as const) {
+    const { app, expected } = await appWith(own, ['GET', 'POST'])
+    const ask = (method: 'GET' | 'POST', headers: Record<string, string> = {}) =>
+      app.inject({ method, url: '/v1/users/1', headers })
+    const get = await ask('GET')
+    t.match(get.headers, { 'cache-control': 'no-cache', etag: /^".+"$/ })
+    const etag = String(get.headers.etag)
+    t.equal((await ask('GET', { 'if-none-match': etag })).statusCode, 304)
+    t.equal((await ask('GET', { 'if-match': '"old"' })).statusCode, 412)
+    expected()
+    const post = await ask('POST')
+    t.equal(post.statusCode, 'preconditions' in own ? 428 : 200)
+    t.equal(post.headers['cache-control'], 'no-store')
+    t.notOk('etag' in post.headers || 'last-modified' in post.headers)
+    if (!('validators' in own)) continue
+    expected()
+    t.equal((await ask('POST', { 'if-match': '"old"' })).statusCode, 412)
+    t.equal((await ask('POST', { 'if-match': etag })).statusCode, 200)
+    t.strictSame(expected(), [7])
+  }
+})
+
+t.test('an app may have an expectedVersion of its own, as long as no route has validators', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.decorateRequest('expectedVersion' as never, 'own' as never)
+  app.get('/v1/users', (request) => ({ expected: request.expectedVersion }))
+  t.strictSame((await app.inject('/v1/users')).json(), { expected: 'own' })
+
+  const other = Fastify()
+  await other.register(caching)
+  other.decorateRequest('expectedVersion' as never, 'own' as never)
+  const config = { caching: { validators: () => null } }
+  t.throws(() => other.put('/v1/users', { config }, () => ({})), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
+})
+
+t.test(
+  'a write answers with the tag of what is stored now, so that the next If-Match needs no GET',
+  async (t) => {
+    interface User {
+      readonly version: number
+      readonly updated_at: Date
+    }
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching, { now: () => now })
+    let stored: User = { version: 7, updated_at: new Date(modified) }
+    const validatorsOf = ({ version, updated_at }: User) => ({ version, lastModified: updated_at })
+    const own = { validators: async () => validatorsOf(stored), validatorsOf }
+    const write = (): User => {
+      stored = { version: stored.version + 1, updated_at: new Date(modified + stored.version * 1000) }
+      return stored
+    }
+    const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
+    const route = { url: '/v1/users/:id', schema, config: { caching: own } }
+    app.route({ ...route, method: 'GET', handler: () => stored })
+    app.route({
+      ...route,
+      method: ['PUT', 'PATCH', 'POST'],
+      handler: async (request, reply) => {
+        const answer = write()
+        // Somebody else is faster: the tag is of what is answered, not of what is there by now.
+        if (request.headers['x-race'] !== undefined) write()
+        return reply.code(Number(request.headers['x-status'] ?? 200) as 200).send(answer)
+      },
+    })
+    const asked = (method: HTTPMethods, headers: Record<string, string>) =>
+      app.inject({ method: method as 'PUT', url: '/v1/users/1', headers })
+
+    let etag = String((await asked('GET', {})).headers.etag)
+    for (const method of ['PUT', 'PATCH', 'POST'] as const) {
+      for (const status of ['200', '201']) {
+        const answer = await asked(method, { 'if-match': etag, 'x-status': status })
+        t.equal(answer.statusCode, Number(status), `${method}: the tag of the write before holds`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        t.not(answer.headers.etag, etag)
+        etag = String(answer.headers.etag)
+        const read = await asked('GET', {})
+        t.equal(read.headers.etag, etag, `${method} ${status}: as a GET has it`)
+        t.equal(read.headers['last-modified'], answer.headers['last-modified'])
+      }
+      const lost = await asked(method, { 'if-match': etag, 'x-race': '1' })
+      t.equal(lost.statusCode, 200)
+      const next = await asked(method, { 'if-match': String(lost.headers.etag) })
+      t.equal(next.statusCode, 412, `${method}: a write in between is noticed`)
+      etag = String((await asked('GET', {})).headers.etag)
+    }
+    for (const status of ['202', '207', '409', '500']) {
+      const { headers } = await asked('PUT', { 'x-status': status })
+      t.notOk('etag' in headers || 'last-modified' in headers, `${status} does not show what is stored`)
+    }
+  },
+)
+
+t.test(
+  'the tag of a write is the handler’s where it sets one, and none where the version is not known',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(caching)
+    const put = (
+      url: string,
+      validatorsOf: CachingRouteOptions['validatorsOf'],
+      answer: unknown,
+      tag?: string,
+    ) => {
+      const own = validatorsOf === undefined ? {} : { validatorsOf }
+      app.put(url, { config: { caching: own } }, (_, reply) => {
+        if (tag !== undefined) reply.etag(tag)
+        return reply.send(answer)
+      })
+    }
+    put('/v1/own', () => ({ version: 1 }), {}, 'own')
+    put('/v1/null', () => null, {})
+    put('/v1/undefined', () => undefined, {})
+    put('/v1/text', () => ({ version: 1 }), 'text')
+    put('/v1/list', () => ({ version: 1 }), [])
+    put('/v1/none', undefined, {})
+    put('/v1/promise', (async () => ({ version: 1 })) as never, {})
+    put('/v1/broken', () => ({ etag: 'a b' }), {})
+    const tags = {
+      own: '"own"',
+      null: undefined,
+      undefined,
+      text: undefined,
+      list: undefined,
+      none: undefined,
+    }
+    for (const [name, etag] of Object.entries(tags)) {
+      const answer = await app.inject({ method: 'PUT', url: `/v1/${name}` })
+      t.equal(answer.statusCode, 200, name)
+      t.equal(answer.headers.etag, etag, name)
+    }
+    for (const name of ['promise', 'broken'])
+      t.equal((await app.inject({ method: 'PUT', url: `/v1/${name}` })).statusCode, 500, `${name} is loud`)
+  },
+)
+
+t.test('on a route that reads, validators of the answer stand in for the tag of the bytes', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { now: () => now })
+  const validatorsOf = () => ({ version: 7, lastModified: modified })
+  app.get('/v1/users/1', { config: { caching: { validatorsOf } } }, () => ({ id: 1 }))
+  const { headers } = await app.inject('/v1/users/1')
+  t.match(headers, { etag: '"7"', 'last-modified': modifiedText })
+  const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })
+  t.equal(again.statusCode, 304)
+})

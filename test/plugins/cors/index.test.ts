@@ -1,0 +1,344 @@
+/** Decisions.md §8, CORS: what a page of another origin may do, and what caches are told of it. */
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import t from 'tap'
+import { caching } from '../../../src/plugins/caching/index.js'
+import { type CorsOptions, cors } from '../../../src/plugins/cors/index.js'
+import { problems } from '../../../src/plugins/problems/index.js'
+import { ProblemError } from '../../../src/problem/problem-error.js'
+
+const page = 'https://app.example'
+const other = 'https://other.example'
+const exposed =
+  'Location, Operation-Location, Link, ETag, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, ' +
+  'Preference-Applied, Idempotent-Replayed'
+
+async function appWith(options: CorsOptions = { origin: [page] }): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(cors, options)
+  await app.register(problems)
+  app.get('/v1/users', () => ({}))
+  app.put('/v1/users', () => ({}))
+  return app
+}
+
+/** The CORS headers of an answer, its `Vary` among them. */
+async function corsOf(app: FastifyInstance, request: InjectOptions, origin?: string) {
+  const { headers } = await app.inject({
+    ...request,
+    headers: { ...request.headers, ...(origin === undefined ? {} : { origin }) },
+  })
+  const entries = Object.entries(headers)
+  return Object.fromEntries(entries.filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
+}
+
+const users: InjectOptions = { url: '/v1/users' }
+
+t.test('nobody is allowed until an origin is named, and nothing is added', async (t) => {
+  const app = Fastify()
+  await app.register(cors)
+  app.get('/v1/users', () => ({}))
+  t.same(await corsOf(app, users, page), {})
+  t.notOk(app.hasRoute({ method: 'OPTIONS', url: '*' }))
+  t.notOk(app.hasRequestDecorator('corsPreflightEnabled'), 'so an app may have @fastify/cors itself')
+})
+
+t.test('a page of an allowed origin reads the answer and the headers of the conventions', async (t) => {
+  const app = await appWith()
+  t.same(await corsOf(app, users, page), {
+    'access-control-allow-origin': page,
+    'access-control-expose-headers': exposed,
+    vary: 'Origin',
+  })
+})
+
+t.test('other origins are not allowed, and caches keep the answers apart', async (t) => {
+  const app = await appWith()
+  for (const origin of [other, 'null', `${page}.evil.example`, page.toUpperCase()]) {
+    const answer = await corsOf(app, users, origin)
+    t.notOk('access-control-allow-origin' in answer, origin)
+    t.equal(answer.vary, 'Origin', origin)
+  }
+  t.same(await corsOf(app, users), { vary: 'Origin' }, 'without Origin')
+})
+
+t.test('one origin or everybody is the same answer for all, without Vary', async (t) => {
+  for (const origin of [page, '*']) {
+    const app = await appWith({ origin })
+    const answer = { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed }
+    t.same(await corsOf(app, users, page), answer)
+    t.same(await corsOf(app, users), answer, 'what is stored without Origin serves a page too')
+  }
+})
+
+t.test('origins are given as a list, a regular expression, a callback or a promise', async (t) => {
+  const ways: readonly CorsOptions['origin'][] = [
+    ['https://first.example', page],
+    /^https:\/\/[a-z]+\.example$/,
+    (origin, done) => done(null, origin === page),
+    async (origin: string | undefined) => origin === page,
+    true,
+  ]
+  for (const origin of ways as readonly NonNullable<CorsOptions['origin']>[]) {
+    const app = await appWith({ origin })
+    t.match(
+      await corsOf(app, users, page),
+      { 'access-control-allow-origin': page, vary: 'Origin' },
+      String(origin),
+    )
+  }
+})
+
+t.test('a regular expression matches whole origins, wherever it comes from', async (t) => {
+  const either = /^https:\/\/app\.example|https:\/\/b\.example$/
+  const ways: readonly CorsOptions['origin'][] = [
+    either,
+    new RegExp(either.source, 'gmy'),
+    ['https://c.example', either],
+    (_origin, done) => done(null, /https:\/\/app\.example|https:\/\/b\.example/),
+    (_origin, done) => done(null, ['https://c.example', either]),
+    async () => either,
+  ]
+  for (const origin of ways as readonly NonNullable<CorsOptions['origin']>[]) {
+    const app = await appWith({ origin, credentials: true })
+    for (const allowed of [page, 'https://b.example', page]) {
+      const { 'access-control-allow-origin': named } = await corsOf(app, users, allowed)
+      t.equal(named, allowed, `${origin}: ${allowed}`)
+    }
+    for (const other of [`${page}.evil.example`, 'https://evil.example?https://b.example', 'null']) {
+      const { 'access-control-allow-origin': named } = await corsOf(app, users, other)
+      t.equal(named, undefined, `${origin}: ${other}`)
+    }
+  }
+})
+
+t.test('a function that fails is a 500, not a crash', async (t) => {
+  const failing: readonly NonNullable<CorsOptions['origin']>[] = [
+    () => {
+      throw new Error('sync')
+    },
+    async () => Promise.reject(new Error('async')),
+    (_origin, done) => done(new Error('callback'), false),
+    (_origin, done) => done(null, undefined as never),
+  ]
+  for (const origin of failing) {
+    const app = await appWith({ origin })
+    const { statusCode } = await app.inject({ ...users, headers: { origin: page } })
+    t.equal(statusCode, 500, String(origin))
+    t.equal((await app.inject(users)).statusCode, 200, 'it is not asked without Origin')
+  }
+})
+
+const asks = (method: string, headers: Record<string, string> = {}): InjectOptions => ({
+  method: 'OPTIONS',
+  url: '/v1/users',
+  headers: { 'access-control-request-method': method, ...headers },
+})
+
+t.test('a preflight is answered before anything else, for every method of a REST API', async (t) => {
+  const app = await appWith()
+  app.addHook('onRequest', async () => {
+    throw new ProblemError('unauthorized', { status: 401 })
+  })
+  const wanted = 'content-type,if-match'
+  const request = asks('PATCH', { origin: page, 'access-control-request-headers': wanted })
+  const { statusCode, headers, payload } = await app.inject(request)
+  t.equal(statusCode, 204)
+  t.equal(payload, '')
+  t.match(headers, {
+    'access-control-allow-origin': page,
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': wanted,
+    'access-control-max-age': '7200',
+    vary: 'Origin, Access-Control-Request-Headers',
+  })
+  t.equal((await app.inject({ ...request, url: '/v1/nothing' })).statusCode, 204, 'known path or not')
+})
+
+t.test('a preflight from another origin is told nothing that allows it', async (t) => {
+  const app = await appWith()
+  const answer = await corsOf(app, asks('DELETE'), other)
+  t.notOk('access-control-allow-origin' in answer)
+  t.match(answer.vary, /^Origin/)
+})
+
+t.test('methods, headers, time and status of a preflight are options', async (t) => {
+  const app = await appWith({
+    origin: [page],
+    methods: ['GET', 'DELETE'],
+    allowedHeaders: ['Authorization', 'X-Tenant'],
+    maxAge: 0,
+    optionsSuccessStatus: 200,
+    credentials: true,
+  })
+  const request = asks('GET', { origin: page, 'access-control-request-headers': 'x-evil' })
+  const { statusCode, headers } = await app.inject(request)
+  t.equal(statusCode, 200)
+  t.match(headers, {
+    'access-control-allow-methods': 'GET, DELETE',
+    'access-control-allow-headers': 'Authorization, X-Tenant',
+    'access-control-allow-credentials': 'true',
+    'access-control-max-age': '0',
+    vary: 'Origin',
+  })
+})
+
+t.test('an OPTIONS that is no preflight says which methods there are', async (t) => {
+  const app = await appWith()
+  for (const headers of [{}, { origin: page }, { 'access-control-request-method': 'PUT' }]) {
+    const answer = await app.inject({ method: 'OPTIONS', url: '/v1/users', headers })
+    t.match(answer, { statusCode: 204, headers: { allow: 'GET, HEAD, OPTIONS, PUT', vary: 'Origin' } })
+    const allowed = 'origin' in headers ? page : undefined
+    t.equal(answer.headers['access-control-allow-origin'], allowed)
+    t.notOk('access-control-allow-methods' in answer.headers)
+  }
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/nothing' })).statusCode, 404)
+})
+
+t.test('an OPTIONS without Origin is no preflight where everybody is allowed, either', async (t) => {
+  const app = await appWith({ origin: '*' })
+  const { headers } = await app.inject(asks('PUT'))
+  t.equal(headers.allow, 'GET, HEAD, OPTIONS, PUT')
+  t.notOk('access-control-allow-methods' in headers)
+})
+
+t.test('a page reads errors too: 404, 405, 400, 429, 500, 503', async (t) => {
+  const app = await appWith()
+  app.get('/v1/status/:status', (request) => {
+    const { status } = request.params as { status: string }
+    throw new ProblemError('told', { status: Number(status), headers: { 'retry-after': '5' } })
+  })
+  app.get('/v1/late', { onSend: async () => Promise.reject(new Error('late')) }, () => ({}))
+  app.get('/v1/closed', { onRequest: async (_, reply) => reply.code(503).send({}) }, () => ({}))
+  const asked = [
+    '/v1/status/400',
+    '/v1/status/429',
+    '/v1/status/503',
+    '/v1/status/500',
+    '/v1/late',
+    '/v1/closed',
+  ]
+  for (const request of [
+    ...asked.map((url) => ({ url })),
+    { url: '/v1/nothing' },
+    { method: 'DELETE', ...users },
+  ]) {
+    const { statusCode, headers } = await app.inject({
+      ...request,
+      headers: { origin: page },
+    } as InjectOptions)
+    t.ok(statusCode >= 400, `${statusCode}`)
+    t.match(headers, {
+      'access-control-allow-origin': page,
+      'access-control-expose-headers': /Retry-After/,
+      vary: 'Origin',
+    })
+  }
+})
+
+t.test('Vary: Origin stands beside what the handler says, also on a 304 and in a web Response', async (t) => {
+  const app = Fastify()
+  await app.register(cors, { origin: [page] })
+  await app.register(caching)
+  app.get('/v1/own', (_, reply) => reply.header('vary', 'Accept-Language').send({}))
+  app.get('/v1/list', (_, reply) => reply.header('vary', ['Accept', 'Accept-Language']).send({}))
+  app.get('/v1/named', (_, reply) => reply.header('vary', 'accept, ORIGIN').send({}))
+  app.get('/v1/all', (_, reply) => reply.header('vary', '*').send({}))
+  app.get('/v1/none', () => ({}))
+  app.get(
+    '/v1/response',
+    () => new Response('{}', { status: 201, headers: { vary: 'Accept', 'x-own': '1' } }),
+  )
+  app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
+  const expected: Readonly<Record<string, string>> = {
+    '/v1/own': 'Accept-Language, Origin',
+    '/v1/list': 'Accept, Accept-Language, Origin',
+    '/v1/named': 'accept, ORIGIN',
+    '/v1/all': '*',
+    '/v1/none': 'Origin',
+    '/v1/response': 'Accept, Origin',
+  }
+  for (const [url, vary] of Object.entries(expected))
+    t.equal((await corsOf(app, { url }, page)).vary, vary, url)
+  t.match(await app.inject('/v1/response'), { statusCode: 201, headers: { 'x-own': '1' }, payload: '{}' })
+  const headers = { origin: page, 'if-none-match': '"1"' }
+  const answer = await app.inject({ url: '/v1/cached', headers })
+  t.equal(answer.statusCode, 304)
+  t.match(answer.headers, { vary: 'Origin', 'access-control-allow-origin': page })
+})
+
+t.test('a route narrows or widens who reads its answers, its HEAD too', async (t) => {
+  const app = await appWith({ origin: [page], exposedHeaders: ['X-Tenant'] })
+  app.get('/v1/public', { config: { cors: { origin: '*' } } }, () => ({}))
+  app.get('/v1/private', { config: { cors: false } }, () => ({}))
+  app.get('/v1/more', { config: { cors: { exposedHeaders: ['X-More'], credentials: true } } }, () => ({}))
+  t.equal((await corsOf(app, { url: '/v1/public' }, other))['access-control-allow-origin'], '*')
+  t.notOk('access-control-allow-origin' in (await corsOf(app, { url: '/v1/private' }, page)))
+  for (const method of ['GET', 'HEAD'] as const) {
+    t.match(await corsOf(app, { method, url: '/v1/more' }, page), {
+      'access-control-allow-origin': page,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': `${exposed}, X-Tenant, X-More`,
+    })
+  }
+  const everybody = await appWith({ origin: '*' })
+  everybody.get('/v1/some', { config: { cors: { origin: [page] } } }, () => ({}))
+  t.match(await corsOf(everybody, { url: '/v1/some' }, page), { vary: 'Origin' })
+  t.same(await corsOf(everybody, { url: '/v1/some' }), {
+    'access-control-expose-headers': exposed,
+    vary: 'Origin',
+  })
+})
+
+t.test('a route at the root of a prefix has its own too, in both its forms', async (t) => {
+  const app = await appWith()
+  await app.register(
+    async (child) => {
+      child.get('/', { config: { cors: { exposedHeaders: ['X-More'] } } }, () => ({}))
+    },
+    { prefix: '/v1/part' },
+  )
+  for (const method of ['GET', 'HEAD'] as const)
+    for (const url of ['/v1/part', '/v1/part/'])
+      t.equal(
+        (await corsOf(app, { method, url }, page))['access-control-expose-headers'],
+        `${exposed}, X-More`,
+        `${method} ${url}`,
+      )
+})
+
+t.test('in report mode nothing is added, and requests from other origins are counted', async (t) => {
+  const app = await appWith({ mode: 'report', origin: [page] })
+  t.same(await corsOf(app, users, page), {})
+  t.same(await corsOf(app, users), {})
+  t.match(app.conventions.report().observations, [
+    { plugin: 'cors', rule: 'origin', route: '/v1/users', count: 1, example: `asked from ${page}` },
+  ])
+  t.same(await corsOf(await appWith({ mode: 'off', origin: [page] }), users, page), {})
+})
+
+t.test('mistakes are told at boot, by name', async (t) => {
+  const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
+    [{ origins: [page] }, /cors\.origins: there is no such option; expected one of .*origin/],
+    [{ origin: `${page}/` }, /cors\.origin: expected an origin such as/],
+    [{ origin: [page, 'app.example'] }, /cors\.origin\[1\]: expected an origin/],
+    [{ origin: [page, '*'] }, /cors\.origin\[1\]: expected an origin; for everybody '\*' alone/],
+    [{ origin: [] }, /cors\.origin: expected at least one origin, or false/],
+    [{ origin: 'null' }, /cors\.origin: expected an origin/],
+    [{ origin: /app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
+    [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, for credentials is true/],
+    [{ origin: true, credentials: true }, /cors\.origin: expected named origins/],
+    [{ origin: page, methods: ['get'] }, /cors\.methods\[0\]/],
+    [{ origin: page, maxAge: -1 }, /cors\.maxAge/],
+    [
+      { origin: page, exposedHeaders: ['a b'] },
+      /cors\.exposedHeaders\[0\]: expected the name of a header field/,
+    ],
+    [{ origin: page, strictPreflight: false }, /cors\.strictPreflight: there is no such option/],
+    [{ origin: page, mode: 'on' }, /cors\.mode/],
+  ]
+  for (const [options, message] of mistakes)
+    await t.rejects(Promise.resolve(Fastify().register(cors, options)), { message }, String(message))
+  const app = await appWith()
+  for (const own of [{ origin: 'x' }, { credentials: true, origin: '*' }, { maxAge: 5 }])
+    t.throws(() => app.get('/v1/x', { config: { cors: own } }, () => ({})), /GET \/v1\/x config\.cors\./)
+})

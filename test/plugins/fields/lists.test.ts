@@ -1,0 +1,349 @@
+/** Decisions.md §3: "for a list: per item, the list member and paging stay". */
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import t from 'tap'
+import {
+  caching,
+  type FieldsRouteOptions,
+  fields,
+  integerTwins,
+  lists,
+  problems,
+  responseRules,
+} from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const text = { type: 'string' }
+const order = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    status: text,
+    notes: { type: 'array', items: text },
+  },
+}
+const first = { id: 1, status: 'paid', notes: ['a'] }
+const orders = { type: 'array', items: order }
+const listOf = (member: string): object => ({
+  type: 'object',
+  properties: { [member]: orders, total: { type: 'integer' }, next: text },
+})
+
+t.test('the items are in the member that the path is named after', async (t) => {
+  const rows: readonly (readonly [url: string, member: string])[] = [
+    ['/v1/orders', 'orders'],
+    ['/v1/users/:id/orders', 'orders'],
+    ['/v1/open-orders', 'open_orders'],
+    ['/v1/open-orders', 'open-orders'],
+    ['/v1/open-orders', 'openOrders'],
+    ['/v1/long-open-orders', 'longOpenOrders'],
+  ]
+  for (const [url, member] of rows) {
+    const app = await service(url, listOf(member), { [member]: [first, first], total: 2, next: 'n' })
+    const answer = await app.inject(`${url.replace(':id', '7')}?fields=status`)
+    t.equal(answer.payload, `{"${member}":[{"status":"paid"},{"status":"paid"}],"total":2,"next":"n"}`, url)
+  }
+})
+
+t.test('or where the route says', async (t) => {
+  const app = await service(
+    '/v1/purchases',
+    listOf('orders'),
+    { orders: [first], total: 1 },
+    { list: 'orders' },
+  )
+  t.equal(
+    (await app.inject('/v1/purchases?fields=status')).payload,
+    '{"orders":[{"status":"paid"}],"total":1}',
+  )
+})
+
+t.test('or where config.lists says', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  await app.register(fields)
+  await app.register(integerTwins)
+  const schema = { response: { 200: listOf('orders') } }
+  app.get('/v1/purchases', { schema, config: { lists: { member: 'orders' } } }, (_, reply) =>
+    reply.list([first]),
+  )
+  t.equal(
+    (await app.inject('/v1/purchases?fields=id,status&limit=5')).payload,
+    '{"orders":[{"id":1,"id_str":"1","status":"paid"}]}',
+  )
+})
+
+t.test('no list: the names are those of the answer', async (t) => {
+  const apps = [
+    await service('/v1/summaries/:id', listOf('orders'), { orders: [first], total: 1 }),
+    await service('/v1/orders', listOf('orders'), { orders: [first], total: 1 }, { list: null }),
+  ]
+  for (const app of apps) {
+    const url = app.hasRoute({ method: 'GET', url: '/v1/orders' }) ? '/v1/orders' : '/v1/summaries/1'
+    t.equal((await app.inject(`${url}?fields=total`)).payload, '{"total":1}')
+    t.equal(
+      (await app.inject(`${url}?fields=orders.status,total`)).payload,
+      '{"orders":[{"status":"paid"}],"total":1}',
+    )
+    t.equal((await app.inject(`${url}?fields=status`)).statusCode, 400)
+  }
+})
+
+t.test('a member of the name that is no array is no list', async (t) => {
+  const schema = { type: 'object', properties: { orders: { type: 'integer' }, total: { type: 'integer' } } }
+  const app = await service('/v1/orders', schema, { orders: 3, total: 3 })
+  t.equal((await app.inject('/v1/orders?fields=orders')).payload, '{"orders":3}')
+})
+
+t.test('defaults and hidden fields are those of the items', async (t) => {
+  const config: FieldsRouteOptions = { default: ['id', 'notes'], hidden: { notes: true } }
+  const app = await service('/v1/orders', listOf('orders'), { orders: [first], total: 1 }, config)
+  t.equal((await app.inject('/v1/orders')).payload, '{"orders":[{"id":1,"id_str":"1"}],"total":1}')
+  t.equal(
+    (await app.inject('/v1/orders?fields=*')).payload,
+    '{"orders":[{"id":1,"id_str":"1","status":"paid"}],"total":1}',
+  )
+})
+
+t.test('empty, null, and the items of a reference', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  app.addSchema({ $id: 'order', ...order })
+  app.addSchema({
+    $id: 'orders',
+    type: 'object',
+    properties: { orders: { type: 'array', items: { $ref: 'order#' } }, next: text },
+  })
+  const answers = [{ orders: [] }, { orders: [first], next: 'n' }, { orders: null }]
+  app.get('/v1/orders', { schema: { response: { 200: { $ref: 'orders#' } } } }, () => answers.shift())
+  const bodies = ['{"orders":[]}', '{"orders":[{"status":"paid"}],"next":"n"}', '{"orders":[]}']
+  for (const body of bodies) t.equal((await app.inject('/v1/orders?fields=status')).payload, body)
+})
+
+t.test('a list that may be missing is a list', async (t) => {
+  const missing = { anyOf: [orders, { type: 'null' }] }
+  const schema = { type: 'object', properties: { orders: missing, total: { type: 'integer' } } }
+  const app = await service('/v1/orders', schema, { orders: [first], total: 1 }, { hidden: { notes: true } })
+  t.equal((await app.inject('/v1/orders?fields=status')).payload, '{"orders":[{"status":"paid"}],"total":1}')
+  t.equal(
+    (await app.inject('/v1/orders')).payload,
+    '{"orders":[{"id":1,"id_str":"1","status":"paid"}],"total":1}',
+  )
+  const empty = await service('/v1/orders', schema, { orders: null, total: 0 })
+  t.equal((await empty.inject('/v1/orders?fields=status')).payload, '{"orders":null,"total":0}')
+})
+
+t.test('an array at the top is a list of its own', async (t) => {
+  const app = await service('/v1/orders', orders, [first, first])
+  t.equal((await app.inject('/v1/orders?fields=status')).payload, '[{"status":"paid"},{"status":"paid"}]')
+})
+
+t.test('a list of two words in camelCase, declared as a list, without a word on its member', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  await app.register(responseRules, { keyStyle: 'camelCase' })
+  await app.register(fields)
+  const schema = { response: { 200: listOf('openOrders') } }
+  const handler = (_: unknown, reply: FastifyReply) => reply.list([first])
+  app.get('/v1/open-orders', { schema, config: { lists: {} } }, handler)
+  t.equal((await app.inject('/v1/open-orders?fields=status')).payload, '{"openOrders":[{"status":"paid"}]}')
+})
+
+t.test('of a list without a schema the items are selected from as they are', async (t) => {
+  const schemas: readonly (readonly [about: string, schema: object | undefined])[] = [
+    ['no schema', undefined],
+    ['no response schema', { querystring: { type: 'object', properties: {} } }],
+    ['no response schema of success', { response: { 404: { type: 'object' } } }],
+    ['no schema of items', { response: { 200: object({ orders: { type: 'array' }, total: {} }) } }],
+    [
+      'open items',
+      {
+        response: {
+          200: object({
+            orders: { type: 'array', items: { type: 'object', additionalProperties: true } },
+            total: {},
+          }),
+        },
+      },
+    ],
+  ]
+  const big = 9_007_199_254_740_993n
+  const row = { id: big, status: 'paid', address: { city: 'London', zip: 'W1' } }
+  for (const [about, schema] of schemas) {
+    for (const twins of [true, false]) {
+      const app = Fastify()
+      await app.register(problems)
+      await app.register(lists)
+      await app.register(fields)
+      if (twins) await app.register(integerTwins)
+      const handler = (_: unknown, reply: FastifyReply) => reply.list([row, row], 2)
+      app.get('/v1/orders', { ...(schema === undefined ? {} : { schema }), config: { lists: {} } }, handler)
+      const id = `"id":${big}${twins ? `,"id_str":"${big}"` : ''}`
+      for (const [query, item] of [
+        ['status', '{"status":"paid"}'],
+        ['id', `{${id}}`],
+        ['address.city,status', '{"status":"paid","address":{"city":"London"}}'],
+        ['nope', '{}'],
+        ['__proto__', '{}'],
+      ] as const) {
+        const { payload } = await app.inject(`/v1/orders?fields=${query}`)
+        t.equal(payload, `{"orders":[${item},${item}],"total":2}`, `${about}, twins ${twins}: ${query}`)
+      }
+      const refused = injected(await app.inject('/v1/orders?fields=a,,b'))
+      isProblem(
+        t,
+        refused,
+        { status: 400, code: 'fields-invalid', detail: 'fields has an empty name' },
+        about,
+      )
+      if (twins)
+        t.match((await app.inject('/v1/orders')).json(), {
+          orders: [row.address, {}].map(() => ({ status: 'paid' })),
+        })
+    }
+  }
+})
+
+t.test('request.fields.names contains what the page and the dates go by', async (t) => {
+  const row = {
+    id: 1,
+    status: 'paid',
+    notes: [],
+    created_at: '2026-01-01T00:00:00Z',
+    updated_at: '2026-02-01T00:00:00Z',
+  }
+  const date = { type: 'string', format: 'date-time' }
+  const properties = { ...order.properties, created_at: date, updated_at: date }
+  const items = { type: 'array', items: object(properties) }
+  const schema = { response: { 200: object({ orders: items, total: { type: 'integer' } }) } }
+  const seen: unknown[] = []
+  const app = Fastify()
+  await app.register(lists)
+  await app.register(fields)
+  await app.register(caching)
+  app.get('/v1/orders', { schema, config: { lists: {} } }, (request, reply) => {
+    // As docs/fields.md shows it.
+    const columns: readonly string[] = request.fields?.names ?? Object.keys(row)
+    seen.push(request.fields?.names, request.fields?.paths, request.fields?.has('id'))
+    return reply.list(
+      [row, row].map((one) =>
+        Object.fromEntries(Object.entries(one).filter(([name]) => columns.includes(name))),
+      ),
+    )
+  })
+  const rows: readonly (readonly [query: string, names: string[] | undefined])[] = [
+    ['?limit=1&fields=status', ['id', 'status', 'updated_at']],
+    ['?limit=1&fields=status&before_id=9', ['id', 'status', 'updated_at']],
+    ['?limit=1&fields=status&before_time=2027-01-01T00:00:00Z', ['id', 'status', 'created_at', 'updated_at']],
+    ['?limit=1', undefined],
+  ]
+  for (const [query, names] of rows) {
+    seen.length = 0
+    const answer = await app.inject(`/v1/orders${query}`)
+    t.equal(answer.statusCode, 200, query)
+    t.strictSame(seen[0], names, query)
+    if (names === undefined) continue
+    t.strictSame(seen.slice(1), [['status'], false], 'what the client wants is as it was')
+    t.equal(answer.payload, '{"orders":[{"status":"paid"}]}')
+    t.ok(answer.headers.link, 'there is a next page')
+    t.equal(answer.headers['last-modified'], 'Sun, 01 Feb 2026 00:00:00 GMT')
+  }
+})
+
+t.test('names that the store may not have are not asked for', async (t) => {
+  const seen: unknown[] = []
+  const app = Fastify()
+  await app.register(lists)
+  await app.register(fields)
+  await app.register(caching)
+  const schema = { response: { 200: listOf('orders') } }
+  app.get('/v1/orders', { schema, config: { lists: {} } }, (request, reply) => {
+    seen.push(request.fields?.names)
+    return reply.list([first])
+  })
+  await app.inject('/v1/orders?fields=status')
+  t.strictSame(seen, [['id', 'status']])
+})
+
+t.test('a bad name is told the names of its level', async (t) => {
+  const nested = object({
+    id: { type: 'integer' },
+    lines: { type: 'array', items: object({ sku: text, price: object({ net: text }) }) },
+  })
+  const app = await service('/v1/orders', object({ orders: { type: 'array', items: nested } }), {
+    orders: [],
+  })
+  const rows: readonly (readonly [names: string, detail: string])[] = [
+    ['nope', 'Not among the fields: nope. The fields are id, lines'],
+    ['lines.nope', 'Not among the fields: lines.nope. The fields of lines are sku, price'],
+    ['lines.price.nope', 'Not among the fields: lines.price.nope. The fields of lines.price are net'],
+    ['lines.nope.deeper', 'Not among the fields: lines.nope.deeper. The fields of lines are sku, price'],
+    ['id.nope', 'Not among the fields: id.nope. The fields are id, lines'],
+    [
+      'a,lines.b,lines.c',
+      'Not among the fields: a, lines.b, lines.c. The fields are id, lines. The fields of lines are sku, price',
+    ],
+  ]
+  for (const [names, detail] of rows)
+    t.match((await app.inject(`/v1/orders?fields=${names}`)).json(), { detail }, names)
+})
+
+t.test('a dot, a comma, a backslash and a star in a name are written with a backslash', async (t) => {
+  const names = ['a.b', 'a,b', 'a\\b', '*', 'a']
+  const inner = Object.fromEntries(names.map((name) => [name, text]))
+  const values = Object.fromEntries(names.map((name) => [name, `of ${name}`]))
+  const app = await service('/v1/settings/:id', object({ ...inner, o: object(inner) }), {
+    ...values,
+    o: values,
+  })
+  for (const name of names) {
+    const path = name === 'a' ? name : name.replace(/[.,*\\]/, '\\$&')
+    const pick = async (fields: string) =>
+      (await app.inject(`/v1/settings/1?${new URLSearchParams({ fields })}`)).json()
+    t.strictSame(await pick(path), { [name]: values[name] }, path)
+    t.strictSame(await pick(`o.${path}`), { o: { [name]: values[name] } }, `o.${path}`)
+  }
+  const { detail } = (await app.inject('/v1/settings/1?fields=b')).json()
+  t.match(detail, 'The fields are a\\.b, a\\,b, a\\\\b, \\*, a, o', 'as they are to be written')
+  t.equal((await app.inject('/v1/settings/1?fields=a.b')).statusCode, 400, 'without it, it leads into a')
+})
+
+t.test('so they are in defaults, hidden fields and request.fields', async (t) => {
+  const config: FieldsRouteOptions = { default: ['a\\.b', 'c'], hidden: { 'o.x\\.y': true } }
+  const seen: unknown[] = []
+  const app = Fastify()
+  await app.register(fields)
+  const schema = { response: { 200: object({ 'a.b': text, c: text, o: object({ 'x.y': text, z: text }) }) } }
+  app.get('/v1/settings', { schema, config: { fields: config } }, (request) => {
+    seen.push(
+      request.fields?.names,
+      request.fields?.paths,
+      request.fields?.has('a\\.b'),
+      request.fields?.has('a.b'),
+    )
+    return { 'a.b': '1', c: '2', o: { 'x.y': '3', z: '4' } }
+  })
+  t.strictSame((await app.inject('/v1/settings')).json(), { 'a.b': '1', c: '2' })
+  t.strictSame(seen, [['a.b', 'c'], ['a\\.b', 'c'], true, false])
+  t.strictSame((await app.inject('/v1/settings?fields=*')).json(), { 'a.b': '1', c: '2', o: { z: '4' } })
+})
+
+function object(properties: object, more: object = {}): object {
+  return { type: 'object', properties, ...more }
+}
+
+async function service(
+  url: string,
+  schema: object,
+  value: unknown,
+  config?: FieldsRouteOptions,
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.get(
+    url,
+    { schema: { response: { 200: schema } }, config: config === undefined ? {} : { fields: config } },
+    () => value,
+  )
+  return app
+}

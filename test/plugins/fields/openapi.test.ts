@@ -1,0 +1,110 @@
+/** The `fields` parameter as OpenAPI shows it. */
+import t from 'tap'
+import { namesFields, withFieldsParameter } from '../../../src/plugins/fields/openapi.js'
+
+t.test(
+  'a string, or a list of them where it is given more than once; the description tells the default',
+  async (t) => {
+    const text = { type: 'string' }
+    const description =
+      'Names of the fields to answer, separated by commas; dots lead into objects, * is all.'
+    const rows: readonly (readonly [defaults: readonly string[] | null, otherwise: string])[] = [
+      [null, 'all'],
+      [['id'], 'id'],
+      [['id', 'address.city'], 'id, address.city'],
+    ]
+    for (const [defaults, otherwise] of rows) {
+      t.strictSame(withFieldsParameter(undefined, defaults), {
+        querystring: {
+          type: 'object',
+          properties: {
+            fields: {
+              anyOf: [text, { type: 'array', items: text }],
+              description: `${description} Default: ${otherwise}`,
+            },
+          },
+        },
+      })
+    }
+  },
+)
+
+t.test('a route that declares the parameter itself keeps its own', async (t) => {
+  const querystring = { type: 'object', properties: { fields: { type: 'string', enum: ['id'] } } }
+  t.strictSame(withFieldsParameter({ querystring }, null), { querystring })
+})
+
+const text = { type: 'string' }
+const user = { type: 'object', properties: { name: text } }
+const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
+const list = (items: object): object => ({ type: 'object', properties: { users: { type: 'array', items } } })
+
+t.test('there is something to select where the schema of 200 names fields', async (t) => {
+  const rows: readonly (readonly [about: string, schema: unknown, names: boolean])[] = [
+    ['an object', user, true],
+    ['a reference', { $ref: 'user#' }, true],
+    ['a reference to nothing, yet', { $ref: 'late#' }, true],
+    ['a part', { allOf: [{ $ref: 'user#' }, { required: ['name'] }] }, true],
+    ['an alternative', { anyOf: [{ type: 'null' }, user] }, true],
+    ['a case', { if: false, else: user }, true],
+    ['items', { type: 'array', items: { type: 'array', items: user } }, true],
+    ['items of a list', list(user), true],
+    ['items of a list by reference', list({ $ref: 'user#' }), true],
+    ['itself', { type: 'array', items: { $ref: '#' } }, false],
+    ['a text', text, false],
+    ['a text by reference', { $ref: 'text#' }, false],
+    ['items that are texts', list(text), false],
+    ['an object without members', { type: 'object' }, false],
+    ['a map', { type: 'object', additionalProperties: user }, false],
+    ['a tuple', { type: 'array', items: [user] }, false],
+    ['nothing', {}, false],
+    ['no schema', true, false],
+    ['null', null, false],
+  ]
+  for (const [about, schema, names] of rows) {
+    t.equal(
+      namesFields({ 200: schema }, ['users'], () => shared),
+      names,
+      about,
+    )
+    t.equal(
+      namesFields({ '2XX': schema }, ['users'], () => shared),
+      names,
+      `${about}, by its class`,
+    )
+    t.equal(
+      namesFields({ 404: user, 200: schema }, ['users'], () => shared),
+      names,
+      `${about}, beside errors`,
+    )
+  }
+  t.equal(
+    namesFields({ 200: list(text) }, [], () => shared),
+    true,
+    'an array that is no list is a field',
+  )
+  for (const response of [undefined, null, {}, { 201: user }, { 404: user }, { '4xx': user }]) {
+    t.equal(
+      namesFields(response, [], () => shared),
+      false,
+      JSON.stringify(response),
+    )
+  }
+})
+
+t.test('of several media types that of JSON counts', async (t) => {
+  const rows: readonly (readonly [mediaType: string, names: boolean])[] = [
+    ['application/json', true],
+    ['Application/JSON; charset=utf-8', true],
+    ['*/*', true],
+    ['text/csv', false],
+    ['application/vnd.short+json', false],
+  ]
+  for (const [mediaType, names] of rows) {
+    t.equal(
+      namesFields({ 200: { content: { [mediaType]: { schema: user } } } }, [], () => shared),
+      names,
+      mediaType,
+    )
+  }
+})

@@ -1,0 +1,207 @@
+/** Decisions.md §10: with `report` not one byte of any response changes; what would is counted per route. */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type FieldsRouteOptions, fields } from '../../../src/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+import { exchange, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const user = { type: 'object', properties: { id: { type: 'integer' }, name: { type: 'string' } } }
+const targets = [
+  '/v1/users/1',
+  '/v1/users/1?fields=name',
+  '/v1/users/1?fields=nope',
+  '/v1/users/1?fields=',
+  `/v1/users/1?fields=${','.repeat(5000)}`,
+  '/v1/users?fields=name',
+  '/v1/schemaless?fields=name',
+  '/v1/errors?fields=name',
+  '/v1/defaults/1',
+  '/v1/defaults/1?fields=name',
+  '/v1/hidden/1',
+  '/v1/hidden/1?fields=nope',
+]
+
+t.test('byte for byte as without the plugin', async (t) => {
+  const bare = await serve(t, routes(Fastify()))
+  const reporting = Fastify()
+  await reporting.register(fields, { mode: 'report' })
+  const reported = await serve(t, routes(reporting))
+  for (const method of ['GET', 'HEAD']) {
+    for (const target of targets) {
+      const request = requestBytes(method, target)
+      const [expected, received] = [
+        await exchange(bare.port, request),
+        await exchange(reported.port, request),
+      ]
+      t.equal(withoutDate(received), withoutDate(expected), `${method} ${target.slice(0, 40)}`)
+    }
+  }
+})
+
+t.test('requests that select are counted per route, and logged once each, without a value', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(fields, { mode: 'report' })
+  routes(app)
+  for (const target of [
+    '/v1/users/1?fields=name',
+    '/v1/users/2?fields=nope',
+    '/v1/users/3',
+    '/v1/users?fields=id',
+  ]) {
+    await app.inject(target)
+  }
+  const { observations } = app.conventions.report()
+  t.strictSame(
+    observations.map(({ plugin, rule, route, count, requestId }) => [plugin, rule, route, count, requestId]),
+    [
+      ['fields', 'projection', '/v1/users/:id', 2, 'req-1'],
+      ['fields', 'projection', '/v1/users', 1, 'req-4'],
+    ],
+  )
+  const lines = logs.lines.filter(({ msg }) => msg === 'convention not kept')
+  t.equal(lines.length, 2)
+  t.match(lines[0], {
+    level: levels.warn,
+    convention: 'fields.projection',
+    route: '/v1/users/:id',
+    reqId: 'req-1',
+  })
+  t.notMatch(JSON.stringify([lines, observations]), /Ada|nope/)
+})
+
+t.test(
+  'answers that the default set or a hidden field would narrow are counted, and no others',
+  async (t) => {
+    const rows: readonly (readonly [
+      about: string,
+      config: FieldsRouteOptions,
+      answer: Answer,
+      counted: boolean,
+    ])[] = [
+      ['a default that leaves out', { default: ['id'] }, {}, true],
+      ['a default that is all', { default: ['name', 'id'] }, {}, false],
+      ['a default that leaves out what is not there', { default: ['id'] }, { value: { id: 1 } }, false],
+      ['hidden', { hidden: { name: true } }, {}, true],
+      ['hidden from this request', { hidden: { name: () => true } }, {}, true],
+      ['not hidden from this request', { hidden: { name: () => false } }, {}, false],
+      ['hidden, but not there', { hidden: { name: true } }, { value: { id: 1 } }, false],
+      ['a predicate that throws', { hidden: { name: () => broken() } }, {}, true],
+      ['an error', { default: ['id'], hidden: { name: true } }, { status: 404 }, false],
+      ['202', { default: ['id'] }, { status: 202 }, false],
+      ['202, hidden', { hidden: { name: true } }, { status: 202 }, true],
+      ['hidden, and no schema', { hidden: { name: true } }, { status: 203 }, true],
+      ['default, and no schema', { default: ['id'] }, { status: 203 }, false],
+      ['a string, of which nothing can be hidden', { hidden: { name: true } }, { value: 'text' }, true],
+      ['a string, and a default', { default: ['id'] }, { value: 'text' }, false],
+      ['bytes', { hidden: { name: true } }, { value: Buffer.from('text') }, true],
+      ['a string of an error', { hidden: { name: true } }, { value: 'text', status: 404 }, false],
+      ['null', { hidden: { name: true } }, { value: null }, false],
+      ['not what the schema says', { default: ['id'] }, { value: { id: 'x', name: Symbol('y') } }, false],
+      ['POST', { default: ['id'] }, { method: 'POST' }, false],
+      ['POST, hidden', { hidden: { name: true } }, { method: 'POST' }, true],
+      ['HEAD', { default: ['id'] }, { method: 'HEAD' }, true],
+    ]
+    for (const [
+      about,
+      config,
+      { value = { id: 1, name: 'Ada' }, status = 200, method = 'GET' },
+      counted,
+    ] of rows) {
+      const [bare, app] = [Fastify(), Fastify()]
+      await app.register(fields, { mode: 'report' })
+      for (const one of [bare, app]) {
+        one.route({
+          method: ['GET', 'HEAD', 'POST'],
+          url: '/v1/users/:id',
+          schema: { response: { 200: user, 202: user, 404: user } },
+          config: { fields: config },
+          handler: (_, reply) => reply.code(status as 200).send(value as object),
+        })
+      }
+      const [expected, received] = [
+        await bare.inject({ method, url: '/v1/users/1' }),
+        await app.inject({ method, url: '/v1/users/1' }),
+      ]
+      t.strictSame([received.statusCode, received.payload], [expected.statusCode, expected.payload], about)
+      const observations = app.conventions.report().observations
+      t.strictSame(
+        observations.map(({ rule, count }) => [rule, count]),
+        counted ? [['projection', 1]] : [],
+        about,
+      )
+      t.notMatch(JSON.stringify(observations), /Ada/, about)
+    }
+  },
+)
+
+t.test('a request is counted once: whoever asks for fields is not counted for the default too', async (t) => {
+  const app = Fastify()
+  await app.register(fields, { mode: 'report' })
+  const config = { fields: { default: ['id'], hidden: { name: true as const } } }
+  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, () => ({ id: 1, name: 'Ada' }))
+  for (const query of ['', '?fields=id', '?fields=nope']) await app.inject(`/v1/users/1${query}`)
+  t.match(app.conventions.report().observations, [{ plugin: 'fields', rule: 'projection', count: 3 }])
+})
+
+t.test('request.fields is null: the handler has to read all', async (t) => {
+  const app = Fastify()
+  await app.register(fields, { mode: 'report' })
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, (request) => ({
+    name: String(request.fields),
+  }))
+  t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"null"}')
+})
+
+t.test('a route may enforce where the app reports, and the other way round', async (t) => {
+  for (const [mode, own] of [
+    ['report', 'enforce'],
+    ['enforce', 'report'],
+  ] as const) {
+    const app = Fastify()
+    await app.register(fields, { mode })
+    app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ({ id: 1, name: 'Ada' }))
+    app.get(
+      '/v1/own/:id',
+      { schema: { response: { 200: user } }, config: { fields: { mode: own } } },
+      () => ({ id: 1, name: 'Ada' }),
+    )
+    const projects = mode === 'enforce' ? '/v1/users/1' : '/v1/own/1'
+    for (const url of ['/v1/users/1', '/v1/own/1']) {
+      const { payload } = await app.inject(`${url}?fields=name`)
+      t.equal(payload, url === projects ? '{"name":"Ada"}' : '{"id":1,"name":"Ada"}', `${mode}: ${url}`)
+    }
+    t.equal(app.conventions.report().observations.length, 1)
+  }
+})
+
+interface Answer {
+  readonly value?: unknown
+  readonly status?: number
+  readonly method?: 'GET' | 'HEAD' | 'POST'
+}
+
+function broken(): boolean {
+  throw new Error('no such caller')
+}
+
+function routes(app: FastifyInstance): FastifyInstance {
+  const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ({ id: 1, name: 'Ada', extra: 1 }))
+  app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({ users: [{ id: 1, name: 'Ada' }] }))
+  const narrowed = { schema: { response: { 200: user } } }
+  const fields = { default: ['id'] }
+  app.get('/v1/defaults/:id', { ...narrowed, config: { fields } }, () => ({ id: 1, name: 'Ada', extra: 1 }))
+  const hidden = { name: true as const, id: () => true }
+  app.get('/v1/hidden/:id', { ...narrowed, config: { fields: { hidden } } }, () => ({ id: 1, name: 'Ada' }))
+  app.get('/v1/schemaless', () => ({ id: 1, name: 'Ada' }))
+  app.get('/v1/errors', { schema: { response: { 200: user } } }, (_, reply) =>
+    reply.code(404 as 200).send({ name: 'Ada' }),
+  )
+  return app
+}
+
+function withoutDate(bytes: string): string {
+  return bytes.replace(/\r\ndate: [^\r]+/i, '')
+}

@@ -1,0 +1,334 @@
+/** Which schema is projected, and what the parameter adds to the route's own (design: what OpenAPI shows is what runs). */
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { fields } from '../../../src/index.js'
+
+const text = { type: 'string' }
+const user = { type: 'object', properties: { name: text, age: { type: 'integer' } } }
+const ada = { name: 'Ada', age: 36, extra: 1 }
+
+t.test('the response schema may stand under its status, its class, or default', async (t) => {
+  for (const status of ['200', '2xx', '2XX', 'default']) {
+    const app = await service({ response: { [status]: user, '5xx': { type: 'object' } } })
+    t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}', status)
+    t.equal((await app.inject('/v1/users/1?fields=nope')).statusCode, 400, status)
+  }
+})
+
+t.test('it may be one of several media types; the answer’s own is projected', async (t) => {
+  const content = {
+    'application/vnd.short+json': { schema: { type: 'object', properties: { age: { type: 'integer' } } } },
+    'application/json': { schema: user },
+  }
+  const types = ['application/json', 'application/json; charset=utf-8', 'application/vnd.short+json']
+  const app = Fastify()
+  await app.register(fields)
+  app.get<{ Querystring: { type: string } }>(
+    '/v1/users/:id',
+    { schema: { response: { 200: { content } } } },
+    (request, reply) => reply.type(request.query.type).send(ada),
+  )
+  for (const type of types) {
+    const { payload } = await app.inject({ url: '/v1/users/1', query: { fields: 'age,name', type } })
+    t.equal(payload, type.includes('short') ? '{"age":36}' : '{"name":"Ada","age":36}', type)
+  }
+  const any = await service({ response: { 200: { content: { '*/*': { schema: user } } } } })
+  t.equal((await any.inject('/v1/users/1?fields=age')).payload, '{"age":36}', 'any media type')
+})
+
+t.test('it may be shared, also when it is added after the route', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  app.addSchema({ $id: 'user', ...user })
+  const list = { type: 'object', properties: { users: { type: 'array', items: { $ref: 'user#' } } } }
+  app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({ users: [ada] }))
+  app.get('/v1/users/:id', { schema: { response: { 200: { $ref: 'user#' } } } }, () => ada)
+  app.get('/v1/late/:id', { schema: { response: { 200: { $ref: 'late#' } } } }, () => ada)
+  app.addSchema({ $id: 'late', ...user })
+  await app.register(async (child) => {
+    child.addSchema({ $id: 'own', ...user })
+    child.get('/v1/child/:id', { schema: { response: { 200: { $ref: 'own#' } } } }, () => ada)
+  })
+  t.equal((await app.inject('/v1/users?fields=name')).payload, '{"users":[{"name":"Ada"}]}')
+  for (const url of ['/v1/users/1', '/v1/late/1', '/v1/child/1']) {
+    t.equal((await app.inject(`${url}?fields=name`)).payload, '{"name":"Ada"}', url)
+  }
+})
+
+t.test('a schema that refers to nothing keeps the app from booting, by the name', async (t) => {
+  const app = await service({
+    response: { 200: { type: 'object', properties: { user: { $ref: 'nobody#' } } } },
+  })
+  await t.rejects(async () => app.ready(), { message: /nobody/ })
+})
+
+t.test('the parameter passes a query schema that lets no others in', async (t) => {
+  const closed = {
+    type: 'object',
+    properties: { limit: { type: 'integer', default: 5 } },
+    additionalProperties: false,
+  }
+  for (const options of [
+    {},
+    { ajv: { customOptions: { removeAdditional: false as const } } },
+    { ajv: { customOptions: { coerceTypes: false as const } } },
+  ]) {
+    const app = Fastify(options)
+    await app.register(fields)
+    app.get('/v1/users/:id', { schema: { querystring: closed, response: { 200: user } } }, () => ada)
+    t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
+    t.equal((await app.inject('/v1/users/1?fields=name&fields=age')).payload, '{"name":"Ada","age":36}')
+    const stranger = await app.inject('/v1/users/1?fields=name&stranger=1')
+    const removes = !('ajv' in options && 'removeAdditional' in options.ajv.customOptions)
+    t.equal(stranger.statusCode, removes ? 200 : 400, 'others are as welcome as before')
+  }
+})
+
+const closedQuery = {
+  type: 'object',
+  properties: { limit: { type: 'integer', default: 5 }, tag: { $ref: '#/definitions/tag' } },
+  definitions: { tag: { type: 'string', enum: ['a', 'b'] } },
+  additionalProperties: false,
+}
+const lateIds = ['late', 'later']
+
+t.test(
+  'it passes a shared query schema that lets no others in, however the route refers to it',
+  async (t) => {
+    const rows: readonly (readonly [about: string, querystring: object])[] = [
+      ['a reference', { $ref: 'closed#' }],
+      ['a reference into a document', { $ref: 'parts#/definitions/closed' }],
+      ['to what is added after the route', { $ref: 'late#' }],
+      ['to a reference', { $ref: 'alias#' }],
+      ['a reference with a word beside it', { $ref: 'closed#', description: 'of lists' }],
+      ['one of allOf', { type: 'object', allOf: [{ $ref: 'closed#' }] }],
+      ['one of allOf that is added after the route', { type: 'object', allOf: [{ $ref: 'later#' }] }],
+      [
+        'alternatives',
+        { type: 'object', anyOf: [{ $ref: 'closed#' }, { type: 'object', required: ['nope'] }] },
+      ],
+      ['few members', { ...closedQuery, maxProperties: 2 }],
+      [
+        'names that are known',
+        {
+          type: 'object',
+          properties: closedQuery.properties,
+          definitions: closedQuery.definitions,
+          propertyNames: { enum: ['limit', 'tag'] },
+        },
+      ],
+    ]
+    for (const [about, querystring] of rows) {
+      for (const removeAdditional of [true, false]) {
+        const app = Fastify({ ajv: { customOptions: { removeAdditional } } })
+        await app.register(fields)
+        app.addSchema({ $id: 'closed', ...closedQuery })
+        app.addSchema({ $id: 'alias', $ref: 'closed#' })
+        app.addSchema({
+          $id: 'parts',
+          definitions: { closed: closedQuery, tag: closedQuery.definitions.tag },
+        })
+        const seen: unknown[] = []
+        app.get('/v1/users/:id', { schema: { querystring, response: { 200: user } } }, (request) => {
+          seen.push({ ...(request.query as object) })
+          return ada
+        })
+        for (const $id of lateIds) app.addSchema({ $id, ...closedQuery })
+        const label = `${about}, ${removeAdditional ? 'removing' : 'refusing'} others`
+        const one = await app.inject('/v1/users/1?fields=name&tag=a')
+        t.equal(one.payload, '{"name":"Ada"}', label)
+        t.equal(
+          (await app.inject('/v1/users/1?fields=name&fields=age')).payload,
+          '{"name":"Ada","age":36}',
+          label,
+        )
+        t.equal((await app.inject('/v1/users/1?fields=nope')).statusCode, 400, label)
+        t.equal((await app.inject('/v1/users/1?tag=nope')).statusCode, 400, `${label}: the rest is checked`)
+        t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","age":36}', label)
+        t.match(seen[0], { fields: 'name', tag: 'a' }, `${label}: the handler sees the query as it came`)
+        if (about === 'a reference')
+          t.match(seen, [{ limit: 5 }, { limit: 5 }, { limit: 5 }], 'with its defaults')
+      }
+    }
+  },
+)
+
+t.test('a shared query schema that has the parameter itself checks it itself', async (t) => {
+  const own = {
+    type: 'object',
+    properties: { fields: { type: 'string', enum: ['name'] } },
+    required: ['fields'],
+    additionalProperties: false,
+  }
+  for (const querystring of [
+    { $ref: 'own#' },
+    { $ref: 'late#' },
+    { type: 'object', allOf: [{ $ref: 'own#' }] },
+  ]) {
+    const app = Fastify()
+    await app.register(fields)
+    app.addSchema({ $id: 'own', ...own })
+    app.get('/v1/users/:id', { schema: { querystring, response: { 200: user } } }, () => ada)
+    app.addSchema({ $id: 'late', ...own })
+    const label = JSON.stringify(querystring)
+    t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}', label)
+    t.equal((await app.inject('/v1/users/1?fields=age')).statusCode, 400, label)
+    t.equal((await app.inject('/v1/users/1')).statusCode, 400, label)
+  }
+})
+
+t.test('it passes a validator of another kind, be it one that drops what it does not know', async (t) => {
+  class Query {
+    readonly known = ['limit']
+  }
+  const app = Fastify()
+  await app.register(fields)
+  app.setValidatorCompiler(() => (data: Record<string, unknown>) => {
+    return {
+      value: Object.freeze(Object.fromEntries(Object.entries(data).filter(([name]) => name === 'limit'))),
+    }
+  })
+  app.get('/v1/users/:id', { schema: { querystring: new Query(), response: { 200: user } } }, () => ada)
+  t.equal((await app.inject('/v1/users/1?fields=name&limit=5')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?limit=5')).payload, '{"name":"Ada","age":36}')
+})
+
+t.test('routes that refer to the same query schema share one, and so one validator', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  app.addSchema({ $id: 'closed', ...closedQuery })
+  const seen: unknown[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'GET') seen.push((route.schema as { querystring?: unknown }).querystring)
+  })
+  for (const url of ['/v1/users/:id', '/v1/admins/:id']) {
+    app.get(url, { schema: { querystring: { $ref: 'closed#' }, response: { 200: user } } }, () => ada)
+  }
+  t.equal(seen.length, 2)
+  t.equal(seen[0], seen[1])
+})
+
+t.test('defaults and coercion of the route’s own query stay', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  const querystring = {
+    type: 'object',
+    properties: {
+      limit: { type: 'integer', default: 5 },
+      ids: { type: 'array', items: { type: 'integer' } },
+    },
+  }
+  const seen: unknown[] = []
+  app.get('/v1/users/:id', { schema: { querystring, response: { 200: user } } }, (request) => {
+    seen.push({ ...(request.query as object) })
+    return ada
+  })
+  await app.inject('/v1/users/1?fields=name&ids=7')
+  await app.inject('/v1/users/1?limit=9')
+  t.strictSame(seen, [{ fields: 'name', ids: [7], limit: 5 }, { limit: 9 }])
+})
+
+t.test('a route may declare the parameter itself', async (t) => {
+  const list = { type: 'object', properties: { fields: { type: 'array', items: text, description: 'mine' } } }
+  const app = await service({ querystring: list, response: { 200: user } })
+  t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?fields=name&fields=age')).payload, '{"name":"Ada","age":36}')
+})
+
+t.test('the schema object of the route is not changed', async (t) => {
+  const schema = { querystring: { type: 'object', properties: {} }, response: { 200: user } }
+  const before = JSON.stringify(schema)
+  const app = await service(schema)
+  await app.ready()
+  t.equal(JSON.stringify(schema), before)
+})
+
+t.test('OpenAPI shows the parameter where it works, with the default, and nowhere else', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(fields)
+  app.addSchema({ $id: 'user', ...user })
+  app.addSchema({
+    $id: 'closed',
+    ...closedQuery,
+    definitions: {},
+    properties: { limit: { type: 'integer' } },
+  })
+  const listed = (member: string, items: object): object => ({
+    type: 'object',
+    properties: { [member]: { type: 'array', items } },
+  })
+  const shows: Readonly<Record<string, object>> = {
+    item: { response: { 200: user } },
+    shared: { response: { 200: { $ref: 'user#' } } },
+    late: { response: { 200: { $ref: 'late#' } } },
+    class: { response: { '2XX': user } },
+    default: { response: { default: user } },
+    parts: { response: { 200: { allOf: [{ $ref: 'user#' }, { type: 'object', required: ['name'] }] } } },
+    alternatives: { response: { 200: { oneOf: [{ type: 'null' }, { $ref: 'user#' }] } } },
+    array: { response: { 200: { type: 'array', items: { $ref: 'user#' } } } },
+    lists: { response: { 200: listed('lists', { $ref: 'user#' }) } },
+    'not-their-name': { response: { 200: listed('users', text) } },
+    media: { response: { 200: { content: { 'application/json': { schema: user } } } } },
+    any: { response: { 200: { content: { '*/*': { schema: user } } } } },
+    closed: { querystring: { $ref: 'closed#' }, response: { 200: user } },
+  }
+  const showsNot: Readonly<Record<string, object>> = {
+    'no-schema': {},
+    'no-response': { querystring: { type: 'object' } },
+    errors: { response: { 404: user, '4xx': user, '5xx': user } },
+    created: { response: { 201: user } },
+    accepted: { response: { 202: user } },
+    empty: { response: { 204: { type: 'null' } } },
+    text: { response: { 200: text } },
+    nothing: { response: { 200: {} } },
+    map: { response: { 200: { type: 'object', additionalProperties: text } } },
+    numbers: { response: { 200: { type: 'array', items: { type: 'integer' } } } },
+    tags: { response: { 200: listed('tags', text) } },
+    csv: { response: { 200: { content: { 'text/csv': { schema: user } } } } },
+    short: { response: { 200: { content: { 'application/vnd.short+json': { schema: user } } } } },
+  }
+  for (const [name, schema] of Object.entries({ ...shows, ...showsNot }))
+    app.get(`/${name}`, { schema }, () => ada)
+  const schema = { response: { 200: user } }
+  app.get('/chosen', { schema, config: { fields: { default: ['name', 'age'] } } }, () => ada)
+  app.get('/off', { schema, config: { fields: false } }, () => ada)
+  app.get('/mode-off', { schema, config: { fields: { mode: 'off' } } }, () => ada)
+  app.get('/report', { schema, config: { fields: { mode: 'report' } } }, () => ada)
+  app.get('/own-serializer', { schema, serializerCompiler: () => JSON.stringify }, () => ada)
+  app.post('/item', { schema }, () => ada)
+  app.addSchema({ $id: 'late', ...user })
+  await app.ready()
+  const { paths } = app.swagger() as { paths: Record<string, Record<string, { parameters?: Parameter[] }>> }
+  const shown = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
+      parameters
+        .filter((one) => one.in === 'query' && one.name === 'fields')
+        .map((one) => [method, path, one.description?.replace(/^.* Default/, 'Default')]),
+    ),
+  )
+  t.strictSame(shown, [
+    ...Object.keys(shows).map((name) => ['get', `/${name}`, 'Default: all']),
+    ['get', '/chosen', 'Default: name, age'],
+  ])
+  for (const name of Object.keys(shows)) {
+    t.equal((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} selects`)
+  }
+  for (const name of Object.keys(showsNot)) {
+    t.not((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} does not`)
+  }
+})
+
+interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly description?: string
+}
+
+async function service(schema: object): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(fields)
+  app.get('/v1/users/:id', { schema }, () => ada)
+  return app
+}

@@ -1,0 +1,183 @@
+/** Decisions §3 “Integer twins”, the inward rows, over a real socket: what the handler gets, told on raw bytes. */
+import Fastify from 'fastify'
+import t from 'tap'
+import { integerTwins, problems } from '../../../src/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { serve } from '../../support/serve.js'
+
+const int64 = { type: 'integer', format: 'int64' }
+const body = {
+  type: 'object',
+  required: ['id'],
+  additionalProperties: false,
+  properties: { id: int64, friend_ids: { type: 'array', items: int64 }, note: { type: 'string' } },
+}
+const integers = { type: 'object', properties: { id: int64, user_id: int64 } }
+
+/** A service that says what it got: BigInts as their digits with an `n`. */
+async function service(t: Parameters<typeof serve>[0]) {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(integerTwins)
+  const tell = (value: unknown): string =>
+    JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one))
+  app.post('/v1/orders', { schema: { body } }, async (request) => ({ got: tell(request.body) }))
+  app.get('/v1/orders/:id', { schema: { params: integers, querystring: integers } }, async (request) => ({
+    got: tell([request.params, request.query]),
+  }))
+  return serve(t, app)
+}
+
+const post = (payload: string) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: payload,
+})
+
+const taken: readonly (readonly [payload: string, got: unknown])[] = [
+  ['{"id":9007199254740993}', { id: '9007199254740993n' }],
+  ['{"id":-9223372036854775808}', { id: '-9223372036854775808n' }],
+  ['{"id":5}', { id: '5n' }],
+  ['{"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
+  ['{"id":9007199254740992,"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
+  ['{"id":9007199254740993,"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
+  ['{"id":1,"friend_ids":[2,9007199254740993]}', { id: '1n', friend_ids: ['2n', '9007199254740993n'] }],
+  [
+    '{"id":9007199254740992,"friend_ids":[9007199254740993,9007199254740992]}',
+    { id: '9007199254740992n', friend_ids: ['9007199254740993n', '9007199254740992n'] },
+  ],
+  [
+    '{"id":9007199254740993,"note":"9007199254740992"}',
+    { id: '9007199254740993n', note: '9007199254740992' },
+  ],
+  ['{"id":1,"note":"12345678901234567890"}', { id: '1n', note: '12345678901234567890' }],
+]
+
+t.test('a declared integer of a body is the exact BigInt', async (t) => {
+  const { origin } = await service(t)
+  for (const [payload, got] of taken) {
+    const answer = await fetch(`${origin}/v1/orders`, post(payload))
+    t.same(JSON.parse(((await answer.json()) as { got: string }).got), got, payload)
+  }
+})
+
+const refused: readonly (readonly [payload: string, code: string])[] = [
+  ['{"id":5,"id_str":"9007199254740993"}', 'integer-twin-mismatch'],
+  ['{"id":9007199254740993,"id_str":"9007199254740992"}', 'integer-twin-mismatch'],
+  ['{"id":9223372036854775806,"id_str":"9223372036854775807"}', 'integer-twin-mismatch'],
+  ['{"id":1e400}', 'validation'],
+  [`{"id":${'9'.repeat(10_000)}}`, 'validation'],
+  ['{"id":-0}', 'validation'],
+  ['{"id":9223372036854775808}', 'validation'],
+  ['{"id":-9223372036854775809}', 'validation'],
+  ['{"id":1.5}', 'validation'],
+  ['{"id_str":"abc"}', 'validation'],
+  ['{"id":9007199254740993,"__proto__":{}}', 'body-malformed'],
+  ['{"id":9007199254740992,"friend_ids":[9007199254740993],"__proto__":{}}', 'body-malformed'],
+  ['{"id":9007199254740993', 'body-malformed'],
+]
+
+t.test('what is no integer of 64 bits is a 400', async (t) => {
+  const { origin } = await service(t)
+  for (const [payload, code] of refused) {
+    const answer = await fetch(`${origin}/v1/orders`, post(payload))
+    t.match([answer.status, await answer.json()], [400, { code }], payload.slice(0, 60))
+  }
+})
+
+t.test('an undeclared integer that a Number has rounded comes back without a twin', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const open = { schema: { body: { type: 'object', properties: { id: int64 } } } }
+  app.post('/v1/plain', async (request) => request.body)
+  app.post('/v1/open', open, async (request) => request.body)
+  const headers = { 'content-type': 'application/json' }
+  const payload = '{"note_id":9007199254740993,"ids":[9007199254740993]}'
+  for (const url of ['/v1/plain', '/v1/open']) {
+    const response = await app.inject({ method: 'POST', url, headers, payload })
+    t.equal(response.payload, '{"note_id":9007199254740992,"ids":[9007199254740992]}', url)
+  }
+})
+
+t.test('all that is wrong with an input is told at once', async (t) => {
+  const app = Fastify({
+    ajv: { customOptions: { allErrors: true, removeAdditional: false, coerceTypes: false } },
+  })
+  await app.register(problems)
+  await app.register(integerTwins)
+  const querystring = {
+    type: 'object',
+    properties: { user_id: int64, day: { type: 'string', format: 'date' } },
+  }
+  const closed = { ...body, required: ['id', 'note'] }
+  app.post('/v1/orders', { schema: { body: closed, querystring } }, async () => ({}))
+  const table: readonly (readonly [
+    query: string,
+    payload: string,
+    code: string,
+    faults: readonly string[],
+  ])[] = [
+    ['', '{"id":1.5,"extra":1}', 'validation', ['/id', '/note', '/extra']],
+    ['', '{"id":5,"id_str":"6","note":1}', 'validation', ['/id_str', '/note']],
+    ['', '{"id":5,"id_str":"6","note":"a"}', 'integer-twin-mismatch', ['/id_str']],
+    ['', '{"id_str":"x","note":"a"}', 'validation', ['/id_str']],
+    ['', '{"id":1,"friend_ids":[1e30],"note":"a"}', 'validation', ['/friend_ids/0']],
+    ['?user_id=007&day=x', '{"id":1e30}', 'validation', ['/id', 'user_id', '/note', 'day']],
+  ]
+  for (const [query, payload, code, faults] of table) {
+    const headers = { 'content-type': 'application/json' }
+    const response = await app.inject({ method: 'POST', url: `/v1/orders${query}`, headers, payload })
+    const document = response.json()
+    t.equal(document.code, code, payload)
+    const found = document.errors.map(
+      (issue: { pointer?: string; name?: string }) => issue.pointer ?? issue.name,
+    )
+    t.strictSame(found, faults, payload)
+  }
+})
+
+t.test('a refusal does not grow with the names in a body', async (t) => {
+  const logs = keepLogs('info')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(problems)
+  await app.register(integerTwins)
+  const map = { type: 'object', additionalProperties: { type: 'array', items: int64 } }
+  app.post('/v1/orders', { schema: { body: map } }, async () => ({}))
+  const payload = `{"${'k'.repeat(100_000)}":[${Array.from({ length: 60 }, () => '1e30')}]}`
+  const headers = { 'content-type': 'application/json' }
+  const response = await app.inject({ method: 'POST', url: '/v1/orders', headers, payload })
+  t.match(response.json(), { status: 400, code: 'validation', errors: [{ pointer: /^\/k+…$/ }] })
+  t.ok(response.payload.length < 5_000, `${response.payload.length} characters are answered`)
+  t.ok(
+    JSON.stringify(logs.lines).length < 10_000,
+    `${JSON.stringify(logs.lines).length} characters are logged`,
+  )
+})
+
+t.test('path and query integers are exact', async (t) => {
+  const { origin } = await service(t)
+  const answer = await fetch(`${origin}/v1/orders/9007199254740993?user_id=9223372036854775807`)
+  const { got } = (await answer.json()) as { got: string }
+  t.same(JSON.parse(got), [{ id: '9007199254740993n' }, { user_id: '9223372036854775807n' }])
+  for (const path of ['/v1/orders/9223372036854775808', '/v1/orders/007', '/v1/orders/1?user_id=1e3']) {
+    const { status } = await fetch(origin + path)
+    t.equal(status, 400, path)
+  }
+})
+
+t.test('a body that comes in pieces is exact too', async (t) => {
+  const { origin } = await service(t)
+  const pieces = ['{"id":90071992', '54740993,"note":"caf', 'é"}'].map((piece) =>
+    new TextEncoder().encode(piece),
+  )
+  const stream = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift()
+      if (piece === undefined) controller.close()
+      else controller.enqueue(piece)
+    },
+  })
+  const init = { ...post(''), body: stream, duplex: 'half' } as RequestInit
+  const { got } = (await (await fetch(`${origin}/v1/orders`, init)).json()) as { got: string }
+  t.same(JSON.parse(got), { id: '9007199254740993n', note: 'café' })
+})

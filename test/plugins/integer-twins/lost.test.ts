@@ -1,0 +1,109 @@
+/** Decisions.md §3: "a Number ≥ 2^53 in a declared int64: … enforce: 500 without the value; report: logged". */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { fields, type IntegerTwinsOptions, integerTwins, problems } from '../../../src/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const id = { type: 'integer', format: 'int64' }
+const lost = 2 ** 60
+const digits = /11529215046068/
+
+/** Where a lost one may stand, and the value that has it. */
+const places: readonly (readonly [about: string, properties: object, value: object])[] = [
+  ['a member', { id }, { id: lost }],
+  ['an array', { ids: { type: 'array', items: id } }, { ids: [1n, lost] }],
+  ['nested', { a: { type: 'object', properties: { id } } }, { a: { id: -lost } }],
+  ['nullable', { id: { ...id, nullable: true } }, { id: lost }],
+  ['anyOf', { id: { anyOf: [{ type: 'null' }, id] } }, { id: lost }],
+  ['a map', { a: { type: 'object', additionalProperties: id } }, { a: { x: lost } }],
+  ['the first that is not safe', { id }, { id: 2 ** 53 }],
+]
+
+t.test('enforce: 500 without the value; a line of the log names the cause', async (t) => {
+  for (const [about, properties, value] of places) {
+    const logs = keepLogs('info')
+    const app = await service({}, properties, value, logs.logger)
+    const answer = injected(await app.inject('/v1/users/1'))
+    isProblem(t, answer, { status: 500, code: 'internal-server-error' }, about)
+    t.notMatch(answer.body, digits, `${about}: not in the body`)
+    const line = logs.lines.find(({ level }) => level === levels.error)
+    t.match(
+      line,
+      { err: { message: /64-bit integer.*beyond 2\^53.*BigInt or a string/ }, reqId: 'req-1' },
+      about,
+    )
+    t.notMatch(JSON.stringify(logs.lines), digits, `${about}: not in the log`)
+  }
+})
+
+t.test('so it is without the problems plugin, in Fastify’s own words', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.get('/v1/users/:id', { schema: { response: { 200: { type: 'object', properties: { id } } } } }, () => ({
+    id: lost,
+  }))
+  const answer = await app.inject('/v1/users/1')
+  t.equal(answer.statusCode, 500)
+  t.notMatch(answer.payload, digits)
+})
+
+t.test('a projection without the member answers; one with it does not', async (t) => {
+  const app = await service({}, { id, name: { type: 'string' } }, { id: lost, name: 'Ada' })
+  t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?fields=id')).statusCode, 500)
+})
+
+t.test('what is no integer at all is a 500 too, without the value', async (t) => {
+  for (const value of ['secret', 1.5, true, {}, '1e3']) {
+    const logs = keepLogs('info')
+    const app = await service({}, { id }, { id: value }, logs.logger)
+    const answer = injected(await app.inject('/v1/users/1'))
+    isProblem(t, answer, { status: 500, code: 'internal-server-error' }, String(value))
+    t.match(
+      logs.lines.find(({ level }) => level === levels.error),
+      { err: { message: /no 64-bit integer/ } },
+    )
+    t.notMatch(JSON.stringify(logs.lines), 'secret')
+  }
+})
+
+t.test('the next request to the route is answered', async (t) => {
+  const values = [{ id: lost }, { id: 7 }]
+  const app = await service({}, { id }, () => values.shift())
+  t.equal((await app.inject('/v1/users/1')).statusCode, 500)
+  t.equal((await app.inject('/v1/users/1')).payload, '{"id":7,"id_str":"7"}')
+})
+
+t.test('report: answered as without the plugin, counted and logged once, by the path', async (t) => {
+  const logs = keepLogs('warn')
+  const app = await service(
+    { mode: 'report' },
+    { a: { type: 'object', properties: { id } } },
+    { a: { id: lost } },
+    logs.logger,
+  )
+  for (let count = 0; count < 3; count++) {
+    t.equal((await app.inject('/v1/users/1')).payload, '{"a":{"id":1152921504606847000}}')
+  }
+  const observations = app.conventions.report().observations.filter(({ plugin }) => plugin === 'integerTwins')
+  t.match(observations, [{ route: '/v1/users/:id', count: 3, example: /^a\.id /, requestId: 'req-1' }])
+  const lines = logs.lines.filter(({ convention }) => String(convention).startsWith('integerTwins'))
+  t.equal(lines.length, 1)
+  t.notMatch(JSON.stringify([lines, observations]), digits)
+})
+
+async function service(
+  options: IntegerTwinsOptions,
+  properties: object,
+  value: object | (() => unknown),
+  logger: object | false = false,
+): Promise<FastifyInstance> {
+  const app = Fastify({ logger })
+  await app.register(problems)
+  await app.register(fields)
+  await app.register(integerTwins, options)
+  const schema = { response: { 200: { type: 'object', properties } } }
+  app.get('/v1/users/:id', { schema }, () => (typeof value === 'function' ? value() : value))
+  return app
+}

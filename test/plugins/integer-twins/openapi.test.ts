@@ -1,0 +1,268 @@
+/** Decisions.md §3: "The twin stands right after its number, and is in the schema, so OpenAPI shows it." */
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Json, SchemaStore } from '../../../src/json-schema/schema-refs.js'
+import { completeShared, withTwins, withTwinsInResponse } from '../../../src/plugins/integer-twins/openapi.js'
+import { ourWriter } from '../../json-schema/compiled.js'
+import { leavesOf, parseExact, valueIn } from '../../json-schema/exact-tree.js'
+import { anySample } from '../../json-schema/random-schemas.js'
+
+const id = { type: 'integer', format: 'int64' }
+const twin = { type: 'string', pattern: '^-?[0-9]+$', description: 'The digits of id, exact in any client' }
+const object = (properties: Json): Json => ({ type: 'object', properties })
+
+t.test('every declared 64-bit integer has a twin right behind it', async (t) => {
+  const ids = { type: 'array', items: id }
+  const idsTwin = {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'The digits of ids, exact in any client',
+  }
+  const rows: readonly (readonly [properties: Json, completed: Json])[] = [
+    [
+      { a: {}, id, z: {} },
+      { a: {}, id, id_str: twin, z: {} },
+    ],
+    [
+      { id: { type: 'integer', format: 'uint64' } },
+      { id: { type: 'integer', format: 'uint64' }, id_str: twin },
+    ],
+    [
+      { id: { ...id, nullable: true } },
+      { id: { ...id, nullable: true }, id_str: { ...twin, nullable: true } },
+    ],
+    [
+      { id: { type: ['integer', 'null'], format: 'int64' } },
+      { id: { type: ['integer', 'null'], format: 'int64' }, id_str: { ...twin, type: ['string', 'null'] } },
+    ],
+    [{ id: { $ref: '#/definitions/id' } }, { id: { $ref: '#/definitions/id' }, id_str: twin }],
+    [{ id: { $ref: 'id#' } }, { id: { $ref: 'id#' }, id_str: twin }],
+    [{ id: { allOf: [id] } }, { id: { allOf: [id] }, id_str: twin }],
+    [
+      { id: { anyOf: [{ type: 'boolean' }, id] } },
+      { id: { anyOf: [{ type: 'boolean' }, id] }, id_str: twin },
+    ],
+    [{ ids }, { ids, ids_str: idsTwin }],
+    [
+      { ids: { ...ids, nullable: true } },
+      { ids: { ...ids, nullable: true }, ids_str: { ...idsTwin, nullable: true } },
+    ],
+  ]
+  for (const [properties, completed] of rows) {
+    const schema = withTwins(
+      { ...(object(properties) as object), definitions: { id } },
+      { id: { $id: 'id', ...id } },
+    )
+    t.strictSame(
+      schema,
+      { type: 'object', properties: completed, definitions: { id } },
+      JSON.stringify(properties),
+    )
+    const names = Object.keys((schema as { properties: object }).properties)
+    t.strictSame(names, Object.keys(completed as object), 'in this order')
+  }
+})
+
+t.test('what is sent is valid by the completed schema: null, text, arrays with gaps, maps', async (t) => {
+  const orNull = { anyOf: [id, { type: 'null' }] }
+  const local = { definitions: { id }, type: 'object', properties: { inner: { $ref: '#/definitions/id' } } }
+  const conditional = [
+    ['if', { minimum: 5 }],
+    ['then', id],
+    ['else', { type: 'string' }],
+  ]
+  const rows: readonly (readonly [schema: Json, values: readonly object[]])[] = [
+    [object({ id: orNull }), [{ id: null }, { id: 5n }]],
+    [object({ id: { oneOf: [{ $ref: 'id#' }, { type: 'null' }] } }), [{ id: null }, { id: 5n }]],
+    [object({ id: { ...id, const: 5 } }), [{ id: 5 }]],
+    [object({ id: { anyOf: [id, { type: 'string' }] } }), [{ id: 'abc' }, { id: 5n }]],
+    [object({ ids: { type: 'array', items: orNull } }), [{ ids: [1n, null] }]],
+    [
+      object({ ids: { type: 'array', items: { type: ['integer', 'null'], format: 'int64' } } }),
+      [{ ids: [null] }],
+    ],
+    [object({ ids: { type: 'array', items: { anyOf: [id, { type: 'string' }] } } }), [{ ids: ['a', '5'] }]],
+    [object({ ids: { type: 'array', items: { type: 'array', items: id } } }), [{ ids: [[1n], []] }]],
+    [object({ ids: { type: 'array', items: [id, { type: 'string' }] } }), [{ ids: [1n, 'a'] }]],
+    [object({ ids: { type: ['array', 'null'], items: id } }), [{ ids: null }, { ids: [1n] }]],
+    [
+      object({ ids: { anyOf: [{ type: 'array', items: id }, id, { type: 'null' }] } }),
+      [{ ids: [1n] }, { ids: 1n }, { ids: null }],
+    ],
+    [object({ id: Object.fromEntries(conditional) }), [{ id: 5n }]],
+    [object({ user: { $ref: 'local#' } }), [{ user: { inner: 5n } }]],
+    [{ type: 'object', additionalProperties: id }, [{ a: 1n, b_str: 2n }]],
+    [{ type: 'object', additionalProperties: orNull }, [{ a: 1n, b: null }]],
+    [{ type: 'object', additionalProperties: { type: 'array', items: orNull } }, [{ a: [1n, null] }]],
+    [{ type: 'object', properties: { map: { $ref: 'map#' } } }, [{ map: { a: 1n } }]],
+    [{ type: 'object', patternProperties: { '^id': id } }, [{ id: 1n }]],
+    [{ type: 'object', patternProperties: { _id$: id }, additionalProperties: false }, [{ user_id: 1n }]],
+    [
+      { type: 'object', patternProperties: { _id$: id }, additionalProperties: { type: 'boolean' } },
+      [{ user_id: 1n, b_str: true }],
+    ],
+  ]
+  for (const [schema, values] of rows) {
+    const shared = {
+      id: { $id: 'id', ...id },
+      local: { $id: 'local', ...local },
+      map: { $id: 'map', type: 'object', additionalProperties: id },
+    }
+    const write = ourWriter(schema, { twins: true, shared: structuredClone(shared) })
+    completeShared(shared)
+    const { 200: completed } = withTwinsInResponse({ 200: schema }, shared) as { 200: Json }
+    const ajv = new Ajv({ strict: false, validateFormats: false, schemas: Object.values(shared) })
+    const validate = ajv.compile(completed as object)
+    for (const value of values) {
+      const sent: unknown = JSON.parse(write(value))
+      t.ok(
+        validate(sent),
+        `${JSON.stringify(schema)} ${JSON.stringify(sent)} ${JSON.stringify(validate.errors)}`,
+      )
+    }
+  }
+})
+
+t.test('the twin of a required member is required in answers, where there always is one', async (t) => {
+  const rows: readonly (readonly [property: Json, isRequired: boolean])[] = [
+    [id, true],
+    [{ ...id, nullable: true }, true],
+    [{ anyOf: [id, { type: 'null' }] }, true],
+    [{ type: 'array', items: id }, true],
+    [{ anyOf: [id, { type: 'string' }] }, false],
+    [{ type: ['integer', 'string'], format: 'int64' }, false],
+    [{ type: 'integer' }, false],
+    [{ ...id, const: 5 }, false],
+  ]
+  for (const [property, isRequired] of rows) {
+    const schema = { ...(object({ a: property, b: id }) as object), required: ['x', 'a'] }
+    const { 200: completed } = withTwinsInResponse({ 200: schema }, {}) as { 200: { required: string[] } }
+    t.strictSame(completed.required, isRequired ? ['x', 'a', 'a_str'] : ['x', 'a'], JSON.stringify(property))
+    t.equal((withTwins(schema) as typeof completed).required, schema.required, 'not where it validates')
+    t.equal((withTwins(schema, {}, 'input') as typeof completed).required, schema.required, 'nor for a body')
+  }
+})
+
+t.test('a schema that many routes share is completed once', async (t) => {
+  const items = object({ id })
+  const lists = ['a', 'b'].map((name) => object({ [name]: { type: 'array', items } }))
+  const [one, other] = lists.map((list) => withTwinsInResponse({ 200: list }, {}) as Lists)
+  t.not(one?.['200'].properties.a?.items, items)
+  t.equal(one?.['200'].properties.a?.items, other?.['200'].properties.b?.items)
+
+  interface Lists {
+    readonly 200: { readonly properties: Readonly<Record<string, { readonly items: object }>> }
+  }
+})
+
+t.test('a response without 64-bit integers is handed back at once', async (t) => {
+  const responses = [
+    { 200: object({ name: { type: 'string' } }) },
+    { 200: { content: { 'application/json': { schema: object({ id: { type: 'integer' } }) } } } },
+  ]
+  for (const response of responses) t.equal(withTwinsInResponse(response, {}), response)
+})
+
+t.test('at every depth that a schema may have', async (t) => {
+  const one = object({ id })
+  const done = object({ id, id_str: twin })
+  const places: readonly ((part: Json) => Json)[] = [
+    (part) => object({ part }),
+    (part) => ({ type: 'array', items: part }),
+    (part) => ({ type: 'array', items: [part], additionalItems: part }),
+    (part) => ({ anyOf: [part, { type: 'null' }] }),
+    (part) => ({ oneOf: [part] }),
+    (part) => ({ allOf: [part] }),
+    (part) => Object.fromEntries(['if', 'then', 'else'].map((keyword) => [keyword, part])),
+    (part) => ({ type: 'object', additionalProperties: part }),
+    (part) => ({ type: 'object', patternProperties: { '^a': part } }),
+    (part) => ({ definitions: { part }, $defs: { part } }),
+    (part) => object({ properties: object({ items: part }) }),
+  ]
+  for (const place of places) t.strictSame(withTwins(place(one)), place(done), JSON.stringify(place(one)))
+})
+
+t.test('what has none stays the very object that it is', async (t) => {
+  const schemas: readonly Json[] = [
+    {},
+    true,
+    object({
+      n: { type: 'integer' },
+      s: { type: 'string', format: 'int64' },
+      f: { type: 'number', format: 'int64' },
+    }),
+    object({ id, id_str: { type: 'string', description: 'declared by hand' } }),
+    object({
+      a: { enum: [{ properties: { id } }], const: { properties: { id } }, default: { properties: { id } } },
+    }),
+    object({ next: { $ref: '#' } }),
+    object({ a: { $ref: 'nobody#' } }),
+  ]
+  for (const schema of schemas) t.equal(withTwins(schema), schema, JSON.stringify(schema))
+})
+
+t.test('the given schema is not changed', async (t) => {
+  const schema = object({ a: object({ id }) })
+  const before = JSON.stringify(schema)
+  withTwins(schema)
+  t.equal(JSON.stringify(schema), before)
+})
+
+t.test('responses by status, and by media type; what is no JSON Schema is left as it is', async (t) => {
+  class Other {
+    readonly properties = { id }
+  }
+  const other = new Other()
+  const response = {
+    200: object({ id }),
+    '4xx': {
+      description: 'refused',
+      content: { 'application/json': { schema: object({ id }), examples: {} }, 'text/csv': {} },
+    },
+    default: { $ref: 'user#' },
+    500: other,
+    204: { type: 'null' },
+  }
+  const done = object({ id, id_str: twin })
+  t.strictSame(withTwinsInResponse(response, {}), {
+    ...response,
+    200: done,
+    '4xx': {
+      description: 'refused',
+      content: { 'application/json': { schema: done, examples: {} }, 'text/csv': {} },
+    },
+  })
+  t.equal((withTwinsInResponse(response, {}) as Record<string, unknown>)['500'], other)
+  for (const none of [undefined, null, 'text', [1]]) t.equal(withTwinsInResponse(none, {}), none)
+})
+
+t.test('shared schemas are completed where they are, also those that refer to each other', async (t) => {
+  const user = { $id: 'user', ...(object({ id: { $ref: 'id#' }, friend: { $ref: 'user#' } }) as object) }
+  const store: SchemaStore = { id: { $id: 'id', ...id }, user, odd: true, zod: null }
+  completeShared(store)
+  const properties = { id: { $ref: 'id#' }, id_str: twin, friend: { $ref: 'user#' } }
+  t.strictSame(user, { $id: 'user', type: 'object', properties })
+  completeShared(store)
+  t.strictSame(user, { $id: 'user', type: 'object', properties }, 'once is enough')
+})
+
+t.test('every twin that random schemas lead to is in the completed schema', async (t) => {
+  const sample = anySample({ choices: false, wide: 'declared', open: false })
+  const details = fc.check(
+    fc.property(sample, ({ schema, shared, payloads }) => {
+      const store: Record<string, unknown> = structuredClone(shared)
+      completeShared(store)
+      const completed = withTwins(schema, store)
+      for (const { given } of payloads) {
+        const answer = parseExact(ourWriter(schema, { twins: true, shared })(given))
+        // A writer drops what its schema does not have.
+        const known = parseExact(ourWriter(completed, { twins: false, shared: store })(valueIn(answer)))
+        if (leavesOf(known).sort().join('\n') !== leavesOf(answer).sort().join('\n')) return false
+      }
+      return true
+    }),
+    { numRuns: 100 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random schemas')
+})

@@ -1,0 +1,227 @@
+/** Which schemas the twins are written by, and that OpenAPI shows them (decisions.md §3). */
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { fields, integerTwins } from '../../../src/index.js'
+
+const big = 9_007_199_254_740_993n
+const id = { type: 'integer', format: 'int64' }
+const user = { type: 'object', properties: { id, name: { type: 'string' } } }
+const twin = '{"id":9007199254740993,"id_str":"9007199254740993"}'
+const idTwin = { type: 'string', pattern: '^-?[0-9]+$', description: 'The digits of id, exact in any client' }
+
+t.test('the schema may stand under the status, its class, or default', async (t) => {
+  for (const status of ['200', '2xx', '2XX', 'default']) {
+    const app = await service({ response: { [status]: user } }, { id: String(big) })
+    t.equal((await app.inject('/v1/users/1')).payload, twin, status)
+  }
+})
+
+t.test('it may be one of several media types; the answer’s own counts', async (t) => {
+  const content = {
+    'application/json': { schema: user },
+    'application/vnd.narrow+json': { schema: { type: 'object', properties: { name: { type: 'string' } } } },
+  }
+  const app = Fastify()
+  await app.register(integerTwins)
+  const schema = { response: { 200: { content } } }
+  app.get<{ Querystring: { type: string } }>('/v1/users/:id', { schema }, (request, reply) =>
+    reply.type(request.query.type).send({ id: big, name: 'Ada' }),
+  )
+  const bodies = {
+    'application/json': '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada"}',
+    'application/json; charset=utf-8': '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada"}',
+    'application/vnd.narrow+json': '{"name":"Ada"}',
+  }
+  for (const [type, body] of Object.entries(bodies)) {
+    t.equal((await app.inject({ url: '/v1/users/1', query: { type } })).payload, body, type)
+  }
+})
+
+t.test('it may be shared, before the route, after it, and in a context of its own', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.addSchema({ $id: 'user', ...user })
+  for (const $ref of ['user#', 'late#']) {
+    app.get(`/v1/${$ref.slice(0, 4)}`, { schema: { response: { 200: { $ref } } } }, () => ({ id: big }))
+  }
+  app.addSchema({ $id: 'late', type: 'object', properties: { id: { $ref: 'id#' } } })
+  app.addSchema({ $id: 'id', ...id })
+  await app.register(async (child) => {
+    child.addSchema({ $id: 'own', ...user })
+    child.get('/v1/own', { schema: { response: { 200: { $ref: 'own#' } } } }, () => ({ id: big }))
+  })
+  for (const url of ['/v1/user', '/v1/late', '/v1/own']) t.equal((await app.inject(url)).payload, twin, url)
+})
+
+t.test('routes of contexts below are served, those beside are not', async (t) => {
+  const app = Fastify()
+  const schema = { response: { 200: user } }
+  await app.register(async (child) => {
+    await child.register(integerTwins)
+    child.get('/v1/inside', { schema }, () => ({ id: 5 }))
+    await child.register(async (below) => below.get('/v1/below', { schema }, () => ({ id: 5 })))
+  })
+  app.get('/v1/outside', { schema }, () => ({ id: 5 }))
+  const bodies = ['/v1/inside', '/v1/below', '/v1/outside'].map(
+    async (url) => (await app.inject(url)).payload,
+  )
+  t.strictSame(await Promise.all(bodies), ['{"id":5,"id_str":"5"}', '{"id":5,"id_str":"5"}', '{"id":5}'])
+})
+
+t.test('OpenAPI shows the twins right behind their numbers: inline, and in shared components', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } },
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+  })
+  await app.register(integerTwins)
+  app.addSchema({
+    $id: 'user',
+    type: 'object',
+    properties: { id, name: { type: 'string' }, friend: { $ref: 'user#' } },
+  })
+  const list = {
+    type: 'object',
+    properties: {
+      users: { type: 'array', items: { $ref: 'user#' } },
+      friend_ids: { type: 'array', items: id },
+      total: { type: 'integer' },
+    },
+  }
+  app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({}))
+  app.get('/v1/users/:id', { schema: { response: { 200: { $ref: 'user#' } } } }, () => ({}))
+  await app.ready()
+  const document = app.swagger() as unknown as OpenApi
+  const shown =
+    document.paths['/v1/users']?.get?.responses['200']?.content['application/json']?.schema.properties
+  t.strictSame(Object.keys(shown ?? {}), ['users', 'friend_ids', 'friend_ids_str', 'total'])
+  t.match(shown?.friend_ids_str, { type: 'array', items: { type: 'string' } })
+  const component = document.components.schemas.user?.properties ?? {}
+  t.strictSame(Object.keys(component), ['id', 'id_str', 'name', 'friend'])
+  t.strictSame(component.id_str, idTwin)
+})
+
+t.test(
+  'a twin that the schema declares itself is shown as declared, and written as every other',
+  async (t) => {
+    const declared = { type: 'object', properties: { id, id_str: { type: 'string', description: 'mine' } } }
+    const app = Fastify()
+    await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+    await app.register(integerTwins)
+    app.get('/v1/users/:id', { schema: { response: { 200: declared } } }, () => ({ id: big }))
+    t.equal((await app.inject('/v1/users/1')).payload, twin)
+    const document = app.swagger() as unknown as OpenApi
+    const schema =
+      document.paths['/v1/users/{id}']?.get?.responses['200']?.content['application/json']?.schema
+    t.strictSame(schema?.properties?.id_str, { type: 'string', description: 'mine' })
+  },
+)
+
+t.test('schemas that routes share as objects stay as they are', async (t) => {
+  // Fastify itself notes on the outermost object that it has seen it.
+  const schema = { response: deepFrozen({ 200: structuredClone(user) }) }
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.get('/v1/users/:id', { schema }, () => ({ id: 1 }))
+  app.get('/v1/admins/:id', { schema }, () => ({ id: 2 }))
+  t.equal((await app.inject('/v1/users/1')).payload, '{"id":1,"id_str":"1"}')
+  t.equal((await app.inject('/v1/admins/1')).payload, '{"id":2,"id_str":"2"}')
+})
+
+t.test('what OpenAPI shows is complete, wherever the schemas are and whenever they come', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } },
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+  })
+  await app.register(integerTwins)
+  const late = { type: 'object', required: ['id', 'name'], properties: { id: { $ref: 'late#' }, name: {} } }
+  app.post('/v1/late', { schema: { body: late, response: { 200: late } } }, () => ({ id: big, name: 'Ada' }))
+  const kept = { type: 'object', required: ['id'], properties: { id } }
+  app.addSchema({ $id: 'kept', ...kept })
+  app.post('/v1/kept', { schema: { body: kept, response: { 200: { $ref: 'kept#' } } } }, () => ({ id: 5 }))
+  app.addSchema({ $id: 'late', ...id })
+  await app.ready()
+
+  const { paths, components } = app.swagger() as unknown as OpenApi
+  const [input, output] = [
+    paths['/v1/late']?.post?.requestBody?.content['application/json']?.schema,
+    paths['/v1/late']?.post?.responses['200']?.content['application/json']?.schema,
+  ]
+  t.strictSame(
+    Object.keys(output?.properties ?? {}),
+    ['id', 'id_str', 'name'],
+    'a reference to what came later',
+  )
+  t.strictSame(Object.keys(input?.properties ?? {}), ['id', 'id_str', 'name'], 'in a body too')
+  t.strictSame(output?.required, ['id', 'id_str', 'name'], 'the twin of what is required is required')
+  t.strictSame(input?.required, ['id', 'name'], 'but a body need not have it')
+  t.strictSame(components.schemas.kept?.required, ['id'], 'nor what bodies may share')
+
+  for (const payload of ['{"id":5,"name":"Ada"}', '{"id_str":"5","name":"Ada"}']) {
+    const headers = { 'content-type': 'application/json' }
+    const { statusCode } = await app.inject({ method: 'POST', url: '/v1/late', headers, payload })
+    t.equal(statusCode, 200, payload)
+  }
+})
+
+t.test('a required twin is for the reader: projections and serializers of the app need none', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(fields)
+  await app.register(integerTwins)
+  const required = { type: 'object', required: ['id', 'name'], properties: { id, name: { type: 'string' } } }
+  const schema = { response: { 200: required } }
+  app.get('/v1/users/:id', { schema }, () => ({ id: 5, name: 'Ada' }))
+  app.get('/v1/texts/:id', { schema }, (_, reply) =>
+    reply.send({ id: 5, name: String(reply.serialize({ id: 5, name: 'Ada' })) }),
+  )
+  t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?fields=id')).payload, '{"id":5,"id_str":"5"}')
+  t.equal((await app.inject('/v1/texts/1?fields=name')).statusCode, 200)
+})
+
+t.test('routes that declare none keep the very schema that they were given', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
+  const seen: unknown[] = []
+  app.addHook('onRoute', ({ schema: given }) => {
+    seen.push(given)
+  })
+  app.get('/v1/users/:id', { schema }, () => ({ name: 'Ada' }))
+  await app.ready()
+  t.ok(seen.length > 0 && seen.every((given) => given === schema))
+})
+
+interface OpenApi {
+  readonly paths: Record<string, { get?: Operation; post?: Operation }>
+  readonly components: { readonly schemas: Record<string, Schema> }
+}
+
+interface Operation {
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+
+interface Content {
+  readonly content: Readonly<Record<string, { readonly schema: Schema }>>
+}
+
+interface Schema {
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, object>>
+}
+
+async function service(schema: object, value: unknown): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.get('/v1/users/:id', { schema }, (_, reply) => reply.send(value))
+  return app
+}
+
+function deepFrozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFrozen(part)
+  return Object.freeze(value)
+}

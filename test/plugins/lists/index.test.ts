@@ -1,0 +1,250 @@
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
+import t from 'tap'
+import { type ListsOptions, type ListsRouteOptions, lists, problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const max = 9_223_372_036_854_775_807n
+
+t.test('request.page is what the query asks for (decisions §3 “Lists”)', async (t) => {
+  const app = await appWithList({})
+  const table: ReadonlyArray<readonly [query: string, page: object]> = [
+    ['', { limit: 50, fetch: 51, includeTotal: false }],
+    ['limit=1', { limit: 1, fetch: 2, includeTotal: false }],
+    ['limit=200', { limit: 200, fetch: 201, includeTotal: false }],
+    ['limit=201', { limit: 200, fetch: 201, includeTotal: false }],
+    ['limit=99999999999999999999', { limit: 200, fetch: 201, includeTotal: false }],
+    ['limit=007', { limit: 7, fetch: 8, includeTotal: false }],
+    ['before_id=0', { limit: 50, fetch: 51, beforeId: 0n, includeTotal: false }],
+    [
+      'before_id=9007199254740993',
+      { limit: 50, fetch: 51, beforeId: 9_007_199_254_740_993n, includeTotal: false },
+    ],
+    [`before_id=${max}`, { limit: 50, fetch: 51, beforeId: max, includeTotal: false }],
+    [`after_id=${max}&limit=3`, { limit: 3, fetch: 4, afterId: max, includeTotal: false }],
+    [
+      'before_time=2026-01-01T09:00:00%2B09:00',
+      { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
+    ],
+    [
+      'before_time=2026-01-01T09:00:00+09:00',
+      { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
+    ],
+    [
+      'before_time=2026-01-01T00:00:00.123456Z&before_id=7',
+      { limit: 50, fetch: 51, beforeId: 7n, beforeTime: '2026-01-01T00:00:00.123456Z', includeTotal: false },
+    ],
+    ['include_total=true', { limit: 50, fetch: 51, includeTotal: true }],
+    ['include_total=false', { limit: 50, fetch: 51, includeTotal: false }],
+    ['name=Ada&limit=5', { limit: 5, fetch: 6, includeTotal: false }],
+  ]
+  for (const [query, page] of table) {
+    const by = query.startsWith('before_time') ? 'time' : 'id'
+    t.strictSame(await pageOf(app, query), { ...page, by }, query)
+  }
+})
+
+t.test('what is no such value is a 400 by name, all at once (decisions §3)', async (t) => {
+  const app = await appWithList({})
+  const limit = { in: 'query', name: 'limit', message: 'must be a positive integer, once' }
+  const beforeId = { in: 'query', name: 'before_id', message: 'must be an id, once' }
+  const beforeTime = { in: 'query', name: 'before_time', message: 'must be an RFC 3339 date-time, once' }
+  const afterId = { in: 'query', name: 'after_id', message: 'must be an id, once' }
+  const total = { in: 'query', name: 'include_total', message: 'must be true or false, once' }
+  const both = {
+    in: 'query',
+    name: 'after_id',
+    message: 'must not be given together with before_id or before_time',
+  }
+  const table: ReadonlyArray<readonly [query: string, issues: readonly object[]]> = [
+    ...['0', '-1', 'abc', '1.5', '1e2', '%2B5', '%205', '', '0x10', 'NaN', 'Infinity', '5&limit=6'].map(
+      (value) => [`limit=${value}`, [limit]] as const,
+    ),
+    ...['-1', '01', 'abc', '1.0', '', '9223372036854775808', '1&before_id=2', '9'.repeat(10_000)].map(
+      (value) => [`before_id=${value}`, [beforeId]] as const,
+    ),
+    ...['2026-01-01', '2026-02-30T00:00:00Z', '2026-01-01T00:00:00', '1767225600', '', 'now'].map(
+      (value) => [`before_time=${value}`, [beforeTime]] as const,
+    ),
+    ['after_id=x', [afterId]],
+    ...['1', 'TRUE', 'yes', ''].map((value) => [`include_total=${value}`, [total]] as const),
+    ['before_id=1&after_id=2', [both]],
+    ['before_time=2026-01-01T00:00:00Z&after_id=2', [both]],
+    [
+      'limit=x&before_id=x&before_time=x&after_id=x&include_total=x',
+      [limit, beforeId, beforeTime, afterId, total, both],
+    ],
+  ]
+  for (const [query, errors] of table) {
+    const answer = injected(await app.inject(`/v1/users?${query}`))
+    isProblem(t, answer, { status: 400, code: 'validation', errors }, query.slice(0, 60))
+  }
+})
+
+t.test('idFormat: text takes any string of up to 200 characters', async (t) => {
+  const app = await appWithList({ idFormat: 'text' })
+  for (const id of ['a', '01', 'a b', 'ä', '-1', 'x'.repeat(200)]) {
+    const page = await pageOf(app, `before_id=${encodeURIComponent(id)}`)
+    t.match(page, { beforeId: id }, id.slice(0, 20))
+  }
+  for (const id of ['', 'x'.repeat(201)]) {
+    t.equal((await app.inject(`/v1/users?after_id=${id}`)).statusCode, 400, `${id.length} characters`)
+  }
+})
+
+t.test('the limits are options of the plugin and of the route', async (t) => {
+  const app = await appWithList({ defaultLimit: 10, maxLimit: 20 })
+  t.match(await pageOf(app, ''), { limit: 10 })
+  t.match(await pageOf(app, 'limit=50'), { limit: 20 })
+
+  const other = await appWithList({ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 })
+  t.match(await pageOf(other, ''), { limit: 3 })
+  t.match(await pageOf(other, 'limit=50'), { limit: 5 })
+})
+
+t.test('a default that nobody set is lowered to the maximum', async (t) => {
+  const app = await appWithList({ maxLimit: 20 })
+  t.match(await pageOf(app, ''), { limit: 20 }, 'of the plugin')
+  t.match(await pageOf(await appWithList({}, { maxLimit: 5 }), ''), { limit: 5 }, 'of the route')
+  const both = await appWithList({ defaultLimit: 30 }, { maxLimit: 5, defaultLimit: undefined } as object)
+  t.match(await pageOf(both, ''), { limit: 5 }, 'the plugin set it, but not for this route')
+})
+
+t.test('the limits of the route’s own query schema count, in querystring and in query', async (t) => {
+  const own = { type: 'object', properties: { limit: { type: 'integer', default: 3, maximum: 5 } } }
+  for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
+    for (const [config, limit] of [
+      [{}, 3],
+      [{ maxLimit: 2 }, 2],
+    ] as const) {
+      const app = Fastify()
+      await app.register(lists)
+      app.get('/v1/users', { schema, config: { lists: config } }, async ({ page }) => ({ limit: page.limit }))
+      t.strictSame((await app.inject('/v1/users')).json(), { limit }, JSON.stringify([schema, config]))
+    }
+    const app = Fastify()
+    await app.register(lists, { maxLimit: 4 })
+    app.get('/v1/users', { schema, config: { lists: {} } }, async ({ page }) => ({ limit: page.limit }))
+    t.strictSame((await app.inject('/v1/users?limit=5')).json(), { limit: 5 }, JSON.stringify(schema))
+  }
+})
+
+t.test(
+  'the member that holds the items is the last literal of the path, or what the route says',
+  async (t) => {
+    const table: ReadonlyArray<
+      readonly [path: string, url: string, config: ListsRouteOptions, member: string]
+    > = [
+      ['/v1/users', '/v1/users', {}, 'users'],
+      ['/v1/users/:id/friends', '/v1/users/7/friends', {}, 'friends'],
+      ['/v1/order-items', '/v1/order-items', {}, 'order_items'],
+      ['/v1/users/:id', '/v1/users/7', {}, 'users'],
+      ['/v1/people', '/v1/people', { member: 'users' }, 'users'],
+    ]
+    for (const [path, url, config, member] of table) {
+      const app = Fastify()
+      await app.register(lists)
+      app.get(path, { config: { lists: config } }, async (_request, reply) => reply.list([]))
+      t.strictSame((await app.inject(url)).json(), { [member]: [] }, path)
+    }
+  },
+)
+
+t.test('without problems, a bad value is a problem document all the same', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.get('/v1/users', { config: { lists: {} } }, async () => t.fail('the handler runs'))
+
+  isProblem(t, injected(await app.inject('/v1/users?limit=0')), { status: 400, code: 'validation' })
+})
+
+t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
+  await app.register(lists)
+  app.setErrorHandler(async (error: Error & { code?: string; statusCode?: number }, _request, reply) =>
+    reply.code(error.statusCode ?? 500).send({ own: true, code: error.code }),
+  )
+  app.get('/v1/users', { config: { lists: {} } }, async () => t.fail('the handler runs'))
+
+  const response = await app.inject('/v1/users?limit=0')
+  t.equal(response.statusCode, 400)
+  t.strictSame(response.json(), { own: true, code: 'validation' })
+})
+
+t.test('request.page and reply.list() on a route that is no list: FST_CONV_NOT_A_LIST', async (t) => {
+  const seen: unknown[] = []
+  const app = Fastify()
+  await app.register(lists)
+  app.setErrorHandler(async (error: Error & { code?: string }, _request, reply) => {
+    seen.push(error.code, error.message)
+    return reply.code(500).send()
+  })
+  app.get('/v1/pages', async (request) => request.page)
+  app.get('/v1/lists', { config: { lists: false } }, async (_request, reply) => reply.list([]))
+  for (const path of ['/v1/pages', '/v1/lists']) {
+    await app.inject(path)
+    const message = `${path} does not page: declare it with \`config: { lists: {} }\`, after \`await app.register(lists)\``
+    t.strictSame(seen.splice(0), ['FST_CONV_NOT_A_LIST', message])
+  }
+})
+
+t.test('requests do not see each other’s pages', async (t) => {
+  const app = await appWithList({})
+  const pages = await Promise.all([1, 2, 3, 4].map((limit) => pageOf(app, `limit=${limit}`)))
+
+  t.strictSame(
+    pages.map((page) => Reflect.get(page, 'limit')),
+    [1, 2, 3, 4],
+  )
+})
+
+t.test('wrong options say option, what was expected and what came', async (t) => {
+  const table: ReadonlyArray<readonly [options: object, message: string]> = [
+    [{ defaultLimit: 0 }, 'lists.defaultLimit: expected an integer from 1 to 10000, received 0'],
+    [{ maxLimit: '9' }, "lists.maxLimit: expected an integer from 1 to 10000, received '9'"],
+    [{ defaultLimit: 300 }, 'lists.defaultLimit: expected at most maxLimit (200), received 300'],
+    [{ defaultLimit: 50, maxLimit: 20 }, 'lists.defaultLimit: expected at most maxLimit (20), received 50'],
+    [{ idFormat: 'uuid' }, "lists.idFormat: expected one of 'int64', 'text', received 'uuid'"],
+    [{ id: '' }, "lists.id: expected a non-empty string, received ''"],
+    [{ by: [] }, "lists.by: expected 'id', 'time' or both, received []"],
+    [{ by: ['name'] }, "lists.by[0]: expected one of 'id', 'time', received 'name'"],
+    [{ total: 'no' }, "lists.total: expected one of true, false, received 'no'"],
+    [{ mode: 'loud' }, "lists.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
+  ]
+  for (const [options, message] of table) {
+    const refused = { code: 'FST_CONV_OPTION_INVALID', message }
+    await t.rejects(async () => Fastify().register(lists, options as ListsOptions), refused)
+    const app = Fastify()
+    await app.register(lists)
+    const config = { lists: options as ListsRouteOptions }
+    t.throws(() => app.get('/v1/users', { config }, async () => ({})), {
+      ...refused,
+      message: message.replace('lists.', 'GET /v1/users config.lists.'),
+    })
+  }
+  await t.rejects(async () => Fastify().register(lists, { member: 'users' } as ListsOptions), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+  })
+})
+
+async function appWithList(options: ListsOptions, config: ListsRouteOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(lists, options)
+  app.get('/v1/users', { config: { lists: config } }, async ({ page }, reply) => {
+    reply.type('application/json').serializer((value: unknown) => JSON.stringify(value, bigIntsMarked))
+    return page
+  })
+  return app
+}
+
+async function pageOf(app: FastifyInstance, query: string): Promise<object> {
+  const { payload } = await app.inject(`/v1/users?${query}`)
+  return JSON.parse(payload, (_key, value) =>
+    typeof value === 'string' && value.endsWith('n!') ? BigInt(value.slice(0, -2)) : value,
+  )
+}
+
+function bigIntsMarked(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}n!` : value
+}

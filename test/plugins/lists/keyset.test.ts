@@ -1,0 +1,59 @@
+import t from 'tap'
+import { keyset } from '../../../src/plugins/lists/keyset.js'
+import { type Page, type PageRules, readPage } from '../../../src/plugins/lists/page.js'
+
+const rules: PageRules = { defaultLimit: 2, maxLimit: 9, idFormat: 'int64', by: ['id', 'time'], total: true }
+const time = '2026-01-01T00:00:00Z'
+
+t.test('where, order and values of each cursor', async (t) => {
+  const table: readonly (readonly [
+    query: Record<string, string>,
+    where: string,
+    orderBy: string,
+    values: unknown[],
+  ])[] = [
+    [{}, '1 = 1', 'id desc', []],
+    [{ before_id: '7' }, 'id < $1', 'id desc', [7n]],
+    [{ after_id: '7' }, 'id > $1', 'id asc', [7n]],
+    [{ before_time: time }, 'created_at < $1', 'created_at desc, id desc', [time]],
+    [
+      { before_time: time, before_id: '7' },
+      '(created_at, id) < ($1, $2)',
+      'created_at desc, id desc',
+      [time, 7n],
+    ],
+  ]
+  for (const [query, where, orderBy, values] of table)
+    t.strictSame(keyset(pageOf(query)), { where, orderBy, values }, JSON.stringify(query))
+  const byTime = keyset(pageOf({}, { ...rules, by: ['time'] }))
+  t.strictSame(byTime, { where: '1 = 1', orderBy: 'created_at desc, id desc', values: [] })
+})
+
+t.test('columns and placeholders are the app’s', async (t) => {
+  const page = pageOf({ before_time: time, before_id: '7' })
+  const options = { id: 'o."orderId"', time: 'o.placed_at', first: 3 }
+  t.match(keyset(page, options), {
+    where: '(o.placed_at, o."orderId") < ($3, $4)',
+    orderBy: 'o.placed_at desc, o."orderId" desc',
+  })
+  t.match(keyset(page, { placeholder: () => '?' }), { where: '(created_at, id) < (?, ?)' })
+})
+
+t.test('what a client sends is never in the text', async (t) => {
+  const text = "' or 1=1 --"
+  const { where, values } = keyset(pageOf({ before_id: text }, { ...rules, idFormat: 'text' }))
+  t.strictSame([where, values], ['id < $1', [text]])
+})
+
+t.test('a column that is none is refused', async (t) => {
+  for (const id of ['', 'id; drop table users', 'id desc', '"a"b"', 'a.', '"', 'id)'])
+    t.throws(
+      () => keyset(pageOf({}), { id }),
+      { code: 'FST_CONV_OPTION_INVALID', message: /^keyset\.id: / },
+      id,
+    )
+})
+
+function pageOf(query: Record<string, string>, by = rules): Page {
+  return readPage(query, by) as Page
+}

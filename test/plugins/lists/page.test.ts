@@ -1,0 +1,309 @@
+/** Decisions.md §3 "Lists": keyset paging; `limit`, `before_id`, `before_time`, `after_id`, `include_total`. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  cursorFault,
+  cursorParameters,
+  nextCursor,
+  type Page,
+  type PageRules,
+  readPage,
+} from '../../../src/plugins/lists/page.js'
+import type { ProblemIssue } from '../../../src/problem/problem-error.js'
+
+const rules: PageRules = {
+  defaultLimit: 50,
+  maxLimit: 200,
+  idFormat: 'int64',
+  by: ['id', 'time'],
+  total: true,
+}
+const textIds: PageRules = { ...rules, idFormat: 'text' }
+
+t.test('parameters that are right', async (t) => {
+  const rows: readonly (readonly [query: Record<string, string>, page: Partial<Page<bigint | string>>])[] = [
+    [{}, { limit: 50, fetch: 51, includeTotal: false }],
+    [{ limit: '1' }, { limit: 1, fetch: 2 }],
+    [{ limit: '200' }, { limit: 200 }],
+    [{ limit: '201' }, { limit: 200, fetch: 201 }],
+    [{ limit: '9'.repeat(400) }, { limit: 200 }],
+    [{ limit: '007' }, { limit: 7 }],
+    [{ before_id: '9007199254740993' }, { beforeId: 9007199254740993n }],
+    [{ before_id: '0' }, { beforeId: 0n }],
+    [{ after_id: '9223372036854775807' }, { afterId: 9223372036854775807n }],
+    [{ before_time: '2026-01-02T03:04:05.123456+01:00' }, { beforeTime: '2026-01-02T02:04:05.123456Z' }],
+    // As typed into a URL, where a plus stands for a blank.
+    [{ before_time: '2026-01-02T03:04:05 01:00' }, { beforeTime: '2026-01-02T02:04:05Z' }],
+    [{ before_time: '2026-01-02T03:04:05.5 00:00' }, { beforeTime: '2026-01-02T03:04:05.5Z' }],
+    [
+      { before_time: '2026-01-02T03:04:05Z', before_id: '7' },
+      { beforeTime: '2026-01-02T03:04:05Z', beforeId: 7n },
+    ],
+    [{ include_total: 'true' }, { includeTotal: true }],
+    [{ include_total: 'false' }, { includeTotal: false }],
+    [{ fields: 'name', status: 'paid' }, { limit: 50 }],
+  ]
+  const nothing = { limit: 50, includeTotal: false }
+  for (const [query, expected] of rows) {
+    const by = 'before_time' in query ? 'time' : 'id'
+    const page = { ...nothing, by, ...expected }
+    t.strictSame(readPage(query, rules), { ...page, fetch: page.limit + 1 }, JSON.stringify(query))
+  }
+})
+
+t.test('parameters that are wrong, and how it is said', async (t) => {
+  const rows: readonly (readonly [name: string, wrong: readonly unknown[], message: string])[] = [
+    [
+      'limit',
+      [
+        '',
+        '0',
+        '000',
+        '-5',
+        '+5',
+        '5.0',
+        '1e2',
+        '0x10',
+        ' 5',
+        '5 ',
+        'ten',
+        'NaN',
+        'Infinity',
+        '٥',
+        ['5', '6'],
+        5,
+        {},
+        null,
+      ],
+      'must be a positive integer, once',
+    ],
+    [
+      'before_id',
+      ['', '-1', '-0', '007', '7.0', 'x', '9223372036854775808', '1'.repeat(10_000), ['7', '8'], 7, null],
+      'must be an id, once',
+    ],
+    ['after_id', ['', '-1', 'x', ['7', '7']], 'must be an id, once'],
+    [
+      'before_time',
+      [
+        '',
+        'yesterday',
+        '2026-01-02',
+        '2026-01-02T03:04:05',
+        '2026-02-30T00:00:00Z',
+        '1767323045',
+        ['a', 'b'],
+      ],
+      'must be an RFC 3339 date-time, once',
+    ],
+    ['include_total', ['', '1', 'yes', 'TRUE', ['true', 'true'], true], 'must be true or false, once'],
+  ]
+  for (const [name, wrong, message] of rows) {
+    for (const value of wrong) {
+      const shown = `${name}=${JSON.stringify(value)?.slice(0, 30)}`
+      t.strictSame(readPage({ [name]: value }, rules), [{ in: 'query', name, message }], shown)
+    }
+  }
+})
+
+t.test('all faults are told at once', async (t) => {
+  t.same(named(readPage({ limit: '-1', before_id: 'x', before_time: 'x', include_total: 'x' }, rules)), [
+    'limit',
+    'before_id',
+    'before_time',
+    'include_total',
+  ])
+})
+
+t.test('a page goes one way', async (t) => {
+  const both = [
+    { in: 'query', name: 'after_id', message: 'must not be given together with before_id or before_time' },
+  ]
+  t.strictSame(readPage({ after_id: '1', before_id: '2' }, rules), both)
+  t.strictSame(readPage({ after_id: '1', before_time: '2026-01-02T03:04:05Z' }, rules), both)
+  t.same(named(readPage({ after_id: 'x', before_id: '2' }, rules)), ['after_id', 'after_id'])
+})
+
+t.test('a list that is walked by some keys refuses the cursors of the others', async (t) => {
+  const time = '2026-01-02T03:04:05Z'
+  const unserved = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
+  const alone = [{ in: 'query', name: 'before_id', message: 'must be given together with before_time' }]
+  const byId: PageRules = { ...rules, by: ['id'] }
+  const byTime: PageRules = { ...rules, by: ['time'], total: false }
+  const refused: readonly (readonly [ruled: PageRules, query: object, issues: object[]])[] = [
+    [byId, { before_time: time }, unserved('before_time')],
+    [byId, { before_time: time, before_id: '1' }, unserved('before_time')],
+    [byTime, { after_id: '1' }, unserved('after_id')],
+    [byTime, { before_id: '1' }, alone],
+    [byTime, { include_total: 'true' }, unserved('include_total')],
+  ]
+  for (const [ruled, query, issues] of refused)
+    t.strictSame(readPage(query as Record<string, unknown>, ruled), issues, JSON.stringify(query))
+  t.match(readPage({ before_id: '1' }, byId), { beforeId: 1n, by: 'id' })
+  t.match(readPage({ before_time: time, before_id: '1' }, byTime), { beforeId: 1n, by: 'time' })
+})
+
+t.test('a request without a cursor goes by the first key, and so does its next page', async (t) => {
+  const last = { id: '7', time: () => '2026-01-02T03:04:05Z' }
+  for (const [by, query, cursor] of [
+    [['id', 'time'], {}, { before_id: '7' }],
+    [['time', 'id'], {}, { before_time: last.time(), before_id: '7' }],
+    [['time'], {}, { before_time: last.time(), before_id: '7' }],
+    [['time', 'id'], { before_id: '9' }, { before_id: '7' }],
+    [['time', 'id'], { after_id: '9' }, { after_id: '7' }],
+  ] as const) {
+    const page = readPage(query, { ...rules, by }) as Page
+    t.strictSame(nextCursor(page, last), cursor, JSON.stringify([by, query]))
+  }
+})
+
+t.test('ids that are text', async (t) => {
+  for (const id of ['a', '007', '-1', 'A b', '9'.repeat(200)]) {
+    t.match(readPage({ before_id: id }, textIds), { beforeId: id }, id.slice(0, 30))
+  }
+  for (const id of ['', 'x'.repeat(201), ['a', 'b']])
+    t.same(named(readPage({ after_id: id }, textIds)), ['after_id'])
+})
+
+t.test('any query: no throw, a limit within bounds or issues with known names', async () => {
+  const value = fc.oneof(fc.string(), fc.stringMatching(/^-?\d{0,21}$/), fc.array(fc.string()), fc.anything())
+  const names = ['limit', 'include_total', ...cursorParameters]
+  const query = fc.dictionary(fc.constantFrom(...names, 'fields', '__proto__'), value)
+  fc.assert(
+    fc.property(query, fc.constantFrom(rules, textIds), (received, ruled) => {
+      const page = readPage(received, ruled)
+      if (isRefused(page)) return named(page).length > 0 && named(page).every((name) => names.includes(name))
+      return page.limit >= 1 && page.limit <= ruled.maxLimit && page.fetch === page.limit + 1
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('the next page replaces every cursor', async (t) => {
+  const last = { id: '7', time: () => '2026-01-02T03:04:05Z' }
+  const time = () => {
+    throw new Error('the time was asked for')
+  }
+  t.strictSame(nextCursor(pageOf({}), { id: '7', time }), { before_id: '7' })
+  t.strictSame(nextCursor(pageOf({ before_id: '9' }), { id: '7', time }), { before_id: '7' })
+  t.strictSame(nextCursor(pageOf({ after_id: '5' }), { id: '7', time }), { after_id: '7' })
+  const byTime = { before_time: '2026-01-02T03:04:05Z', before_id: '7' }
+  t.strictSame(nextCursor(pageOf({ before_time: '2026-02-01T00:00:00Z' }), last), byTime)
+  t.strictSame(nextCursor(pageOf({ before_time: '2026-02-01T00:00:00Z', before_id: '1' }), last), byTime)
+  t.same(cursorParameters, ['before_id', 'before_time', 'after_id'])
+})
+
+t.test('what a next page would be asked for by is a fault exactly where it would be refused', async () => {
+  const text = fc.oneof(
+    fc.string({ maxLength: 210 }),
+    fc.stringMatching(/^-?\d{0,21}$/),
+    fc.constantFrom('', 'x'.repeat(200), 'x'.repeat(201), '2026-01-01T00:00:00.1Z', '2026-01-01 00:00:00+00'),
+  )
+  fc.assert(
+    fc.property(text, fc.constantFrom(rules, textIds), (value, ruled) => {
+      const isRead = (name: string): boolean => !isRefused(readPage({ [name]: value }, ruled))
+      return (
+        isRead('before_id') === (cursorFault('id', value, ruled) === null) &&
+        isRead('after_id') === isRead('before_id') &&
+        isRead('before_time') === (cursorFault('time', value, ruled) === null)
+      )
+    }),
+    { numRuns: 300 },
+  )
+})
+
+interface Item {
+  readonly id: bigint
+  readonly time: string
+}
+
+// Few times and many ids: ties on the time are the rule.
+const items = fc
+  .uniqueArray(fc.tuple(fc.bigInt(1n, 60n), fc.nat(4)), { selector: ([id]) => id, maxLength: 40 })
+  .map((pairs) => pairs.map(([id, second]): Item => ({ id, time: `2026-01-01T00:00:0${second}Z` })))
+const start = fc.constantFrom<Record<string, string>>(
+  {},
+  { after_id: '0' },
+  { before_time: '2026-02-01T00:00:00Z' },
+)
+
+t.test('a walk over all pages meets every item once, in order, however they tie', async () => {
+  fc.assert(
+    fc.property(items, fc.integer({ min: 1, max: 7 }), start, (all, limit, first) => {
+      const expected = select(all, pageOf({ ...first, limit: '200' })).map(({ id }) => id)
+      const met = walk({ ...first, limit: String(limit) }, () => all).map(({ id }) => id)
+      return met.join() === expected.join() && met.length === all.length
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('inserts and deletes in between: what was there all along is met once, nothing twice', async () => {
+  fc.assert(
+    fc.property(items, items, fc.integer({ min: 1, max: 7 }), start, (before, after, limit, first) => {
+      let pages = 0
+      const met = walk({ ...first, limit: String(limit) }, () => (pages++ === 0 ? before : after))
+      const keys = met.map(({ id, time }) => `${id} ${time}`)
+      const stayed = before.filter((item) =>
+        after.some(({ id, time }) => id === item.id && time === item.time),
+      )
+      const once = new Set(keys).size === keys.length
+      return once && stayed.every(({ id, time }) => keys.includes(`${id} ${time}`))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** All items that a client meets who follows the links from a first query to the last page. */
+function walk(first: Record<string, string>, source: () => readonly Item[]): Item[] {
+  const met: Item[] = []
+  let query: Record<string, string> | null = first
+  while (query !== null) {
+    const page = pageOf(query)
+    const rows = select(source(), page)
+    met.push(...rows.slice(0, page.limit))
+    const last = rows[page.limit - 1]
+    query =
+      rows.length > page.limit && last !== undefined
+        ? { limit: String(page.limit), ...nextCursor(page, { id: String(last.id), time: () => last.time }) }
+        : null
+  }
+  return met
+}
+
+/** What a database answers to a page, as {@link Page} says it. */
+function select(all: readonly Item[], { fetch, beforeId, beforeTime, afterId }: Page): Item[] {
+  const byId = (one: Item, other: Item): number => (one.id < other.id ? 1 : -1)
+  if (afterId !== undefined) {
+    return all
+      .filter(({ id }) => id > afterId)
+      .sort((one, other) => byId(other, one))
+      .slice(0, fetch)
+  }
+  if (beforeTime === undefined) {
+    return all
+      .filter(({ id }) => beforeId === undefined || id < beforeId)
+      .sort(byId)
+      .slice(0, fetch)
+  }
+  return all
+    .filter(
+      ({ id, time }) => time < beforeTime || (time === beforeTime && beforeId !== undefined && id < beforeId),
+    )
+    .sort((one, other) => (one.time === other.time ? byId(one, other) : one.time < other.time ? 1 : -1))
+    .slice(0, fetch)
+}
+
+function pageOf(query: Record<string, string>): Page {
+  const page = readPage(query, rules)
+  if (isRefused(page)) throw new Error(named(page).join())
+  return page as Page
+}
+
+function isRefused(page: Page<bigint | string> | ProblemIssue[]): page is ProblemIssue[] {
+  return Array.isArray(page)
+}
+
+function named(page: Page<bigint | string> | ProblemIssue[]): string[] {
+  return isRefused(page) ? page.map((issue) => ('name' in issue ? issue.name : issue.pointer)) : []
+}

@@ -1,0 +1,288 @@
+/** What a request meets while the service is in maintenance (decisions §6). */
+import cors from '@fastify/cors'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import {
+  caching,
+  fields,
+  integerTwins,
+  lists,
+  pathGuard,
+  problems,
+  responseRules,
+  serverOptions,
+} from '../../../src/index.js'
+import { type MaintenanceOptions, maintenance } from '../../../src/plugins/maintenance/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+import { manualClock } from '../../support/manual-clock.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const start = '2026-11-20T08:00:00.000Z'
+const until = '2026-11-20T08:02:00.000Z'
+const maintenanceProblem = { status: 503, code: 'maintenance', title: 'In maintenance' } as const
+
+interface Served {
+  readonly app: FastifyInstance
+  readonly clock: ReturnType<typeof manualClock>
+  /** What ran of the app. */
+  readonly ran: string[]
+}
+
+async function serviceWith(options: MaintenanceOptions = {}, withProblems = true): Promise<Served> {
+  const clock = manualClock(start)
+  const ran: string[] = []
+  const app = Fastify(serverOptions())
+  if (withProblems) await app.register(problems)
+  await app.register(maintenance, { now: clock.now, schedule: clock.schedule, ...options })
+  app.addHook('onRequest', async () => void ran.push('authentication'))
+  app.get('/v1/users', async () => {
+    ran.push('handler')
+    return { users: [] }
+  })
+  app.get('/v1/users/:id', async () => ({}))
+  app.post('/v1/users', async () => ({}))
+  app.get('/v1/health', { config: { maintenance: false } }, async () => ({ ok: true }))
+  app.register(
+    async (child) => {
+      child.get('/v1/orders', async () => ({ orders: [] }))
+      child.setNotFoundHandler(async () => ({ own: true }))
+    },
+    { prefix: '/shop' },
+  )
+  await app.ready()
+  return { app, clock, ran }
+}
+
+t.test(
+  'every request gets the 503: known path or not, any method, good URL or bad; nothing runs',
+  async (t) => {
+    for (const withProblems of [true, false]) {
+      const { app, ran } = await serviceWith({}, withProblems)
+      await app.maintenance.enable({ until, reason: 'The database moves' })
+      const rows = [
+        ['GET', '/v1/users'],
+        ['POST', '/v1/users'],
+        ['DELETE', '/v1/users'],
+        ['OPTIONS', '/v1/users'],
+        ['GET', '/v1/nothing'],
+        ['GET', '/V1/Users'],
+        ['GET', '/shop/v1/orders'],
+        ['GET', '/shop/v1/nothing'],
+        ['GET', '/v1/%zz'],
+        ['POST', '/%zz'],
+        ['GET', `/v1/users/${'a'.repeat(5000)}`],
+      ] as const
+      for (const [method, url] of rows) {
+        const response = await app.inject({ method, url })
+        const about = `${method} ${url.slice(0, 40)}, problems: ${withProblems}`
+        const problem = isProblem(t, injected(response), maintenanceProblem, about)
+        t.equal(problem.detail, 'The database moves', about)
+        t.equal(response.headers['retry-after'], '120', about)
+        t.equal(response.headers['cache-control'], 'no-store', about)
+      }
+      t.strictSame(ran, [])
+      await app.maintenance.disable()
+      t.equal((await app.inject('/v1/users')).statusCode, 200)
+      t.equal((await app.inject('/%zz')).statusCode, 400)
+      t.strictSame(ran, ['authentication', 'handler'])
+    }
+  },
+)
+
+t.test('HEAD has the headers of the 503, and no body', async (t) => {
+  const { app } = await serviceWith()
+  await app.maintenance.enable({ until })
+  for (const url of ['/v1/users', '/v1/nothing', '/%zz']) {
+    const [head, get] = [await app.inject({ method: 'HEAD', url }), await app.inject(url)]
+    t.equal(head.statusCode, 503, url)
+    t.equal(head.body, '', url)
+    t.equal(head.headers['retry-after'], '120', url)
+    t.equal(head.headers['content-type'], get.headers['content-type'], url)
+  }
+})
+
+t.test('Retry-After counts down to the end, and there the service is back by itself', async (t) => {
+  const { app, clock } = await serviceWith()
+  await app.maintenance.enable({ until })
+  const retryAfter = async () => (await app.inject('/v1/users')).headers['retry-after']
+  t.equal(await retryAfter(), '120')
+  clock.skip(30_500)
+  t.equal(await retryAfter(), '90')
+  clock.skip(89_499)
+  t.equal(await retryAfter(), '1', 'a millisecond before the end')
+  clock.skip(1)
+  t.equal((await app.inject('/v1/users')).statusCode, 200, 'the end itself, though no timer told')
+  t.equal(app.maintenance.state(), null)
+  t.equal((await app.inject('/%zz')).statusCode, 400)
+})
+
+t.test('Retry-After where nobody knows the end, as a date, with jitter', async (t) => {
+  type Row = readonly [
+    options: MaintenanceOptions,
+    enable: { retryAfter?: number; until?: string },
+    expected: string,
+  ]
+  const rows: readonly Row[] = [
+    [{}, {}, '60'],
+    [{ retryAfter: 300 }, {}, '300'],
+    [{ retryAfter: 300 }, { retryAfter: 7 }, '7'],
+    [{ jitter: 10, random: () => 0.999 }, { until }, '130'],
+    [{ jitter: 10, random: () => 0 }, { until }, '120'],
+    [{ retryAfterFormat: 'http-date' }, { until }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
+    [{ retryAfterFormat: 'http-date' }, { retryAfter: 30 }, 'Fri, 20 Nov 2026 08:00:30 GMT'],
+  ]
+  for (const [options, { until: end, retryAfter }, expected] of rows) {
+    const { app } = await serviceWith(options)
+    await app.maintenance.enable(end === undefined ? { ...(retryAfter && { retryAfter }) } : { until: end })
+    for (const url of ['/v1/users', '/%zz']) {
+      t.equal((await app.inject(url)).headers['retry-after'], expected, JSON.stringify([options, url]))
+    }
+  }
+})
+
+t.test(
+  'a route with `maintenance: false` is served, its HEAD too; another method there is not',
+  async (t) => {
+    const { app } = await serviceWith()
+    await app.maintenance.enable()
+    t.equal((await app.inject('/v1/health')).statusCode, 200)
+    t.equal((await app.inject({ method: 'HEAD', url: '/v1/health' })).statusCode, 200)
+    t.equal((await app.inject({ method: 'POST', url: '/v1/health' })).statusCode, 503)
+  },
+)
+
+t.test('the state can be read: what enable said, null while there is none', async (t) => {
+  const { app, clock } = await serviceWith()
+  t.equal(app.maintenance.state(), null)
+  await app.maintenance.enable({ until: '2026-11-20T09:02:00+01:00', reason: 'move' })
+  t.strictSame(app.maintenance.state(), { source: 'switch', until, retryAfter: null, reason: 'move' })
+  await app.maintenance.enable({ retryAfter: 30 })
+  t.strictSame(app.maintenance.state(), { source: 'switch', until: null, retryAfter: 30, reason: null })
+  await app.maintenance.enable({ until: new Date(until) })
+  clock.skip(120_000)
+  t.equal(app.maintenance.state(), null)
+})
+
+t.test('each change is logged once, and refused requests not as errors', async (t) => {
+  const clock = manualClock(start)
+  const logs = keepLogs()
+  const app = Fastify({ ...serverOptions(), logger: logs.logger })
+  await app.register(problems)
+  await app.register(maintenance, { now: clock.now, schedule: clock.schedule })
+  await app.ready()
+  const told = () => logs.lines.flatMap(({ msg }) => (msg?.startsWith('maintenance: ') ? [msg] : []))
+
+  await app.maintenance.disable()
+  t.strictSame(told(), [], 'what is no change is not told')
+  await app.maintenance.enable({ until })
+  await app.maintenance.enable({ until })
+  for (const url of ['/', '/%zz', '/']) await app.inject(url)
+  await clock.advance(119_999)
+  t.strictSame(told(), ['maintenance: on'])
+  await clock.advance(1)
+  t.strictSame(told(), ['maintenance: on', 'maintenance: over'], 'its end is told without a request')
+  t.strictSame(
+    logs.lines.filter(({ level }) => level >= levels.error),
+    [],
+  )
+  t.notOk(
+    logs.lines.some((line) => JSON.stringify(line).includes('ProblemError')),
+    'nor with a stack',
+  )
+  await app.maintenance.enable({ until: start })
+  t.equal(app.maintenance.state(), null, 'an end that is past begins nothing')
+  t.match(told().at(-1), /is past/)
+  await app.close()
+  t.equal(clock.waiting(), 0, 'a closed app has no timer')
+})
+
+t.test(
+  'with refusals: errorHandler the app writes the body; status and headers are there already',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
+    await app.register(maintenance)
+    app.setErrorHandler((error: Error, _request, reply) => reply.send({ told: error.message }))
+    await app.maintenance.enable({ retryAfter: 30, reason: 'move' })
+    const response = await app.inject('/')
+    t.equal(response.statusCode, 503)
+    t.equal(response.headers['retry-after'], '30')
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.strictSame(response.json(), { told: 'move' })
+  },
+)
+
+const preflight = {
+  method: 'OPTIONS',
+  headers: { origin: 'https://page.example', 'access-control-request-method': 'GET' },
+} as const
+
+for (const order of ['before', 'after'] as const) {
+  t.test(`a CORS preflight gets its answer, with @fastify/cors registered ${order}`, async (t) => {
+    const app = Fastify(serverOptions())
+    await app.register(problems)
+    const corsOptions = { exposedHeaders: ['Retry-After'] }
+    if (order === 'before') await app.register(cors, corsOptions)
+    await app.register(maintenance)
+    if (order === 'after') await app.register(cors, corsOptions)
+    app.get('/v1/users', async () => ({}))
+    app.options('/v1/users', async () => t.fail('the handler runs'))
+    await app.maintenance.enable()
+    for (const url of ['/v1/users', '/v1/nothing']) {
+      const response = await app.inject({ ...preflight, url })
+      t.equal(response.statusCode, 204, url)
+      t.equal(response.headers['access-control-allow-origin'], '*', url)
+    }
+    const plain = await app.inject({
+      method: 'OPTIONS',
+      url: '/v1/users',
+      headers: { origin: 'https://a.example' },
+    })
+    t.equal(plain.statusCode, order === 'before' ? 400 : 503, 'OPTIONS that is no preflight')
+    const { headers, statusCode } = await app.inject({
+      url: '/v1/users',
+      headers: { origin: 'https://a.example' },
+    })
+    t.equal(statusCode, 503)
+    t.equal(headers['access-control-expose-headers'], order === 'before' ? 'Retry-After' : undefined)
+  })
+}
+
+t.test('beside the other conventions: registered before them, it answers before them', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(problems)
+  await app.register(maintenance)
+  for (const plugin of [pathGuard, lists, responseRules, fields, integerTwins, caching])
+    await app.register(plugin)
+  app.get(
+    '/v1/users',
+    { config: { caching: { cacheControl: { public: true, maxAge: 60 } } } },
+    async () => ({}),
+  )
+  await app.maintenance.enable({ retryAfter: 30 })
+  for (const url of ['/v1/users', '/V1/Users', '/v1/%55sers', '/v1/users?fields=nothing']) {
+    const response = await app.inject({ url, headers: { accept: 'text/html', 'if-none-match': '*' } })
+    isProblem(t, injected(response), maintenanceProblem, url)
+    t.equal(response.headers['retry-after'], '30', url)
+    t.equal(response.headers['cache-control'], 'no-store', url)
+    t.equal(response.headers.etag, undefined, url)
+  }
+})
+
+t.test('without a CORS plugin a preflight is a request as any other', async (t) => {
+  const { app } = await serviceWith()
+  await app.maintenance.enable()
+  t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
+})
+
+t.test('in a child context only that is in maintenance', async (t) => {
+  const app = Fastify()
+  app.get('/v1/users', async () => ({}))
+  await app.register(async (child) => {
+    await child.register(maintenance)
+    child.get('/v1/orders', async () => ({}))
+    await child.maintenance.enable()
+  })
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
+  t.equal((await app.inject('/v1/orders')).statusCode, 503)
+})

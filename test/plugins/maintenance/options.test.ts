@@ -1,0 +1,135 @@
+/** Options of the plugin, of routes and of `enable()`; and `report`, which changes no byte (decisions §10). */
+import Fastify, { type FastifyContextConfig } from 'fastify'
+import t from 'tap'
+import { problems, serverOptions } from '../../../src/index.js'
+import {
+  type EnableOptions,
+  type MaintenanceOptions,
+  maintenance,
+} from '../../../src/plugins/maintenance/index.js'
+
+const invalid = 'FST_CONV_OPTION_INVALID'
+const from = '2026-11-20T08:00:00Z'
+const until = '2026-11-20T09:00:00Z'
+
+t.test('options that are wrong are refused at registration, by their name', async (t) => {
+  const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
+    [{ mode: 'warn' }, invalid, /maintenance\.mode/],
+    [{ windows: {} }, invalid, /maintenance\.windows: expected an array/],
+    [{ windows: [{ from, until: from }] }, invalid, /maintenance\.windows\[0\]: .* ends after it begins/],
+    [{ windows: [{ from, until }, { from }] }, invalid, /maintenance\.windows\[1\]\.until/],
+    [
+      { windows: [{ from: 'today', until }] },
+      invalid,
+      /maintenance\.windows\[0\]\.from: .*RFC 3339.*'today'/,
+    ],
+    [{ windows: [{ from: new Date(Number.NaN), until }] }, invalid, /maintenance\.windows\[0\]\.from/],
+    [{ windows: [{ from, until, reason: '' }] }, invalid, /maintenance\.windows\[0\]\.reason/],
+    [{ windows: [{ from, till: until }] }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.windows\[0\]\.till/],
+    [{ file: '' }, invalid, /maintenance\.file: expected a path, or false/],
+    [{ file: true }, invalid, /maintenance\.file/],
+    [{ store: {} }, invalid, /maintenance\.store: expected a store/],
+    [{ store: null }, invalid, /maintenance\.store/],
+    [{ pollInterval: 0 }, invalid, /maintenance\.pollInterval: expected an integer from 10/],
+    [{ retryAfter: 0 }, invalid, /maintenance\.retryAfter: expected an integer from 1 to 604800/],
+    [{ retryAfterFormat: 'date' }, invalid, /maintenance\.retryAfterFormat/],
+    [{ jitter: -1 }, invalid, /maintenance\.jitter/],
+    [{ now: 0 }, invalid, /maintenance\.now/],
+    [{ schedule: 1 }, invalid, /maintenance\.schedule/],
+    [{ random: 0.5 }, invalid, /maintenance\.random/],
+    [{ until }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.until/],
+  ]
+  for (const [options, code, message] of wrong) {
+    const app = Fastify()
+    await t.rejects(
+      async () => app.register(maintenance, options as MaintenanceOptions),
+      { code, message },
+      JSON.stringify(options),
+    )
+  }
+  const app = Fastify()
+  await app.register(maintenance)
+  await t.rejects(async () => app.register(maintenance), { code: 'FST_CONV_ALREADY_REGISTERED' })
+})
+
+t.test('what enable() is told is checked; nothing begins with what is wrong', async (t) => {
+  const app = Fastify()
+  await app.register(maintenance)
+  const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
+    [null, invalid, /maintenance\.enable\(\): expected an object/],
+    [{ until: 'soon' }, invalid, /maintenance\.enable\(\)\.until/],
+    [{ retryAfter: 0 }, invalid, /maintenance\.enable\(\)\.retryAfter/],
+    [{ until, retryAfter: 5 }, invalid, /maintenance\.enable\(\): expected until or retryAfter, not both/],
+    [{ reason: 7 }, invalid, /maintenance\.enable\(\)\.reason/],
+    [{ from }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.enable\(\)\.from/],
+  ]
+  for (const [options, code, message] of wrong) {
+    await t.rejects(
+      app.maintenance.enable(options as EnableOptions),
+      { code, message },
+      JSON.stringify(options),
+    )
+  }
+  t.equal(app.maintenance.state(), null)
+})
+
+t.test('config.maintenance of a route is an object or false', async (t) => {
+  const app = Fastify()
+  await app.register(maintenance)
+  for (const own of [true, null, 'off', { mode: 'on' }, { except: [] }]) {
+    const config = { maintenance: own } as unknown as FastifyContextConfig
+    t.throws(
+      () => app.get('/v1/users', { config }, () => ({})),
+      /GET \/v1\/users config\.maintenance/,
+      `${own}`,
+    )
+  }
+})
+
+t.test('report: not one byte changes, and what would be refused is counted by route', async (t) => {
+  const twin = async (enabled: boolean) => {
+    const app = Fastify(serverOptions())
+    await app.register(problems)
+    if (enabled) await app.register(maintenance, { mode: 'report' })
+    app.get('/v1/users', async () => ({ users: [] }))
+    if (enabled) await app.maintenance.enable()
+    return app
+  }
+  const [app, bare] = [await twin(true), await twin(false)]
+  for (const url of ['/v1/users', '/v1/nothing', '/%zz', '/v1/users']) {
+    const [one, other] = [await app.inject(url), await bare.inject(url)]
+    const { date: _, ...headers } = one.headers
+    const { date: __, ...expected } = other.headers
+    t.strictSame([one.statusCode, headers, one.body], [other.statusCode, expected, other.body], url)
+  }
+  const observed = app.conventions
+    .report()
+    .observations.map(({ plugin, rule, route, count }) => [plugin, rule, route, count])
+  t.strictSame(observed, [
+    ['maintenance', 'refusal', '/v1/users', 2],
+    ['maintenance', 'refusal', '*', 1],
+  ])
+})
+
+t.test('off: nothing is refused, whatever a route says; the state can still be read', async (t) => {
+  const app = Fastify()
+  await app.register(maintenance, { mode: 'off' })
+  app.get('/v1/users', { config: { maintenance: { mode: 'enforce' } } }, async () => ({}))
+  await app.maintenance.enable()
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
+  t.match(app.maintenance.state(), { source: 'switch' })
+})
+
+t.test('a route has a mode of its own', async (t) => {
+  for (const [mode, own, status] of [
+    ['report', 'enforce', 503],
+    ['enforce', 'report', 200],
+    ['enforce', 'off', 200],
+  ] as const) {
+    const app = Fastify()
+    await app.register(maintenance, { mode })
+    app.get('/v1/users', { config: { maintenance: { mode: own } } }, async () => ({}))
+    await app.maintenance.enable()
+    t.equal((await app.inject('/v1/users')).statusCode, status, `${mode}, ${own}`)
+  }
+})

@@ -1,0 +1,56 @@
+/** `Retry-After` (RFC 9110 §10.2.3, decisions §6): never zero, never negative, never before the end. */
+import fc from 'fast-check'
+import t from 'tap'
+import { parseHttpDate } from '../../../src/http/http-date.js'
+import { type RetryAfterParts, retryAfterField } from '../../../src/plugins/maintenance/retry-after.js'
+
+const now = Date.parse('2026-11-20T08:00:00.000Z')
+
+function field(parts: Partial<RetryAfterParts>): string {
+  return retryAfterField({ now, until: null, otherwise: 60, jitter: 0, format: 'seconds', ...parts })
+}
+
+t.test('seconds count down, rounded up, to one and no further', async (t) => {
+  const rows: readonly (readonly [left: number, expected: string])[] = [
+    [90_000, '90'],
+    [89_999, '90'],
+    [89_000, '89'],
+    [1_001, '2'],
+    [1_000, '1'],
+    [1, '1'],
+    [0, '1'],
+    [-5_000, '1'],
+  ]
+  for (const [left, expected] of rows) t.equal(field({ until: now + left }), expected, `${left} ms left`)
+  t.equal(field({ otherwise: 120 }), '120', 'without an end')
+  t.equal(field({ until: now + 1, jitter: 7 }), '8', 'jitter is added')
+})
+
+t.test('a date is the next whole second after the end, and ahead of now', async (t) => {
+  const rows: readonly (readonly [parts: Partial<RetryAfterParts>, expected: string])[] = [
+    [{ until: now + 90_000 }, 'Fri, 20 Nov 2026 08:01:30 GMT'],
+    [{ until: now + 90_001 }, 'Fri, 20 Nov 2026 08:01:31 GMT'],
+    [{ until: now + 90_000, jitter: 5 }, 'Fri, 20 Nov 2026 08:01:35 GMT'],
+    [{ until: now - 90_000 }, 'Fri, 20 Nov 2026 08:00:01 GMT'],
+    [{ otherwise: 120 }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
+    [{ until: Date.parse('9999-12-31T23:59:59Z'), jitter: 9 }, 'Fri, 31 Dec 9999 23:59:59 GMT'],
+  ]
+  for (const [parts, expected] of rows) t.equal(field({ ...parts, format: 'http-date' }), expected, expected)
+})
+
+t.test('who keeps to it is never back before the end, and never told to come at once', async () => {
+  const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
+  fc.assert(
+    fc.property(time, time, fc.integer({ min: 0, max: 3600 }), (now, until, jitter) => {
+      const seconds = Number(field({ now, until, jitter }))
+      const date = parseHttpDate(field({ now, until, jitter, format: 'http-date' })) ?? Number.NaN
+      return (
+        Number.isInteger(seconds) &&
+        seconds >= 1 &&
+        now + seconds * 1000 >= until &&
+        date > now &&
+        date >= until
+      )
+    }),
+  )
+})

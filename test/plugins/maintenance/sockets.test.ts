@@ -1,0 +1,186 @@
+/** Over sockets: switching under load, requests in flight, bodies that nobody reads, HTTP/2. */
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { setTimeout as wait } from 'node:timers/promises'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { problems, serverOptions } from '../../../src/index.js'
+import { maintenance } from '../../../src/plugins/maintenance/index.js'
+import { openConnection, parseAnswers, type RawAnswer, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const users = { users: Array.from({ length: 50 }, (_, id) => ({ id, name: `name ${id}` })) }
+const whole = JSON.stringify(users)
+
+async function service(): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions())
+  await app.register(problems)
+  await app.register(maintenance)
+  return app
+}
+
+function isMaintenance({ status, headers, body }: RawAnswer): boolean {
+  const { 'retry-after': retryAfter, 'cache-control': cacheControl, 'content-length': length } = headers
+  const { code } = JSON.parse(body) as { readonly code?: unknown }
+  const isWhole = Number(length) === Buffer.byteLength(body)
+  return (
+    status === 503 && code === 'maintenance' && retryAfter === '60' && cacheControl === 'no-store' && isWhole
+  )
+}
+
+const seconds = Number(process.env.MAINTENANCE_TEST_SECONDS ?? 3)
+
+t.test(
+  `switched on and off under 200 requests per second for ${seconds} s: each answer is whole`,
+  async (t) => {
+    const app = await service()
+    app.get('/v1/users', async () => {
+      await wait(5)
+      return users
+    })
+    app.post('/v1/users', async ({ body }) => body)
+    const { port } = await serve(t, app)
+    const body = JSON.stringify({ text: 'x'.repeat(20_000) })
+    const json = { 'content-type': 'application/json' }
+    const bytes = [requestBytes('GET', '/v1/users'), requestBytes('POST', '/v1/users', json, body)] as const
+
+    const counts = { served: 0, refused: 0 }
+    const wrong: unknown[] = []
+    const askOnce = async (index: number): Promise<void> => {
+      try {
+        const connection = await openConnection(port)
+        let failure: unknown = null
+        connection.socket.on('error', (error) => {
+          failure = error
+        })
+        connection.send(bytes[index % 2] ?? '')
+        const answers = parseAnswers(await connection.ended())
+        const [answer] = answers
+        if (failure !== null || answer === undefined || answers.length !== 1) wrong.push(failure ?? answers)
+        else if (answer.status === 200 && answer.body === (index % 2 === 0 ? whole : body)) counts.served += 1
+        else if (isMaintenance(answer)) counts.refused += 1
+        else wrong.push(answer)
+      } catch (error) {
+        wrong.push(error)
+      }
+    }
+
+    const asked: Promise<void>[] = []
+    const begin = performance.now()
+    for (let tick = 0; tick < seconds * 20; tick += 1) {
+      // Ten requests each 50 ms, the switch in their midst.
+      for (let index = 0; index < 10; index += 1) {
+        if (index === 5) {
+          await (app.maintenance.state() === null ? app.maintenance.enable() : app.maintenance.disable())
+        }
+        asked.push(askOnce(index))
+      }
+      await wait(Math.max(0, begin + (tick + 1) * 50 - performance.now()))
+    }
+    await Promise.all(asked)
+    t.comment(
+      `${asked.length} requests: ${counts.served} served, ${counts.refused} refused, ${wrong.length} wrong`,
+    )
+    t.strictSame(wrong.slice(0, 3), [])
+    t.equal(counts.served + counts.refused, asked.length)
+    t.ok(counts.served > asked.length / 10 && counts.refused > asked.length / 10, 'both came to pass')
+  },
+)
+
+t.test('a request in flight finishes: its body arrives, its handler answers', async (t) => {
+  const app = await service()
+  const [finished, finish] = signal()
+  const [entered, enter] = signal()
+  const [admitted, admit] = signal()
+  app.addHook('preParsing', async ({ method }) => {
+    if (method === 'POST') admit()
+  })
+  app.get('/v1/slow', async () => {
+    enter()
+    await finished
+    return users
+  })
+  app.post('/v1/users', async ({ body }) => body)
+  const { port } = await serve(t, app)
+
+  const reading = await openConnection(port)
+  reading.send(requestBytes('GET', '/v1/slow'))
+  await entered
+  const writing = await openConnection(port)
+  const text = requestBytes('POST', '/v1/users', { 'content-type': 'application/json' }, '{"name":"a"}')
+  writing.send(text.slice(0, -6))
+  await admitted
+  await app.maintenance.enable()
+  writing.send(text.slice(-6))
+  finish()
+  t.match(parseAnswers(await reading.ended()), [{ status: 200, body: whole }])
+  t.match(parseAnswers(await writing.ended()), [{ status: 200, body: '{"name":"a"}' }])
+})
+
+t.test('a refused request with a body leaves the connection as it was, for the next one', async (t) => {
+  const app = await service()
+  app.post('/v1/users', async ({ body }) => body)
+  const { port } = await serve(t, app)
+  await app.maintenance.enable()
+  const connection = await openConnection(port)
+  const big = JSON.stringify({ text: 'x'.repeat(300_000) })
+  const kept = { connection: 'keep-alive', 'content-type': 'application/json' }
+  connection.send(requestBytes('POST', '/v1/users', kept, big))
+  await connection.received((bytes) => bytes.includes('"code":"maintenance"'))
+  await app.maintenance.disable()
+  connection.send(requestBytes('POST', '/v1/users', { 'content-type': 'application/json' }, '{"name":"a"}'))
+  const [first, second] = parseAnswers(await connection.ended())
+  t.ok(first !== undefined && isMaintenance(first))
+  t.match(second, { status: 200, body: '{"name":"a"}' })
+})
+
+t.test('HEAD, a bad URL and an absolute one on the wire', async (t) => {
+  const app = await service()
+  const { port } = await serve(t, app)
+  await app.maintenance.enable()
+  const connection = await openConnection(port)
+  const kept = { connection: 'keep-alive' }
+  connection.send(
+    requestBytes('GET', '/%zz', kept) +
+      requestBytes('GET', 'http://localhost/v1/users', kept) +
+      requestBytes('OPTIONS', '*', kept) +
+      requestBytes('HEAD', '/v1/users'),
+  )
+  const received = await connection.ended()
+  const head = received.lastIndexOf('HTTP/1.1 ')
+  const answers = parseAnswers(received.slice(0, head))
+  t.equal(answers.length, 3)
+  t.ok(answers.every(isMaintenance))
+  t.match(received.slice(head), /^HTTP\/1\.1 503 .*\r\nretry-after: 60\r\n.*\r\n\r\n$/is)
+})
+
+t.test('HTTP/2: the same 503, for a bad URL too', async (t) => {
+  const options: object = serverOptions()
+  const app = Fastify({ ...options, http2: true })
+  await app.register(maintenance)
+  const { origin } = await serve(t, app)
+  await app.maintenance.enable({ retryAfter: 30 })
+  const session = connect(origin)
+  t.teardown(() => session.close())
+  for (const path of ['/v1/users', '/%zz']) {
+    const stream = session.request({ ':path': path })
+    const [headers] = await once(stream, 'response')
+    stream.resume()
+    await once(stream, 'end')
+    const type = 'application/problem+json'
+    t.match(
+      headers,
+      { ':status': 503, 'retry-after': '30', 'content-type': type, 'cache-control': 'no-store' },
+      path,
+    )
+  }
+})
+
+/** A promise, and what resolves it. */
+function signal(): readonly [given: Promise<void>, give: () => void] {
+  let give: () => void = () => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return [given, () => give()]
+}

@@ -1,0 +1,113 @@
+/** What a POST is performed as (decisions §2). */
+import t from 'tap'
+import { overrideDecision } from '../../../src/plugins/method-override/override-decision.js'
+
+const rules = {
+  methods: ['PUT', 'PATCH', 'DELETE'],
+  header: 'x-http-method-override',
+  field: '_method',
+  formOrigins: ['https://app.example'],
+}
+const source = { host: 'api.example' }
+
+t.test('header and form name one of the methods, in any case', (t) => {
+  const cases: readonly (readonly [header: string | undefined, form: readonly string[], method: string])[] = [
+    ['DELETE', [], 'DELETE'],
+    ['delete', [], 'DELETE'],
+    ['Patch', [], 'PATCH'],
+    [' put ', [], 'PUT'],
+    [undefined, ['PATCH'], 'PATCH'],
+    [undefined, ['delete'], 'DELETE'],
+    ['patch', ['PATCH'], 'PATCH'],
+  ]
+  for (const [header, form, method] of cases) {
+    t.match(
+      overrideDecision({ header, form, source }, rules),
+      { method, refusal: null },
+      `${header} and ${form}`,
+    )
+  }
+  t.equal(
+    overrideDecision({ header: undefined, form: [], source }, rules),
+    null,
+    'a POST that says nothing is a POST',
+  )
+  t.end()
+})
+
+t.test('all else is refused, and the answer names the place', (t) => {
+  const header = { in: 'header', name: 'x-http-method-override' }
+  const field = { in: 'body', pointer: '/_method' }
+  const cases: readonly (readonly [
+    header: string | undefined,
+    form: readonly string[],
+    errors: unknown[],
+  ])[] = [
+    ['TRACE', [], [header]],
+    ['CONNECT', [], [header]],
+    ['GET', [], [header]],
+    ['HEAD', [], [header]],
+    ['OPTIONS', [], [header]],
+    ['POST', [], [header]],
+    ['', [], [header]],
+    ['DELETE, PUT', [], [header]],
+    ['DELETE,DELETE', [], [header]],
+    ['DELETE\u0000', [], [header]],
+    ['DELETE /v1', [], [header]],
+    ['"DELETE"', [], [header]],
+    ['toString', [], [header]],
+    ['__proto__', [], [header]],
+    ['ſ', [], [header]],
+    [undefined, [''], [field]],
+    [undefined, ['TRACE'], [field]],
+    [undefined, ['PUT '], [field]],
+    [undefined, ['PUT', 'DELETE'], [field]],
+    [undefined, ['PUT', 'PUT'], [field]],
+    ['TRACE', ['CONNECT'], [header, field]],
+    ['DELETE', ['PUT'], [header]],
+    ['DELETE', ['DELETE', 'DELETE'], [field]],
+  ]
+  for (const [header, form, errors] of cases) {
+    const decision = overrideDecision({ header, form, source }, rules)
+    const name = JSON.stringify([header, ...form])
+    t.equal(decision?.method, null, name)
+    t.match(decision?.refusal, { code: 'method-override-invalid', statusCode: 400, errors }, name)
+    t.equal(decision?.refusal?.errors?.length, errors.length, `${name}: and no other`)
+  }
+  t.end()
+})
+
+t.test('a form from elsewhere is refused, unless the header says the same', (t) => {
+  const cases: readonly (readonly [source: Readonly<Record<string, string>>, detail: RegExp])[] = [
+    [{ 'sec-fetch-site': 'cross-site' }, /^A form from another origin cannot be performed as DELETE$/],
+    [{ origin: 'null' }, /^A form from the origin null cannot /],
+    [{ 'sec-fetch-site': 'same-site', origin: 'https://b.example' }, /from the origin https:\/\/b\.example /],
+  ]
+  for (const [source, detail] of cases) {
+    const decide = (header: string | undefined, form: readonly string[]) =>
+      overrideDecision({ header, form, source }, rules)
+    const decision = decide(undefined, ['delete'])
+    t.equal(decision?.method, null)
+    t.match(decision?.refusal, {
+      code: 'method-override-invalid',
+      statusCode: 400,
+      message: detail,
+      errors: [{ in: 'body', pointer: '/_method' }],
+    })
+    t.match(decide('delete', ['DELETE']), { method: 'DELETE', refusal: null }, 'it took a preflight')
+    t.match(decide('delete', []), { method: 'DELETE', refusal: null }, 'and so did this')
+    t.equal(decide(undefined, []), null, 'a form that names no method is a POST')
+  }
+  const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
+  t.match(overrideDecision({ header: undefined, form: ['PUT'], source: named }, rules), { method: 'PUT' })
+  t.end()
+})
+
+t.test('the detail quotes no more than a line of what came', (t) => {
+  const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], source }
+  const foreign = { header: undefined, form: ['PUT'], source: { origin: 'Z'.repeat(5000) } }
+  for (const words of [long, foreign]) {
+    t.ok((overrideDecision(words, rules)?.refusal?.message.length ?? 999) < 150)
+  }
+  t.end()
+})

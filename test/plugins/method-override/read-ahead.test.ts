@@ -1,0 +1,170 @@
+/** What was read before a request is routed is there for those who read it afterwards. */
+import { Readable } from 'node:stream'
+import t from 'tap'
+import type { RawRequest } from '../../../src/fastify/raw-request.js'
+import { PendingBodies } from '../../../src/plugins/method-override/pending-bodies.js'
+import { type ReadAhead, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
+
+const unbounded = new PendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})
+
+/** A request whose body comes when the test pushes it. */
+function rawRequest(): RawRequest {
+  const stream = new Readable({ read() {} })
+  return Object.assign(stream, { headers: {}, httpVersionMajor: 1, aborted: false }) as unknown as RawRequest
+}
+
+function reading(raw: RawRequest, limit: number, change: (bytes: Buffer) => Buffer = (bytes) => bytes) {
+  return new Promise<ReadAhead | 'given up'>((resolve) => {
+    let seen: ReadAhead | undefined
+    readAhead(raw, limit, unbounded, {
+      take(read) {
+        seen = read
+        return change(read.bytes)
+      },
+      proceed: () => seen !== undefined && resolve(seen),
+      expire: (bytes) => bytes,
+      abandon: () => resolve('given up'),
+    })
+  })
+}
+
+async function rest(raw: RawRequest): Promise<string> {
+  let text = ''
+  for await (const chunk of raw) text += String(chunk)
+  return text
+}
+
+t.test('a whole body is read once it is there, and read again', async (t) => {
+  const raw = rawRequest()
+  const read = reading(raw, 100)
+  for (const piece of ['a', 'bc', 'def', null]) {
+    await new Promise(setImmediate)
+    raw.push(piece)
+  }
+  t.match(await read, { bytes: Buffer.from('abcdef'), isWhole: true })
+  await new Promise(setImmediate)
+  t.equal(await rest(raw), 'abcdef', 'even a turn later')
+})
+
+t.test('what is put back may be something else', async (t) => {
+  const raw = rawRequest()
+  const read = reading(raw, 100, () => Buffer.from('else'))
+  raw.push('abcdef')
+  raw.push(null)
+  await read
+  t.equal(await rest(raw), 'else')
+})
+
+t.test('up to the limit and no further', async (t) => {
+  for (const [pieces, isWhole] of [
+    [['abc'], true],
+    [['a', 'b', 'c'], true],
+    [['abcd'], false],
+    [['a', 'b', 'c', 'd'], false],
+  ] as const) {
+    const raw = rawRequest()
+    const read = reading(raw, 3)
+    for (const piece of pieces) raw.push(piece)
+    if (isWhole) raw.push(null)
+    t.match(await read, { isWhole }, pieces.join())
+    if (!isWhole) {
+      raw.push('!')
+      raw.push(null)
+    }
+    t.equal(await rest(raw), pieces.join('') + (isWhole ? '' : '!'), 'nothing is lost')
+  }
+})
+
+t.test('no body at all is a whole one', async (t) => {
+  const early = rawRequest()
+  early.push(null)
+  t.match(await reading(early, 3), { bytes: Buffer.alloc(0), isWhole: true })
+  const late = rawRequest()
+  const read = reading(late, 0)
+  await new Promise(setImmediate)
+  late.push(null)
+  t.match(await read, { bytes: Buffer.alloc(0), isWhole: true })
+})
+
+t.test('a client that gives up is told of once, in each of the ways it shows', async (t) => {
+  const ways: readonly (readonly [about: string, giveUp: (raw: RawRequest) => void])[] = [
+    ['destroyed', (raw) => raw.destroy()],
+    ['destroyed with an error', (raw) => raw.destroy(new Error('reset'))],
+    ['aborted', (raw) => raw.emit('aborted')],
+    [
+      'ended as if whole, as HTTP/2 does it',
+      (raw) => {
+        Object.assign(raw, { aborted: true })
+        raw.push(null)
+      },
+    ],
+  ]
+  for (const [about, giveUp] of ways) {
+    const raw = rawRequest()
+    // As Node does it: without somebody who listens there is no error.
+    raw.on('error', () => {})
+    const read = reading(raw, 100)
+    raw.push('abc')
+    await new Promise(setImmediate)
+    giveUp(raw)
+    t.equal(await read, 'given up', about)
+    t.equal(
+      raw.listenerCount('readable') + raw.listenerCount('aborted'),
+      0,
+      `${about}: nobody listens any more`,
+    )
+  }
+})
+
+t.test('a body that is not waited for any longer leaves nothing behind', async (t) => {
+  const schedule = manualSchedule()
+  const pending = new PendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
+  const expired: string[] = []
+  const begin = (name: string, ...pieces: readonly string[]): RawRequest => {
+    const raw = rawRequest()
+    readAhead(raw, 100, pending, {
+      take: () => Buffer.from('taken'),
+      expire: (bytes) => {
+        expired.push(`${name} ${bytes}`)
+        return Buffer.alloc(0)
+      },
+      proceed: () => {},
+      abandon: () => {},
+    })
+    for (const piece of pieces) raw.push(piece)
+    return raw
+  }
+  begin('first', 'aaa')
+  await new Promise(setImmediate)
+  begin('second', 'bbb')
+  await new Promise(setImmediate)
+  t.strictSame(expired, [])
+
+  const third = begin('third', 'c')
+  t.strictSame(expired, ['first aaa'], 'of too many the oldest goes')
+  third.push(null)
+  await new Promise(setImmediate)
+  const fourth = begin('fourth', 'ddddd')
+  await new Promise(setImmediate)
+  fourth.push('dddd')
+  await new Promise(setImmediate)
+  t.strictSame(expired, ['first aaa', 'second bbb'], 'of too many bytes too; what is whole does not count')
+
+  schedule.runAll()
+  t.strictSame(expired.slice(2), ['fourth ddddddddd'], 'of too much time, once')
+  t.equal(schedule.count(), 0, 'no timer is left')
+})
+
+function manualSchedule() {
+  const waiting = new Set<() => void>()
+  return {
+    schedule: (run: () => void) => {
+      waiting.add(run)
+      return () => void waiting.delete(run)
+    },
+    count: () => waiting.size,
+    runAll: () => {
+      for (const run of [...waiting]) run()
+    },
+  }
+}

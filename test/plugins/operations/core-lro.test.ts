@@ -1,0 +1,102 @@
+/**
+ * A generic client of long-running operations ends right (decisions §5): @azure/core-lro, over sockets, knowing nothing
+ * of this service.
+ */
+import { createHttpPoller, type LongRunningOperation, type LroResponse } from '@azure/core-lro'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import conventions, { ProblemError, serverOptions } from '../../../src/index.js'
+import { serve } from '../../support/serve.js'
+
+const time = '2026-01-02T03:04:05Z'
+// So that the tests are done soon: of the polls, the client keeps to Retry-After alone.
+const intervalInMs = 10
+
+t.test('what was created is its result', async (t) => {
+  const { poller } = await start(t, 'create')
+  t.match(await poller.pollUntilDone(), { id: 8, name: 'Eve' })
+  t.equal(poller.getOperationState().status, 'succeeded')
+})
+
+t.test('so it is where that has a status of its own, which says something else', async (t) => {
+  for (const status of ['pending', 'failed', 'In progress', 'Failed']) {
+    const { poller, polls } = await start(t, 'create', { status })
+    t.match(await poller.pollUntilDone(), { id: 8, status }, status)
+    t.equal(poller.getOperationState().status, 'succeeded')
+    t.ok(polls() <= 3, 'and it asks no more')
+  }
+})
+
+t.test('one that creates nothing ends, with its document as the result', async (t) => {
+  const { poller } = await start(t, 'verify')
+  t.match(await poller.pollUntilDone(), { status: 'Succeeded' })
+  t.equal(poller.getOperationState().status, 'succeeded')
+})
+
+t.test('a result that is no resource is in that document', async (t) => {
+  const { poller } = await start(t, 'count')
+  t.match(await poller.pollUntilDone(), { status: 'Succeeded', result: { counted: 3 } })
+})
+
+t.test('a failure is an error that says why', async (t) => {
+  const { poller } = await start(t, 'fail')
+  await t.rejects(poller.pollUntilDone(), { message: /insufficient-funds.*There is too little left/ })
+  t.equal(poller.getOperationState().status, 'failed')
+})
+
+t.test('one that is cancelled is an error that says so', async (t) => {
+  const { poller, cancel } = await start(t, 'wait')
+  await poller.poll()
+  t.notOk(poller.isDone())
+  t.equal((await cancel()).status, 204)
+  await t.rejects(poller.pollUntilDone(), { message: /operation-cancelled/ })
+  t.equal(poller.getOperationState().status, 'failed')
+  t.ok(poller.isDone())
+})
+
+/** Starts an operation of the real plugin, and a poller that follows it. */
+async function start(t: Test, work: string, created: Readonly<Record<string, unknown>> = {}) {
+  const app = Fastify(serverOptions())
+  await app.register(conventions, {
+    operations: { retryAfter: { min: 1, max: 1, initial: 1 } },
+    rateLimit: false,
+  })
+  app.operations.define('create', async () => ({ resource: '/v1/users/8' }))
+  app.operations.define('verify', async () => {})
+  app.operations.define('count', async () => ({ result: { counted: 3 } }))
+  app.operations.define('fail', async () => {
+    throw new ProblemError('insufficient-funds', { status: 402, detail: 'There is too little left' })
+  })
+  app.operations.define('wait', { cancellable: true }, async ({ signal }) => {
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  })
+  app.post('/v1/users', (_request, reply) => reply.startOperation(work))
+  app.get('/v1/users/:id', () => ({ id: 8, name: 'Eve', updated_at: time, ...created }))
+  const { origin } = await serve(t, app)
+
+  let location = ''
+  let polls = 0
+  const send = async (path: string, method: string): Promise<LroResponse> => {
+    const response = await fetch(new URL(path, origin), { method })
+    const headers = Object.fromEntries(response.headers)
+    location = headers.location ?? location
+    const body: unknown = await response.json()
+    return { flatResponse: body, rawResponse: { statusCode: response.status, headers, body } }
+  }
+  const lro: LongRunningOperation = {
+    requestMethod: 'POST',
+    requestPath: '/v1/users',
+    sendInitialRequest: () => send('/v1/users', 'POST'),
+    sendPollRequest: (path) => {
+      polls += 1
+      return send(path, 'GET')
+    },
+  }
+  return {
+    poller: await createHttpPoller(lro, { intervalInMs }),
+    polls: () => polls,
+    cancel: () => fetch(new URL(location, origin), { method: 'DELETE' }),
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * A process that runs operations, which end when it closes. It writes a line when it is ready, the id of each operation
+ * that it begins, and a line when it has closed; it closes when it is told anything, and then nothing should keep it
+ * alive.
+ */
+import { type BullmqEngineOptions, bullmqEngine, type RunOutcome } from '../../../../../src/engines/bullmq.js'
+
+const [options = '', lease = ''] = process.argv.slice(2)
+const engine = bullmqEngine(JSON.parse(options) as BullmqEngineOptions)
+let end = () => {}
+const ended = new Promise<RunOutcome>((resolve) => {
+  end = () => resolve({ kind: 'ended' })
+})
+
+await engine.start({
+  lease: Number(lease),
+  run(id) {
+    process.stdout.write(`${id}\n`)
+    return ended
+  },
+  failed() {},
+  recovered() {},
+})
+process.stdin.once('data', async () => {
+  process.stdin.destroy()
+  const closed = engine.close()
+  end()
+  await closed
+  process.stdout.write('closed\n')
+})
+process.stdout.write('ready\n')

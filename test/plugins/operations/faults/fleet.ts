@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { programArguments } from '../../../support/program.js'
+
+/** What a member is started with. */
+export interface MemberSetUp {
+  readonly role: 'web' | 'worker'
+  /** Milliseconds. */
+  readonly lease: number
+  /** URL of the server that has the records and the queue; one of the two. */
+  readonly redis?: string
+  readonly postgres?: string
+  /** Has it one connection to Redis, for records and queue? */
+  readonly isInOrder?: boolean
+}
+
+/** A process of the fleet. */
+export interface Member {
+  readonly process: ChildProcess
+  /** Where it listens; `''` for a worker. */
+  readonly origin: string
+  /** The ids of the operations that it began to run, in their order. */
+  readonly runs: readonly string[]
+  /** The lines of its log. */
+  readonly log: readonly string[]
+}
+
+/** How an operation stands. */
+export interface State {
+  readonly status: string
+  readonly result?: { readonly run: number }
+  readonly error?: { readonly code: string }
+}
+
+const program = programArguments(new URL('member.ts', import.meta.url))
+
+/** Starts a member, and waits until it serves or works; it ends with the test. */
+export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> {
+  const child = spawn(process.execPath, [...program, JSON.stringify(setUp)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => kill(child))
+  const [runs, log]: [string[], string[]] = [[], []]
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
+  const origin = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [word, what = ''] = line.split(' ')
+      if (word === 'run') runs.push(what)
+      else if (word === 'at') resolve(what.startsWith('http') ? what : '')
+      else log.push(line)
+    })
+    child.once('exit', () => reject(new Error(`a member ended: ${log.join('\n')}`)))
+  })
+  return { process: child, origin, runs, log }
+}
+
+/** Ends a process at once. */
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+/** Starts an operation; its path, and `null` where the service says that it cannot. */
+export async function startWork({ origin }: Member, milliseconds: number): Promise<string | null> {
+  const response = await fetch(`${origin}/v1/works`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ milliseconds }),
+    signal: AbortSignal.timeout(15_000),
+  })
+  await response.arrayBuffer()
+  if (response.status === 503 && Number(response.headers.get('retry-after')) >= 1) return null
+  if (response.status !== 202) throw new Error(`a start was answered with ${response.status}`)
+  return response.headers.get('location') ?? ''
+}
+
+/** Asks how an operation stands; `null` where the service says that it cannot tell. */
+export async function stateOf({ origin }: Member, path: string): Promise<State | null> {
+  const response = await fetch(`${origin}${path}`, {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(15_000),
+  })
+  const body = (await response.json()) as State
+  if (response.status === 503 && Number(response.headers.get('retry-after')) >= 1) return null
+  if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`)
+  return body
+}
+
+/** Asks one or the other until the operation is over. */
+export async function endOf(members: readonly Member[], path: string, within = 60_000): Promise<State> {
+  const deadline = Date.now() + within
+  for (let turn = 0; Date.now() < deadline; turn += 1) {
+    const member = members[turn % members.length] as Member
+    const state = await stateOf(member, path)
+    if (state !== null && state.status !== 'In progress') return state
+    await pause(100)
+  }
+  throw new Error(`${path} is not over after ${within / 1000} seconds`)
+}

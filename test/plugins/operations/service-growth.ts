@@ -1,0 +1,63 @@
+// A program: prints what finished operations weigh in an app, and what is left when they have expired. Run with --expose-gc.
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import Fastify from 'fastify'
+import { operations } from '../../../src/plugins/operations/index.js'
+import { manualClock } from '../../support/manual-clock.js'
+
+const count = 100_000
+const clock = manualClock('2026-11-20T08:00:00Z')
+const app = Fastify()
+await app.register(operations, {
+  now: clock.now,
+  schedule: clock.schedule,
+  identify: () => '42',
+  retention: '1 hour',
+})
+app.operations.define('work', async ({ progress }) => {
+  progress(0.5)
+  return { resource: '/v1/payments/8' }
+})
+app.post('/v1/work', async (_, reply) => reply.startOperation('work', { id: '7' }))
+await app.ready()
+
+// Requests have warmed up what they leave behind anyway.
+await startAll(2_000, true)
+await expire()
+const before = await heap()
+await startAll(count, false)
+await startAll(1_000, true)
+const each = ((await heap()) - before) / (count + 1_000)
+const timers = clock.waiting()
+await expire()
+const left = (await heap()) - before
+await app.close()
+console.log(JSON.stringify({ each, left, timers, timersAfter: clock.waiting() }))
+
+/** Starts so many, a few of them by requests that wait for their end and poll them. */
+async function startAll(operations: number, byRequests: boolean): Promise<void> {
+  for (let started = 0; started < operations; started += 1) {
+    if (byRequests) {
+      const answer = await app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=5' } })
+      if (answer.statusCode !== 303) throw new Error(`${answer.statusCode} ${answer.payload}`)
+      await app.inject(`/v1/operations/${answer.json<{ id: string }>().id}`)
+    } else {
+      await app.operations.start('work', { id: '7' }, 42)
+      if (started % 100 === 0) await turnOfTheLoop()
+    }
+  }
+  await turnOfTheLoop()
+}
+
+async function expire(): Promise<void> {
+  await clock.advance(0)
+  clock.skip(3 * 3_600_000)
+  for (let sweep = 0; sweep < 100; sweep += 1) await clock.advance(15_000)
+}
+
+async function heap(): Promise<number> {
+  for (let turn = 0; turn < 5; turn += 1) {
+    await turnOfTheLoop()
+    global.gc?.()
+  }
+  return process.memoryUsage().heapUsed
+}

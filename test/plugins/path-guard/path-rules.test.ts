@@ -1,0 +1,660 @@
+/**
+ * Seed §4 "Path rules" 1–5, §9 and decisions.md §1: which routes break which rule, and what to write instead. Rows
+ * hold a route and, where it breaks a rule, that rule and the path (for an action: method and path) to write.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  knownVerbs,
+  type PathBreach,
+  type PathRule,
+  type PathVocabulary,
+  pathBreaches,
+  pathRuleNames,
+} from '../../../src/plugins/path-guard/path-rules.js'
+import { superlinearSeeds } from '../../support/growth.js'
+
+type Row = readonly [route: string, rule?: PathRule, instead?: string]
+
+const plain: PathVocabulary = {
+  collections: new Set(),
+  verbs: new Set(knownVerbs),
+  selfAliases: new Set(['me', 'self']),
+}
+
+const rightRoutes: Readonly<Record<string, readonly Row[]>> = {
+  'the generic endpoints (seed §4)': [
+    ['GET /v1/users'],
+    ['POST /v1/users'],
+    ['GET /v1/users/:id'],
+    ['PUT /v1/users/:id'],
+    ['PATCH /v1/users/:id'],
+    ['DELETE /v1/users/:id'],
+    ['GET /v1/friends/:friendId'],
+    ['GET /v1/orders'],
+    ['GET /v1/subscriptions/:id'],
+    ['POST /v1/payments'],
+    ['GET,HEAD,OPTIONS /v1/users'],
+  ],
+  'the alias for the caller’s own record (seed §4, decisions §0)': [
+    ['GET /v1/users/me'],
+    ['GET /v1/users/self'],
+    ['PATCH /v1/users/me'],
+    ['GET /v1/users/me/orders'],
+    ['GET /v1/users/me/orders/:id'],
+    ['GET /v1/me'],
+    ['GET /v1/me/orders'],
+    ['POST /v1/users/me/follow'],
+  ],
+  'actions (seed §4)': [
+    ['POST /v1/users/:id/follow'],
+    ['POST /v1/users/:userId/follow'],
+    ['POST /v1/users/:id/verify-email'],
+    ['POST /v1/orders/:id/retry'],
+    ['POST /v1/orders/:id/cancel'],
+    ['POST /v1/subscriptions/:id/suspend'],
+    ['POST /v1/subscriptions/:id/cancel'],
+    ['POST /v1/payments/:id/retry'],
+    ['POST /v1/users/:id/resend-verification-email'],
+    ['POST,OPTIONS /v1/orders/:id/cancel'],
+    ['POST /v1/messages/send'],
+    ['POST /v1/orders/cancel-all'],
+    ['POST /v1/login'],
+    ['POST /v1/refund'],
+    ['POST /v1/resend-verification'],
+    ['POST /v1/refresh-token'],
+    ['OPTIONS /v1/orders/:id/cancel'],
+  ],
+  'operations (decisions §5)': [
+    ['GET /v1/operations/:id'],
+    ['GET /v1/operations/:id/status'],
+    ['DELETE /v1/operations/:id'],
+  ],
+  'sub-collections and singleton sub-resources': [
+    ['GET /v1/users/:id/orders'],
+    ['GET /v1/users/:userId/friends/:friendId'],
+    ['GET /v1/orders/:id/items/:itemId/reviews/:reviewId/comments'],
+    ['GET /v1/organizations/:orgId/members/:memberId/roles'],
+    ['GET /v1/orders/:id/invoice'],
+    ['GET /v1/orders/:id/invoice/lines'],
+    ['GET /v1/orders/:id/invoices/:invoiceId'],
+    ['GET /v1/orders/:id/approval'],
+    ['GET /v1/users/:id/profile'],
+    ['GET /v1/users/:id/email'],
+    ['PUT /v1/users/:id/avatar'],
+    ['GET /v1/users/:id/settings'],
+    ['GET /v1/users/:id/followers'],
+    ['GET /v1/payments/:id/retries'],
+    ['POST /v1/orders/:id/refunds'],
+  ],
+  'namespaces before a collection': [
+    ['GET /v1/billing/invoices'],
+    ['GET /v1/billing/invoices/:id'],
+    ['GET /v1/admin/users/:id'],
+    ['GET /v1/catalog/products/:id'],
+    ['GET /v1/oauth2/tokens'],
+  ],
+  'plurals that do not look it, and words without one': [
+    ['GET /v1/people/:id'],
+    ['GET /v1/children/:id'],
+    ['GET /v1/analyses/:id'],
+    ['GET /v1/criteria/:id'],
+    ['GET /v1/indices/:id'],
+    ['GET /v1/indexes/:id'],
+    ['GET /v1/schemas/:id'],
+    ['GET /v1/media/:id'],
+    ['GET /v1/data/:id'],
+    ['GET /v1/news/:id'],
+    ['GET /v1/series/:id'],
+    ['GET /v1/equipment/:id'],
+    ['GET /v1/staff/:id'],
+    ['GET /v1/information'],
+    ['GET /v1/metadata'],
+    ['GET /v1/statuses/:id'],
+    ['GET /v1/addresses/:id'],
+    ['GET /v1/purchase-orders/:id'],
+    ['GET /v1/api-keys/:id'],
+    ['GET /v1/feedback/:id'],
+    ['GET /v1/money/:id'],
+    ['GET /v1/inventory/:id'],
+    ['GET /v1/history/:id'],
+    ['GET /v1/content/:id'],
+    ['GET /v1/storage/:id'],
+    ['GET /v1/knowledge/:id'],
+    ['GET /v1/access/:id'],
+    ['GET /v1/cpus/:id'],
+    ['GET /v1/redirect-uris/:id'],
+    ['GET /v1/taxis/:id'],
+    ['GET /v1/oauth2/:id'],
+  ],
+  'nouns made of a verb, and what an action leaves behind': [
+    ['GET /v1/merge-requests'],
+    ['GET /v1/merge-requests/:id'],
+    ['POST /v1/merge-requests'],
+    ['POST /v1/merge-requests/:id/merge'],
+    ['GET /v1/invite-codes/:id'],
+    ['GET /v1/refresh-tokens/:id'],
+    ['GET /v1/reset-tokens/:id'],
+    ['GET /v1/login-attempts/:id'],
+    ['GET /v1/cancel-reasons'],
+    ['GET /v1/sync-jobs/:id'],
+    ['GET /v1/follow-requests/:id'],
+    ['POST /v1/follow-requests/:id/accept'],
+    ['GET /v1/orders/:id/refund'],
+    ['GET /v1/orders/:id/archive'],
+    ['GET /v1/teams/:id/invite'],
+    ['GET /v1/orders/:id/refund-policy'],
+    ['GET /v1/orders/:id/cancel-reason'],
+    ['GET /v1/users/:id/login-history'],
+    ['GET /v1/accounts/:id/sync-status'],
+    ['GET /v1/tickets/:id/follow-up'],
+    ['POST /v1/orders/:id/refund/cancel'],
+  ],
+  'nouns made of a CRUD word, and lists that are things of their own': [
+    ['GET /v1/update-channels'],
+    ['GET /v1/update-channels/:id'],
+    ['GET /v1/delete-requests/:id'],
+    ['POST /v1/delete-requests'],
+    ['GET /v1/get-togethers'],
+    ['GET /v1/get-togethers/:id'],
+    ['GET /v1/add-ons/:id'],
+    ['GET /v1/read-receipts'],
+    ['GET /v1/list-items/:id'],
+    ['GET /v1/new-users'],
+    ['GET /v1/users/:id/wish-list'],
+    ['GET /v1/users/:id/to-do-list'],
+    ['GET /v1/price-lists/:id'],
+  ],
+  'names that are not chosen, and files (RFC 8615)': [
+    ['GET /.well-known/openid-configuration'],
+    ['GET /.well-known/acme-challenge/:token'],
+    ['GET /v1/openapi.json'],
+    ['GET /v1/robots.txt'],
+  ],
+  'look-up by another key of the collection': [
+    ['GET /v1/users/by-email/:email'],
+    ['GET /v1/users/by/email/:email'],
+    ['GET /v1/users/:id/orders/by-number/:number'],
+  ],
+  'nouns that only sound like verbs or like CRUD': [
+    ['GET /v1/lists/:id'],
+    ['GET /v1/mailing-lists'],
+    ['GET /v1/wish-lists/:id'],
+    ['GET /v1/shows/:id'],
+    ['GET /v1/updates'],
+    ['GET /v1/refunds/:id'],
+    ['GET /v1/invites'],
+    ['GET /v1/archives/:id'],
+    ['GET /v1/access-tokens'],
+    ['GET /v1/users/count'],
+    ['GET /v1/orders/export'],
+    ['POST /v1/submissions'],
+  ],
+  'parameters in every notation of the router': [
+    ['GET /v1/users/:ID'],
+    ['GET /v1/users/:user_id'],
+    ['GET /v1/users/:id?'],
+    ['GET /v1/users/:id(^\\d+$)'],
+    ['GET /v1/users/:id(^[A-Z]+/x$)'],
+    ['GET /v1/users/:id.json'],
+    ['GET /v1/files/:name.:ext'],
+    ['GET /v1/places/:lat-:lng'],
+    ['GET /v1/times/:hour(^\\d{2}$)h:minute(^\\d{2}$)m'],
+    ['POST /v1/orders/:id/:action'],
+    ['GET /v1/files/*'],
+    ['GET /v1/files/backup-*'],
+  ],
+  'every major version (seed §9)': [
+    ['GET /v1'],
+    ['GET /v0/users'],
+    ['GET /v2/users'],
+    ['GET /v10/users'],
+    ['GET /v123/users/:id'],
+  ],
+  'characters that need no encoding (RFC 3986 §3.3)': [
+    ['GET /v1/users/a+b'],
+    ['GET /v1/users/~root'],
+    ['GET /v1/users/a.b-c'],
+    ["GET /v1/users/it's"],
+    ['GET /v1/users/(x)'],
+    ['GET /v1/users/a@b'],
+  ],
+}
+
+const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
+  'uppercase: paths are lowercase (seed §4 rule 1)': [
+    ['GET /v1/Users', 'uppercase', '/v1/users'],
+    ['GET /V1/users', 'uppercase', '/v1/users'],
+    ['GET /v1/USERS/:id', 'uppercase', '/v1/users/:id'],
+    ['GET /v1/PurchaseOrders', 'uppercase', '/v1/purchase-orders'],
+    ['GET /v1/purchaseOrders/:id', 'uppercase', '/v1/purchase-orders/:id'],
+    ['GET /v1/APIKeys/:keyId', 'uppercase', '/v1/api-keys/:keyId'],
+    ['GET /v1/oauth2Tokens', 'uppercase', '/v1/oauth2-tokens'],
+    ['GET /v1/users/ME', 'uppercase', '/v1/users/me'],
+    ['POST /v1/users/:id/verifyEmail', 'uppercase', '/v1/users/:id/verify-email'],
+    ['GET /v1/users/:userId/orderItems/:itemId', 'uppercase', '/v1/users/:userId/order-items/:itemId'],
+    ['GET /v1/users/:id.PDF', 'uppercase', '/v1/users/:id.pdf'],
+    ['GET /v1/orders::Batch/:id', 'uppercase', '/v1/orders::batch/:id'],
+  ],
+  'underscore: words are joined by hyphens (seed §4 rule 2)': [
+    ['POST /v1/users/:id/verify_email', 'underscore', '/v1/users/:id/verify-email'],
+    ['GET /v1/purchase_orders', 'underscore', '/v1/purchase-orders'],
+    ['GET /v1/users/:user_id/order_items/:item_id', 'underscore', '/v1/users/:user_id/order-items/:item_id'],
+    ['GET /v1/users/:id/two_factor_settings', 'underscore', '/v1/users/:id/two-factor-settings'],
+    ['GET /v1/_users', 'underscore', '/v1/users'],
+    ['GET /v1/users_', 'underscore', '/v1/users'],
+    ['GET /v1/user__profiles', 'underscore', '/v1/user-profiles'],
+    ['GET /v1/_/users', 'underscore', '/v1/users'],
+    ['GET /v1/users/user_:id', 'underscore', '/v1/users/user-:id'],
+  ],
+  'encoding: no characters that need encoding (seed §4 rule 4)': [
+    ['GET /v1/purchase orders', 'encoding', '/v1/purchase-orders'],
+    ['GET /v1/purchase%20orders/:id', 'encoding', '/v1/purchase-orders/:id'],
+    ['GET /v1/orders|returns', 'encoding', '/v1/orders-returns'],
+    ['GET /v1/users/"x"', 'encoding', '/v1/users/x'],
+    ['GET /v1/cafés/:id', 'encoding', '/v1/cafes/:id'],
+    ['GET /v1/caf%C3%A9s', 'encoding', '/v1/cafes'],
+    ['GET /v1/œuvres/:id', 'encoding', '/v1/oeuvres/:id'],
+    ['GET /v1/日本/:id', 'encoding', '/v1/items/:id'],
+    ['GET /v1/users/%20', 'encoding', '/v1/users'],
+    ['GET /v1/users/%zz', 'encoding', '/v1/users/zz'],
+    ['GET /v1/orders[]', 'encoding', '/v1/orders'],
+    ['GET /v1/users/{id}', 'encoding', '/v1/users/:id'],
+    ['GET /v1/users/{userId}/orders/<id>.pdf', 'encoding', '/v1/users/:userId/orders/:id.pdf'],
+    ['GET /v1/users/:id.{x y}', 'encoding', '/v1/users/:id.-x-y-'],
+  ],
+  'plural: nouns are plural (seed §4 rule 3)': [
+    ['POST /v1/user/:id/follow', 'plural', '/v1/users/:id/follow'],
+    ['GET /v1/user', 'plural', '/v1/users'],
+    ['GET /v1/user/:id', 'plural', '/v1/users/:id'],
+    ['GET /v1/user/me', 'plural', '/v1/users/me'],
+    ['GET /v1/order/self', 'plural', '/v1/orders/self'],
+    ['GET /v1/friend/:id', 'plural', '/v1/friends/:id'],
+    ['POST /v1/payment', 'plural', '/v1/payments'],
+    ['GET /v1/subscription/:id', 'plural', '/v1/subscriptions/:id'],
+    ['GET /v1/user/:id/order/:orderId', 'plural', '/v1/users/:id/orders/:orderId'],
+    ['GET /v1/users/:id/address/:addressId', 'plural', '/v1/users/:id/addresses/:addressId'],
+    ['GET /v1/orders/:id/invoice/:line', 'plural', '/v1/orders/:id/invoices/:line'],
+    ['GET /v1/billing/invoice/:id', 'plural', '/v1/billing/invoices/:id'],
+    ['GET /v1/purchase-order/:id', 'plural', '/v1/purchase-orders/:id'],
+    ['GET /v1/person/:id', 'plural', '/v1/people/:id'],
+    ['GET /v1/child/:id', 'plural', '/v1/children/:id'],
+    ['GET /v1/category/:id', 'plural', '/v1/categories/:id'],
+    ['GET /v1/analysis/:id', 'plural', '/v1/analyses/:id'],
+    ['GET /v1/status/:id', 'plural', '/v1/statuses/:id'],
+    ['GET /v1/business/:id', 'plural', '/v1/businesses/:id'],
+    ['GET /v1/quiz/:id', 'plural', '/v1/quizzes/:id'],
+    ['GET /v1/user/:id?', 'plural', '/v1/users/:id?'],
+    ['GET /v1/user/:id(^\\d+$)', 'plural', '/v1/users/:id(^\\d+$)'],
+    ['GET /v1/user/:id.json', 'plural', '/v1/users/:id.json'],
+    ['GET /v1/place/:lat-:lng', 'plural', '/v1/places/:lat-:lng'],
+    ['GET /v1/refund/:id', 'plural', '/v1/refunds/:id'],
+    ['GET /v1/merge-request/:id', 'plural', '/v1/merge-requests/:id'],
+    ['POST /v1/cancel-request/:id/approve', 'plural', '/v1/cancel-requests/:id/approve'],
+    ['GET /v1/price-list/:id', 'plural', '/v1/price-lists/:id'],
+    ['GET /v1/virus/:id', 'plural', '/v1/viruses/:id'],
+    ['GET /v1/lens/:id', 'plural', '/v1/lenses/:id'],
+    ['GET /v1/canvas/:id', 'plural', '/v1/canvases/:id'],
+    ['GET /v1/bias/:id', 'plural', '/v1/biases/:id'],
+    ['GET /v1/schema/:id', 'plural', '/v1/schemas/:id'],
+    ['GET /v1/index/:id', 'plural', '/v1/indexes/:id'],
+  ],
+  'words: no list, get, create and their like (seed §4 rule 5, decisions §1)': [
+    ['GET /v1/users/list', 'words', '/v1/users'],
+    ['GET /v1/users/all', 'words', '/v1/users'],
+    ['POST /v1/users/create', 'words', '/v1/users'],
+    ['GET /v1/users/new', 'words', '/v1/users'],
+    ['GET /v1/users/:id/get', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/show', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/edit', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/read', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/fetch', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/retrieve', 'words', '/v1/users/:id'],
+    ['PUT /v1/users/:id/update', 'words', '/v1/users/:id'],
+    ['DELETE /v1/users/:id/delete', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/orders/list', 'words', '/v1/users/:id/orders'],
+    ['GET /v1/list/users', 'words', '/v1/users'],
+    ['GET /v1/list-users', 'words', '/v1/users'],
+    ['GET /v1/get-users', 'words', '/v1/users'],
+    ['GET /v1/users/:id/order-list', 'words', '/v1/users/:id/orders'],
+    ['GET /v1/users/:id/get-orders', 'words', '/v1/users/:id/orders'],
+    ['POST /v1/users/:id/create-order', 'words', '/v1/users/:id/orders'],
+    ['POST /v1/users/add', 'words', '/v1/users'],
+    ['GET /v1/users/find', 'words', '/v1/users'],
+    ['DELETE /v1/users/:id/remove', 'words', '/v1/users/:id'],
+    ['DELETE /v1/users/:id/destroy', 'words', '/v1/users/:id'],
+    ['GET /v1/find-users', 'words', '/v1/users'],
+    ['GET /v1/all-users', 'words', '/v1/users'],
+    ['GET /v1/show-users', 'words', '/v1/users'],
+    ['GET /v1/read-users', 'words', '/v1/users'],
+    ['GET /v1/get-all-users', 'words', '/v1/users'],
+    ['GET /v1/get-users/:id', 'words', '/v1/users/:id'],
+    ['GET /v1/users-list/:id', 'words', '/v1/users/:id'],
+    ['POST /v1/create-new-user', 'words', '/v1/users'],
+    ['POST /v1/users/create-user', 'words', '/v1/users'],
+    ['GET /v1/users/get-user/:id', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/get-profile', 'words', '/v1/users/:id/profile'],
+    ['PUT /v1/users/:id/update-user', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/get-wish-list', 'words', '/v1/users/:id/wish-list'],
+    ['GET /v1/create', 'words', 'POST /v1'],
+  ],
+  'words: the method is told where it is another one': [
+    ['POST /v1/users/:id/delete', 'words', 'DELETE /v1/users/:id'],
+    ['GET /v1/users/:id/remove', 'words', 'DELETE /v1/users/:id'],
+    ['POST /v1/delete-user/:id', 'words', 'DELETE /v1/users/:id'],
+    ['POST /v1/users/:id/update', 'words', 'PATCH /v1/users/:id'],
+    ['GET /v1/users/add', 'words', 'POST /v1/users'],
+    ['POST /v1/users/list', 'words', 'GET /v1/users'],
+    ['GET,POST /v1/users/:id/delete', 'words', 'DELETE /v1/users/:id'],
+    ['DELETE,OPTIONS /v1/users/:id/delete', 'words', '/v1/users/:id'],
+    ['GET,HEAD /v1/users/list', 'words', '/v1/users'],
+    ['DELETE /v1/users/all', 'words', '/v1/users'],
+    ['POST /v1/users/:id/follow/list', 'words', '/v1/users/:id/follow'],
+  ],
+  'words: no parameter loses the collection that it is an item of': [
+    ['GET /v1/list/:id', 'words', '/v1/lists/:id'],
+    ['GET /v1/get/:id', 'words', '/v1/items/:id'],
+    ['GET /v1/get/:orderId', 'words', '/v1/orders/:orderId'],
+    ['GET /v1/users/list/:id', 'words', '/v1/users/:id'],
+    ['GET /v1/users/:id/get/:order_id', 'words', '/v1/users/:id/orders/:order_id'],
+    ['GET /v1/users/me/show/:id', 'words', '/v1/users/me/shows/:id'],
+  ],
+  'version: the major version is in front (seed §9)': [
+    ['GET /users', 'version', '/v1/users'],
+    ['GET /users/:id', 'version', '/v1/users/:id'],
+    ['POST /orders/:id/cancel', 'version', '/v1/orders/:id/cancel'],
+    ['GET /', 'version', '/v1'],
+    ['GET /api/users', 'version', '/v1/api/users'],
+    ['GET /docs', 'version', '/v1/docs'],
+    ['GET /404', 'version', '/v1/404'],
+    ['GET /v1.0/users', 'version', '/v1/users'],
+    ['GET /v01/users', 'version', '/v1/users'],
+    ['GET /v00/users', 'version', '/v0/users'],
+    ['GET /version2/users', 'version', '/v2/users'],
+    ['GET /v2beta1/users', 'version', '/v2/users'],
+    ['GET /3/users', 'version', '/v3/users'],
+    ['GET /users/v2', 'version', '/v2/users'],
+    ['GET /users/:id/v2', 'version', '/v2/users/:id'],
+    ['GET /api/v1/users', 'version', '/v1/api/users'],
+  ],
+  'action: a verb is the end of a POST (seed §4 "Action endpoints")': [
+    ['GET /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['HEAD /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['PUT /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['PATCH /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['DELETE /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['GET,POST /v1/orders/:id/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['GET /v1/payments/:id/retry', 'action', 'POST /v1/payments/:id/retry'],
+    ['PUT /v1/subscriptions/:id/suspend', 'action', 'POST /v1/subscriptions/:id/suspend'],
+    ['GET /v1/users/:id/verify-email', 'action', 'POST /v1/users/:id/verify-email'],
+    ['PUT /v1/users/me/follow', 'action', 'POST /v1/users/me/follow'],
+    ['GET /v1/login', 'action', 'POST /v1/login'],
+    ['POST /v1/cancel/orders/:id', 'action', 'POST /v1/orders/:id/cancel'],
+    ['GET /v1/retry/payments/:id', 'action', 'POST /v1/payments/:id/retry'],
+    ['POST /v1/users/:id/verify/email', 'action', 'POST /v1/users/:id/email/verify'],
+    ['POST /v1/cancel-order/:id', 'action', 'POST /v1/orders/:id/cancel'],
+    ['GET /v1/cancel-order/:id', 'action', 'POST /v1/orders/:id/cancel'],
+    ['POST /v1/orders/cancel-order/:id', 'action', 'POST /v1/orders/:id/cancel'],
+    ['POST /v1/billing/cancel-invoice/:id', 'action', 'POST /v1/billing/invoices/:id/cancel'],
+    ['POST /v1/approve-request/:id', 'action', 'POST /v1/requests/:id/approve'],
+    ['POST /v1/cancel/:id', 'action', 'POST /v1/items/:id/cancel'],
+    ['POST /v1/cancel/:orderId', 'action', 'POST /v1/orders/:orderId/cancel'],
+    ['POST /v1/refund/:orderId?', 'action', 'POST /v1/orders/:orderId/refund'],
+    ['POST /v1/cancel-all/:id', 'action', 'POST /v1/items/:id/cancel-all'],
+    ['GET /v1/cancel/*', 'action', 'POST /v1/cancel/*'],
+    ['POST /v1/orders/:id/cancel/confirm', 'action', 'POST /v1/orders/:id/confirm-cancel'],
+    ['POST /v1/cancel/verify', 'action', 'POST /v1/verify-cancel'],
+    ['POST /v1/orders/:id/cancel/cancel', 'action', 'POST /v1/orders/:id/cancel'],
+    ['DELETE /v1/users/:id/follow', 'action', 'POST /v1/users/:id/unfollow'],
+    ['DELETE,OPTIONS /v1/accounts/:id/suspend', 'action', 'POST /v1/accounts/:id/resume'],
+    ['PUT /v1/users/:id/follow', 'action', 'POST /v1/users/:id/follow'],
+  ],
+  'slash: no doubled and no trailing slash (decisions §1)': [
+    ['GET /v1/', 'slash', '/v1'],
+    ['GET /v1/users/', 'slash', '/v1/users'],
+    ['GET /v1/users/:id/', 'slash', '/v1/users/:id'],
+    ['GET /v1//users', 'slash', '/v1/users'],
+    ['GET /v1/users//:id', 'slash', '/v1/users/:id'],
+    ['GET /v1/users///:id', 'slash', '/v1/users/:id'],
+    ['GET /v1//users/', 'slash', '/v1/users'],
+    ['GET //v1/users', 'slash', '/v1/users'],
+  ],
+}
+
+/** Routes that break several rules: all are told, in the order of the rules, and one path to write instead of all. */
+const manyTimesWrong: readonly (readonly [route: string, instead: string, ...rules: PathRule[]])[] = [
+  ['GET /v1/purchaseOrder/:id', '/v1/purchase-orders/:id', 'uppercase', 'plural'],
+  ['GET /v1/purchase_order/:id', '/v1/purchase-orders/:id', 'underscore', 'plural'],
+  ['GET /v1/getUsers', '/v1/users', 'uppercase', 'words'],
+  ['GET /v1/getUser/:id', '/v1/users/:id', 'uppercase', 'words'],
+  ['POST /v1/createUser', '/v1/users', 'uppercase', 'words'],
+  ['GET /v1/list_users', '/v1/users', 'underscore', 'words'],
+  ['GET /v1/user/list', '/v1/users', 'plural', 'words'],
+  ['GET /v1/user/get/:id', '/v1/users/:id', 'plural', 'words'],
+  ['GET /v1/users/:id/order/list', '/v1/users/:id/orders', 'plural', 'words'],
+  ['GET /v1/users/:id/verify_email', 'POST /v1/users/:id/verify-email', 'underscore', 'action'],
+  ['GET /v1/café/:id', '/v1/cafes/:id', 'encoding', 'plural'],
+  ['GET /v1/user/{id}', '/v1/users/:id', 'encoding', 'plural'],
+  ["GET /v1/order's list", '/v1/orders', 'encoding', 'words'],
+  ['GET /v1/_/user', '/v1/users', 'underscore', 'plural'],
+  ['GET /Users', '/v1/users', 'uppercase', 'version'],
+  ['GET /user/:id', '/v1/users/:id', 'plural', 'version'],
+  ['GET /users/list', '/v1/users', 'words', 'version'],
+  ['POST /list/cancel/order', 'POST /v1/order/cancel', 'words', 'version', 'action'],
+  ['GET /v1/user/:id/', '/v1/users/:id', 'plural', 'slash'],
+  ['GET /v1//user', '/v1/users', 'plural', 'slash'],
+  ['GET //', '/v1', 'version', 'slash'],
+  ['GET /V1.0/User_List/:Id/', '/v1/users/:Id', 'uppercase', 'underscore', 'words', 'version', 'slash'],
+  [
+    'GET /Purchase_Order/:id/',
+    '/v1/purchase-orders/:id',
+    'uppercase',
+    'underscore',
+    'plural',
+    'version',
+    'slash',
+  ],
+]
+
+const belowApi: readonly Row[] = [
+  ['GET /api/v1/users'],
+  ['GET /api/v1'],
+  ['GET /api/users', 'version', '/api/v1/users'],
+  ['GET /api/v1/user/:id', 'plural', '/api/v1/users/:id'],
+  ['GET /api/v1/Users', 'uppercase', '/api/v1/users'],
+  ['GET /api/v1/users/list', 'words', '/api/v1/users'],
+  ['GET /api/v1/users/', 'slash', '/api/v1/users'],
+  ['GET /api/v1/purchase_orders', 'underscore', '/api/v1/purchase-orders'],
+  ['POST /api/v1/cancel/orders/:id', 'action', 'POST /api/v1/orders/:id/cancel'],
+  ['GET /metrics', 'version', '/api/v1/metrics'],
+  ['GET /api', 'version', '/api/v1'],
+  ['GET /apis', 'version', '/api/v1/apis'],
+]
+
+const domain: PathVocabulary = {
+  collections: new Set(['health', 'feedback', 'wish-list', 'merge-requests', 'openapi.json']),
+  verbs: new Set([...knownVerbs, 'ship', 'export']),
+  selfAliases: new Set(['mine']),
+}
+
+const domainRoutes: readonly Row[] = [
+  ['GET /v1/health'],
+  ['GET /v1/feedback/:id'],
+  ['GET /v1/wish-list/:id'],
+  ['GET /v1/merge-requests/:id'],
+  ['POST /v1/merge-requests/:id/merge'],
+  ['GET /v1/openapi.json'],
+  ['GET /v1/users/mine'],
+  ['GET /v1/mine/orders'],
+  ['POST /v1/orders/:id/ship'],
+  ['GET /v1/orders/:id/ship', 'action', 'POST /v1/orders/:id/ship'],
+  ['GET /v1/orders/:id/ship-parcel', 'action', 'POST /v1/orders/:id/ship-parcel'],
+  ['GET /v1/orders/export', 'action', 'POST /v1/orders/export'],
+  ['GET /v1/user/mine', 'plural', '/v1/users/mine'],
+]
+
+for (const [title, rows] of Object.entries({ ...rightRoutes, ...wrongRoutes })) {
+  t.test(title, async (t) => {
+    for (const row of rows) t.same(verdicts(row[0]), expected(row), row[0])
+  })
+}
+
+t.test('all rules that a route breaks are told at once (decisions §1)', async (t) => {
+  for (const [route, instead, ...rules] of manyTimesWrong) {
+    t.same(
+      verdicts(route),
+      rules.map((rule) => `${rule}: ${instead}`),
+      route,
+    )
+  }
+  t.same(verdicts('GET /api/', plain, '/api'), ['version: /api/v1', 'slash: /api/v1'])
+})
+
+t.test('basePath stands in front of the version, and in what to write instead', async (t) => {
+  for (const row of belowApi) t.same(verdicts(row[0], plain, '/api'), expected(row), row[0])
+})
+
+t.test('words of the domain: collections, verbs, self aliases', async (t) => {
+  for (const row of domainRoutes) t.same(verdicts(row[0], domain), expected(row), row[0])
+})
+
+t.test('a breach says what is wrong, in the words of the route', async (t) => {
+  const problems: readonly (readonly [route: string, problem: string])[] = [
+    ['GET /v1/userProfiles', "'userProfiles' has uppercase letters"],
+    ['GET /v1/user_profiles', "'user_profiles' joins words by an underscore"],
+    ['GET /v1/user profiles', "'user profiles' has characters that need encoding"],
+    ['GET /v1/user/:id', "'user' names a collection in the singular"],
+    ['GET /v1/user/:id/order/:orderId', "'user', 'order' name collections in the singular"],
+    ['GET /v1/Users/:id/Orders', "'Users', 'Orders' have uppercase letters"],
+    ['GET /v1/users_/_x', "'users_', '_x' join words by an underscore"],
+    ['GET /v1/us[er]s/{id}', "'us[er]s', '{id}' have characters that need encoding"],
+    ['GET /v1/users/list', "'list' says what the method says"],
+    ['GET /v1/all/users/list', "'all', 'list' say what the method says"],
+    ['GET /users', 'has no major version in front'],
+    ['GET,PUT,POST /v1/orders/:id/cancel', "the verb 'cancel' is reached by GET, PUT; an action is a POST"],
+    ['POST /v1/cancel/orders/:id', "the verb 'cancel' is not the last segment"],
+    ['GET /v1/users/', 'ends in a slash'],
+    ['GET /v1//users', 'has a doubled slash'],
+  ]
+  for (const [route, problem] of problems) {
+    t.same(
+      breachesOf(route).map((breach) => breach.problem),
+      [problem],
+      route,
+    )
+  }
+})
+
+t.test('every known verb is an action: fine as the end of a POST, told on any other method', async (t) => {
+  // What these leave behind has the same name, and can be read.
+  const nouns = ['archive', 'capture', 'invite', 'refund']
+  for (const verb of knownVerbs) {
+    const path = `/v1/orders/:id/${verb}`
+    t.same(verdicts(`POST ${path}`), [], `POST ${path}`)
+    t.same(verdicts(`GET ${path}`), nouns.includes(verb) ? [] : [`action: POST ${path}`], `GET ${path}`)
+  }
+  t.same(knownVerbs, [...new Set(knownVerbs)].sort(), 'sorted, and none twice')
+})
+
+const collection = fc.constantFrom('users', 'orders', 'purchase-orders', 'people', 'addresses', 'order-items')
+const resource = fc
+  .tuple(collection, fc.option(fc.constantFrom(':id', ':userId', ':id(^\\d+$)'), { nil: null }))
+  .map(([name, parameter]) => (parameter === null ? `/${name}` : `/${name}/${parameter}`))
+const rightPath = fc
+  .tuple(fc.nat(20), fc.array(resource, { minLength: 1, maxLength: 4 }))
+  .map(([major, resources]) => `/v${major}${resources.join('')}`)
+
+t.test('a path in the grammar of the conventions breaks no rule, whatever the method', async () => {
+  const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
+  fc.assert(
+    fc.property(rightPath, method, (path, method) => pathBreaches([method], path, plain).length === 0),
+  )
+})
+
+t.test('one fault put into a right path is told as that, and what to write is the path before', async () => {
+  const faults: readonly (readonly [rule: PathRule, method: string, spoil: (path: string) => string])[] = [
+    ['uppercase', 'GET', (path) => path.replace(/\/([a-z])(?=[a-z-]+(\/|$))/, (text) => text.toUpperCase())],
+    ['underscore', 'GET', (path) => path.replace('-', '_')],
+    ['encoding', 'GET', (path) => path.replace('-', ' ')],
+    ['plural', 'GET', (path) => path.replace(/(order|user|item)s(?=\/:)/, '$1')],
+    ['words', 'GET', (path) => `${path}/list`],
+    ['version', 'GET', (path) => path.replace(/^\/v1(?=\/)/, '')],
+    ['slash', 'GET', (path) => path.replace(/\/(?=[a-z]+$)|$/, '//')],
+    ['slash', 'GET', (path) => `${path}/`],
+  ]
+  for (const [rule, method, spoil] of faults) {
+    fc.assert(
+      fc.property(rightPath, (path) => {
+        const broken = spoil(path)
+        fc.pre(broken !== path)
+        return verdicts(`${method} ${broken}`).join() === `${rule}: ${path}`
+      }),
+    )
+  }
+})
+
+t.test('any pattern and any methods: no throw, each rule once at most, in order', async () => {
+  const utf16 = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
+  const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'/:aZ-_%*().?') }), utf16)
+  fc.assert(
+    fc.property(text, fc.array(fc.string()), (pattern, methods) => {
+      const rules = pathBreaches(methods, pattern, plain, '/api').map(({ rule }) => rule)
+      return rules.join() === pathRuleNames.filter((rule) => rules.includes(rule)).join()
+    }),
+  )
+})
+
+t.test('a hostile length is no matter', async (t) => {
+  for (const unit of [
+    'a',
+    'A',
+    '/',
+    '(',
+    ':',
+    '-',
+    'list-',
+    'list/',
+    'cancel/',
+    '%',
+    's_',
+    '{a',
+    ':(',
+    '0',
+    'é',
+  ]) {
+    t.ok(breachesOf(`GET /v1/${unit.repeat(20_000 / unit.length)}`), unit)
+  }
+})
+
+t.test('the time that a pattern takes is linear in its length', async (t) => {
+  const seeds = [
+    '/a',
+    '/A',
+    '//',
+    '/*',
+    '/:a',
+    '/cancel',
+    '/cancel-order/:id',
+    '/create/:id',
+    '/list',
+    '/%41',
+    '/--',
+  ]
+  for (const method of ['GET', 'POST']) {
+    const work = (text: string): unknown => breachesOf(`${method} /v1${text}/x`)
+    t.strictSame(await superlinearSeeds(seeds, work), [], method)
+  }
+})
+
+function verdicts(route: string, vocabulary = plain, basePath = ''): string[] {
+  return breachesOf(route, vocabulary, basePath).map(({ rule, instead }) => `${rule}: ${instead}`)
+}
+
+function breachesOf(route: string, vocabulary = plain, basePath = ''): PathBreach[] {
+  const space = route.indexOf(' ')
+  return pathBreaches(route.slice(0, space).split(','), route.slice(space + 1), vocabulary, basePath)
+}
+
+function expected([, rule, instead]: Row): string[] {
+  return rule === undefined ? [] : [`${rule}: ${instead}`]
+}

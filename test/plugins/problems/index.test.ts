@@ -1,0 +1,166 @@
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import t from 'tap'
+import conventions, { type ProblemsOptions, type ProblemsRouteOptions, problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+t.test('wrong options say option, what was expected and what came (design rule 7, style B4)', async (t) => {
+  const table: ReadonlyArray<readonly [options: object, message: string]> = [
+    [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
+    [{ typeBase: '' }, "problems.typeBase: expected a non-empty string, received ''"],
+    [{ typeBase: 5 }, 'problems.typeBase: expected a non-empty string, received 5'],
+    [{ retryAfter: 0 }, 'problems.retryAfter: expected an integer from 1 to 86400, received 0'],
+    [{ retryAfter: 1.5 }, 'problems.retryAfter: expected an integer from 1 to 86400, received 1.5'],
+    [{ retryAfter: '5' }, "problems.retryAfter: expected an integer from 1 to 86400, received '5'"],
+    [{ notFound: false }, "problems.notFound: expected one of 'answer', 'leave', received false"],
+    [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
+    [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
+  ]
+  for (const [options, message] of table) {
+    const app = Fastify()
+    await t.rejects(async () => app.register(problems, options as ProblemsOptions), {
+      code: 'FST_CONV_OPTION_INVALID',
+      message,
+    })
+  }
+  const misspelt = { typebase: 'x' } as ProblemsOptions
+  await t.rejects(async () => Fastify().register(problems, misspelt), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+    message:
+      'problems.typebase: there is no such option; expected one of mode, notFound, refusals, retryAfter, typeBase, whileClosing',
+  })
+})
+
+t.test('wrong options of a route name the route', async (t) => {
+  const table: ReadonlyArray<readonly [options: unknown, message: string]> = [
+    [true, 'GET /v1/users config.problems: expected an object or false, received true'],
+    [null, 'GET /v1/users config.problems: expected an object or false, received null'],
+    [
+      { mode: 'on' },
+      "GET /v1/users config.problems.mode: expected one of 'enforce', 'report', 'off', received 'on'",
+    ],
+    [
+      { produces: 'text/csv' },
+      "GET /v1/users config.problems.produces: expected an array, received 'text/csv'",
+    ],
+    [
+      { produces: ['csv'] },
+      "GET /v1/users config.problems.produces[0]: expected a media type such as text/csv, received 'csv'",
+    ],
+  ]
+  const app = Fastify()
+  await app.register(problems)
+  for (const [config, message] of table) {
+    const options = { config: { problems: config as ProblemsRouteOptions } }
+    t.throws(() => app.get('/v1/users', options, async () => ({})), {
+      code: 'FST_CONV_OPTION_INVALID',
+      message,
+    })
+  }
+})
+
+t.test('typeBase is what every type begins with', async (t) => {
+  const typeBase = 'https://errors.example/'
+  const app = await failingApp({ typeBase })
+
+  const expected = { typeBase, status: 500, code: 'internal-server-error' }
+  isProblem(t, injected(await app.inject('/v1/thrown')), expected, 'a thrown error')
+  isProblem(t, injected(await app.inject('/v1/written')), expected, 'a written one')
+  const nothing = injected(await app.inject('/nothing'))
+  isProblem(t, nothing, { typeBase, status: 404, code: 'not-found' }, 'an unknown path')
+})
+
+t.test('problems alone answers what it can without serverOptions (decisions §7)', async (t) => {
+  const app = await failingApp({})
+
+  isProblem(t, injected(await app.inject('/v1/thrown')), { status: 500, code: 'internal-server-error' })
+  const response = await app.inject({ method: 'DELETE', url: '/v1/thrown' })
+  isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
+})
+
+t.test('mode: the nearest word counts, route before plugin before preset', async (t) => {
+  const enforced = { problem: true }
+  const bare = { problem: false }
+  const table: ReadonlyArray<
+    readonly [
+      preset: 'enforce' | 'report',
+      plugin: ProblemsOptions,
+      route: ProblemsRouteOptions | false,
+      object,
+    ]
+  > = [
+    ['enforce', {}, {}, enforced],
+    ['enforce', {}, { mode: 'report' }, bare],
+    ['enforce', {}, { mode: 'off' }, bare],
+    ['enforce', {}, false, bare],
+    ['enforce', { mode: 'report' }, {}, bare],
+    ['enforce', { mode: 'off' }, {}, bare],
+    ['enforce', { mode: 'report' }, { mode: 'enforce' }, enforced],
+    ['report', {}, {}, bare],
+    ['report', {}, { mode: 'enforce' }, enforced],
+    ['report', { mode: 'enforce' }, {}, enforced],
+    ['report', { mode: 'enforce' }, { mode: 'report' }, bare],
+  ]
+  for (const [mode, plugin, route, expected] of table) {
+    const app = Fastify()
+    await app.register(conventions, { mode, problems: plugin, pathGuard: false })
+    addFailingRoutes(app, { config: { problems: route } })
+    for (const path of ['/v1/thrown', '/v1/written']) {
+      const { headers } = await app.inject(path)
+      const problem = headers['content-type'] === 'application/problem+json'
+      t.strictSame({ problem }, expected, `${path}: ${JSON.stringify({ mode, plugin, route })}`)
+    }
+  }
+})
+
+t.test(
+  'a route that is registered before the plugin is served by its error handler all the same',
+  async (t) => {
+    const app = Fastify()
+    app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
+    await app.register(problems, { earlierRoutes: [{ url: '/v1/thrown', reason: 'declared earlier' }] })
+
+    t.equal((await app.inject('/v1/thrown')).statusCode, 500)
+  },
+)
+
+t.test('it serves the context that registers it, and no other', async (t) => {
+  const app = Fastify()
+  app.register(async (child) => {
+    await child.register(problems, { notFound: 'leave' })
+    child.get('/v1/inside', async () => Promise.reject(new Error('broken')))
+  })
+  app.get('/v1/outside', async () => Promise.reject(new Error('broken')))
+
+  isProblem(t, injected(await app.inject('/v1/inside')), { status: 500, code: 'internal-server-error' })
+  t.equal((await app.inject('/v1/outside')).json().message, 'broken')
+})
+
+t.test('the handler, its hooks and its answer stay as they were', async (t) => {
+  const steps: string[] = []
+  const app = Fastify()
+  await app.register(problems)
+  app.addHook('onRequest', async () => void steps.push('onRequest'))
+  app.addHook('onError', async () => void steps.push('onError'))
+  app.addHook('onSend', async () => void steps.push('onSend'))
+  app.addHook('onResponse', async () => void steps.push('onResponse'))
+  app.get('/v1/users', async () => ({ users: [] }))
+  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
+
+  t.strictSame((await app.inject('/v1/users')).json(), { users: [] })
+  t.strictSame(steps, ['onRequest', 'onSend', 'onResponse'])
+  steps.length = 0
+  await app.inject('/v1/thrown')
+  t.strictSame(steps, ['onRequest', 'onError', 'onSend', 'onResponse'], 'each hook once, also on an error')
+})
+
+async function failingApp(options: ProblemsOptions): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems, options)
+  addFailingRoutes(app, {})
+  return app
+}
+
+function addFailingRoutes(app: FastifyInstance, options: RouteShorthandOptions): void {
+  app.get('/v1/thrown', options, async () => Promise.reject(new Error('broken')))
+  app.get('/v1/written', options, async (_request, reply) => reply.code(500).send({ message: 'broken' }))
+}

@@ -1,0 +1,134 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+type Method = 'POST' | 'PUT' | 'PATCH'
+
+t.test('Accept names the media types that the context parses (RFC 9110 §15.5.16)', async (t) => {
+  const app = await appWith([])
+  await refuses(t, app, 'POST', { accept: 'application/json' })
+  await refuses(t, app, 'PUT', { accept: 'application/json' })
+
+  const forms = await appWith(['application/x-www-form-urlencoded', 'multipart/form-data'])
+  const accept = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
+  await refuses(t, forms, 'POST', { accept })
+})
+
+t.test('Accept-Patch names the patch formats (RFC 5789 §2.2, §3.1)', async (t) => {
+  const app = await appWith([])
+  await refuses(t, app, 'PATCH', { 'accept-patch': 'application/json' })
+
+  const patches = await appWith(['application/merge-patch+json', 'application/json-patch+json', 'text/csv'])
+  const formats = 'application/merge-patch+json, application/json-patch+json, application/json'
+  await refuses(t, patches, 'PATCH', { 'accept-patch': formats })
+})
+
+t.test('a child with parsers of its own tells of its own (decisions §10)', async (t) => {
+  const app = await appWith([])
+  app.register(async (child) => {
+    child.removeAllContentTypeParsers()
+    child.addContentTypeParser(
+      'application/merge-patch+json',
+      { parseAs: 'string' },
+      (_request, body, done) => done(null, JSON.parse(String(body))),
+    )
+    addRoute(child, '/child')
+  })
+
+  await refuses(t, app, 'PATCH', { 'accept-patch': 'application/merge-patch+json' }, '/child')
+  await refuses(t, app, 'PATCH', { 'accept-patch': 'application/json' })
+  const response = await app.inject({
+    method: 'PATCH',
+    url: '/child',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    payload: '{"name":"Ada"}',
+  })
+  t.strictSame(response.json(), { name: 'Ada' })
+})
+
+t.test('a context that parses none of the common ones names none', async (t) => {
+  const app = await appWith([])
+  app.register(async (child) => {
+    child.removeAllContentTypeParsers()
+    addRoute(child, '/child')
+  })
+
+  await refuses(t, app, 'POST', {}, '/child')
+  await refuses(t, app, 'PATCH', {}, '/child')
+})
+
+t.test('a body without a Content-Type says so', async (t) => {
+  const app = await appWith([])
+  const response = await app.inject({
+    method: 'POST',
+    url: '/route',
+    payload: 'x',
+    headers: { 'content-type': '' },
+  })
+
+  t.match(response.json(), { status: 415, detail: 'The body has no Content-Type' })
+})
+
+t.test('a long Content-Type is cut in the detail', async (t) => {
+  const app = await appWith([])
+  const type = `text/${'x'.repeat(5000)}`
+  const response = await app.inject({
+    method: 'POST',
+    url: '/route',
+    payload: 'x',
+    headers: { 'content-type': type },
+  })
+
+  const { detail } = isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' })
+  t.ok(String(detail).length < 200)
+})
+
+t.test('a 415 that is thrown or written is completed in the same way', async (t) => {
+  const app = await appWith([])
+  app.post('/thrown', async () => Promise.reject(Object.assign(new Error('no'), { statusCode: 415 })))
+  app.patch('/written', async (_request, reply) => reply.code(415).send())
+
+  const thrown = await app.inject({ method: 'POST', url: '/thrown' })
+  isProblem(t, injected(thrown), { status: 415, code: 'unsupported-media-type' })
+  t.equal(thrown.headers.accept, 'application/json')
+  const written = await app.inject({ method: 'PATCH', url: '/written' })
+  isProblem(t, injected(written), { status: 415, code: 'unsupported-media-type' })
+  t.equal(written.headers['accept-patch'], 'application/json')
+})
+
+async function appWith(types: readonly string[]): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  for (const type of types) {
+    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  }
+  addRoute(app, '/route')
+  return app
+}
+
+function addRoute(app: FastifyInstance, url: string): void {
+  app.route({ method: ['POST', 'PUT', 'PATCH'], url, handler: async (request) => request.body })
+}
+
+/** Sends a body in a format that nobody parses, and expects these headers and no others of their kind. */
+async function refuses(
+  t: Test,
+  app: FastifyInstance,
+  method: Method,
+  expected: { readonly accept?: string; readonly 'accept-patch'?: string },
+  url = '/route',
+): Promise<void> {
+  const headers = { 'content-type': 'application/xml' }
+  const response = await app.inject({ method, url, headers, payload: '<a/>' })
+  isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' }, `${method} ${url}`)
+  const { accept, 'accept-patch': patch } = response.headers
+  t.strictSame(
+    {
+      ...(accept === undefined ? {} : { accept }),
+      ...(patch === undefined ? {} : { 'accept-patch': patch }),
+    },
+    expected,
+    `${method} ${url}`,
+  )
+}

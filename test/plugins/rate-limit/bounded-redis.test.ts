@@ -1,0 +1,94 @@
+/** A Redis that fails or does not answer holds up nobody for longer than it must. */
+import t from 'tap'
+import { boundedRedis, patience } from '../../../src/plugins/rate-limit/bounded-redis.js'
+import { manualClock } from '../../support/manual-clock.js'
+
+type Done = (error: unknown, result?: unknown) => void
+type Run = (key: string, done: Done) => void
+
+/** A client that keeps what is asked of it, for the test to answer. */
+function heldRedis() {
+  const asked: Done[] = []
+  const client = {
+    defined: 0,
+    defineCommand(name: string) {
+      client.defined += 1
+      Object.assign(client, { [name]: (_key: string, done: Done) => void asked.push(done) })
+    },
+  }
+  return { client, asked }
+}
+
+function setUp() {
+  const clock = manualClock('2026-11-20T08:00:00Z')
+  const { client, asked } = heldRedis()
+  const bounded = boundedRedis(client, clock.schedule)
+  bounded.defineCommand('count', { lua: 'return 1' })
+  const outcomes: unknown[] = []
+  const run = (bounded as unknown as { count: Run }).count
+  const count = () =>
+    run('key', (error, result) => outcomes.push(error === null ? result : (error as Error).cause))
+  return { clock, client, asked, outcomes, count }
+}
+
+t.test('an answer in time is passed on, and no timer is left', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  await clock.advance(patience - 1)
+  asked[0]?.(null, [1, 60_000])
+  t.strictSame(outcomes, [[1, 60_000]])
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('what has no answer in time has failed, once, whatever comes later', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  await clock.advance(patience)
+  asked[0]?.(null, [1, 60_000])
+  asked[0]?.(new Error('closed'))
+  t.equal(outcomes.length, 1)
+  t.match(outcomes[0], { message: 'no answer after 500 milliseconds' })
+})
+
+t.test('after a failure one call asks, and the others fail at once until it has its answer', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  asked[0]?.(new Error('closed'))
+  for (let calls = 0; calls < 100; calls += 1) count()
+  t.equal(asked.length, 2, 'one asks')
+  t.equal(outcomes.length, 100, 'the others have failed')
+  await clock.advance(patience)
+  t.equal(outcomes.length, 101)
+  count()
+  count()
+  t.equal(asked.length, 3, 'the next one asks')
+  asked[2]?.(null, [1, 60_000])
+  count()
+  count()
+  t.equal(asked.length, 5, 'and once it is answered, all do')
+})
+
+t.test('each failure is the problem quota-unavailable, with its cause', async (t) => {
+  const { client } = heldRedis()
+  const bounded = boundedRedis(client, manualClock('2026-11-20T08:00:00Z').schedule)
+  bounded.defineCommand('count', { lua: 'return 1' })
+  Object.assign(client, {
+    count: () => {
+      throw new Error('thrown')
+    },
+  })
+  const run = (bounded as unknown as { count: Run }).count
+  const problem = await new Promise((resolve) => run('key', resolve))
+  t.match(problem, {
+    code: 'quota-unavailable',
+    statusCode: 503,
+    headers: { 'retry-after': /^[1-9]\d*$/, 'cache-control': 'no-store' },
+    cause: { message: 'thrown' },
+  })
+})
+
+t.test('a script that the client has already is not defined again', async (t) => {
+  const { client } = setUp()
+  boundedRedis(client, manualClock('2026-11-20T08:00:00Z').schedule).defineCommand('count', { lua: '' })
+  t.equal(client.defined, 1)
+})

@@ -1,0 +1,469 @@
+/** Decisions.md §8, rate limit: who is refused, when, and what callers are told. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mock } from 'node:test'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
+import t from 'tap'
+import { caching } from '../../../src/plugins/caching/index.js'
+import { cors } from '../../../src/plugins/cors/index.js'
+import { problems } from '../../../src/plugins/problems/index.js'
+import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
+import { ProblemError } from '../../../src/problem/problem-error.js'
+import { keepLogs, levels } from '../../support/logs.js'
+
+const start = Date.UTC(2026, 10, 20, 12)
+
+t.beforeEach(() => mock.timers.enable({ apis: ['Date'], now: start }))
+t.afterEach(() => mock.timers.reset())
+
+async function appWith(
+  options: RateLimitOptions = {},
+  server: FastifyServerOptions = {},
+): Promise<FastifyInstance> {
+  const app = Fastify(server)
+  await app.register(rateLimit, options)
+  await app.register(problems)
+  app.get('/v1/users', () => ({}))
+  return app
+}
+
+/** What is left, as the answer tells it. */
+async function leftOf(app: FastifyInstance, request: InjectOptions | string = '/v1/users'): Promise<string> {
+  const { headers } = await app.inject(request)
+  return String(headers.ratelimit)
+}
+
+async function statusesOf(app: FastifyInstance, requests: readonly (InjectOptions | string)[]) {
+  const statuses: number[] = []
+  for (const request of requests) statuses.push((await app.inject(request)).statusCode)
+  return statuses
+}
+
+t.test('an answer tells the quota and what is left of it, and nothing in the names of old', async (t) => {
+  const app = await appWith()
+  const { headers } = await app.inject('/v1/users')
+  t.equal(headers['ratelimit-policy'], '"default";q=1000;w=60')
+  t.equal(headers.ratelimit, '"default";r=999;t=60')
+  t.same(
+    Object.keys(headers).filter((name) => /ratelimit|retry/.test(name)),
+    ['ratelimit-policy', 'ratelimit'],
+  )
+  mock.timers.tick(18_001)
+  t.equal(await leftOf(app), '"default";r=998;t=42')
+})
+
+t.test('beyond the quota there is 429 quota-exceeded, with the time to wait', async (t) => {
+  const app = await appWith({ max: 2, timeWindow: '30s' })
+  mock.timers.tick(500)
+  t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
+  mock.timers.tick(10_500)
+  const answer = await app.inject('/v1/users')
+  t.equal(answer.statusCode, 429)
+  t.match(answer.headers, {
+    'content-type': 'application/problem+json',
+    'retry-after': '20',
+    'ratelimit-policy': '"default";q=2;w=30',
+    ratelimit: '"default";r=0;t=20',
+    'cache-control': 'no-store',
+  })
+  t.match(answer.json(), {
+    code: 'quota-exceeded',
+    status: 429,
+    detail: 'There were more than 2 requests in 30 seconds; try again in 20',
+    violated_policies: ['default'],
+  })
+  t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('x-ratelimit')))
+})
+
+t.test('who waits for Retry-After is served, whenever that was sent', async (t) => {
+  const app = await appWith({ max: 1, timeWindow: 7_300 })
+  for (const wait of [0, 1, 999, 1000, 1001, 3_333, 7_299]) {
+    t.equal((await app.inject('/v1/users')).statusCode, 200)
+    mock.timers.tick(wait)
+    const { statusCode, headers } = await app.inject('/v1/users')
+    t.equal(statusCode, 429, `after ${wait} ms`)
+    t.ok(Number(headers['retry-after']) >= 1)
+    mock.timers.tick(Number(headers['retry-after']) * 1000)
+    t.equal((await app.inject('/v1/users')).statusCode, 200, 'served after the wait')
+    mock.timers.tick(7_300)
+  }
+})
+
+t.test('without the plugin problems a 429 is a problem all the same', async (t) => {
+  const app = Fastify()
+  await app.register(rateLimit, { max: 1 })
+  app.get('/v1/users', () => ({}))
+  await app.inject('/v1/users')
+  const answer = await app.inject('/v1/users')
+  t.equal(answer.statusCode, 429)
+  t.match(answer.json(), { code: 'quota-exceeded' })
+  t.equal(answer.headers['cache-control'], 'no-store')
+})
+
+t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no preflight', async (t) => {
+  const app = Fastify()
+  await app.register(cors, { origin: ['https://app.example'] })
+  await app.register(rateLimit, { max: 100 })
+  await app.register(problems)
+  app.get('/v1/users', () => ({}))
+  app.get('/v1/missing', (_, reply) => reply.callNotFound())
+  app.post('/v1/users', { schema: { body: { type: 'object', required: ['a'] } } }, () => ({}))
+  app.get('/v1/broken', () => {
+    throw new Error('broken')
+  })
+  const requests: readonly (readonly [request: InjectOptions, status: number])[] = [
+    [{ url: '/v1/users' }, 200],
+    [{ method: 'HEAD', url: '/v1/users' }, 200],
+    [{ url: '/v1/nothing' }, 404],
+    [{ url: '/v1/missing' }, 404],
+    [{ method: 'DELETE', url: '/v1/users' }, 405],
+    [{ method: 'POST', url: '/v1/users', payload: {} }, 400],
+    [{ url: '/v1/broken' }, 500],
+    [{ method: 'OPTIONS', url: '/v1/users' }, 204],
+    [{ method: 'OPTIONS', url: '/v1/users', headers: { 'access-control-request-method': 'PUT' } }, 204],
+  ]
+  let left = 100
+  for (const [request, status] of requests) {
+    const { statusCode, headers } = await app.inject(request)
+    left -= 1
+    t.equal(statusCode, status)
+    t.equal(headers.ratelimit, `"default";r=${left};t=60`, `${request.method ?? 'GET'} ${request.url}`)
+  }
+  const asks = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
+  const preflight = await app.inject({ method: 'OPTIONS', url: '/v1/users', headers: asks })
+  t.equal(preflight.statusCode, 204)
+  t.notOk('ratelimit' in preflight.headers)
+  t.equal(await leftOf(app), `"default";r=${left - 1};t=60`, 'the preflight has not counted')
+})
+
+t.test('preflights do not count where nobody answers them either', async (t) => {
+  const app = await appWith({ max: 1 })
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
+  const preflight = { method: 'OPTIONS', url: '/v1/users', headers } as const
+  t.same(await statusesOf(app, [preflight, preflight, '/v1/users', '/v1/users']), [204, 204, 200, 429])
+})
+
+t.test('it counts before the app authenticates', async (t) => {
+  const app = await appWith({ max: 2 })
+  app.addHook('onRequest', async (_, reply) => reply.code(401).send({}))
+  t.same(await statusesOf(app, ['/v1/users', '/v1/users', '/v1/users']), [401, 401, 429])
+})
+
+const from = (remoteAddress: string): InjectOptions => ({ url: '/v1/users', remoteAddress })
+
+t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async (t) => {
+  const app = await appWith()
+  t.match(await leftOf(app, from('203.0.113.7')), 'r=999;')
+  t.match(await leftOf(app, from('::ffff:203.0.113.7')), 'r=998;')
+  t.match(await leftOf(app, from('::ffff:cb00:7107')), 'r=997;')
+  t.match(await leftOf(app, from('203.0.113.8')), 'r=999;')
+  t.match(await leftOf(app, from('2001:db8:1:2::1')), 'r=999;')
+  t.match(await leftOf(app, from('2001:db8:1:2:ffff::9')), 'r=998;')
+  t.match(await leftOf(app, from('2001:0db8:0001:0002:0:0:0:5')), 'r=997;')
+  t.match(await leftOf(app, from('2001:db8:1:3::1')), 'r=999;')
+  const wider = await appWith({ ipv6Subnet: 48 })
+  t.match(await leftOf(wider, from('2001:db8:1:2::1')), 'r=999;')
+  t.match(await leftOf(wider, from('2001:db8:1:3::1')), 'r=998;')
+})
+
+t.test('what a proxy says counts where it is trusted, and nowhere else', async (t) => {
+  const request = (address: string): InjectOptions => ({
+    url: '/v1/users',
+    headers: { 'x-forwarded-for': address },
+  })
+  const behind = await appWith({}, { trustProxy: true })
+  t.match(await leftOf(behind, request('203.0.113.7')), 'r=999;')
+  t.match(await leftOf(behind, request('203.0.113.8')), 'r=999;')
+  const before = await appWith()
+  t.match(await leftOf(before, request('203.0.113.7')), 'r=999;')
+  t.match(await leftOf(before, request('203.0.113.8')), 'r=998;')
+})
+
+t.test('a caller is whatever the key says; undefined is the address, null is nobody', async (t) => {
+  const users: Readonly<Record<string, string | number | null>> = { a: 'ann', b: 7, health: null }
+  for (const isAsync of [false, true]) {
+    const app = await appWith({
+      key: ({ headers }) => {
+        const user = users[String(headers.authorization)]
+        return isAsync ? Promise.resolve(user) : user
+      },
+    })
+    const as = (authorization: string, remoteAddress = '203.0.113.7'): InjectOptions => ({
+      url: '/v1/users',
+      remoteAddress,
+      headers: { authorization },
+    })
+    t.match(await leftOf(app, as('a')), 'r=999;')
+    t.match(await leftOf(app, as('a', '203.0.113.8')), 'r=998;', 'wherever it comes from')
+    t.match(await leftOf(app, as('b')), 'r=999;')
+    t.match(await leftOf(app, as('unknown')), 'r=999;')
+    t.match(await leftOf(app, from('203.0.113.7')), 'r=998;', 'by the address')
+    t.equal(await leftOf(app, as('health')), 'undefined')
+  }
+})
+
+t.test('a key cannot pass for an address, and a long one is no burden and no other', async (t) => {
+  const app = await appWith({ key: ({ headers }) => headers['x-key']?.toString() })
+  const as = (key: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-key': key } })
+  t.match(await leftOf(app, from('203.0.113.7')), 'r=999;')
+  t.match(await leftOf(app, as('203.0.113.7')), 'r=999;')
+  const long = 'k'.repeat(8000)
+  t.match(await leftOf(app, as(`${long}a`)), 'r=999;')
+  t.match(await leftOf(app, as(`${long}b`)), 'r=999;')
+  t.match(await leftOf(app, as(`${long}a`)), 'r=998;')
+})
+
+t.test('memory is bounded: the caller that was longest away is forgotten first', async (t) => {
+  const app = await appWith({ cache: 2 })
+  await leftOf(app, from('203.0.113.1'))
+  await leftOf(app, from('203.0.113.2'))
+  t.match(await leftOf(app, from('203.0.113.1')), 'r=998;')
+  await leftOf(app, from('203.0.113.3'))
+  t.match(await leftOf(app, from('203.0.113.1')), 'r=997;')
+  t.match(await leftOf(app, from('203.0.113.2')), 'r=999;')
+})
+
+t.test('a route has a quota of its own, with its HEAD, or none', async (t) => {
+  const app = await appWith({ max: 100 })
+  app.get('/v1/exports', { config: { rateLimit: { max: 3, timeWindow: '1 hour' } } }, () => ({}))
+  app.post('/v1/exports', { config: { rateLimit: { max: 1 } } }, () => ({}))
+  app.get('/v1/health', { config: { rateLimit: false } }, () => ({}))
+  const { headers } = await app.inject('/v1/exports')
+  t.equal(headers['ratelimit-policy'], '"GET /v1/exports";q=3;w=3600')
+  t.equal(headers.ratelimit, '"GET /v1/exports";r=2;t=3600')
+  t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
+  t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=0;t=60')
+  t.equal(await leftOf(app, '/v1/health'), 'undefined')
+  t.match(await leftOf(app), '"default";r=99;', 'that of the others is untouched')
+  t.same(await statusesOf(app, ['/v1/exports', '/v1/exports']), [200, 429])
+  const refused = await app.inject('/v1/exports')
+  t.same(refused.json<Record<string, unknown>>().violated_policies, ['GET /v1/exports'])
+})
+
+t.test('routes with the same options have each a quota of its own', async (t) => {
+  const app = await appWith()
+  const config = { rateLimit: { max: 1 } }
+  app.get('/v1/a', { config }, () => ({}))
+  app.get('/v1/b', { config }, () => ({}))
+  t.same(await statusesOf(app, ['/v1/a', '/v1/b', '/v1/a', '/v1/b']), [200, 200, 429, 429])
+})
+
+t.test('a page of another origin reads a 429 and when to come again', async (t) => {
+  const app = Fastify()
+  await app.register(cors, { origin: ['https://app.example'] })
+  await app.register(rateLimit, { max: 1 })
+  await app.register(problems)
+  await app.register(caching)
+  app.get('/v1/users', () => ({}))
+  const request = { url: '/v1/users', headers: { origin: 'https://app.example' } }
+  await app.inject(request)
+  const { statusCode, headers } = await app.inject(request)
+  t.equal(statusCode, 429)
+  t.match(headers, {
+    'access-control-allow-origin': 'https://app.example',
+    'access-control-expose-headers': /Retry-After, RateLimit, RateLimit-Policy/,
+    'cache-control': 'no-store',
+    'retry-after': '60',
+    vary: 'Origin',
+  })
+})
+
+t.test('a 304 tells what is left too', async (t) => {
+  const app = await appWith()
+  await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
+  app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
+  const answer = await app.inject({ url: '/v1/cached', headers: { 'if-none-match': '"1"' } })
+  t.equal(answer.statusCode, 304)
+  t.equal(answer.headers.ratelimit, '"default";r=999;t=60')
+})
+
+t.test('in report mode no header is added, nobody is refused, and who would be is counted', async (t) => {
+  const app = await appWith({ mode: 'report', max: 1 })
+  // What an app may say to @fastify/rate-limit that it has already.
+  const theirs = { max: 2, timeWindow: '1 minute', keyGenerator: () => 'all', hook: 'preHandler' as const }
+  app.get('/v1/theirs', { config: { rateLimit: theirs } }, () => ({}))
+  t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
+  t.equal(await leftOf(app), 'undefined')
+  t.same(await statusesOf(app, Array(3).fill('/v1/theirs')), [200, 200, 200])
+  t.match(app.conventions.report().observations, [
+    { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
+    { plugin: 'rateLimit', rule: 'quota', route: '/v1/theirs', count: 1 },
+  ])
+  t.notOk(app.hasDecorator('rateLimit'), 'the app may register @fastify/rate-limit itself')
+  const off = await appWith({ mode: 'off', max: 1 })
+  t.same(await statusesOf(off, ['/v1/users', '/v1/users']), [200, 200])
+})
+
+t.test('a function of the app may count by itself, as with @fastify/rate-limit', async (t) => {
+  const app = await appWith()
+  const count = app.createRateLimit({ max: 1, timeWindow: 1000 })
+  app.get('/v1/own', async (request) => ({ count: await count(request) }))
+  app.get('/v1/hook', { preHandler: app.rateLimit({ max: 1 }) }, () => ({}))
+  await app.inject('/v1/own')
+  t.match((await app.inject('/v1/own')).json(), { count: { isExceeded: true, remaining: 0 } })
+  t.equal((await app.inject('/v1/hook')).headers.ratelimit, '"default";r=997;t=60, "hook-1";r=0;t=60')
+  const refused = await app.inject('/v1/hook')
+  t.match(refused.json(), { code: 'quota-exceeded', violated_policies: ['hook-1'] })
+  t.match(refused.headers, {
+    'retry-after': '60',
+    'ratelimit-policy': '"default";q=1000;w=60, "hook-1";q=1;w=60',
+    ratelimit: '"default";r=996;t=60, "hook-1";r=0;t=60',
+    'cache-control': 'no-store',
+  })
+})
+
+t.test(
+  'app.rateLimit() as a hook of any kind counts a request once, also where its route has no quota',
+  async (t) => {
+    const app = await appWith()
+    const kinds = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+    for (const kind of kinds) {
+      const hook = { [kind]: app.rateLimit() }
+      app.get(`/v1/${kind}`, hook, () => ({}))
+      app.get(`/v1/${kind}/uncounted`, { ...hook, config: { rateLimit: false } }, () => ({}))
+    }
+    let left = 1000
+    for (const kind of kinds) {
+      for (const url of [`/v1/${kind}`, `/v1/${kind}/uncounted`]) {
+        left -= 1
+        t.equal(await leftOf(app, url), `"default";r=${left};t=60`, url)
+      }
+    }
+  },
+)
+
+t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
+  const app = await appWith({ max: 1 })
+  app.get('/v1/own', { config: { rateLimit: { max: 1 } } }, () => ({}))
+  // The path of a socket is short: a folder of the test would be too long for it.
+  const folder = mkdtempSync(join(tmpdir(), 'quota-'))
+  const socketPath = join(folder, 'app.sock')
+  t.teardown(async () => {
+    await app.close()
+    rmSync(folder, { recursive: true })
+  })
+  await app.listen({ path: socketPath })
+  const statusOf = async (path: string): Promise<number | undefined> => {
+    const [response] = await once(get({ socketPath, path, agent: false }), 'response')
+    response.resume()
+    return response.statusCode
+  }
+  for (const path of ['/v1/users', '/v1/own']) {
+    t.equal(await statusOf(path), 200, path)
+    t.equal(await statusOf(path), 429, path)
+  }
+})
+
+/** A client of Redis as @fastify/rate-limit uses it, with one counter per key and a switch to fail. */
+function fakeRedis() {
+  const counts = new Map<string, number>()
+  const redis = {
+    counts,
+    isDown: false,
+    defineCommand(name: string) {
+      Object.assign(redis, {
+        [name]: (
+          key: string,
+          timeWindow: number,
+          _max: number,
+          _continue: boolean,
+          _backoff: boolean,
+          done: (error: Error | null, result?: [number, number]) => void,
+        ) => {
+          if (redis.isDown) return done(new Error('connection refused'))
+          counts.set(key, (counts.get(key) ?? 0) + 1)
+          return done(null, [counts.get(key) ?? 0, timeWindow])
+        },
+      })
+    },
+  }
+  return redis
+}
+
+t.test('instances with one Redis count together, and each quota by itself', async (t) => {
+  const redis = fakeRedis()
+  const [first, second] = await Promise.all([1, 2].map(() => appWith({ redis, nameSpace: 'api:', max: 3 })))
+  if (first === undefined || second === undefined) throw new Error('there are two')
+  for (const app of [first, second]) {
+    app.get('/v1/a', { config: { rateLimit: { max: 5 } } }, () => ({}))
+    app.get('/v1/b', { config: { rateLimit: { max: 5 } } }, () => ({}))
+  }
+  t.match(await leftOf(first), 'r=2;')
+  t.match(await leftOf(second), 'r=1;')
+  t.match(await leftOf(first, '/v1/a'), 'r=4;')
+  t.match(await leftOf(second, '/v1/b'), 'r=4;')
+  t.match(await leftOf(second, '/v1/a'), 'r=3;')
+  t.ok([...redis.counts.keys()].every((key) => key.startsWith('api:')))
+  t.same(await statusesOf(first, ['/v1/users', '/v1/users']), [200, 429])
+})
+
+t.test('while Redis is down requests are served uncounted, and the log tells once', async (t) => {
+  const redis = fakeRedis()
+  const { logger, lines } = keepLogs()
+  const app = await appWith({ redis }, { logger })
+  redis.isDown = true
+  t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
+  t.equal(await leftOf(app), 'undefined')
+  const told = (level: number) =>
+    lines.filter((line) => line.level === level && /^rateLimit:/.test(line.msg ?? ''))
+  t.equal(told(levels.error).length, 1)
+  redis.isDown = false
+  t.match(await leftOf(app), 'r=999;')
+  await leftOf(app)
+  t.equal(told(levels.info).length, 1)
+})
+
+t.test('with skipOnError false a count that fails is 503 quota-unavailable, without its cause', async (t) => {
+  const redis = fakeRedis()
+  const app = await appWith({ redis, skipOnError: false })
+  redis.isDown = true
+  const answer = await app.inject('/v1/users')
+  t.match(answer, { statusCode: 503, headers: { 'retry-after': '5', 'cache-control': 'no-store' } })
+  t.equal(answer.json().code, 'quota-unavailable')
+  t.notMatch(answer.payload, /refused/)
+})
+
+t.test('a key that throws is what it throws with skipOnError false, and not counted otherwise', async (t) => {
+  const key = () => {
+    throw new ProblemError('unauthorized')
+  }
+  const strict = await appWith({ key, skipOnError: false })
+  t.match((await strict.inject('/v1/users')).json(), { status: 401, code: 'unauthorized' })
+  const lenient = await appWith({ key })
+  t.equal((await lenient.inject('/v1/users')).statusCode, 200)
+  t.equal(await leftOf(lenient), 'undefined')
+})
+
+t.test('mistakes are told at boot, by name', async (t) => {
+  const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
+    [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
+    [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
+    [{ max: -5 }, /rateLimit\.max/],
+    [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
+    [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
+    [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
+    [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
+    [{ redis: {} }, /rateLimit\.redis: expected a client with defineCommand/],
+    [{ ipv6Subnet: 129 }, /rateLimit\.ipv6Subnet/],
+    [{ cache: 0 }, /rateLimit\.cache/],
+    [{ enableDraftSpec: true }, /rateLimit\.enableDraftSpec: there is no such option/],
+  ]
+  for (const [options, message] of mistakes)
+    await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
+  const app = await appWith()
+  t.throws(() => app.rateLimit({ max: 10 ** 15 }), /app\.rateLimit\(\)\.max/)
+  for (const own of [
+    { max: 0 },
+    { max: 1e15 },
+    { timeWindow: 'soon' },
+    { ban: 3 },
+    { keyGenerator: () => 'x' },
+  ])
+    t.throws(
+      () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({})),
+      /GET \/v1\/x config\.rateLimit\./,
+    )
+})

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  quotaPolicy,
+  quotaState,
+  sfString,
+  wholeSeconds,
+} from '../../../src/plugins/rate-limit/quota-fields.js'
+
+t.test('the fields are written as the draft has them', async (t) => {
+  t.equal(quotaPolicy('default', 1000, 60), '"default";q=1000;w=60')
+  t.equal(quotaState(sfString('default'), 999, 60), '"default";r=999;t=60')
+})
+
+t.test('a name is a string of RFC 9651, whatever is in it', async (t) => {
+  t.equal(sfString('POST /v1/orders/:id/retry'), '"POST /v1/orders/:id/retry"')
+  t.equal(sfString('a "quoted" \\ one'), '"a \\"quoted\\" \\\\ one"')
+  t.equal(sfString('/v1/bücher'), '"/v1/b%C3%BCcher"')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name))),
+  )
+})
+
+t.test('seconds are rounded up, so that nobody comes too early', async (t) => {
+  t.equal(wholeSeconds(60_000), 60)
+  t.equal(wholeSeconds(59_001), 60)
+  t.equal(wholeSeconds(1), 1)
+  t.equal(wholeSeconds(0), 0)
+  t.equal(wholeSeconds(-1, 1), 1)
+  t.ok(Object.is(wholeSeconds(-1), 0), 'and never below zero')
+})

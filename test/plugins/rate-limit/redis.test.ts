@@ -1,0 +1,237 @@
+/** Decisions.md §8: a quota that instances share in a real Redis, and what becomes of it while that is away. */
+import { setTimeout as wait } from 'node:timers/promises'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { problems } from '../../../src/plugins/problems/index.js'
+import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
+import { keepLogs, levels } from '../../support/logs.js'
+import { fetched, headerOf, isProblem } from '../../support/problem.js'
+import { obstacleToRedis, type PrivateRedis, startRedis } from '../../support/redis.js'
+import { serve } from '../../support/serve.js'
+import { until } from '../../support/until.js'
+
+const obstacle = await obstacleToRedis()
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+
+/** Milliseconds that no request takes, whatever becomes of Redis. */
+const longest = 5000
+
+/** As the page of the plugin says. */
+const recommended = {
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  connectTimeout: 500,
+  commandTimeout: 500,
+  retryStrategy: () => 20,
+}
+
+type ClientOptions = Partial<typeof recommended>
+
+async function connect(t: Test, { url }: PrivateRedis, options: ClientOptions): Promise<Redis> {
+  const client = new Redis(url, { ...options, lazyConnect: true })
+  client.on('error', () => {})
+  t.teardown(() => client.disconnect())
+  await client.connect()
+  return client
+}
+
+async function server(t: Test): Promise<PrivateRedis> {
+  const redis = await startRedis({ persistent: true })
+  t.teardown(() => redis.stop())
+  return redis
+}
+
+interface Instance {
+  /** The status of an answer, and what is left as it tells. */
+  ask(path?: string, init?: RequestInit): Promise<{ status: number; left: number; response: Response }>
+  /** Messages of the log from a level on. */
+  told(level: keyof typeof levels): (string | undefined)[]
+}
+
+/** An instance of a service on a socket, with a client of its own. */
+async function instance(
+  t: Test,
+  redis: PrivateRedis,
+  options: RateLimitOptions = {},
+  client: ClientOptions = recommended,
+  setUp: (app: FastifyInstance) => unknown = () => {},
+): Promise<Instance> {
+  const logs = keepLogs()
+  const app = Fastify({ logger: logs.logger, forceCloseConnections: true })
+  await app.register(rateLimit, { redis: await connect(t, redis, client), ...options })
+  await app.register(problems)
+  app.get('/v1/users', () => ({}))
+  app.get('/v1/exports', { config: { rateLimit: { max: 10, timeWindow: '1 hour' } } }, () => ({}))
+  app.get('/v1/reports', { config: { rateLimit: { max: 10, timeWindow: '1 hour' } } }, () => ({}))
+  await setUp(app)
+  const { origin } = await serve(t, app)
+  return {
+    async ask(path = '/v1/users', init = {}) {
+      const response = await fetch(origin + path, { signal: AbortSignal.timeout(longest), ...init })
+      const left = Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? Number.NaN)
+      return { status: response.status, left, response }
+    },
+    told: (level) =>
+      logs.lines
+        .filter((line) => line.level === levels[level] && /^rateLimit:/.test(line.msg ?? ''))
+        .map(({ msg }) => msg),
+  }
+}
+
+/** What is left once requests are counted again: a client finds out by itself when its server is back. */
+function leftOnceCounted({ ask }: Instance): Promise<number> {
+  return until(
+    async () => (await ask()).left,
+    (left) => !Number.isNaN(left),
+  )
+}
+
+t.test('two instances with one Redis', { skip }, async (t) => {
+  const redis = await server(t)
+  const options: RateLimitOptions = {
+    max: 50,
+    timeWindow: '1 hour',
+    key: ({ headers }) => headers['x-caller']?.toString(),
+  }
+  const both = [await instance(t, redis, options), await instance(t, redis, options)] as const
+  const as = (caller: string) => ({ headers: { 'x-caller': caller } })
+
+  await t.test(
+    'serve a caller as often as the quota says, of 200 requests at once, and each once',
+    async (t) => {
+      for (const caller of ['ada', 'bob']) {
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, () => both.map(({ ask }) => ask('/v1/users', as(caller)))).flat(),
+        )
+        const served = answers.filter(({ status }) => status === 200)
+        t.equal(served.length, 50, caller)
+        t.equal(answers.filter(({ status }) => status === 429).length, 150, caller)
+        t.equal(new Set(served.map(({ left }) => left)).size, 50, 'what is left is told to each')
+      }
+    },
+  )
+
+  await t.test('tell a caller beyond the quota the same wait', async (t) => {
+    for (const { ask } of both) {
+      const { response } = await ask('/v1/users', as('ada'))
+      const answer = await fetched(response)
+      isProblem(t, answer, { status: 429, code: 'quota-exceeded' })
+      const seconds = Number(headerOf(answer, 'retry-after'))
+      t.ok(seconds > 3000 && seconds <= 3600, `within the window: ${seconds}`)
+    }
+  })
+
+  await t.test('count each route with a quota of its own by itself', async (t) => {
+    const [{ ask }, other] = both
+    const left = async (path: string) => (await ask(path, as('eve'))).left
+    t.strictSame([await left('/v1/users'), await left('/v1/exports'), await left('/v1/reports')], [49, 9, 9])
+    t.equal((await other.ask('/v1/exports', as('eve'))).left, 8)
+    t.strictSame([await left('/v1/users'), await left('/v1/reports')], [48, 8])
+  })
+
+  await t.test('count GET and HEAD of a resource as one', async (t) => {
+    for (const [path, max] of [
+      ['/v1/users', 50],
+      ['/v1/exports', 10],
+    ] as const) {
+      t.equal((await both[0].ask(path, { method: 'HEAD', ...as('joe') })).left, max - 1)
+      t.equal((await both[1].ask(path, { method: 'GET', ...as('joe') })).left, max - 2)
+    }
+  })
+})
+
+t.test('a window that is over is over for both instances', { skip }, async (t) => {
+  const redis = await server(t)
+  const options: RateLimitOptions = { max: 1, timeWindow: '1s' }
+  const [one, other] = [await instance(t, redis, options), await instance(t, redis, options)]
+  t.equal((await one.ask()).status, 200)
+  const { status, response } = await other.ask()
+  t.equal(status, 429)
+  t.equal(response.headers.get('retry-after'), '1')
+  await wait(1000)
+  t.equal((await other.ask()).status, 200, 'who waits for Retry-After is served')
+})
+
+const absences = [
+  ['is gone', (redis: PrivateRedis) => redis.kill(), (redis: PrivateRedis) => redis.restart()],
+  [
+    'does not answer',
+    async (redis: PrivateRedis) => redis.pause(),
+    async (redis: PrivateRedis) => redis.resume(),
+  ],
+] as const
+const clients = [
+  ['recommended options', recommended],
+  // It keeps what it cannot send, and tries again twenty times; so soon only for the sake of the test.
+  ['the defaults of ioredis', { retryStrategy: () => 100 }],
+] as const
+
+for (const [absence, leave, comeBack] of absences) {
+  for (const [kind, client] of clients) {
+    t.test(`while Redis ${absence}, with ${kind}`, { skip }, async (t) => {
+      await t.test(
+        'requests are served uncounted, and the log tells once; then they count again',
+        async (t) => {
+          const redis = await server(t)
+          const one = await instance(t, redis, { max: 100, timeWindow: '1 hour' }, client)
+          t.equal((await one.ask()).left, 99)
+          await leave(redis)
+          for (let rounds = 0; rounds < 2; rounds += 1) {
+            const answers = await Promise.all(Array.from({ length: 50 }, () => one.ask()))
+            t.ok(answers.every(({ status }) => status === 200))
+          }
+          t.strictSame(one.told('error'), ['rateLimit: requests cannot be counted, and are served uncounted'])
+          await comeBack(redis)
+          t.ok((await leftOnceCounted(one)) < 99, 'what was counted before is not forgotten')
+          t.ok(one.told('info').length >= 1)
+        },
+      )
+
+      await t.test('without skipOnError they are refused with the time to wait', async (t) => {
+        const redis = await server(t)
+        const one = await instance(t, redis, { skipOnError: false }, client)
+        await leave(redis)
+        for (let asked = 0; asked < 2; asked += 1) {
+          const answer = await fetched((await one.ask()).response)
+          const { detail } = isProblem(t, answer, { status: 503, code: 'quota-unavailable' })
+          t.notMatch(detail, /redis|ECONN|connect|stream/i, 'nothing of the cause')
+          t.match(headerOf(answer, 'retry-after'), /^[1-9]\d*$/)
+          t.equal(headerOf(answer, 'cache-control'), 'no-store')
+        }
+        t.strictSame(one.told('error'), ['rateLimit: requests cannot be counted, and are refused'])
+        await comeBack(redis)
+        await leftOnceCounted(one)
+      })
+    })
+  }
+}
+
+t.test('where it only reports, a Redis that is away refuses nobody', { skip }, async (t) => {
+  const redis = await server(t)
+  const one = await instance(t, redis, { mode: 'report', skipOnError: false })
+  await redis.kill()
+  t.equal((await one.ask()).status, 200)
+})
+
+t.test('who is not counted says nothing of whether Redis is back', { skip }, async (t) => {
+  const redis = await server(t)
+  const one = await instance(t, redis, {
+    key: ({ headers }) => (headers['x-caller'] === 'probe' ? null : undefined),
+  })
+  await redis.kill()
+  for (let asked = 0; asked < 3; asked += 1) {
+    await one.ask()
+    await one.ask('/v1/users', { headers: { 'x-caller': 'probe' } })
+  }
+  t.equal(one.told('error').length, 1)
+  t.strictSame(one.told('info'), [])
+})
+
+t.test('a Redis that has lost its scripts counts all the same', { skip }, async (t) => {
+  const redis = await server(t)
+  const one = await instance(t, redis, { max: 100 })
+  t.equal((await one.ask()).left, 99)
+  await (await connect(t, redis, recommended)).script('FLUSH')
+  t.equal((await one.ask()).left, 98)
+})

@@ -1,0 +1,208 @@
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import t from 'tap'
+import { pathGuard } from '../../../src/plugins/path-guard/index.js'
+import { type ResponseRulesOptions, responseRules } from '../../../src/plugins/response-rules/index.js'
+
+const badUser = {
+  type: 'object',
+  properties: { id: { type: 'integer' }, createdAt: { type: 'string' }, tag: { type: 'array' } },
+}
+const goodUser = { type: 'object', properties: { id: { type: 'integer' } } }
+
+async function appWith(options: ResponseRulesOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(responseRules, options)
+  return app
+}
+
+const answering = (response: unknown, others: object = {}): RouteShorthandOptions => ({
+  schema: { response, ...others },
+})
+const nothing = async () => ({})
+
+async function ready(app: FastifyInstance): Promise<void> {
+  await app.ready()
+}
+
+t.test('breaches stop the boot, all in one table, with those of other plugins', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  await app.register(responseRules)
+  app.get('/v1/users', answering({ 200: { type: 'array', items: goodUser } }), nothing)
+  app.get('/v1/users/:id', answering({ 200: badUser }), nothing)
+  app.post('/v1/users', answering({ 200: badUser, 201: badUser, 400: badUser }), nothing)
+  app.get('/v1/order', answering({ '2xx': { type: 'object', properties: { data: goodUser } } }), nothing)
+  app.get(
+    '/v1/people',
+    answering({
+      200: { content: { 'application/json': { schema: { properties: { sex: { type: 'string' } } } } } },
+    }),
+    nothing,
+  )
+  const error = await t.rejects(ready(app), { code: 'FST_CONV_FINDINGS' })
+  t.equal(
+    (error as Error).message,
+    `10 breaches of conventions in 5 routes
+
+route              rule                    what is wrong                                                 write instead
+-----------------  ----------------------  ------------------------------------------------------------  --------------------------------------------------------------------
+GET /v1/order      pathGuard.plural        'order' names a collection in the singular                    /v1/orders
+GET /v1/users      responseRules.object    200: the body is an array, not an object                      { "<collection>": [...] }
+GET /v1/users/:id  responseRules.keys      200: /createdAt is not in snake_case                          created_at
+GET /v1/users/:id  responseRules.dates     200: /createdAt is a time without "format": "date-time"       "format": "date-time"
+GET /v1/users/:id  responseRules.plural    200: /tag is a list under a singular name                     tags
+POST /v1/users     responseRules.keys      200, 201: /createdAt is not in snake_case                     created_at
+POST /v1/users     responseRules.dates     200, 201: /createdAt is a time without "format": "date-time"  "format": "date-time"
+POST /v1/users     responseRules.plural    200, 201: /tag is a list under a singular name                tags
+GET /v1/order      responseRules.envelope  2xx: /data wraps the resource                                 the members of data at the top level, the rest in status and headers
+GET /v1/people     responseRules.sex       200: /sex has no enum of the biological sexes                 "enum": ["male","female","intersex","unknown"]
+`,
+  )
+})
+
+t.test('a HEAD route that goes with a GET route is not told of again', async (t) => {
+  const app = await appWith({ mode: 'report' })
+  app.get('/v1/users', answering({ 200: badUser }), nothing)
+  app.head('/v1/alone', answering({ 200: { type: 'array' } }), nothing)
+  await app.ready()
+  const routes = new Set(app.conventions.report().findings.map((finding) => finding.route))
+  t.same([...routes], ['GET /v1/users', 'HEAD /v1/alone'])
+})
+
+t.test('shared schemas count as they are when the app gets ready, each context with its own', async (t) => {
+  const app = await appWith({ mode: 'report' })
+  app.get('/v1/users', answering({ 200: { $ref: 'user#' } }), nothing)
+  await app.register(async (inner) => {
+    inner.get(
+      '/v1/inner',
+      answering({ 200: { properties: { users: { items: { $ref: 'inner#' } } } } }),
+      nothing,
+    )
+    inner.addSchema({ $id: 'inner', type: 'object', properties: { innerKey: { type: 'string' } } })
+  })
+  app.addSchema({
+    $id: 'user',
+    type: 'object',
+    properties: { friends: { type: 'array', items: { $ref: 'user#' } }, nickName: { type: 'string' } },
+  })
+  await app.ready()
+  t.same(
+    app.conventions.report().findings.map(({ route, problem }) => [route, problem]),
+    [
+      ['GET /v1/users', '200: /nickName is not in snake_case'],
+      ['GET /v1/inner', '200: /users/*/innerKey is not in snake_case'],
+    ],
+  )
+})
+
+t.test('what other plugins make of a response schema counts', async (t) => {
+  const app = await appWith({ mode: 'report' })
+  app.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, response: { 200: badUser } }
+  })
+  app.get('/v1/users', nothing)
+  await app.ready()
+  t.equal(app.conventions.report().findings.length, 3)
+  await app.inject('/v1/users')
+  t.same(app.conventions.report().observations, [], 'and then payloads are not looked at')
+})
+
+t.test('schemas that are written with a builder are read', async (t) => {
+  const app = await appWith({ mode: 'report' })
+  app.get('/v1/users', answering({ 200: { isFluentSchema: true, valueOf: () => badUser } }), nothing)
+  await app.ready()
+  t.equal(app.conventions.report().findings.length, 3)
+})
+
+t.test('routes that are left alone are listed, with the reason', async (t) => {
+  const app = await appWith()
+  const foreign = { serializerCompiler: () => JSON.stringify }
+  app.get('/v1/off', { ...answering({ 200: badUser }), config: { responseRules: false } }, nothing)
+  app.get('/v1/hidden', answering({ 200: badUser }, { hide: true }), nothing)
+  app.get('/files/*', answering({ 200: badUser }), nothing)
+  app.get('/v1/events', { ...answering({ 200: badUser }), websocket: true } as RouteShorthandOptions, nothing)
+  app.get('/v1/csv', answering({ 200: { content: { 'text/csv': { schema: { type: 'string' } } } } }), nothing)
+  app.get('/v1/page', answering({ 200: { type: 'string' } }), nothing)
+  app.get('/v1/zod', { ...answering({ 200: new Map() }), ...foreign }, nothing)
+  app.get('/v1/lost', { ...answering({ 200: { $ref: 'absent#' } }), ...foreign }, nothing)
+  await app.ready()
+  const { exceptions, findings } = app.conventions.report()
+  t.same(findings, [])
+  t.same(
+    exceptions.map(({ plugin, route, reason, unused }) => [plugin, route, reason, unused]),
+    [
+      ['responseRules', 'GET /v1/off', 'config.responseRules is false', false],
+      ['responseRules', 'GET /v1/hidden', 'hidden from the OpenAPI document: not part of the API', false],
+      ['responseRules', 'GET /files/*', 'a wildcard route: files or a proxy', false],
+      ['responseRules', 'GET /v1/events', 'a WebSocket route', false],
+      ['responseRules', 'GET /v1/csv', '200: text/csv is not JSON', false],
+      ['responseRules', 'GET /v1/page', '200: a string, which is sent as text', false],
+      ['responseRules', 'GET /v1/zod', '200: the schema is not a JSON Schema', false],
+      ['responseRules', 'GET /v1/lost', '200: what is behind $ref absent# cannot be read', false],
+    ],
+  )
+  t.same(exceptions[0]?.rules, ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'])
+})
+
+t.test('a route in a prefix is known by its whole path', async (t) => {
+  const app = await appWith({ mode: 'report' })
+  await app.register(async (inner) => void inner.get('/', answering({ 200: badUser }), nothing), {
+    prefix: '/v1/users',
+  })
+  await app.ready()
+  t.equal(app.conventions.report().findings[0]?.route, 'GET /v1/users')
+})
+
+t.test('routes from before the plugin are not looked at', async (t) => {
+  const app = Fastify()
+  app.get('/v1/before', answering({ 200: badUser }), nothing)
+  await app.register(responseRules, { earlierRoutes: [{ url: '/v1/before', reason: 'declared earlier' }] })
+  await t.resolves(ready(app))
+})
+
+t.test('options of the plugin reach the rules', async (t) => {
+  const app = await appWith({
+    keyStyle: 'camelCase',
+    words: ['tag'],
+    sexValues: ['M', 'F'],
+    timeNames: ['_on'],
+    unixTimes: ['_epoch'],
+  })
+  const properties = {
+    createdAt: { type: 'string' },
+    createdOn: { type: 'string', format: 'date' },
+    savedOnEpoch: { type: 'integer' },
+    tag: { type: 'array' },
+    sex: { enum: ['m', 'f'] },
+  }
+  app.get('/v1/users', answering({ 200: { type: 'object', properties } }), nothing)
+  await t.resolves(ready(app))
+})
+
+t.test('options that cannot be are refused, by their names', async (t) => {
+  const cases: [object, RegExp][] = [
+    [{ keyStyle: 'kebab-case' }, /responseRules\.keyStyle: expected one of 'snake_case', 'camelCase'/],
+    [{ words: 'tag' }, /responseRules\.words: expected an array/],
+    [{ timeNames: ['*_at'] }, /responseRules\.timeNames\[0\]: expected a name such as 'date'/],
+    [{ unixTimes: ['_Epoch'] }, /responseRules\.unixTimes\[0\]/],
+    [{ samples: -1 }, /responseRules\.samples: expected an integer from 0 to 10000/],
+    [{ rules: { key: 'off' } }, /responseRules\.rules\.key: there is no such option/],
+    [{ exceptions: [{ url: '/v1/users', except: ['keys'] }] }, /responseRules\.exceptions\[0\]/],
+    [{ caseStyle: 'x' }, /responseRules\.caseStyle: there is no such option/],
+  ]
+  for (const [options, message] of cases) {
+    await t.rejects(ready(Fastify().register(responseRules, options as ResponseRulesOptions)), { message })
+  }
+  const app = await appWith()
+  const routes: [object, RegExp][] = [
+    [{ except: ['keys'] }, /GET \/v1\/users config\.responseRules\.reason: expected why/],
+    [{ except: ['key'], reason: 'x' }, /config\.responseRules\.except\[0\]/],
+    [{ keyStyle: 'camelCase' }, /config\.responseRules\.keyStyle: there is no such option/],
+  ]
+  for (const [config, message] of routes) {
+    t.throws(() => app.get('/v1/users', { config: { responseRules: config } }, nothing), { message })
+  }
+  t.throws(() => app.get('/v1/users', { config: { responseRules: 'off' as never } }, nothing), {
+    message: /an object or false/,
+  })
+})

@@ -1,0 +1,230 @@
+import t from 'tap'
+import { type EnvelopePart, wrappingMember } from '../../../src/plugins/response-rules/envelopes.js'
+import { nounOf, pluralName } from '../../../src/plugins/response-rules/plural-names.js'
+import {
+  defaultTimeNames,
+  defaultUnixTimes,
+  type NamedTime,
+  namedTime,
+} from '../../../src/plugins/response-rules/time-names.js'
+import {
+  hasLocalOffset,
+  isClockOrDuration,
+  isDateTime,
+  isDay,
+} from '../../../src/plugins/response-rules/time-text.js'
+import { isTwin, type KeyStyle, restyledKey, wordsOf } from '../../../src/rules/key-names.js'
+import { isPlural } from '../../../src/rules/plurals.js'
+
+t.test('words are found however they are joined', async (t) => {
+  const cases: [string, string[]][] = [
+    ['created_at', ['created', 'at']],
+    ['createdAt', ['created', 'at']],
+    ['created-at', ['created', 'at']],
+    ['CreatedAt', ['created', 'at']],
+    ['HTTPStatus', ['http', 'status']],
+    ['userIDs', ['user', 'ids']],
+    ['userID', ['user', 'id']],
+    ['line1Text', ['line1', 'text']],
+    ['straßeName', ['straße', 'name']],
+    ['__', []],
+    ['', []],
+  ]
+  for (const [name, words] of cases) t.same(wordsOf(name), words, name)
+})
+
+t.test('a key is in the style of the API, or is told what it would be', async (t) => {
+  const cases: [KeyStyle, string, string | null][] = [
+    ['snake_case', 'name', null],
+    ['snake_case', 'created_at', null],
+    ['snake_case', 'address_line_1', null],
+    ['snake_case', '2fa_enabled', null],
+    ['snake_case', 'größe', null],
+    ['snake_case', 'createdAt', 'created_at'],
+    ['snake_case', 'CreatedAt', 'created_at'],
+    ['snake_case', 'created-at', 'created_at'],
+    ['snake_case', 'created at', 'created_at'],
+    ['snake_case', 'created.at', 'created_at'],
+    ['snake_case', 'created__at', 'created_at'],
+    ['snake_case', 'created_at_', 'created_at'],
+    ['snake_case', 'USER_ID', 'user_id'],
+    ['snake_case', 'userIDs', 'user_ids'],
+    ['snake_case', 'created_At', 'created_at'],
+    ['camelCase', 'name', null],
+    ['camelCase', 'createdAt', null],
+    ['camelCase', 'userID', null],
+    ['camelCase', 'line1', null],
+    ['camelCase', 'created_at', 'createdAt'],
+    ['camelCase', 'CreatedAt', 'createdAt'],
+    ['camelCase', 'created-at', 'createdAt'],
+    ['camelCase', 'URL', 'url'],
+  ]
+  for (const [style, name, instead] of cases) t.equal(restyledKey(name, style), instead, `${style} ${name}`)
+})
+
+t.test('keys that are no matter of style are not judged', async (t) => {
+  for (const style of ['snake_case', 'camelCase'] as const) {
+    for (const name of ['_links', '_Links', '$schema', '$Ref', '2024', '', '*', '2024-01-01']) {
+      t.equal(restyledKey(name, style), null, `${style} ${name}`)
+    }
+  }
+})
+
+t.test('a twin is one only beside its number', async (t) => {
+  t.ok(isTwin('userId_str', new Set(['userId'])))
+  t.notOk(isTwin('userId_str', new Set(['id'])))
+  t.notOk(isTwin('userId', new Set(['userId'])))
+})
+
+t.test('a list is told its plural', async (t) => {
+  const cases: [string, string | null][] = [
+    ['users', null],
+    ['friend_ids', null],
+    ['friendIds', null],
+    ['friend_ids_str', null],
+    ['children', null],
+    ['data', null],
+    ['metadata', null],
+    ['series', null],
+    ['information', null],
+    ['history', null],
+    ['skus', null],
+    ['items_by_sku', null],
+    ['orders_in_transit', null],
+    ['fields_changed', null],
+    ['users2', null],
+    ['_', null],
+    ['', null],
+    ['user', 'users'],
+    ['friend_id', 'friend_ids'],
+    ['friendId', 'friendIds'],
+    ['friend_id_str', 'friend_ids'],
+    ['user_list', 'user_lists'],
+    ['order_status', 'order_statuses'],
+    ['address', 'addresses'],
+    ['child', 'children'],
+    ['feed', 'feeds'],
+    ['item_by_sku', 'items_by_sku'],
+    ['line_item_changed', 'line_items_changed'],
+  ]
+  for (const [name, plural] of cases) t.equal(pluralName(name, new Set()), plural, name)
+})
+
+t.test('a collection that a path may have is a list that an answer may have', async (t) => {
+  const words = 'uris taxis sagas content money auth shipping schemas indices viruses lenses feedback'
+  for (const word of words.split(' ')) {
+    t.ok(isPlural(word), `${word} in a path`)
+    t.equal(pluralName(word, new Set()), null, `${word} in an answer`)
+  }
+  for (const [one, many] of [
+    ['virus', 'viruses'],
+    ['lens', 'lenses'],
+    ['schema', 'schemas'],
+    ['saga', 'sagas'],
+    ['order_schema', 'order_schemas'],
+  ] as const)
+    t.equal(pluralName(one, new Set()), many, one)
+})
+
+t.test('words of the domain are right as they are', async (t) => {
+  t.equal(pluralName('embedding', new Set(['embedding'])), null, 'a name')
+  t.equal(pluralName('text_embedding', new Set(['embedding'])), null, 'a last word')
+  t.equal(pluralName('textEmbedding', new Set(['textEmbedding'])), null, 'a name of two words')
+  t.equal(pluralName('embedding_id', new Set(['embedding'])), 'embedding_ids', 'no word in between')
+})
+
+t.test('the noun of a name stands before a preposition', async (t) => {
+  t.equal(nounOf('sex_assigned_at_birth'), 'sex')
+  t.equal(nounOf('patientSex'), 'sex')
+  t.equal(nounOf('sex'), 'sex')
+  t.equal(nounOf('sexton'), 'sexton')
+  t.equal(nounOf(''), '')
+})
+
+t.test('a name says what time it is for', async (t) => {
+  const vocabulary = {
+    timeNames: [...defaultTimeNames, 'birthday', 'lastSeen'],
+    unixTimes: [...defaultUnixTimes, 'expires'],
+  }
+  const cases: [string, NamedTime | null][] = [
+    ['created_at', 'instant'],
+    ['createdAt', 'instant'],
+    ['timestamp', 'instant'],
+    ['event_timestamp', 'instant'],
+    ['datetime', 'instant'],
+    ['date', 'day'],
+    ['birth_date', 'day'],
+    ['birthDate', 'day'],
+    ['start_time', 'clock'],
+    ['startTime', 'clock'],
+    ['birthday', 'instant-or-day'],
+    ['lastSeen', 'instant-or-day'],
+    ['last_seen', 'instant-or-day'],
+    ['created_at_unix', 'unix'],
+    ['createdAtUnix', 'unix'],
+    ['created_ts', 'unix'],
+    ['expires', 'unix'],
+    ['response_time', null],
+    ['waitTime', null],
+    ['at', null],
+    ['_at', null],
+    ['seat', null],
+    ['candidate', null],
+    ['update', null],
+    ['time', null],
+    ['name', null],
+    ['', null],
+  ]
+  for (const [name, time] of cases) t.equal(namedTime(name, vocabulary), time, name)
+})
+
+t.test('RFC 3339 is told from what looks like it', async (t) => {
+  const dateTimes: [string, boolean][] = [
+    ['2026-01-31T12:00:00Z', true],
+    ['2026-01-31t12:00:00z', true],
+    ['2026-01-31T12:00:00.123456789012Z', true],
+    ['2026-01-31T12:00:00+00:00', true],
+    ['2026-01-31T12:00:00-05:30', true],
+    ['2016-12-31T23:59:60Z', true],
+    ['2026-01-31T12:00:00', false],
+    ['2026-01-31 12:00:00Z', false],
+    ['2026-01-31T12:00Z', false],
+    ['2026-02-30T12:00:00Z', false],
+    ['2026-01-31', false],
+    ['Sat, 31 Jan 2026 12:00:00 GMT', false],
+    ['1769860800', false],
+    ['', false],
+  ]
+  for (const [text, expected] of dateTimes) t.equal(isDateTime(text), expected, text)
+  for (const text of ['2026-01-31', '2024-02-29']) t.ok(isDay(text), text)
+  for (const text of ['2026-02-29', '2026-1-31', '31.01.2026', '']) t.notOk(isDay(text), text)
+  for (const text of ['14:00', '14:00:30', '14:00:30.5Z', '14:00:00+02:00', 'PT90M', 'P1DT2H', 'P2W']) {
+    t.ok(isClockOrDuration(text), text)
+  }
+  for (const text of ['24:00', '2 pm', 'P', 'PT', 'soon', '']) t.notOk(isClockOrDuration(text), text)
+  for (const text of ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+00:00'])
+    t.notOk(hasLocalOffset(text), text)
+  t.ok(hasLocalOffset('2026-01-31T12:00:00+02:00'))
+})
+
+t.test('an envelope is what holds nothing but a wrapped value and metadata', async (t) => {
+  const roomy = (name: string): EnvelopePart => ({ name, isRoomy: true, isState: false })
+  const plain = (name: string): EnvelopePart => ({ name, isRoomy: false, isState: false })
+  const cases: [string, EnvelopePart[], string | null][] = [
+    ['data alone', [roomy('data')], 'data'],
+    ['data and status', [plain('status'), roomy('data')], 'data'],
+    ['headers and response', [roomy('headers'), roomy('response')], 'response'],
+    ['success and payload', [plain('success'), roomy('payload'), plain('message')], 'payload'],
+    ['result, code, error', [roomy('result'), plain('code'), roomy('error')], 'result'],
+    ['data and paging', [roomy('data'), plain('total'), plain('hasMore')], 'data'],
+    ['data and _links', [roomy('data'), roomy('_links')], 'data'],
+    ['a list', [roomy('users')], null],
+    ['a list and its total', [roomy('users'), plain('total')], null],
+    ['no members', [], null],
+    ['metadata alone', [plain('status'), plain('message')], null],
+    ['a resource with data', [plain('id'), roomy('data')], null],
+    ['a result that is a word', [plain('result'), plain('code')], null],
+    ['a state of the resource', [{ name: 'status', isRoomy: false, isState: true }, roomy('result')], null],
+  ]
+  for (const [about, parts, expected] of cases) t.equal(wrappingMember(parts), expected, about)
+})

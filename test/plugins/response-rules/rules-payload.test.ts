@@ -1,0 +1,132 @@
+import t from 'tap'
+import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload-breaches.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
+import { vocabulary } from './rules-vocabulary.js'
+
+const problemsOf = (payload: unknown, others: Partial<ResponseVocabulary> = {}): string[] =>
+  payloadBreaches(payload, { ...vocabulary, ...others }).map(({ rule, problem }) => `${rule}: ${problem}`)
+
+t.test('payloads that keep the rules', async (t) => {
+  const payloads: Record<string, unknown> = {
+    'a resource': { id: 1, name: 'Ada', created_at: '2026-01-31T12:00:00Z', tags: ['a'] },
+    'a list': { users: [{ id: 1n, id_str: '1' }], total: 1 },
+    'an empty object': {},
+    'a Date': { created_at: new Date(0) },
+    'a time that is not there': { created_at: null, deleted_at: undefined },
+    'a Unix time': { created_at_unix: 1_700_000_000 },
+    'a day': { birth_date: '1990-01-31', date: '2026-01-31' },
+    'a time of day and a duration': { start_time: '14:00', end_time: 'PT2H', swim_time: 12.5 },
+    'a point': { position: [13.4, 52.5], box: [0, 0, 1, 1] },
+    'ids, codes and dates as keys': {
+      rates: { USD: 1, EUR: 2 },
+      texts: { 'en-US': 'x', 'de-DE': 'y' },
+      days: { '2026-01-31': 1 },
+      people: { 'Ada.L@example.com': 1 },
+    },
+    'keys of links and schemas': { _Links: {}, $Ref: 'x' },
+    'what JSON leaves out': { createdBy: undefined, doIt: () => 1, aSymbol: Symbol('x') },
+    'a state beside a result': { status: 'Succeeded', result: { id: 1 } },
+    bytes: { file: new Uint8Array(3) },
+    null: null,
+    nothing: undefined,
+    text: 'createdAt',
+    'a map': new Map([['createdAt', 1]]),
+  }
+  for (const [about, payload] of Object.entries(payloads)) t.same(problemsOf(payload), [], about)
+})
+
+t.test('payloads that break a rule', async (t) => {
+  const cases: [string, unknown, string[]][] = [
+    ['an array', [{ id: 1 }], ['object: the body is an array, not an object']],
+    ['a number', 5, ['object: the body is a number, not an object']],
+    ['a truth value', true, ['object: the body is a boolean, not an object']],
+    ['data', { data: { id: 1 } }, ['envelope: /data wraps the resource']],
+    ['data and a list in it', { success: true, data: [] }, ['envelope: /data wraps the list']],
+    ['an outcome', { status: 'success', data: {} }, ['envelope: /data wraps the resource']],
+    ['camelCase', { createdBy: 'x' }, ['keys: /createdBy is not in snake_case']],
+    ['further down', { as: [{ b: { cD: 1 } }] }, ['keys: /as/*/b/cD is not in snake_case']],
+    ['a list in the singular', { user: [] }, ['plural: /user is a list under a singular name']],
+    ['ids in the singular', { friend_id: [1n, 2n] }, ['plural: /friend_id is a list under a singular name']],
+    ['words for a time', { created_at: 'yesterday' }, ['dates: /created_at is not an RFC 3339 date-time']],
+    ['an empty time', { created_at: '' }, ['dates: /created_at is not an RFC 3339 date-time']],
+    [
+      'a time without an offset',
+      { created_at: '2026-01-31T12:00:00' },
+      ['dates: /created_at is not an RFC 3339 date-time'],
+    ],
+    [
+      'a day for an instant',
+      { created_at: '2026-01-31' },
+      ['dates: /created_at is not an RFC 3339 date-time'],
+    ],
+    ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
+    ['a local offset', { created_at: '2026-01-31T12:00:00+02:00' }, ['utc: /created_at has a local offset']],
+  ]
+  for (const [about, payload, problems] of cases) t.same(problemsOf(payload), problems, about)
+})
+
+t.test('the style of the API counts, and the words of its domain', async (t) => {
+  t.same(problemsOf({ createdBy: 1, id: 1, id_str: '1' }, { keyStyle: 'camelCase' }), [])
+  t.same(problemsOf({ created_by: 1 }, { keyStyle: 'camelCase' }), ['keys: /created_by is not in camelCase'])
+  t.same(problemsOf({ embedding: [0.1], half_time: 'x' }, { words: new Set(['embedding', 'half_time']) }), [])
+})
+
+t.test('of each rule the first breach is told', async (t) => {
+  t.same(problemsOf({ aB: 1, cD: 2, user: [], tag: [] }), [
+    'keys: /aB is not in snake_case',
+    'plural: /user is a list under a singular name',
+  ])
+})
+
+t.test('neither values nor keys that may be data are told', async (t) => {
+  const payload = { people: { 'ada@example.com': { createdAt: 'secret' } } }
+  const told = JSON.stringify(payloadBreaches(payload, vocabulary))
+  t.match(told, '/people/*/createdAt')
+  t.notMatch(told, /ada@|secret/)
+})
+
+t.test('a payload is looked into as far as the bounds say', async (t) => {
+  const { depth, itemsOfArray, keys, keyLength } = payloadBounds
+  const items = (at: number) => Array.from({ length: at + 1 }, (_, index) => (index === at ? { aB: 1 } : {}))
+  t.equal(problemsOf({ rows: items(itemsOfArray - 1) }).length, 1, 'the last item that is looked at')
+  t.same(problemsOf({ rows: items(itemsOfArray) }), [], 'the one after it')
+
+  const nested = (levels: number): unknown => (levels === 0 ? { aB: 1 } : { a: nested(levels - 1) })
+  t.equal(problemsOf(nested(depth - 1)).length, 1, 'the deepest level that is looked at')
+  t.same(problemsOf(nested(depth)), [], 'the one below it')
+
+  const wide = (at: number) =>
+    Object.fromEntries([...Array.from({ length: at }, (_, i) => [`k${i}`, 1]), ['aB', 1]])
+  t.equal(problemsOf(wide(keys - 1)).length, 1, 'the last key that is looked at')
+  t.same(problemsOf(wide(keys)), [], 'the one after it')
+  t.same(problemsOf({ a: wide(keys - 2), rows: { aB: 1 } }).length, 1, 'keys count across objects')
+
+  t.equal(problemsOf({ [`aB${'c'.repeat(keyLength - 2)}`]: 1 }).length, 1, 'the longest key')
+  t.same(problemsOf({ [`aB${'c'.repeat(keyLength - 1)}`]: 1 }), [], 'one longer')
+
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  t.same(problemsOf(circle), [], 'a circle')
+})
+
+t.test('a payload is read, not run', async (t) => {
+  let calls = 0
+  const payload = Object.freeze({
+    get createdAt() {
+      calls += 1
+      return 'x'
+    },
+    nested: {
+      toJSON() {
+        calls += 1
+        return { aB: 1 }
+      },
+    },
+  })
+  t.same(problemsOf(payload), [])
+  t.same(problemsOf({ toJSON: () => (calls += 1) }), [])
+  t.equal(calls, 0)
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  t.same(problemsOf({ proxy, aB: 1 }), [], 'what refuses to be looked at is no breach')
+})

@@ -1,0 +1,149 @@
+import t from 'tap'
+import { isJson } from '../../../src/http/media-types.js'
+import type { Json } from '../../../src/json-schema/schema-refs.js'
+import { successSchemas } from '../../../src/json-schema/success-schemas.js'
+import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
+import { condition, vocabulary } from './rules-vocabulary.js'
+
+const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }
+
+const problemsOf = (schema: Json, shared: Record<string, unknown> = {}): string[] =>
+  schemaBreaches(schema, shared, vocabulary).breaches.map(({ problem }) => problem)
+
+t.test('what is behind a reference is judged', async (t) => {
+  const shared = { user: { $id: 'user', ...(bad as object), definitions: { part: bad } } }
+  const places: [string, Json, string][] = [
+    ['the whole', { $ref: 'user#' }, '/badKey'],
+    ['without a hash', { $ref: 'user' }, '/badKey'],
+    ['with siblings', { $ref: 'user#', description: 'one' }, '/badKey'],
+    ['a part', { properties: { home: { $ref: 'user#/definitions/part' } } }, '/home/badKey'],
+    ['its own part', { properties: { home: { $ref: '#/$defs/x' } }, $defs: { x: bad } }, '/home/badKey'],
+    ['items', { properties: { users: { items: { $ref: 'user#' } } } }, '/users/*/badKey'],
+    ['an alternative', { properties: { home: { oneOf: [{ $ref: 'user#' }, true] } } }, '/home/badKey'],
+    ['a condition', { properties: { home: condition({ $ref: 'user#' }, true) } }, '/home/badKey'],
+    ['a part of allOf in allOf', { allOf: [{ allOf: [{ $ref: 'user#' }] }] }, '/badKey'],
+  ]
+  for (const [about, schema, place] of places) {
+    t.same(problemsOf(schema, shared), [`${place} is not in snake_case`], about)
+  }
+})
+
+t.test('a local reference in a shared schema is relative to that schema', async (t) => {
+  const shared = {
+    user: { $id: 'user', properties: { home: { $ref: '#/$defs/home' } }, $defs: { home: bad } },
+  }
+  t.same(problemsOf({ $ref: 'user#', $defs: { home: { type: 'string' } } }, shared), [
+    '/home/badKey is not in snake_case',
+  ])
+})
+
+t.test('a recursive schema comes to an end', async (t) => {
+  const tree = { $id: 'tree', properties: { childNodes: { type: 'array', items: { $ref: 'tree#' } } } }
+  t.same(problemsOf({ $ref: 'tree#' }, { tree }), ['/childNodes is not in snake_case'])
+  t.same(problemsOf({ properties: { badKey: { $ref: '#' } } }), ['/badKey is not in snake_case'], 'itself')
+  t.same(problemsOf({ $ref: '#' }), [], 'nothing but itself')
+  t.same(problemsOf({ anyOf: [{ $ref: '#' }, { $ref: '#' }, bad] }), ['/badKey is not in snake_case'])
+  const circle = { a: { $id: 'a', allOf: [{ $ref: 'b#' }] }, b: { $id: 'b', allOf: [{ $ref: 'a#' }, bad] } }
+  t.same(problemsOf({ $ref: 'a#' }, circle), ['/badKey is not in snake_case'], 'two in a circle')
+})
+
+t.test('alternatives that multiply come to an end', async (t) => {
+  const definitions: Record<string, Json> = { d0: bad }
+  for (let level = 1; level <= 100; level += 1) {
+    const below = { $ref: `#/definitions/d${level - 1}` }
+    definitions[`d${level}`] = { anyOf: [below, below], oneOf: [below, below] }
+  }
+  t.same(problemsOf({ $ref: '#/definitions/d100', definitions }), ['/badKey is not in snake_case'])
+  const wide: Json = { allOf: Array.from({ length: 50 }, () => ({ anyOf: [bad, { type: 'object' }] })) }
+  t.same(problemsOf(wide), ['/badKey is not in snake_case'])
+})
+
+t.test('nesting that is very deep comes to an end', async (t) => {
+  let properties: Json = bad
+  let conjunction: Json = bad
+  for (let level = 0; level < 5_000; level += 1) {
+    properties = { properties: { a: properties } }
+    conjunction = { allOf: [conjunction] }
+  }
+  t.equal(problemsOf(properties).length, 1)
+  t.same(problemsOf(conjunction), ['/badKey is not in snake_case'])
+})
+
+t.test('a schema that is used twice is told of once, at its shortest place', async (t) => {
+  const schema: Json = {
+    properties: {
+      order: { properties: { home: { $ref: '#/$defs/home' } } },
+      home: { $ref: '#/$defs/home' },
+    },
+    $defs: { home: bad },
+  }
+  t.same(problemsOf(schema), ['/home/badKey is not in snake_case'])
+})
+
+t.test('a reference to nothing is told of', async (t) => {
+  const schema: Json = {
+    properties: {
+      a: { $ref: 'absent#' },
+      b: { $ref: '#/$defs/absent' },
+      c: { $ref: '#/%zz' },
+      d: { $ref: 'constructor#/x' },
+    },
+  }
+  const verdict = schemaBreaches(schema, {}, vocabulary)
+  t.same(verdict.unresolved, ['absent#', '#/$defs/absent', '#/%zz', 'constructor#/x'])
+  t.same(verdict.breaches, [])
+})
+
+t.test('the schemas of success are found', async (t) => {
+  const text = { 'text/csv': { schema: { type: 'string' } } }
+  const json = { 'application/json': { schema: bad }, 'application/hal+json; q=1': { schema: bad } }
+  const cases: [string, unknown, string[], string[]][] = [
+    ['nothing', undefined, [], []],
+    ['no object', 'x', [], []],
+    ['2xx', { 200: bad, 201: bad, '2xx': bad, '2XX': bad }, ['200', '201', '2xx', '2XX'], []],
+    ['errors', { 400: bad, '4xx': bad, '5XX': bad, 302: bad }, [], []],
+    ['default alone', { 400: bad, default: bad }, ['default'], []],
+    ['default beside a success is for errors', { 200: bad, default: bad }, ['200'], []],
+    ['no body', { 200: { type: 'null' }, 204: bad, 205: bad }, [], []],
+    ['nothing but words', { 200: { description: 'fine', 'x-note': 1 }, 201: {}, 202: true }, [], []],
+    [
+      'media types',
+      { 200: { content: { ...text, ...json } } },
+      ['200', '200'],
+      ['200: text/csv is not JSON'],
+    ],
+    ['any media type', { 200: { content: { '*/*': { schema: bad } } } }, ['200'], []],
+    ['text', { 200: { type: 'string' } }, [], ['200: a string, which is sent as text']],
+    [
+      'JSON that is a string',
+      { 200: { content: { 'application/json': { schema: { type: 'string' } } } } },
+      ['200'],
+      [],
+    ],
+    ['a class', { 200: new Map() }, [], ['200: the schema is not a JSON Schema']],
+    ['a function', { 200: () => true }, [], ['200: the schema is not a JSON Schema']],
+    [
+      'Standard Schema',
+      { 200: { type: 'object', '~standard': {} } },
+      [],
+      ['200: the schema is not a JSON Schema'],
+    ],
+    [
+      'a class in content',
+      { 200: { content: { 'application/json': { schema: new Map() } } } },
+      [],
+      ['200: the schema is not a JSON Schema'],
+    ],
+    ['content without a schema', { 200: { content: { 'application/json': {} } } }, [], []],
+    ['no prototype', { 200: Object.assign(Object.create(null), bad) }, ['200'], []],
+  ]
+  for (const [about, response, judged, leftAlone] of cases) {
+    const found = successSchemas(response, isJson)
+    t.same(
+      found.judged.map(({ status }) => status),
+      judged,
+      `${about}: judged`,
+    )
+    t.same(found.leftAlone, leftAlone, `${about}: left alone`)
+  }
+})

@@ -1,0 +1,21 @@
+import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
+import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/time-names.js'
+
+/** What the rules know where nobody said otherwise. */
+export const vocabulary: ResponseVocabulary = {
+  keyStyle: 'snake_case',
+  words: new Set(),
+  sexes: ['male', 'female', 'intersex', 'unknown'],
+  timeNames: defaultTimeNames,
+  unixTimes: defaultUnixTimes,
+}
+
+/** A schema that has two sides; put together of entries, for an object with a `then` looks like a promise. */
+export function condition(positive: Json, negative: Json): Json {
+  return Object.fromEntries<Json>([
+    ['if', { type: 'object' }],
+    ['then', positive],
+    ['else', negative],
+  ])
+}

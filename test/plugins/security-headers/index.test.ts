@@ -1,0 +1,355 @@
+/** Decisions.md §8, security headers: those of helmet, byte for byte, with a profile for JSON APIs. */
+import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { problems } from '../../../src/plugins/problems/index.js'
+import { type SecurityHeadersOptions, securityHeaders } from '../../../src/plugins/security-headers/index.js'
+import { ProblemError } from '../../../src/problem/problem-error.js'
+
+const overTls = { 'x-forwarded-proto': 'https' }
+const ofApi = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+const hsts = 'max-age=31536000; includeSubDomains'
+
+async function appWith(options: SecurityHeadersOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify({ trustProxy: true })
+  await app.register(securityHeaders, options)
+  return app
+}
+
+/** The headers of an answer, without those that every answer has. */
+async function headersOf(app: FastifyInstance, url: string, headers: Record<string, string> = {}) {
+  const { headers: all } = await app.inject({ url, headers })
+  const usual = ['content-type', 'content-length', 'date', 'connection', 'transfer-encoding']
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !usual.includes(name)))
+}
+
+t.test('an API answers with the headers that do something for it, and no other', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', () => ({}))
+  t.same(await headersOf(app, '/v1/users'), ofApi)
+})
+
+t.test('Strict-Transport-Security is sent over TLS alone, with subdomains', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', () => ({}))
+  t.same(await headersOf(app, '/v1/users', overTls), { ...ofApi, 'strict-transport-security': hsts })
+  t.notOk('strict-transport-security' in (await headersOf(app, '/v1/users', { 'x-forwarded-proto': 'http' })))
+})
+
+t.test('what a proxy says that is not trusted makes no TLS', async (t) => {
+  const app = Fastify()
+  await app.register(securityHeaders)
+  app.get('/v1/users', () => ({}))
+  t.same(await headersOf(app, '/v1/users', overTls), ofApi)
+})
+
+const configurations: Readonly<Record<string, FastifyHelmetOptions>> = {
+  defaults: {},
+  'no policy': { contentSecurityPolicy: false },
+  'a policy over the defaults': {
+    contentSecurityPolicy: { directives: { 'script-src': ["'self'", 'https://cdn.example'], imgSrc: null } },
+  },
+  'a policy of its own, to report only': {
+    contentSecurityPolicy: { useDefaults: false, reportOnly: true, directives: { defaultSrc: ["'none'"] } },
+  },
+  'all that can be on': {
+    crossOriginEmbedderPolicy: true,
+    crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
+    crossOriginResourcePolicy: { policy: 'cross-origin' },
+    referrerPolicy: { policy: ['origin', 'unsafe-url'] },
+    strictTransportSecurity: { maxAge: 63_072_000, includeSubDomains: false, preload: true },
+    xDnsPrefetchControl: { allow: true },
+    xFrameOptions: { action: 'deny' },
+    xPermittedCrossDomainPolicies: { permittedPolicies: 'by-content-type' },
+  },
+  'all that can be off': {
+    contentSecurityPolicy: false,
+    crossOriginOpenerPolicy: false,
+    crossOriginResourcePolicy: false,
+    originAgentCluster: false,
+    referrerPolicy: false,
+    strictTransportSecurity: false,
+    xContentTypeOptions: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xFrameOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  },
+  'a policy with a function': {
+    contentSecurityPolicy: {
+      directives: { 'script-src': ["'self'", (request) => `'nonce-${request.headers['x-nonce']}'`] },
+    },
+  },
+}
+
+t.test('with the profile of helmet, the headers are those of @fastify/helmet byte for byte', async (t) => {
+  for (const [name, options] of Object.entries(configurations)) {
+    const theirs = Fastify()
+    await theirs.register(helmet, options)
+    const ours = await appWith({ ...(options as SecurityHeadersOptions), profile: 'helmet' })
+    const headers = { ...overTls, 'x-nonce': 'abc' }
+    for (const app of [theirs, ours]) app.get('/v1/users', () => ({}))
+    for (const url of ['/v1/users', '/v1/nothing'])
+      t.same(await headersOf(ours, url, headers), await headersOf(theirs, url, headers), `${name}: ${url}`)
+  }
+})
+
+t.test('over a route, the headers are those of @fastify/helmet with both configurations', async (t) => {
+  const own: FastifyHelmetOptions = { frameguard: { action: 'deny' }, contentSecurityPolicy: false }
+  const theirs = Fastify()
+  await theirs.register(helmet, { crossOriginEmbedderPolicy: true })
+  theirs.get('/v1/users', { helmet: own }, () => ({}))
+  const ours = await appWith({ profile: 'helmet', crossOriginEmbedderPolicy: true })
+  const config = {
+    securityHeaders: { xFrameOptions: { action: 'deny' as const }, contentSecurityPolicy: false },
+  }
+  ours.get('/v1/users', { config }, () => ({}))
+  t.same(await headersOf(ours, '/v1/users', overTls), await headersOf(theirs, '/v1/users', overTls))
+})
+
+t.test(
+  'helmet runs at boot, not per request, unless the policy differs from request to request',
+  async (t) => {
+    let calls = 0
+    const directives = {
+      'default-src': [
+        () => {
+          calls += 1
+          return `https://${calls}.example`
+        },
+      ],
+    }
+    const app = await appWith({ contentSecurityPolicy: { useDefaults: false, directives } })
+    app.get('/v1/users', () => ({}))
+    t.equal((await headersOf(app, '/v1/users'))['content-security-policy'], 'default-src https://1.example')
+    t.equal((await headersOf(app, '/v1/users'))['content-security-policy'], 'default-src https://2.example')
+    const { 'content-security-policy': _, ...others } = ofApi
+    t.match(await headersOf(app, '/v1/users'), others, 'the others are there too')
+    t.equal((await headersOf(app, '/v1/users', overTls))['strict-transport-security'], hsts)
+  },
+)
+
+t.test('a page may have nonces, fresh for each request', async (t) => {
+  const app = await appWith()
+  const config = {
+    securityHeaders: { profile: 'helmet' as const, enableCSPNonces: true, contentSecurityPolicy: true },
+  }
+  app.get('/v1/page', { config }, (_, reply) => ({ nonce: reply.cspNonce.script }))
+  app.get('/v1/users', () => ({}))
+  const [first, second] = [await app.inject('/v1/page'), await app.inject('/v1/page')]
+  const { nonce } = first.json<{ nonce: string }>()
+  t.match(nonce, /^[0-9a-f]{32}$/)
+  t.match(first.headers['content-security-policy'], `'nonce-${nonce}'`)
+  t.not(nonce, second.json<{ nonce: string }>().nonce)
+  t.equal(first.headers['x-frame-options'], 'SAMEORIGIN')
+  t.same(await headersOf(app, '/v1/users'), ofApi, 'the other routes keep theirs')
+})
+
+t.test(
+  'a route has its own headers where the policy of the app differs from request to request',
+  async (t) => {
+    const app = await appWith({ profile: 'helmet', enableCSPNonces: true })
+    app.get(
+      '/v1/users',
+      { config: { securityHeaders: { profile: 'api', enableCSPNonces: false } } },
+      () => ({}),
+    )
+    app.get('/v1/none', { config: { securityHeaders: false } }, () => ({}))
+    app.get('/v1/page', () => ({}))
+    t.same(await headersOf(app, '/v1/users'), ofApi)
+    t.same(await headersOf(app, '/v1/none'), {})
+    t.match((await headersOf(app, '/v1/page'))['content-security-policy'], /'nonce-/)
+  },
+)
+
+t.test('a route overrides single headers, or has none', async (t) => {
+  const app = await appWith({ referrerPolicy: { policy: 'origin' } })
+  app.get('/v1/images', { config: { securityHeaders: { crossOriginResourcePolicy: false } } }, () => ({}))
+  app.get('/v1/raw', { config: { securityHeaders: false } }, () => ({}))
+  app.get('/v1/off', { config: { securityHeaders: { mode: 'off' } } }, () => ({}))
+  const { 'cross-origin-resource-policy': _, ...others } = { ...ofApi, 'referrer-policy': 'origin' }
+  t.same(await headersOf(app, '/v1/images'), others)
+  t.same(await headersOf(app, '/v1/raw', overTls), {})
+  t.same(await headersOf(app, '/v1/off', overTls), {})
+  t.same((await app.inject({ method: 'HEAD', url: '/v1/images' })).headers['referrer-policy'], 'origin')
+})
+
+t.test('errors, 404s and answers of later hooks have the headers too', async (t) => {
+  const app = await appWith()
+  await app.register(problems)
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.authorization === 'wrong') return reply.code(401).send({})
+    return undefined
+  })
+  app.get('/v1/broken', () => {
+    throw new Error('broken')
+  })
+  app.get('/v1/refused', () => {
+    throw new ProblemError('not-found')
+  })
+  app.get('/v1/late', { onSend: async () => Promise.reject(new Error('late')) }, () => ({}))
+  app.post('/v1/users', { schema: { body: { type: 'object', required: ['name'] } } }, () => ({}))
+  const asked = [
+    { url: '/v1/broken', status: 500 },
+    { url: '/v1/refused', status: 404 },
+    { url: '/v1/late', status: 500 },
+    { url: '/v1/nothing', status: 404 },
+    { url: '/v1/broken', method: 'DELETE', status: 405 },
+    { url: '/v1/users', method: 'POST', payload: {}, status: 400 },
+    { url: '/v1/refused', headers: { authorization: 'wrong' }, status: 401 },
+  ] as const
+  for (const { status, ...request } of asked) {
+    const { statusCode, headers } = await app.inject({ method: 'GET', ...request })
+    t.match({ statusCode, headers }, { statusCode: status, headers: ofApi }, `${status} ${request.url}`)
+  }
+})
+
+t.test('what a handler sets itself wins', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', (_, reply) => reply.header('X-Frame-Options', 'SAMEORIGIN').send({}))
+  app.get('/v1/none', {
+    config: { securityHeaders: false },
+    handler: (_, reply) => reply.header('referrer-policy', 'origin').send({}),
+  })
+  t.equal((await headersOf(app, '/v1/users'))['x-frame-options'], 'SAMEORIGIN')
+  t.same(await headersOf(app, '/v1/none'), { 'referrer-policy': 'origin' })
+})
+
+t.test(
+  'the own @fastify/helmet of the app stays, in either order, and the report says who set what',
+  async (t) => {
+    const options: FastifyHelmetOptions = { frameguard: { action: 'sameorigin' } }
+    const plain = Fastify()
+    await plain.register(helmet, options)
+    plain.get('/v1/users', () => ({}))
+    const theirs = await headersOf(plain, '/v1/users', overTls)
+    for (const order of ['before', 'after']) {
+      const app = Fastify({ trustProxy: true })
+      if (order === 'before') await app.register(helmet, options)
+      await app.register(securityHeaders)
+      if (order === 'after') await app.register(helmet, options)
+      app.get('/v1/users', () => ({}))
+      app.get('/files/*', () => ({}))
+      app.get('/docs', { schema: { hide: true } }, () => ({}))
+      app.get('/v1/none', { config: { securityHeaders: false } }, () => ({}))
+      app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+      for (const url of ['/v1/users', '/files/a', '/docs', '/v1/none', '/v1/page', '/v1/nothing']) {
+        t.same(await headersOf(app, url, overTls), theirs, `${order}: ${url}`)
+      }
+      const told = app.conventions.report().exceptions.filter(({ reason }) => reason === 'set by the app')
+      t.match(told[0], {
+        plugin: 'securityHeaders',
+        route: 'GET /v1/users',
+        rules: ['content-security-policy', 'x-frame-options'],
+      })
+      t.strictSame(
+        told.map(({ route }) => route),
+        ['GET /v1/users', 'GET /v1/page', 'GET *'],
+      )
+    }
+  },
+)
+
+t.test('a page has no policy of an API, unless the app says so', async (t) => {
+  const app = await appWith()
+  app.setNotFoundHandler((_, reply) => reply.code(404).type('text/html').send('<p>'))
+  const page = { 'content-type': 'text/html; charset=utf-8' }
+  app.get('/v1/page', (_, reply) => reply.headers(page).send('<p>'))
+  app.get('/v1/response', () => new Response('<p>', { headers: page }))
+  app.get('/v1/strict', {
+    config: { securityHeaders: { contentSecurityPolicy: { directives: { 'img-src': ["'none'"] } } } },
+    handler: (_, reply) => reply.headers(page).send('<p>'),
+  })
+  const { 'content-security-policy': _, ...others } = ofApi
+  for (const url of ['/v1/page', '/v1/response', '/v1/nothing'])
+    t.same(await headersOf(app, url), others, url)
+  t.match((await headersOf(app, '/v1/strict'))['content-security-policy'], /img-src 'none'/)
+  await headersOf(app, '/v1/page')
+  t.strictSame(
+    app.conventions.report().exceptions.map(({ route, rules, reason }) => [route, rules, reason]),
+    ['GET /v1/page', 'GET /v1/response', 'GET *'].map((route) => [
+      route,
+      ['content-security-policy'],
+      'a page: text/html',
+    ]),
+  )
+})
+
+t.test('what may be a page is left alone and reported, unless the route says otherwise', async (t) => {
+  const app = await appWith()
+  app.get('/docs', { schema: { hide: true } }, () => ({}))
+  app.get('/files/*', () => ({}))
+  app.get('/pages/*', { config: { securityHeaders: { profile: 'helmet' } } }, () => ({}))
+  t.same(await headersOf(app, '/docs', overTls), {})
+  t.same(await headersOf(app, '/files/a', overTls), {})
+  t.match((await headersOf(app, '/pages/a'))['content-security-policy'], /^default-src 'self'/)
+  const routes = app.conventions.report().exceptions.map(({ route }) => route)
+  t.same(routes, ['GET /docs', 'GET /files/*'])
+})
+
+t.test('in report mode no header is added, and the answers that lack some are counted', async (t) => {
+  const app = Fastify({ trustProxy: true })
+  await app.register(securityHeaders, { mode: 'report' })
+  app.get('/v1/users', () => ({}))
+  app.get('/v1/whole', (_, reply) => reply.headers(ofApi).send({}))
+  app.get('/v1/raw', { config: { securityHeaders: false } }, () => ({}))
+  app.get('/v1/enforced', { config: { securityHeaders: { mode: 'enforce' } } }, () => ({}))
+  t.same(await headersOf(app, '/v1/users'), {})
+  await headersOf(app, '/v1/users')
+  await headersOf(app, '/v1/whole')
+  await headersOf(app, '/v1/raw')
+  t.same(await headersOf(app, '/v1/enforced'), ofApi)
+  t.match(app.conventions.report().observations, [
+    { plugin: 'securityHeaders', rule: 'missing', route: '/v1/users', count: 2 },
+  ])
+  t.equal(app.conventions.report().observations.length, 1)
+})
+
+t.test('a route may only be reported, and off is off', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', { config: { securityHeaders: { mode: 'report' } } }, () => ({}))
+  t.same(await headersOf(app, '/v1/users'), {})
+  t.equal(app.conventions.report().observations[0]?.count, 1)
+  const off = await appWith({ mode: 'off' })
+  off.get('/v1/users', () => ({}))
+  off.get('/v1/on', { config: { securityHeaders: { mode: 'enforce' } } }, () => ({}))
+  t.same(await headersOf(off, '/v1/users'), {})
+  t.same(await headersOf(off, '/v1/on'), ofApi)
+})
+
+t.test('mistakes are told at boot, by name', async (t) => {
+  const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
+    [{ profile: 'web' }, /securityHeaders\.profile: expected one of 'api', 'helmet', received 'web'/],
+    [
+      { hsts: false },
+      /securityHeaders\.hsts: there is no such option; expected one of .*strictTransportSecurity/,
+    ],
+    [{ strictTransportSecurity: { maxage: 1 } }, /strictTransportSecurity\.maxage: there is no such option/],
+    [{ xFrameOptions: 'DENY' }, /securityHeaders\.xFrameOptions: expected true, false or an object/],
+    [
+      { xFrameOptions: { action: 'allow' } },
+      /what helmet takes \(X-Frame-Options received an invalid action/,
+    ],
+    [
+      { contentSecurityPolicy: { directives: { a: ['x;y'] } } },
+      /what helmet takes \(Content-Security-Policy/,
+    ],
+    [{ enableCSPNonces: 1 }, /securityHeaders\.enableCSPNonces/],
+  ]
+  for (const [options, message] of mistakes) {
+    await t.rejects(Promise.resolve(Fastify().register(securityHeaders, options)), { message })
+    const app = await appWith()
+    const given = options as SecurityHeadersOptions
+    t.throws(
+      () => app.get('/v1/users', { config: { securityHeaders: given } }, () => ({})),
+      /GET \/v1\/users config\.securityHeaders/,
+    )
+  }
+})

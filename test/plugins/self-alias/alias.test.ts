@@ -1,0 +1,118 @@
+/** The pure parts of the self alias: where it stands, what it becomes, who may store it, and whose tag it is. */
+import fc from 'fast-check'
+import t from 'tap'
+import { lastCollection, placeBehind, placeOf } from '../../../src/plugins/self-alias/alias-place.js'
+import { hasCaller, withCaller, withoutCaller } from '../../../src/plugins/self-alias/caller-tags.js'
+import { madePrivate } from '../../../src/plugins/self-alias/made-private.js'
+import { ownTarget } from '../../../src/plugins/self-alias/own-target.js'
+
+t.test('the parameter behind a collection', async (t) => {
+  const users = new Set(['users'])
+  const rows = [
+    ['/v1/users/:id', { parameter: 'id', before: 2, behind: 0 }],
+    ['/v1/users/:id/', { parameter: 'id', before: 2, behind: 0 }],
+    ['/v1/users/:id/follow', { parameter: 'id', before: 2, behind: 1 }],
+    ['/v1/orgs/:org/users/:user_id(^\\w+$)/x/:x', { parameter: 'user_id', before: 4, behind: 2 }],
+    ['/v1/users/:id?', { parameter: 'id', before: 2, behind: 0 }],
+    ['/v1/users/:id.json', null],
+    ['/v1/users', null],
+    ['/v1/users/all/:id', null],
+    ['/v1/superusers/:id', null],
+  ] as const
+  for (const [pattern, place] of rows) t.strictSame(placeBehind(pattern, users), place, pattern)
+})
+
+t.test('the parameter of a name, or the only one', async (t) => {
+  const rows = [
+    ['/a/:a', undefined, 'a'],
+    ['/a/:a/b/:b', 'b', 'b'],
+    ['/a/:a/b/:b', undefined, null],
+    ['/a/:a', 'b', null],
+    ['/a', undefined, null],
+  ] as const
+  for (const [pattern, name, parameter] of rows) {
+    t.equal(placeOf(pattern, name)?.parameter ?? null, parameter, `${pattern} ${name}`)
+  }
+  t.strictSame(['/v1/users', '/v1/users/', '/v1/users/:id', '/'].map(lastCollection), [
+    'users',
+    'users',
+    null,
+    null,
+  ])
+})
+
+t.test('the target under the own id', async (t) => {
+  const place = { parameter: 'id', before: 2, behind: 1 }
+  const rows = [
+    ['/v1/users/me/x', '/v1/users/7/x'],
+    ['/v1/users/me/x?a=me&b', '/v1/users/7/x?a=me&b'],
+    ['/api/v1/users/me/x', '/api/v1/users/7/x'],
+    ['//v1/users/me/x', '/v1/users/7/x'],
+    ['http://host/v1/users/me/x', '/v1/users/7/x'],
+    ['/v1/users/%6de/x', null],
+    ['/elsewhere', null],
+  ] as const
+  for (const [target, own] of rows) t.equal(ownTarget(target, place, 'me', '7'), own, target)
+})
+
+t.test('an id in the path comes back as itself, and stays one segment', async () => {
+  const place = { parameter: 'id', before: 1, behind: 0 }
+  const id = fc.string({ unit: 'grapheme', minLength: 1 })
+  fc.assert(
+    fc.property(id, (id) => {
+      const segments = ownTarget('/users/me', place, 'me', id)?.split('/') ?? []
+      return segments.length === 3 && decodeURIComponent(segments[2] ?? '') === id
+    }),
+  )
+})
+
+t.test('what is made private is stored by no shared cache', async (t) => {
+  const rows = [
+    [undefined, 'private'],
+    ['', 'private'],
+    ['no-cache', 'no-cache, private'],
+    ['public, max-age=60', 'max-age=60, private'],
+    ['Public , S-MaxAge=5,max-age=60', 'max-age=60, private'],
+    ['private="set-cookie", max-age=1', 'max-age=1, private'],
+    ['private', 'private'],
+    ['no-cache="a, public", public', 'no-cache="a, public", private'],
+    ['no-store', 'no-store'],
+    ['public, NO-STORE', 'public, NO-STORE'],
+    ['x="no-store"', 'x="no-store", private'],
+    ['x="open, no-store', 'x="open, no-store, private'],
+  ] as const
+  for (const [current, made] of rows) t.equal(madePrivate(current), made, String(current))
+  const pieces = fc.constantFrom(
+    'public',
+    's-maxage=5',
+    'max-age=60',
+    'private',
+    'no-cache="a, b"',
+    'immutable',
+    ' ',
+  )
+  fc.assert(
+    fc.property(fc.array(pieces), (pieces) => {
+      const made = madePrivate(pieces.join(','))
+      return madePrivate(made) === made && made.endsWith('private') && !/public|s-maxage/.test(made)
+    }),
+  )
+})
+
+t.test('a tag with the caller in it', async (t) => {
+  t.equal(withCaller('"v7"', '42'), '"v7;self=42"')
+  t.equal(withCaller('W/"v7--gzip"', '42'), 'W/"v7--gzip;self=42"')
+  t.equal(withCaller('nonsense', '42'), 'nonsense')
+  t.equal(withoutCaller('"v6;self=42", W/"v7;self=42", "v7;self=4", *', '42'), '"v6", W/"v7", "v7;self=4", *')
+  t.strictSame([undefined, '"v7"', '*', '"v7;self=1"'].map(hasCaller), [false, false, false, true])
+  const id = fc.string({ unit: 'grapheme', minLength: 1 })
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z0-9-]*$/), id, id, (text, id, other) => {
+      const tag = `"${text}"`
+      const marked = withCaller(tag, id)
+      const isTag = /^"[\x21\x23-\x7e]*"$/.test(marked)
+      const isOthers = id === other || withoutCaller(marked, other) === marked
+      return isTag && isOthers && withoutCaller(marked, id) === tag && withCaller(marked, id) === marked
+    }),
+  )
+})

@@ -1,0 +1,384 @@
+/** The self alias: decisions §8, RFC 9110 §8.7. */
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import t from 'tap'
+import { caching, fields, integerTwins, pathGuard, problems } from '../../../src/index.js'
+import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alias/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+import { serve } from '../../support/serve.js'
+
+const ids: Readonly<Record<string, bigint | string>> = { ada: 9007199254740993n, eve: 7n, tom: 'a b/ü@:' }
+const identify = ({ headers }: FastifyRequest) => ids[headers.authorization ?? ''] ?? null
+const ada = { authorization: 'ada' }
+const eve = { authorization: 'eve' }
+
+const wide = { type: 'integer', format: 'int64' }
+const params = { type: 'object', properties: { id: wide } }
+const user = { type: 'object', properties: { id: wide, name: { type: 'string' } } }
+
+/** An app with the neighbours of the preset, in its order. */
+async function presetWith(
+  add: (app: FastifyInstance) => void,
+  options: SelfAliasOptions = {},
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(pathGuard)
+  await app.register(selfAlias, { identify, collections: ['users'], ...options })
+  await app.register(fields)
+  await app.register(integerTwins)
+  await app.register(caching)
+  add(app)
+  return app
+}
+
+function addUsers(app: FastifyInstance, seen: unknown[] = []): void {
+  const schema = { params, response: { 200: user } }
+  const handler = async (request: FastifyRequest) => {
+    const { id } = request.params as { id: unknown }
+    seen.push([request.method, id, request.body ?? null])
+    return { id, name: 'Ada' }
+  }
+  app.get('/v1/users/:id', { schema }, handler)
+  app.put('/v1/users/:id', { schema }, handler)
+  app.patch('/v1/users/:id', { schema }, handler)
+  app.delete('/v1/users/:id', { schema: { params } }, async (request, reply) => {
+    await handler(request)
+    return reply.code(204).send()
+  })
+  app.post('/v1/users/:id/follow', { schema: { params } }, handler)
+  app.get('/v1/users/:id/friends/:friend_id', { schema: { params } }, handler)
+  app.post('/v1/users', async (_request, reply) => reply.code(201).send({ id: 1 }))
+  app.get('/v1/orders/:id', async (request) => request.params)
+}
+
+t.test('me and self are the record of the caller, with the exact id, and say where it is', async (t) => {
+  const app = await presetWith(addUsers)
+  for (const alias of ['me', 'self']) {
+    const answer = await app.inject({ url: `/v1/users/${alias}`, headers: ada })
+    t.equal(answer.statusCode, 200)
+    t.equal(answer.body, '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada"}')
+    t.match(answer.headers, {
+      'content-location': '/v1/users/9007199254740993',
+      'cache-control': /^no-cache, private$/,
+      vary: 'authorization, cookie',
+    })
+  }
+  const selected = await app.inject({ url: '/v1/users/me?fields=name', headers: eve })
+  t.equal(selected.body, '{"name":"Ada"}')
+  t.equal(selected.headers['content-location'], '/v1/users/7?fields=name')
+})
+
+t.test('over a socket: every method, and what is below', async (t) => {
+  const seen: unknown[] = []
+  const app = await presetWith((app) => addUsers(app, seen))
+  const { origin } = await serve(t, app)
+  const rows = [
+    ['GET', '/v1/users/me', 200, '/v1/users/7'],
+    ['HEAD', '/v1/users/me', 200, '/v1/users/7'],
+    ['PUT', '/v1/users/me', 200, '/v1/users/7'],
+    ['PATCH', '/v1/users/self', 200, '/v1/users/7'],
+    ['DELETE', '/v1/users/me', 204, null],
+    ['POST', '/v1/users/me/follow', 200, null],
+    ['GET', '/v1/users/me/friends/me', 200, '/v1/users/7/friends/me'],
+  ] as const
+  for (const [method, path, status, location] of rows) {
+    const body = method === 'PUT' || method === 'PATCH' ? '{"name":"Eve"}' : null
+    const headers = { ...eve, ...(body === null ? {} : { 'content-type': 'application/json' }) }
+    const answer = await fetch(origin + path, { method, headers, body })
+    t.equal(answer.status, status, `${method} ${path}`)
+    t.equal(answer.headers.get('content-location'), location, `${method} ${path}`)
+    t.match(answer.headers.get('cache-control'), /private|no-store/, `${method} ${path}`)
+  }
+  t.strictSame(
+    seen.map((one) => (one as unknown[])[1]),
+    rows.map(() => 7n),
+    'handlers get the id',
+  )
+  t.equal((await fetch(`${origin}/v1/orders/me`, { headers: eve })).headers.get('content-location'), null)
+})
+
+t.test('who is not known gets a 401 with a challenge, and no handler runs', async (t) => {
+  const seen: unknown[] = []
+  const app = await presetWith((app) => addUsers(app, seen), { challenge: 'Bearer realm="demo"' })
+  for (const [method, url] of [
+    ['GET', '/v1/users/me'],
+    ['PUT', '/v1/users/me'],
+    ['POST', '/v1/users/self/follow'],
+  ] as const) {
+    const answer = await app.inject({ method, url, ...(method === 'PUT' ? { payload: 'not json' } : {}) })
+    const detail = /is the record of the caller/
+    isProblem(t, injected(answer), { status: 401, code: 'unauthorized', title: 'Unauthorized', detail })
+    t.equal(answer.headers['www-authenticate'], 'Bearer realm="demo"')
+    t.notOk('content-location' in answer.headers)
+  }
+  t.strictSame(seen, [])
+  t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs nobody')
+})
+
+t.test('alone, without the other plugins', async (t) => {
+  const app = Fastify()
+  await app.register(selfAlias, { identify: async (request) => identify(request), collections: ['users'] })
+  app.get('/v1/users/:id', async (request) => request.params)
+  isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
+  const answer = await app.inject({ url: '/v1/users/me', headers: ada })
+  t.strictSame(answer.json(), { id: '9007199254740993' })
+  t.match(answer.headers, { 'cache-control': 'private', 'content-location': '/v1/users/9007199254740993' })
+  const other = await app.inject('/v1/users/7')
+  t.notOk(['cache-control', 'vary', 'content-location'].some((name) => name in other.headers))
+})
+
+t.test('who is calling may come from any onRequest hook, wherever it was added', async (t) => {
+  const app = Fastify()
+  await app.register(selfAlias, {
+    identify: (request) => (request as { userId?: string }).userId ?? null,
+    collections: ['users'],
+  })
+  const onRequest = async (request: FastifyRequest) => {
+    ;(request as { userId?: string }).userId = '42'
+  }
+  app.get('/v1/users/:id', { onRequest }, async (request) => request.params)
+  t.strictSame((await app.inject('/v1/users/me')).json(), { id: '42' })
+})
+
+t.test('what goes wrong in finding out is an error of the server, or the problem it says', async (t) => {
+  let found: unknown
+  const app = await presetWith(addUsers, {
+    identify: (async () => {
+      if (found instanceof Error) throw found
+      return found
+    }) as SelfAliasOptions['identify'] & object,
+  })
+  for (const value of [new Error('no store'), {}, '', 1.5, Number.NaN, '\ud800', true]) {
+    found = value
+    t.equal((await app.inject('/v1/users/me')).statusCode, 500, String(value))
+  }
+  found = undefined
+  t.equal((await app.inject('/v1/users/me')).statusCode, 401)
+
+  const throwing = await presetWith(addUsers, {
+    identify: () => {
+      throw Object.assign(new Error('expired'), { statusCode: 403 })
+    },
+  })
+  t.equal((await throwing.inject('/v1/users/me')).statusCode, 403)
+})
+
+t.test('no answer under an alias can be stored by a cache that is shared', async (t) => {
+  const app = await presetWith((app) => {
+    const config = { caching: { cacheControl: { public: true, maxAge: 60, sMaxAge: 600 } } }
+    app.get('/v1/users/:id', { config }, async () => ({ id: 1 }))
+    app.get('/v1/users/:id/page', async (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=5').header('vary', 'accept-language').send('x'),
+    )
+    app.get(
+      '/v1/users/:id/web',
+      () => new Response('x', { headers: { 'cache-control': 'public', 'x-own': '1' } }),
+    )
+    app.get('/v1/users/:id/secret', async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({}),
+    )
+    app.get('/v1/users/:id/hooked', {
+      onSend: async (_request, reply) => void reply.header('cache-control', 'public, immutable'),
+      handler: async () => ({}),
+    })
+    app.get('/v1/users/:id/none', async (_request, reply) => reply.code(404).send({}))
+  })
+  const of = async (path: string) => (await app.inject({ url: `/v1/users/${path}`, headers: eve })).headers
+  t.equal((await of('7'))['cache-control'], 'public, max-age=60, s-maxage=600', 'under its id it may')
+  t.equal((await of('me'))['cache-control'], 'max-age=60, private')
+  t.match(await of('me/page'), {
+    'cache-control': 'max-age=5, private',
+    vary: 'accept-language, authorization, cookie',
+    'content-location': '/v1/users/7/page',
+  })
+  t.match(await of('me/web'), {
+    'cache-control': 'private',
+    'x-own': '1',
+    vary: 'authorization, cookie',
+    'content-location': '/v1/users/7/web',
+  })
+  t.equal((await of('me/hooked'))['cache-control'], 'immutable, private')
+  t.equal((await of('me/secret'))['cache-control'], 'no-store')
+  const none = await of('me/none')
+  t.equal(none['cache-control'], 'no-store')
+  t.notOk('content-location' in none, 'an error is not found elsewhere')
+})
+
+t.test('the tag of one account is not that of another, even where both have the same version', async (t) => {
+  const seen: unknown[] = []
+  const app = await presetWith((app) => {
+    const config = {
+      caching: {
+        validators: () => ({ version: 7, lastModified: new Date(0) }),
+        preconditions: 'required' as const,
+      },
+    }
+    const handler = async (request: FastifyRequest) => {
+      seen.push(request.method)
+      return request.params
+    }
+    app.get('/v1/users/:id', { config }, handler)
+    app.patch('/v1/users/:id', { config }, handler)
+  })
+  const ask = (method: 'GET' | 'PATCH', id: string, headers: Record<string, string>) =>
+    app.inject({ method, url: `/v1/users/${id}`, headers, ...(method === 'PATCH' ? { payload: {} } : {}) })
+
+  const { etag: tag } = (await ask('GET', 'me', eve)).headers
+  t.equal(tag, '"7;self=7"')
+  const etag = String(tag)
+  const again = await ask('GET', 'me', { ...eve, 'if-none-match': etag })
+  t.equal(again.statusCode, 304)
+  t.match(again.headers, {
+    etag,
+    'content-location': '/v1/users/7',
+    'cache-control': /private/,
+    vary: 'authorization, cookie',
+  })
+  t.equal((await ask('GET', 'me', { ...ada, 'if-none-match': etag })).statusCode, 200, 'another account')
+  const date = 'Fri, 01 Jan 2100 00:00:00 GMT'
+  t.equal((await ask('GET', 'me', { ...ada, 'if-modified-since': date })).statusCode, 200)
+  t.equal((await ask('GET', '7', { 'if-modified-since': date })).statusCode, 304, 'under an id a date counts')
+  t.equal((await ask('GET', '7', { 'if-none-match': etag })).statusCode, 304, 'under its own id')
+  t.equal((await ask('GET', '8', { 'if-none-match': etag })).statusCode, 200)
+  t.equal((await ask('PATCH', 'me', { ...eve, 'if-match': etag })).statusCode, 200)
+  t.equal((await ask('PATCH', '7', { 'if-match': `"6", ${etag}` })).statusCode, 200)
+  t.equal((await ask('PATCH', 'me', { ...ada, 'if-match': etag })).statusCode, 412)
+  t.equal((await ask('PATCH', 'me', eve)).statusCode, 428)
+  t.equal((await ask('GET', '7', {})).headers.etag, '"7"', 'without an alias, as ever')
+})
+
+t.test('a record whose id is an alias cannot be made', async (t) => {
+  const app = await presetWith(addUsers)
+  const rows = [
+    ['POST', '/v1/users', { id: 'me' }, 400],
+    ['POST', '/v1/users', { id_str: 'self' }, 400],
+    ['POST', '/v1/users', { id: 'Me' }, 400],
+    ['PUT', '/v1/users/7', { id: 'me' }, 400],
+    ['PATCH', '/v1/users/7', { id: 'me' }, 400],
+    ['POST', '/v1/users', { id: 'mel', name: 'me' }, 201],
+    ['POST', '/v1/users', [], 201],
+    ['POST', '/v1/users/7/follow', { id: 'me' }, 200],
+    ['PUT', '/v1/users/7', { name: 'me' }, 200],
+  ] as const
+  for (const [method, url, payload, status] of rows) {
+    const answer = await app.inject({ method, url, payload })
+    t.equal(answer.statusCode, status, `${method} ${url} ${JSON.stringify(payload)}`)
+    if (status === 400) {
+      const [member = ''] = Object.keys(payload)
+      const message = 'is reserved: it stands for the caller'
+      const errors = [{ in: 'body', pointer: `/${member}`, message }]
+      isProblem(t, injected(answer), { status, code: 'validation', errors })
+    }
+  }
+})
+
+t.test('routes take part one by one, too, and leave it', async (t) => {
+  const app = await presetWith((app) => {
+    const echo = async (request: FastifyRequest) => request.params
+    app.get('/v1/accounts/:account_id', { config: { selfAlias: true } }, echo)
+    app.get('/v1/orgs/:org_id/members/:id', { config: { selfAlias: { param: 'id' } } }, echo)
+    app.post('/v1/accounts', { config: { selfAlias: true } }, async () => ({}))
+    app.get('/v1/users/:id', { config: { selfAlias: false } }, echo)
+    app.get('/v1/users/:id/:page', echo)
+    app.get('/v1/things/:id', echo)
+  })
+  const of = async (url: string) => (await app.inject({ url, headers: eve })).json()
+  t.strictSame(await of('/v1/accounts/me'), { account_id: '7' })
+  t.strictSame(await of('/v1/orgs/me/members/me'), { org_id: 'me', id: '7' })
+  t.strictSame(await of('/v1/users/me'), { id: 'me' })
+  t.strictSame(await of('/v1/users/me/me'), { id: '7', page: 'me' })
+  t.strictSame(await of('/v1/things/me'), { id: 'me' })
+  const made = await app.inject({ method: 'POST', url: '/v1/accounts', payload: { id: 'me' } })
+  t.equal(made.statusCode, 400)
+})
+
+t.test('an id is written into the path as a path has it', async (t) => {
+  const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace(/^\/public/, '') })
+  await app.register(selfAlias, { identify, collections: ['users'] })
+  app.get('/v1/users/:id', async (request) => request.params)
+  const headers = { authorization: 'tom' }
+  const answer = await app.inject({ url: '/v1/users/me?q=%2F', headers })
+  t.equal(answer.headers['content-location'], '/v1/users/a%20b%2F%C3%BC@:?q=%2F')
+  t.equal(answer.json().id, 'a b/ü@:')
+  const mounted = await app.inject({ url: '/public/v1/users/me', headers: eve })
+  t.equal(mounted.headers['content-location'], '/public/v1/users/7', 'the URL that the client knows')
+})
+
+t.test('a collection that no route is in is told in the log', async (t) => {
+  const { logger, lines } = keepLogs('warn')
+  const app = Fastify({ logger })
+  await app.register(selfAlias, { identify, collections: ['user'] })
+  app.get('/v1/users/:id', async () => ({}))
+  await app.ready()
+  t.match(lines, [{ msg: /no route is in user/ }])
+})
+
+t.test('an uppercase alias is an uppercase path', async (t) => {
+  const app = await presetWith(addUsers)
+  isProblem(t, injected(await app.inject({ url: '/v1/users/ME', headers: eve })), {
+    status: 404,
+    code: 'path-uppercase',
+  })
+})
+
+t.test('in report mode no byte changes, and aliases are counted', async (t) => {
+  const add = (app: FastifyInstance) => addUsers(app)
+  const observed = await presetWith(add, { mode: 'report' })
+  const off = await presetWith(add, { mode: 'off' })
+  for (const [method, url, payload] of [
+    ['GET', '/v1/users/me', undefined],
+    ['GET', '/v1/users/7', undefined],
+    ['POST', '/v1/users', { id: 'me' }],
+  ] as const) {
+    const [a, b] = await Promise.all(
+      [observed, off].map((app) =>
+        app.inject({ method, url, headers: eve, ...(payload ? { payload } : {}) }),
+      ),
+    )
+    t.strictSame(
+      [a?.statusCode, a?.body.replace(/req-\w+/, ''), a?.headers['content-location']],
+      [b?.statusCode, b?.body.replace(/req-\w+/, ''), b?.headers['content-location']],
+      `${method} ${url}`,
+    )
+  }
+  const counts = observed.conventions
+    .report()
+    .observations.filter(({ plugin }) => plugin === 'selfAlias')
+    .map(({ rule, route, count }) => [rule, route, count])
+  t.strictSame(counts, [
+    ['alias', '/v1/users/:id', 1],
+    ['reserved', '/v1/users', 1],
+  ])
+})
+
+t.test('options that cannot be are refused', async (t) => {
+  const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
+    [{ identify: 'me' }, /selfAlias\.identify: expected a function/],
+    [{ collections: ['/users'] }, /selfAlias\.collections\[0\]/],
+    [{ aliases: [] }, /selfAlias\.aliases: expected at least one/],
+    [{ aliases: ['Me'] }, /selfAlias\.aliases\[0\]/],
+    [{ challenge: 'a\nb' }, /selfAlias\.challenge/],
+    [{ vary: ['a b'] }, /selfAlias\.vary\[0\]/],
+    [{ who: 1 }, /selfAlias\.who/],
+  ]
+  for (const [options, message] of rows) {
+    await t.rejects(async () => Fastify().register(selfAlias, options as SelfAliasOptions), { message })
+  }
+  const app = await presetWith(() => {})
+  const routes: readonly (readonly [url: string, own: unknown, message: RegExp])[] = [
+    ['/v1/things', true, /GET \/v1\/things config\.selfAlias: expected in a route with one parameter/],
+    ['/v1/a/:a/b/:b', true, /one parameter/],
+    ['/v1/a/:a', { param: 'id' }, /one parameter/],
+    ['/v1/a/:a', 'me', /expected an object, true or false/],
+    ['/v1/a/:a', { params: 'a' }, /config\.selfAlias\.params/],
+  ]
+  for (const [url, own, message] of routes) {
+    t.throws(() => app.get(url, { config: { selfAlias: own as boolean } }, async () => ({})), { message })
+  }
+  const nobody = Fastify()
+  await nobody.register(selfAlias)
+  t.throws(() => nobody.get('/v1/a/:a', { config: { selfAlias: true } }, async () => ({})), {
+    message: /selfAlias\.identify: expected a function of the request/,
+  })
+})

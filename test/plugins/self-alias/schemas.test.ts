@@ -1,0 +1,48 @@
+/** What the OpenAPI document tells of the self alias, with the real `@fastify/swagger`. */
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import t from 'tap'
+import { caching, integerTwins } from '../../../src/index.js'
+import { selfAlias } from '../../../src/plugins/self-alias/index.js'
+
+const id = { type: 'integer', format: 'int64', description: 'The user' }
+const params = { type: 'object', properties: { id } }
+const response = { 200: { type: 'object', properties: { id: { type: 'integer' } } } }
+
+t.test('the document shows the alias, where the record is found, and the 401', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: {} })
+  await app.register(selfAlias, { identify: () => 7, collections: ['users'] })
+  await app.register(integerTwins)
+  await app.register(caching)
+  app.get('/v1/users/:id', { schema: { params, response } }, async (request) => request.params)
+  app.delete('/v1/users/:id', { schema: { response } }, async () => ({}))
+  app.get('/v1/orders/:id', { schema: { params, response } }, async () => ({}))
+  await app.ready()
+  const { paths } = JSON.parse(JSON.stringify(app.swagger()))
+
+  const own = paths['/v1/users/{id}'].get
+  t.match(own.parameters, [
+    {
+      name: 'id',
+      in: 'path',
+      required: true,
+      description: "The user (me or self: the caller's own)",
+      schema: {
+        anyOf: [
+          { type: 'integer', format: 'int64' },
+          { type: 'string', enum: ['me', 'self'] },
+        ],
+      },
+    },
+  ])
+  t.ok('401' in own.responses)
+  t.ok('Content-Location' in own.responses['200'].headers)
+  const { responses } = paths['/v1/users/{id}'].delete
+  t.ok('401' in responses && !('Content-Location' in (responses['200'].headers ?? {})))
+  t.strictSame(paths['/v1/orders/{id}'].get.parameters[0].schema, { type: 'integer', format: 'int64' })
+
+  t.equal((await app.inject('/v1/users/me')).body, '{"id":7}')
+  const other = await app.inject('/v1/users/you')
+  t.equal(other.statusCode, 400, 'the schema that validates is as it was')
+})

@@ -1,0 +1,341 @@
+/** Versions that are deprecated and retired: RFC 9745, RFC 8594, decisions §8 "Versions". */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { caching, lists, pathGuard, problems } from '../../../src/index.js'
+import { type VersionsOptions, versions } from '../../../src/plugins/versions/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+import { serve } from '../../support/serve.js'
+
+const deprecation = '@1767225600'
+const sunset = 'Fri, 01 Jan 2027 00:00:00 GMT'
+const link =
+  '<https://example.com/v1>; rel="deprecation", </ends>; rel="sunset", </v2>; rel="successor-version"'
+const lifecycle = {
+  deprecated: '2026-01-01',
+  sunset: new Date('2027-01-01T00:00:00.900Z'),
+  link: { deprecation: 'https://example.com/v1', sunset: '/ends', successor: '/v2' },
+}
+const before = Date.parse('2026-12-31T23:59:59.999Z')
+const after = Date.parse('2027-01-01T00:00:00.000Z')
+
+async function appWith(
+  add: (app: FastifyInstance) => void,
+  { now = () => before, ...options }: VersionsOptions = {},
+): Promise<FastifyInstance> {
+  const app = Fastify({ logger: false })
+  await app.register(problems)
+  await app.register(versions, { versions: { 1: lifecycle, 2: {} }, now, ...options })
+  add(app)
+  return app
+}
+
+/** What an answer tells of its end. */
+function told({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) {
+  const { deprecation, sunset, link } = headers
+  return { deprecation, sunset, link }
+}
+
+const all = { deprecation, sunset, link }
+const none = { deprecation: undefined, sunset: undefined, link: undefined }
+
+t.test('a deprecated version says so on every answer, errors and unknown paths included', async (t) => {
+  const app = await appWith((app) => {
+    app.get('/v1/users/:id', async () => ({ id: 1 }))
+    app.get('/v1/broken', async () => {
+      throw new Error('no')
+    })
+    app.get('/v1/nothing', async (_request, reply) => reply.callNotFound())
+    app.post(
+      '/v1/users',
+      { schema: { body: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } },
+      async () => ({}),
+    )
+    app.get('/v1/pages/*', async () => 'a page')
+    app.get('/v2/users/:id', async () => ({ id: 1 }))
+    app.get('/health', async () => ({}))
+  })
+  const rows = [
+    ['GET', '/v1/users/1', 200, all],
+    ['HEAD', '/v1/users/1', 200, all],
+    ['GET', '/v1/broken', 500, all],
+    ['GET', '/v1/nothing', 404, all],
+    ['POST', '/v1/users', 400, all],
+    ['GET', '/v1/pages/a', 200, all],
+    ['GET', '/v1/unknown?x=1', 404, all],
+    ['DELETE', '/v1/users/1', 405, all],
+    ['GET', '/v1', 404, all],
+    ['GET', '/v10/users', 404, none],
+    ['GET', '/v01/users', 404, none],
+    ['GET', '/users/v1/x', 404, none],
+    ['GET', '/v2/users/1', 200, none],
+    ['GET', '/v2/unknown', 404, none],
+    ['GET', '/health', 200, none],
+  ] as const
+  for (const [method, url, status, expected] of rows) {
+    const answer = await app.inject({ method, url, ...(method === 'POST' ? { payload: {} } : {}) })
+    t.equal(answer.statusCode, status, `${method} ${url}`)
+    t.strictSame(told(answer), expected, `${method} ${url}`)
+  }
+})
+
+t.test('over a socket, a refusal of a hook in front tells it too', async (t) => {
+  const app = Fastify()
+  app.addHook('onRequest', async (_request, reply) => reply.code(429).send({}))
+  await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
+  app.get('/v1/users', async () => ({}))
+  const { origin } = await serve(t, app)
+  for (const path of ['/v1/users', '/v1/unknown']) {
+    const answer = await fetch(origin + path)
+    t.equal(answer.status, 429)
+    t.strictSame(told({ headers: Object.fromEntries(answer.headers) }), all)
+  }
+})
+
+t.test('after the sunset all of the version is a 410, and nothing behind it runs', async (t) => {
+  let time = before
+  const ran: string[] = []
+  const app = await appWith(
+    (app) => {
+      app.addHook('onRequest', async () => void ran.push('authentication'))
+      app.get('/v1/users/:id', async () => {
+        ran.push('handler')
+        return {}
+      })
+      app.get('/v1/kept', { config: { versions: false } }, async () => ({}))
+      app.get('/v2/users/:id', async () => ({}))
+    },
+    { now: () => time },
+  )
+  t.equal((await app.inject('/v1/users/1')).statusCode, 200, 'a millisecond before')
+  time = after
+  ran.length = 0
+  for (const [method, url] of [
+    ['GET', '/v1/users/1'],
+    ['HEAD', '/v1/users/1'],
+    ['PUT', '/v1/users/1'],
+    ['OPTIONS', '/v1/users/1'],
+    ['GET', '/v1/gone-long-ago'],
+  ] as const) {
+    const answer = await app.inject({ method, url })
+    t.strictSame(told(answer), all, 'the links stay')
+    if (method === 'HEAD') t.equal(answer.statusCode, 410)
+    else {
+      const detail = `Version 1 ended on ${sunset}; its successor is /v2`
+      isProblem(t, injected(answer), { status: 410, code: 'version-retired', detail })
+    }
+  }
+  t.strictSame(ran, [], 'no handler, no authentication')
+  t.equal((await app.inject('/v1/kept')).statusCode, 200, 'a route that is left alone')
+  const { exceptions } = app.conventions.report()
+  t.match(exceptions, [{ route: 'GET /v1/kept', reason: 'config.versions is false' }])
+  t.equal(exceptions.length, 1, 'and the report says so, once')
+  t.equal((await app.inject('/v2/users/1')).statusCode, 200)
+  t.equal((await app.inject('/v2/unknown')).statusCode, 404)
+})
+
+t.test('without the error format of the package the 410 is a problem all the same', async (t) => {
+  const app = Fastify()
+  await app.register(versions, { versions: { 1: lifecycle }, now: () => after })
+  isProblem(t, injected(await app.inject('/v1/x')), { status: 410, code: 'version-retired' })
+})
+
+t.test('a route may end before its version, after it, and without one', async (t) => {
+  const app = await appWith((app) => {
+    const ended = { versions: { sunset: '2026-06-01T00:00:00Z' } }
+    app.get('/v1/early', { config: ended }, async () => ({}))
+    app.get('/v1/other', { config: { versions: { link: { successor: '/v2/others' } } } }, async () => ({}))
+    app.get('/v2/old', { config: { versions: { deprecated: '2027-06-01' } } }, async () => ({}))
+    app.get('/legacy', { config: ended }, async () => ({}))
+  })
+  const early = await app.inject('/v1/early')
+  t.equal(early.statusCode, 410)
+  t.match(told(early), { deprecation, sunset: 'Mon, 01 Jun 2026 00:00:00 GMT', link })
+  t.equal((await app.inject('/v1/unknown')).statusCode, 404, 'its version goes on')
+  t.equal(told(await app.inject('/v1/other')).link, link.replace('/v2', '/v2/others'))
+  t.strictSame(told(await app.inject('/v2/old')), { ...none, deprecation: '@1811808000' }, 'yet to come')
+  const legacy = await app.inject('/legacy')
+  t.match(isProblem(t, injected(legacy), { status: 410, code: 'version-retired' }).detail, /^It ended on/)
+})
+
+t.test('no Link of a handler, of a list or of a web Response is lost, and none is doubled', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
+  await app.register(lists)
+  await app.register(caching)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ id: 3 }, { id: 2 }]),
+  )
+  app.get('/v1/own', async (_request, reply) =>
+    reply.header('link', ['</a>; rel="a"', '</b>; rel="b"']).send({}),
+  )
+  app.get(
+    '/v1/web',
+    () => new Response('x', { status: 203, headers: { link: '</a>; rel="a"', 'x-own': '1' } }),
+  )
+  app.get('/v1/late', {
+    onSend: async (_request, reply) => {
+      if (reply.statusCode === 200) throw new Error('late')
+    },
+    handler: async () => ({}),
+  })
+  app.get('/v1/hooked', {
+    onSend: async (_request, reply) => void reply.header('link', '</c>; rel="c"'),
+    handler: async () => ({}),
+  })
+  app.get('/v1/says-itself', async (_request, reply) =>
+    reply.header('deprecation', '@1').header('sunset', 'never').send({}),
+  )
+  const paged = await app.inject('/v1/users?limit=1')
+  t.equal(paged.headers.link, `</v1/users?limit=1&before_id=3>; rel="next", ${link}`)
+  t.equal((await app.inject('/v1/own')).headers.link, `</a>; rel="a", </b>; rel="b", ${link}`)
+  t.equal((await app.inject('/v1/hooked')).headers.link, `</c>; rel="c", ${link}`)
+  const web = await app.inject('/v1/web')
+  t.match(web.headers, { link: `</a>; rel="a", ${link}`, 'x-own': '1', deprecation, sunset })
+  t.match([web.statusCode, web.body], [203, 'x'])
+  const late = await app.inject('/v1/late')
+  t.strictSame([late.statusCode, told(late)], [500, all], 'finished twice, told once')
+  t.match((await app.inject('/v1/says-itself')).headers, { deprecation: '@1', sunset: 'never', link })
+  const { etag = '' } = (await app.inject('/v1/own')).headers
+  const unchanged = await app.inject({ url: '/v1/own', headers: { 'if-none-match': String(etag) } })
+  t.equal(unchanged.statusCode, 304)
+  t.match(told(unchanged), { deprecation, sunset }, 'a 304 too')
+})
+
+t.test('below a base path', async (t) => {
+  const app = await appWith((app) => app.get('/a.p/v1/users', async () => ({})), { basePath: '/a.p' })
+  t.strictSame(told(await app.inject('/a.p/v1/users')), all)
+  t.strictSame(told(await app.inject('/a.p/v1/unknown')), all)
+  t.strictSame(told(await app.inject('/axp/v1/unknown')), none)
+  t.strictSame(told(await app.inject('/v1/unknown')), none)
+  t.equal(app.versions.list()[0]?.path, '/a.p/v1')
+})
+
+t.test('the list of versions, as they stand', async (t) => {
+  let time = Date.parse('2025-12-31T23:59:59Z')
+  const options = { now: () => time }
+  const app = await appWith((app) => app.get('/v2/users', async () => ({})), options)
+  const statusOf1 = () => app.versions.list()[0]?.status
+  t.strictSame(app.versions.list(), [
+    {
+      version: 1,
+      path: '/v1',
+      status: 'current',
+      deprecated: new Date('2026-01-01T00:00:00Z'),
+      sunset: lifecycle.sunset,
+      link: lifecycle.link,
+    },
+    { version: 2, path: '/v2', status: 'current', deprecated: null, sunset: null, link: {} },
+  ])
+  time = before
+  t.equal(statusOf1(), 'deprecated')
+  time = after
+  t.equal(statusOf1(), 'retired')
+
+  const bare = Fastify()
+  await bare.register(versions)
+  for (const version of [10, 9]) bare.get(`/v${version}/users`, async () => ({}))
+  t.strictSame(
+    bare.versions.list().map(({ version }) => version),
+    [9, 10],
+    'without a list, those that routes have',
+  )
+})
+
+t.test('in report mode no byte changes, and what would happen is counted', async (t) => {
+  const app = await appWith((app) => app.get('/v1/users', async () => ({})), {
+    mode: 'report',
+    now: () => after,
+  })
+  for (const [url, status] of [
+    ['/v1/users', 200],
+    ['/v1/unknown', 404],
+  ] as const) {
+    const answer = await app.inject(url)
+    t.strictSame([answer.statusCode, told(answer)], [status, none])
+  }
+  const observed = app.conventions.report().observations.map(({ rule, route, count }) => [rule, route, count])
+  t.strictSame(observed, [
+    ['retired', '/v1/users', 1],
+    ['headers', '/v1/users', 1],
+    ['retired', '*', 1],
+    ['headers', '*', 1],
+  ])
+})
+
+t.test('a retirement can be tried: told, counted, and still served', async (t) => {
+  const app = await appWith((app) => app.get('/v1/users', async () => ({})), {
+    rules: { retired: 'report' },
+    now: () => after,
+  })
+  const answer = await app.inject('/v1/users')
+  t.strictSame([answer.statusCode, told(answer)], [200, all])
+  t.match(app.conventions.report().observations, [{ plugin: 'versions', rule: 'retired', count: 1 }])
+})
+
+t.test('off is off', async (t) => {
+  const app = await appWith((app) => app.get('/v3/users', async () => ({})), {
+    mode: 'off',
+    now: () => after,
+  })
+  t.strictSame(told(await app.inject('/v1/users')), none)
+  t.strictSame((await app.inject('/v3/users')).statusCode, 200)
+})
+
+t.test('a route of a version that is not listed does not boot, unless it is excepted', async (t) => {
+  const app = await appWith((app) => app.get('/v3/users', async () => ({})))
+  await t.rejects(async () => await app.ready(), {
+    code: 'FST_CONV_FINDINGS',
+    message: /GET \/v3\/users +versions\.listed .*\/v1, \/v2/,
+  })
+  const excepted = await appWith((app) => {
+    const config = { versions: { except: ['listed'] as const, reason: 'a trial' } }
+    app.get('/v3/users', { config }, async () => ({}))
+    app.get('/v3/files/*', async () => ({}))
+  })
+  await t.resolves(async () => void (await excepted.ready()))
+  t.match(excepted.conventions.report().exceptions, [{ reason: 'a trial', unused: false }])
+})
+
+t.test('dates and names that cannot be are refused at registration', async (t) => {
+  const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
+    [{ versions: { 1: { deprecated: '2026-02-30' } } }, /versions\.versions\.1\.deprecated: expected a Date/],
+    [{ versions: { 1: { deprecated: 'Fri, 01 Jan 2027 00:00:00 GMT' } } }, /RFC 3339/],
+    [{ versions: { 1: { sunset: new Date(Number.NaN) } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: 1_800_000_000 } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: new Date(8.64e15) } } }, /1\.sunset/],
+    [{ versions: { 1: { deprecated: '2027-01-02', sunset: '2027-01-01' } } }, /RFC 9745 §4/],
+    [{ versions: { 1: { link: { successor: '/v2>; rel="x"' } } } }, /link\.successor/],
+    [{ versions: { 1: { ends: '2027-01-01' } } }, /versions\.versions\.1\.ends/],
+    [{ versions: { v1: {} } }, /versions\.versions\.v1: expected a major version/],
+    [{ versions: { '01': {} } }, /major version/],
+    [{ versions: [] }, /expected an object/],
+    [{ now: 1 }, /versions\.now/],
+  ]
+  for (const [options, message] of rows) {
+    await t.rejects(async () => Fastify().register(versions, options as VersionsOptions), { message })
+  }
+  const app = await appWith(() => {})
+  const config = { versions: { deprecated: '2028-01-01' } }
+  t.throws(() => app.get('/v1/users', { config }, async () => ({})), {
+    message: /GET \/v1\/users config\.versions\.sunset: expected not before deprecated/,
+  })
+})
+
+t.test('behind the path guard an uppercase path is told of, and names no version', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
+  app.get('/v1/users', async () => ({}))
+  const upper = await app.inject('/v1/Users')
+  isProblem(t, injected(upper), { status: 404, code: 'path-uppercase' })
+  t.strictSame(told(upper), all)
+  t.strictSame(told(await app.inject('/V1/users')), none)
+})
+
+t.test('a rewritten path is the one that is served', async (t) => {
+  const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace('/public', '') })
+  await app.register(versions, { versions: { 1: lifecycle }, now: () => after })
+  app.get('/v1/users', async () => ({}))
+  t.equal((await app.inject('/public/v1/users')).statusCode, 410)
+})

@@ -1,0 +1,287 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import conventions, {
+  type ConventionsOptions,
+  lists,
+  conventions as named,
+  ProblemError,
+  pathGuard,
+  problems,
+  responseRules,
+  serverOptions,
+} from '../src/index.js'
+import { restyledKey } from '../src/rules/key-names.js'
+import { fetched, injected, isProblem } from './support/problem.js'
+import { serve } from './support/serve.js'
+
+t.test('the preset sets up all plugins at once', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ id: 2 }, { id: 1 }]),
+  )
+  const { origin } = await serve(t, app)
+
+  const served = await fetch(`${origin}/v1/users?limit=1`)
+  t.strictSame(await served.json(), { users: [{ id: 2 }] }, 'lists')
+  t.equal(served.headers.get('link'), '</v1/users?limit=1&before_id=2>; rel="next"', 'lists')
+  const nothing = await fetched(await fetch(`${origin}/nothing`))
+  isProblem(t, nothing, { status: 404, code: 'not-found' }, 'problems')
+  const upper = await fetched(await fetch(`${origin}/v1/Users`))
+  isProblem(t, upper, { status: 404, code: 'path-uppercase' }, 'pathGuard')
+})
+
+t.test('it is the default export and a named one', async (t) => {
+  t.equal(conventions, named)
+})
+
+t.test('each key is that plugin’s options', async (t) => {
+  const app = await appWith({
+    problems: { typeBase: 'https://errors.example/' },
+    pathGuard: { statusCode: 400 },
+    lists: { defaultLimit: 3 },
+  })
+  app.get('/v1/users', { config: { lists: {} } }, async ({ page }) => ({ limit: page.limit }))
+
+  const typeBase = 'https://errors.example/'
+  isProblem(t, injected(await app.inject('/V1')), { typeBase, status: 400, code: 'path-uppercase' })
+  t.strictSame((await app.inject('/v1/users')).json(), { limit: 3 })
+})
+
+t.test('a list is named in the key style of the preset, by a plural that the preset knows', async (t) => {
+  for (const [keyStyle, path, member] of [
+    ['camelCase', '/v1/purchase-orders', 'purchaseOrders'],
+    ['snake_case', '/v1/purchase-orders', 'purchase_orders'],
+    ...['uris', 'sagas', 'content', 'taxis'].map((name) => ['snake_case', `/v1/${name}`, name] as const),
+  ] as const) {
+    const app = await appWith({ responseRules: { keyStyle } })
+    app.get(path, { config: { lists: {} } }, async (_request, reply) => reply.list([{ id: 1 }]))
+    const response = await app.inject(path)
+    t.strictSame(response.json(), { [member]: [{ id: 1 }] }, `${keyStyle} ${path}`)
+  }
+})
+
+t.test('a list has the key style of its own context', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  app.register(async (child) => {
+    await child.register(responseRules, { keyStyle: 'camelCase' })
+    child.get('/v1/line-items', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+  })
+  app.get('/v1/sale-items', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+  t.strictSame((await app.inject('/v1/line-items')).json(), { lineItems: [] })
+  t.strictSame((await app.inject('/v1/sale-items')).json(), { sale_items: [] })
+})
+
+t.test('every error of the preset is no-store, wherever it is answered, and has no validators', async (t) => {
+  const app = await appWith({ rateLimit: { max: 1000 }, operations: {} })
+  app.addHook('onRequest', async ({ headers }) => {
+    if (headers['x-caller'] === 'none') throw new ProblemError('unauthorized', { status: 401, title: 'Who?' })
+  })
+  app.addHook('preHandler', async ({ headers }) => {
+    if (headers['x-caller'] === 'other') throw new ProblemError('forbidden', { status: 403, title: 'No' })
+  })
+  app.operations.define('users.check', {}, async () => {})
+  const user = { type: 'object', properties: { name: { type: 'string' } } }
+  const validators = () => ({ version: 7 })
+  const config = { caching: { validators } }
+  app.get('/v1/users/:id', { config, schema: { response: { 200: user } } }, () => ({ name: 'a' }))
+  app.post('/v1/users', { schema: { body: user }, bodyLimit: 50 }, (_, reply) => reply.code(201).send({}))
+  app.put('/v1/users/:id', { config, schema: { body: user } }, () => ({ name: 'a' }))
+  const json = { 'content-type': 'application/json' }
+  type Row = readonly [status: number, method: string, url: string, headers?: object, payload?: string]
+  const operation = `/v1/operations/${'0'.repeat(32)}`
+  const rows: readonly Row[] = [
+    ...[operation, `${operation}/status`].flatMap((url): readonly Row[] => [
+      [404, 'GET', url],
+      [404, 'HEAD', url],
+      [401, 'GET', url, { 'x-caller': 'none' }],
+      [403, 'GET', url, { 'x-caller': 'other' }],
+      [406, 'GET', url, { accept: 'image/png' }],
+      [400, 'GET', `${url}?fields=nope`],
+      [405, 'PATCH', url],
+    ]),
+    [404, 'DELETE', operation],
+    [401, 'DELETE', operation, { 'x-caller': 'none' }],
+    [403, 'DELETE', operation, { 'x-caller': 'other' }],
+    [401, 'OPTIONS', '/v1/users', { 'x-caller': 'none' }],
+    [401, 'OPTIONS', operation, { 'x-caller': 'none' }],
+    [404, 'OPTIONS', '/v1/nothing'],
+    [404, 'GET', '/v1/nothing'],
+    [404, 'GET', '/v1/Users'],
+    [405, 'PATCH', '/v1/users'],
+    [406, 'GET', '/v1/users/1', { accept: 'image/png' }],
+    [400, 'GET', '/v1/users/1?fields=nope'],
+    [412, 'GET', '/v1/users/1', { 'if-match': '"6"' }],
+    [412, 'PUT', '/v1/users/1', { ...json, 'if-match': '"6"' }, '{"name":"b"}'],
+    [400, 'POST', '/v1/users', json, '{'],
+    [400, 'POST', '/v1/users', json, '{"name":{}}'],
+    [413, 'POST', '/v1/users', json, JSON.stringify({ name: 'x'.repeat(100) })],
+    [415, 'POST', '/v1/users', { 'content-type': 'text/plain' }, 'x'],
+    [400, 'POST', '/v1/users', { ...json, 'x-http-method-override': 'NOPE' }, '{}'],
+    [401, 'POST', '/v1/users', { ...json, 'x-caller': 'none' }, '{}'],
+  ]
+  for (const [status, method, url, headers = {}, payload] of rows) {
+    const sent = payload === undefined ? {} : { payload }
+    const answer = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: headers as Record<string, string>,
+      ...sent,
+    })
+    const about = `${method} ${url} ${JSON.stringify(headers)}`
+    t.equal(answer.statusCode, status, about)
+    t.equal(answer.headers['cache-control'], 'no-store', about)
+    for (const name of ['etag', 'last-modified', 'expires'])
+      t.notOk(name in answer.headers, `${about}: ${name}`)
+  }
+})
+
+t.test('every member that the package writes into a body is in the key style of the app', async (t) => {
+  for (const keyStyle of ['snake_case', 'camelCase'] as const) {
+    const app = await appWith({ responseRules: { keyStyle }, rateLimit: { max: 12 } })
+    app.operations.define('users.check', { cancellable: true }, async ({ input }) => {
+      if (input === 'fail') throw new Error('no')
+      return input === 'create' ? { resource: '/v1/users/1' } : undefined
+    })
+    const body = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
+    app.post('/v1/users', { schema: { body } }, () => ({}))
+    app.get('/v1/users', { config: { lists: {} } }, (_, reply) => reply.list([{ id: 1 }], 1))
+    app.post<{ Params: { kind: string } }>('/v1/checks/:kind', (request, reply) =>
+      reply.startOperation('users.check', request.params.kind),
+    )
+    const bodies: object[] = []
+    const ask = async (method: 'GET' | 'POST', url: string, headers: Record<string, string> = {}) => {
+      const answer = await app.inject({ method, url, headers })
+      bodies.push(answer.json())
+      return answer
+    }
+    for (const kind of ['create', 'fail', 'nothing']) {
+      const started = await ask('POST', `/v1/checks/${kind}`)
+      t.equal(started.statusCode, 202)
+      await app.inject({ method: 'POST', url: `/v1/checks/${kind}`, headers: { prefer: 'wait=5' } })
+      const polled = await ask('GET', `${started.headers.location}/status`)
+      t.not(polled.json().status, 'In progress')
+      t.ok(polled.json()[keyStyle === 'camelCase' ? 'finishedAt' : 'finished_at'], 'written by the schema')
+    }
+    await ask('GET', '/v1/users')
+    await ask('GET', '/v1/nothing')
+    const post = await app.inject({ method: 'POST', url: '/v1/users', payload: {} })
+    t.equal(post.json().code, 'validation')
+    bodies.push(post.json())
+    const limited = await ask('GET', '/v1/users')
+    t.equal(limited.json().code, 'quota-exceeded')
+    const strange = new Set(bodies.flatMap(keysOf).filter((key) => restyledKey(key, keyStyle) !== null))
+    // Azure's clients of long-running operations read it under this name alone.
+    t.strictSame([...strange], keyStyle === 'camelCase' ? [] : ['resourceLocation'], keyStyle)
+    const { exceptions } = app.conventions.report()
+    t.notOk(
+      exceptions.some(({ unused }) => unused),
+      'an exception that is not needed is not made',
+    )
+  }
+})
+
+t.test('false leaves a plugin out', async (t) => {
+  const withoutProblems = await appWith({ problems: false })
+  t.match((await withoutProblems.inject('/nothing')).json(), { statusCode: 404 })
+  const withoutGuard = await appWith({ pathGuard: false })
+  withoutGuard.get('/V1', async () => ({}))
+  t.equal((await withoutGuard.inject('/V1')).statusCode, 200)
+  const withoutLists = await appWith({ lists: false })
+  t.notOk(withoutLists.hasRequestDecorator('page'))
+})
+
+t.test('an option that is undefined is not set', async (t) => {
+  const app = await appWith({ mode: undefined, lists: undefined, problems: undefined } as object)
+
+  t.ok(app.hasRequestDecorator('page'))
+  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+})
+
+t.test('wrong options say option, what was expected and what came', async (t) => {
+  const table: ReadonlyArray<readonly [options: object, code: string, message: string]> = [
+    [
+      { mode: 'on' },
+      'FST_CONV_OPTION_INVALID',
+      "conventions.mode: expected one of 'enforce', 'report', 'off', received 'on'",
+    ],
+    [
+      { problems: true },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.problems: expected an object or false, received true',
+    ],
+    [
+      { pathGuard: null },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.pathGuard: expected an object or false, received null',
+    ],
+    [
+      { caching: [] },
+      'FST_CONV_OPTION_INVALID',
+      'conventions.caching: expected an object or false, received []',
+    ],
+    [
+      { lists: { limit: 5 } },
+      'FST_CONV_OPTION_UNKNOWN',
+      'lists.limit: there is no such option; expected one of by, defaultLimit, id, idFormat, maxLimit, mode, time, total',
+    ],
+  ]
+  for (const [options, code, message] of table) {
+    await t.rejects(async () => Fastify().register(conventions, options as ConventionsOptions), {
+      code,
+      message,
+    })
+  }
+  const misspelt = { pathguard: {} } as ConventionsOptions
+  await t.rejects(async () => Fastify().register(conventions, misspelt), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+    message:
+      /^conventions\.pathguard: there is no such option; expected one of .*mode, operations, pathGuard, problems/,
+  })
+})
+
+t.test('it does not stand beside itself or one of its plugins (FST_CONV_ALREADY_REGISTERED)', async (t) => {
+  for (const [plugin, name] of [
+    [conventions, 'conventions'],
+    [problems, 'problems'],
+    [pathGuard, 'pathGuard'],
+    [lists, 'lists'],
+  ] as const) {
+    const app = await appWith({})
+    const message = new RegExp(`^${name} is already registered`)
+    await t.rejects(async () => app.register(plugin), { code: 'FST_CONV_ALREADY_REGISTERED', message }, name)
+  }
+  const app = await appWith({ problems: false })
+  await app.register(problems)
+  t.pass('where one is left out, it can stand on its own')
+})
+
+t.test('in a child it serves that child', async (t) => {
+  const app = Fastify()
+  app.register(
+    async (child) => {
+      await child.register(conventions)
+      child.get('/users', async () => ({}))
+    },
+    { prefix: '/v1' },
+  )
+  app.get('/Old_path', async () => ({}))
+
+  t.equal((await app.inject('/Old_path')).statusCode, 200)
+  isProblem(t, injected(await app.inject('/v1/Users')), { status: 404, code: 'path-uppercase' })
+})
+
+async function appWith(options: ConventionsOptions): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(conventions, options)
+  return app
+}
+
+function keysOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(Array.isArray(value) ? [] : [key]),
+    ...keysOf(inner),
+  ])
+}

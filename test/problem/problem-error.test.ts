@@ -1,0 +1,236 @@
+/** The registry of codes, and `docs/errors.md` in step with it (design.md: one registry, docs kept in step by a test). */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { statusTitle } from '../../src/http/status.js'
+import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
+import {
+  bootErrors,
+  isProblemError,
+  mendedOf,
+  ProblemError,
+  problemTypes,
+} from '../../src/problem/problem-error.js'
+import { type Finding, findingsTable } from '../../src/rules/findings.js'
+
+type BootCode = keyof typeof bootErrors
+
+const brand = Symbol.for('fastify-conventions.problem')
+
+t.test('codes are lower-kebab, statuses those of errors, titles without a full stop', async (t) => {
+  for (const [code, { status, title }] of Object.entries(problemTypes)) {
+    t.match(code, /^[a-z]+(-[a-z]+)*$/, code)
+    t.ok(Number.isInteger(status) && status >= 400 && status <= 599, `${code}: ${status}`)
+    t.match(title, /^[A-Z][A-Za-z ]+$/, `${code}: ${title}`)
+  }
+})
+
+t.test('a code that stands for a whole status is titled as the status', async (t) => {
+  const codes = [
+    'not-found',
+    'method-not-allowed',
+    'not-acceptable',
+    'request-timeout',
+    'content-too-large',
+    'uri-too-long',
+    'unsupported-media-type',
+    'expectation-failed',
+    'header-fields-too-large',
+    'internal-server-error',
+  ] as const
+  for (const code of codes) {
+    const { status, title } = problemTypes[code]
+    t.equal(
+      title,
+      code === 'header-fields-too-large' ? 'Request header fields too large' : statusTitle(status),
+      code,
+    )
+  }
+})
+
+t.test('a problem of the registry needs no more than its code', async (t) => {
+  for (const [code, { status, title }] of Object.entries(problemTypes)) {
+    const error = new ProblemError(code)
+    t.match(error, { name: 'ProblemError', code, statusCode: status, title, message: title }, code)
+    t.ok(error instanceof Error)
+  }
+})
+
+t.test('what an occurrence adds', async (t) => {
+  const errors = [{ in: 'query', name: 'limit', message: 'must be a positive integer' }] as const
+  const cause = new Error('why')
+  const error = new ProblemError('validation', {
+    detail: 'limit is negative',
+    status: 422,
+    title: 'No',
+    errors,
+    headers: { allow: 'GET' },
+    extensions: { balance: 30 },
+    cause,
+  })
+  t.match(error, { message: 'limit is negative', statusCode: 422, title: 'No', errors, cause })
+  t.strictSame([error.headers, error.extensions], [{ allow: 'GET' }, { balance: 30 }])
+  const plain = new ProblemError('not-found')
+  t.strictSame([plain.errors, plain.headers, plain.extensions], [undefined, undefined, undefined])
+  t.notOk('cause' in plain, 'no cause is no cause, not one that is undefined')
+})
+
+t.test(
+  'the issues of an error are bounded, so that neither the answer nor the log grows with the input',
+  async (t) => {
+    const message = 'is wrong'
+    const errors = Array.from({ length: 60 }, () => ({ in: 'body', pointer: '/a', message }) as const)
+    t.strictSame(new ProblemError('validation', { errors }).errors, errors.slice(0, 50))
+    const long = { in: 'query', name: 'n'.repeat(100_000), message } as const
+    t.match(new ProblemError('validation', { errors: [long, ...errors] }).errors, [{ name: /^n{300}…$/ }])
+  },
+)
+
+t.test('a code of the consumer’s own is put into words, and needs a status of an error', async (t) => {
+  t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
+  t.match(new ProblemError('constructor', { status: 409 }), { title: 'Constructor', statusCode: 409 })
+  const rows: readonly (readonly [code: string, status: number | undefined])[] = [
+    ['mine', undefined],
+    ['constructor', undefined],
+    ['mine', 399],
+    ['mine', 600],
+    ['mine', 404.5],
+    ['mine', Number.NaN],
+    ['not-found', 200],
+  ]
+  for (const [code, status] of rows) {
+    const error = new ProblemError(code, status === undefined ? {} : { status })
+    t.match(error, { statusCode: code === 'not-found' ? 404 : 500, code }, `${code} ${status}`)
+    t.match(mendedOf(error), [/^status: /], `${code} ${status}: what was wrong`)
+  }
+})
+
+t.test('a problem is known by its brand, whichever copy of the package made it', async (t) => {
+  t.ok(isProblemError(new ProblemError('not-found')))
+  t.ok(isProblemError({ [brand]: true }))
+  t.equal(Reflect.get(new ProblemError('not-found'), brand), true)
+  for (const value of [undefined, null, 'x', 7, {}, new Error('x'), { code: 'not-found', statusCode: 404 }]) {
+    t.notOk(isProblemError(value), String(value))
+  }
+  fc.assert(fc.property(fc.anything(), (value) => !isProblemError(value)))
+})
+
+t.test('boot errors: prefixed codes, status 500, texts that take any argument', async (t) => {
+  for (const [code, BootError] of Object.entries(bootErrors)) {
+    const error = bootError(code as BootCode, '100%s %d')
+    t.match(error, { code, statusCode: 500, name: 'FastifyError' }, code)
+    t.match(code, /^FST_CONV_[A-Z_]+$/)
+    t.ok(error instanceof BootError && error.message.includes('100%s %d'), error.message)
+  }
+  t.ok(bootError('FST_CONV_OPTION_INVALID', 'x') instanceof TypeError)
+  t.ok(bootError('FST_CONV_OPTION_UNKNOWN', 'x') instanceof TypeError)
+  t.ok(Object.isFrozen(bootErrors) && Object.isFrozen(problemTypes))
+})
+
+const docs = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+const problemDocs = chapter('Problem codes')
+const bootDocs = chapter('Boot errors')
+
+t.test(
+  'docs/errors.md: a row for each problem code, in the order of the registry, and no other',
+  async (t) => {
+    t.same(
+      rowsOf(problemDocs),
+      Object.entries(problemTypes).map(([code, { status, title }]) => [
+        `[\`${code}\`](#${code})`,
+        String(status),
+        title,
+      ]),
+    )
+  },
+)
+
+t.test('docs/errors.md: a section for each problem code, and no other', async (t) => {
+  const sections = sectionsOf(problemDocs)
+  t.same([...sections.keys()], Object.keys(problemTypes))
+  for (const [code, { status, title }] of Object.entries(problemTypes)) {
+    const section = sections.get(code) ?? ''
+    t.ok(section.startsWith(`**${status} ${title}**\n`), `${code}: status and title`)
+    t.match(section, /^- When: \S/m, `${code}: when it happens`)
+    t.match(section, /^- What to do: \S/m, `${code}: what the client should do`)
+
+    const { type, detail, instance, ...example } = JSON.parse(blockOf(section, 'json'))
+    t.match(example, { code, status, title }, `${code}: the example`)
+    t.equal(type, `urn:problem-type:fastify-conventions:${code}`)
+    t.ok(typeof detail === 'string' && detail !== title, `${code}: an example says what happened`)
+    t.ok(instance === undefined || instance === 'urn:request:req-1', `${code}: instance`)
+  }
+})
+
+t.test('docs/errors.md: a row and a section for each boot error, and no other', async (t) => {
+  const codes = Object.keys(bootErrors)
+  t.same(
+    rowsOf(bootDocs).map(([name]) => name),
+    codes.map((code) => `[\`${code}\`](#${code.toLowerCase()})`),
+  )
+  const sections = sectionsOf(bootDocs)
+  t.same([...sections.keys()], codes)
+  for (const code of Object.keys(bootErrors) as BootCode[]) {
+    const section = sections.get(code) ?? ''
+    t.match(section, /^- When: \S/m, `${code}: when it is thrown`)
+    t.match(section, /^- How to mend it: \S/m, `${code}: how to mend it`)
+    t.match(blockOf(section, 'text'), messageOf(code), `${code}: the example is a message of it`)
+  }
+})
+
+t.test('docs/errors.md: the table of findings is the one that the rules make', async (t) => {
+  const vocabulary = {
+    collections: new Set<string>(),
+    verbs: new Set<string>(),
+    selfAliases: new Set<string>(),
+  }
+  const findings = ['/v1/user/:id', '/v1/users/list'].flatMap((path) =>
+    pathBreaches(['GET'], path, vocabulary).map(
+      (breach): Finding => ({ plugin: 'pathGuard', route: `GET ${path}`, mode: 'enforce', ...breach }),
+    ),
+  )
+  t.ok(docs.includes(`2 breaches of conventions in 2 routes\n\n${findingsTable(findings)}\n`))
+})
+
+t.test('docs/errors.md: no code is named that there is not', async (t) => {
+  const known = new Set<string>(Object.keys(bootErrors))
+  t.same(
+    [...docs.matchAll(/\bFST_CONV_\w+/g)].map(([code]) => code).filter((code) => !known.has(code)),
+    [],
+  )
+})
+
+function bootError(code: BootCode, text: string): Error {
+  const BootError: new (...texts: string[]) => Error = bootErrors[code]
+  return new BootError(text, text, text)
+}
+
+/** What every message of a boot error has, with anything in its gaps. */
+function messageOf(code: BootCode): RegExp {
+  const words = bootError(code, '\0')
+    .message.split('\0')
+    .filter((part) => part.trim() !== '')
+  return new RegExp(words.map((part) => part.trimEnd().replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^]+'))
+}
+
+function chapter(title: string): string {
+  return docs.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+}
+
+function rowsOf(text: string): string[][] {
+  const rows = text.split('\n').filter((line) => line.startsWith('| [`'))
+  return rows.map((row) => row.slice(2, -2).split(' | '))
+}
+
+function sectionsOf(text: string): Map<string, string> {
+  const sections = text.split(/^### /m).slice(1)
+  return new Map(sections.map((section) => [section.split('\n', 1)[0] ?? '', section.replace(/^.*\n\n/, '')]))
+}
+
+function blockOf(section: string, language: string): string {
+  return new RegExp(`\`\`\`${language}\\n([^]*?)\\n\`\`\``).exec(section)?.[1] ?? ''
+}
+
+t.test('the registry cannot be changed, nor its entries', async (t) => {
+  for (const type of Object.values(problemTypes)) t.ok(Object.isFrozen(type))
+})

@@ -1,0 +1,171 @@
+import { createServer } from 'node:http'
+import Fastify from 'fastify'
+import t from 'tap'
+import conventions, { pathGuard, problems } from '../../src/index.js'
+import { reporterOf } from '../../src/rules/report.js'
+import { keepLogs } from '../support/logs.js'
+
+t.test('plugins of one context, and those below, share one report', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'report' })
+  app.register(async (child) => {
+    await child.register(pathGuard, { mode: 'report' })
+    child.get('/v1/Users', async (_request, reply) => reply.code(404).send())
+  })
+  await app.inject('/v1/Users')
+
+  const { findings, observations } = app.conventions.report()
+  t.strictSame(
+    findings.map(({ plugin }) => plugin),
+    ['pathGuard'],
+  )
+  t.strictSame(
+    observations.map(({ plugin }) => plugin),
+    ['pathGuard', 'problems'],
+  )
+})
+
+t.test('contexts beside each other have a report each', async (t) => {
+  const reports: (() => unknown)[] = []
+  const app = Fastify()
+  for (const path of ['/v1/Users', '/v1/Orders']) {
+    app.register(async (child) => {
+      await child.register(pathGuard, { mode: 'report' })
+      child.get(path, async () => ({}))
+      reports.push(() => child.conventions.report().findings.map(({ route }) => route))
+    })
+  }
+  await app.ready()
+
+  t.strictSame(
+    reports.map((read) => read()),
+    [['GET /v1/Users'], ['GET /v1/Orders']],
+  )
+})
+
+t.test('the breaches of contexts beside each other are one table', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  for (const path of ['/v1/Users', '/v1/Orders']) {
+    app.register(async (child) => {
+      await child.register(pathGuard, { rules: { underscore: 'report' } })
+      child.get(path, async () => ({}))
+      child.get(`${path.toLowerCase()}/:id/line_items`, async () => ({}))
+    })
+  }
+
+  await t.rejects(async () => app.ready(), {
+    code: 'FST_CONV_FINDINGS',
+    message: /^2 breaches of conventions in 2 routes\n[\s\S]*GET \/v1\/Users [\s\S]*GET \/v1\/Orders /,
+  })
+  t.strictSame(
+    logs.lines.map(({ msg }) => /GET \S+/.exec(String(msg))?.[0]),
+    ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items'],
+    'those to report are told by each',
+  )
+})
+
+t.test('an app is not judged for what another one on its server has', async (t) => {
+  const server = createServer()
+  const [one, other] = [0, 1].map(() => Fastify({ serverFactory: () => server }))
+  await other?.register(pathGuard)
+  other?.get('/v1/Users', async () => ({}))
+  await one?.register(pathGuard)
+  await t.resolves(async () => void (await one?.ready()))
+  await t.rejects(async () => other?.ready(), { code: 'FST_CONV_FINDINGS' })
+})
+
+t.test(
+  'a finding says plugin, rule, route, what is wrong, what to write instead, and its mode',
+  async (t) => {
+    const app = Fastify()
+    await app.register(pathGuard, { mode: 'report' })
+    app.get('/v1/orderItems', async () => ({}))
+    await app.ready()
+
+    t.strictSame(app.conventions.report(), {
+      findings: [
+        {
+          plugin: 'pathGuard',
+          rule: 'uppercase',
+          route: 'GET /v1/orderItems',
+          mode: 'report',
+          problem: "'orderItems' has uppercase letters",
+          instead: '/v1/order-items',
+        },
+      ],
+      exceptions: [],
+      observations: [],
+    })
+  },
+)
+
+t.test(
+  'an observation says plugin, rule, route, how often, and the first example with its request',
+  async (t) => {
+    let count = 0
+    const app = Fastify({ genReqId: () => `request-${++count}` })
+    await app.register(pathGuard, { mode: 'report' })
+    app.get('/v1/users/:id', async () => ({}))
+    for (const url of ['/v1/users/a', '/v1/users/B', '/v1/users/C']) await app.inject(url)
+
+    t.strictSame(app.conventions.report().observations, [
+      {
+        plugin: 'pathGuard',
+        rule: 'uppercase',
+        route: '/v1/users/:id',
+        count: 2,
+        example: '/v1/users/B',
+        requestId: 'request-2',
+      },
+    ])
+  },
+)
+
+t.test('a great many unknown paths are one observation: the report has a bound', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  for (let index = 0; index < 200; index++) await app.inject(`/Nothing-${index}`)
+
+  const { observations } = app.conventions.report()
+  t.equal(observations.length, 1)
+  t.match(observations[0], { route: '*', count: 200, example: '/Nothing-0' })
+})
+
+t.test('what is told at boot is logged once per app, as one line with the table', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(conventions, { mode: 'report' })
+  app.get('/v1/Users', async () => ({}))
+  app.get('/v1/Orders', async () => ({}))
+  await app.ready()
+
+  t.equal(logs.lines.length, 1)
+  const [summary, header, line, ...rows] = String(logs.lines[0]?.msg).split('\n')
+  t.equal(summary, 'conventions: 2 breaches of conventions in 2 routes')
+  t.match(header, /^route +rule +what is wrong +write instead$/)
+  t.match(line, /^-+( {2}-+){3}$/)
+  t.equal(rows.length, 2)
+})
+
+t.test('an app that keeps all rules logs nothing', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  // What these would add to answers they always tell.
+  await app.register(conventions, { mode: 'report', caching: false, securityHeaders: false })
+  app.get('/v1/users', async () => ({}))
+  await app.inject('/v1/users')
+
+  t.strictSame(logs.lines, [])
+  t.strictSame(app.conventions.report(), { findings: [], exceptions: [], observations: [] })
+})
+
+t.test('reporterOf gives the reporter of the context above, or a new one', async (t) => {
+  const app = Fastify()
+  const reporter = reporterOf(app)
+  t.equal(reporterOf(app), reporter)
+  app.register(async (child) => {
+    t.equal(reporterOf(child), reporter)
+  })
+  await app.ready()
+})

@@ -1,0 +1,116 @@
+import Fastify from 'fastify'
+import { test } from 'tap'
+import { reporterOf } from '../../src/rules/report.js'
+import { type RuledRoute, ruledRoutes } from '../../src/rules/ruled-routes.js'
+import { type RouteRuleOptions, routeRuleChecks } from '../../src/rules/rules.js'
+
+type Rule = 'neat' | 'short'
+type Read = RuledRoute<Rule, RouteRuleOptions<Rule>>
+
+const rules: readonly Rule[] = ['neat', 'short']
+
+function reader() {
+  const app = Fastify()
+  const options = {
+    mode: 'enforce',
+    rules: { short: 'report' },
+    exceptions: [{ url: '/v1/old/*', except: ['neat'], reason: 'since 2019' }],
+  } as const
+  const read = ruledRoutes({ plugin: 'tidy', rules, options, routeChecks: routeRuleChecks(rules), app })
+  const readRoute = (method: string, path: string, config?: object, schema?: object): Read =>
+    read({ method, url: path, path, config, schema, handler: async () => ({}) } as never)
+  return { app, readRoute }
+}
+
+test('a route that says nothing has the modes of the plugin, one object for all such routes', async (t) => {
+  const { readRoute } = reader()
+  const [users, orders] = [readRoute('GET', '/v1/users'), readRoute('GET', '/v1/orders')]
+  t.strictSame(users.modeOf, { neat: 'enforce', short: 'report' })
+  t.equal(users.modeOf, orders.modeOf)
+  t.match(users, { methods: ['GET'], name: 'GET /v1/users', untouched: null, isHeadSibling: false })
+})
+
+test('what a route says, and the exceptions for its path, change its modes alone', async (t) => {
+  const { readRoute } = reader()
+  t.strictSame(readRoute('GET', '/v1/a', { tidy: { mode: 'off' } }).modeOf, { neat: 'off', short: 'off' })
+  const excepted = readRoute('GET', '/v1/old/a')
+  t.strictSame(excepted.modeOf, { neat: 'off', short: 'report' })
+  t.match(excepted.exceptions, [{ except: ['neat'], reason: 'since 2019' }])
+  t.strictSame(readRoute('GET', '/v1/b').modeOf, { neat: 'enforce', short: 'report' })
+})
+
+test('a route that no rule looks at says why', async (t) => {
+  const { readRoute } = reader()
+  t.equal(readRoute('GET', '/v1/a', { tidy: false }).untouched, 'config.tidy is false')
+  t.match(readRoute('GET', '/files/*').untouched, 'wildcard')
+  t.match(readRoute('GET', '/v1/b', {}, { hide: true }).untouched, 'hidden')
+})
+
+test('the HEAD route that Fastify adds to a GET route is known as that', async (t) => {
+  const { readRoute } = reader()
+  readRoute('GET', '/v1/a')
+  t.equal(readRoute('HEAD', '/v1/a').isHeadSibling, true)
+  t.equal(readRoute('HEAD', '/v1/b').isHeadSibling, false)
+})
+
+test('what a route says wrongly is refused by its name', async (t) => {
+  const { readRoute } = reader()
+  t.throws(() => readRoute('GET', '/v1/a', { tidy: { except: ['loud'], reason: 'x' } }), {
+    message: /GET \/v1\/a config\.tidy\.except\[0\]/,
+  })
+})
+
+test('an exception for many routes can go only where none of them needs it', async (t) => {
+  const routes = ['/v1/old/a', '/v1/old/b', '/v1/old/c']
+  const cases: ReadonlyArray<readonly [broken: readonly (ReadonlySet<Rule> | null)[], unused: boolean]> = [
+    [[new Set(), new Set(['neat'])], false],
+    [[new Set(['neat']), new Set(), new Set(['short'])], false],
+    [[new Set(), null], false],
+    [[new Set(), new Set(['short'])], true],
+    [[new Set(), new Set(), new Set()], true],
+  ]
+  for (const [breaches, unused] of cases) {
+    const { app, readRoute } = reader()
+    for (const [index, broken] of breaches.entries())
+      readRoute('GET', routes[index] ?? '').tellExceptions(broken)
+    await app.ready()
+    const told = app.conventions.report().exceptions.map(({ route, unused }) => [route, unused])
+    const expected = unused
+      ? [['/v1/old/*', true]]
+      : breaches.map((_, index) => [`GET ${routes[index]}`, false])
+    t.strictSame(told, expected)
+  }
+})
+
+test('an exception of a route can go where that route does not need it', async (t) => {
+  for (const [broken, unused] of [
+    [new Set<Rule>(['neat']), false],
+    [new Set<Rule>(['short']), true],
+    [null, false],
+  ] as const) {
+    const { app, readRoute } = reader()
+    readRoute('GET', '/v1/a', { tidy: { except: ['neat'], reason: 'mine' } }).tellExceptions(broken)
+    await app.ready()
+    t.match(app.conventions.report().exceptions, [
+      { route: 'GET /v1/a', rules: ['neat'], reason: 'mine', unused },
+      { route: '/v1/old/*', unused: true },
+    ])
+  }
+})
+
+test('what is needed may be found when the app gets ready', async (t) => {
+  const { app, readRoute } = reader()
+  const route = readRoute('GET', '/v1/old/a')
+  reporterOf(app).checkAtReady(() => route.tellExceptions(new Set(['neat'])))
+  await app.ready()
+  t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/old/a', rules: ['neat'], unused: false }])
+})
+
+test('an exception for a path that no route has is told when the app gets ready', async (t) => {
+  const { app, readRoute } = reader()
+  readRoute('GET', '/v1/users')
+  await app.ready()
+  t.match(app.conventions.report().exceptions, [
+    { plugin: 'tidy', route: '/v1/old/*', rules: ['neat'], unused: true },
+  ])
+})
