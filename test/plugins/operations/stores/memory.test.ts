@@ -22,7 +22,7 @@ for (const { name, run } of operationStoreContract({
 t.test(
   '100,000 operations take under 1 kB each, are looked through at once, and leave nothing',
   async (t) => {
-    const program = programArguments(new URL('memory-operation-growth.ts', import.meta.url))
+    const program = programArguments(new URL('memory-growth.ts', import.meta.url))
     const folder = fileURLToPath(new URL('../../..', import.meta.url))
     const printed = await runCommand(process.execPath, ['--expose-gc', ...program], folder)
     const found = JSON.parse(printed) as Readonly<Record<string, number>>
