@@ -1,7 +1,8 @@
-// Runs the tests: node scripts/test.mjs [--all] [--coverage] [file or folder …] [option of tap …]
+// Runs the tests: node scripts/test.mjs [--all] [--coverage] [--bundle] [file or folder …] [option of tap …]
 // Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these.
 // esbuild bundles each test with the sources it imports, once, and tap runs the JavaScript: that takes a third of what
-// compiling in every test process takes. Types are checked by `npm run types`.
+// compiling in every test process takes. Types are checked by `npm run types`. `--bundle` makes one bundle per test file
+// and runs nothing: for another runner.
 import { spawn } from 'node:child_process'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -56,7 +57,7 @@ const shared = [
 ]
 
 const args = process.argv.slice(2)
-const own = ['--all', '--coverage']
+const own = ['--all', '--coverage', '--bundle']
 const named = args.filter((arg) => !arg.startsWith('-'))
 const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg))
 
@@ -68,14 +69,11 @@ if (files.length === 0) {
   console.error(`no test file: ${named.join(' ')}`)
   process.exit(2)
 }
-await runTap(
-  await bundle(
-    processesOf(
-      files,
-      named.every((name) => !name.endsWith('.ts')),
-    ),
-  ),
+const bundleOnly = args.includes('--bundle')
+const programsToRun = await bundle(
+  processesOf(files, !bundleOnly && named.every((name) => !name.endsWith('.ts'))),
 )
+if (!bundleOnly) await runTap(programsToRun)
 
 /** The test files at or below a path, relative to the root of the package. */
 function testFiles(path, withSlow) {

@@ -1,0 +1,18 @@
+// Changes the sources of a convention one place at a time and looks whether its tests notice:
+// npm run test:mutation [-- folder of src/plugins …] [option of Stryker …]
+// Without names, all conventions, one after the other: hours. Results are kept, so that a later run looks at changes only.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+
+const args = process.argv.slice(2)
+const named = args.filter((arg) => !arg.startsWith('-'))
+const options = args.filter((arg) => arg.startsWith('-'))
+let failed = false
+for (const name of named.length > 0 ? named : readdirSync('src/plugins')) {
+  const { status } = spawnSync('npx', ['stryker', 'run', 'scripts/stryker.config.mjs', ...options], {
+    stdio: 'inherit',
+    env: { ...process.env, MUTATE: name },
+  })
+  failed ||= status !== 0
+}
+process.exitCode = failed ? 1 : 0

@@ -1,0 +1,29 @@
+// Stryker for the convention that MUTATE names; scripts/mutate.mjs starts it.
+const name = process.env.MUTATE ?? 'problems'
+
+/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
+export default {
+  testRunner: 'tap',
+  plugins: ['@stryker-mutator/tap-runner'],
+  // The sources with all mutants in them are bundled once; a mutant is switched on in the process that tests it.
+  buildCommand: `node scripts/test.mjs --bundle test/plugins/${name}`,
+  tap: { testFiles: [`.cache/tests/test/plugins/${name}/**/*.test.js`], forceBail: true, nodeArgs: [] },
+  mutate: [
+    `src/plugins/${name}/**/*.ts`,
+    '!src/plugins/operations/{engines/bullmq,stores/{redis,postgres}*}/**',
+  ],
+  // Texts for people are not what a test protects.
+  mutator: { excludedMutations: ['StringLiteral'] },
+  ignorePatterns: ['/dist', '/docs', '/bench/results', '/.cache', '/.tap', '/reports'],
+  coverageAnalysis: 'perTest',
+  ignoreStatic: true,
+  concurrency: 2,
+  timeoutMS: 10_000,
+  incremental: true,
+  incrementalFile: `.cache/mutation/${name}.json`,
+  tempDirName: '.cache/mutation/sandbox',
+  reporters: ['clear-text', 'progress-append-only', 'json'],
+  jsonReporter: { fileName: `.cache/mutation/${name}-report.json` },
+  clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+  thresholds: { high: 95, low: 85, break: 85 },
+}
