@@ -1,0 +1,94 @@
+/** Stands in {@link order} for the hooks that the app adds with `app.addHook()`. */
+export const appHooks = 'hooks of the app'
+
+/** Stands in {@link order} for the hooks in the options of a route, and for those that `onRoute` hooks add to it. */
+export const routeHooks = 'hooks of the route'
+
+/**
+ * The order of a request: the conventions that have a hook in each phase, and the hooks of the app among them. It holds
+ * whichever plugin is registered first. A convention that has two places in a phase names the second one after a colon.
+ *
+ * `idempotency`, `bearer` and `xsrf` have their places before they have hooks.
+ */
+export const order = {
+  onRequest: [
+    'problems:admission',
+    'cors',
+    'securityHeaders',
+    'maintenance',
+    'rateLimit',
+    'pathGuard',
+    'methodOverride',
+    'versions',
+    'bearer',
+    'xsrf',
+    appHooks,
+    // A refusal by the hooks of the route varies, too.
+    'caching',
+    routeHooks,
+    // A request with an unknown expectation counts for maintenance and quota before it is refused.
+    'problems:expectation',
+    'selfAlias',
+  ],
+  preParsing: [
+    appHooks,
+    'selfAlias',
+    'problems:empty-body',
+    routeHooks,
+    // A hook of the route may decode the content.
+    'problems:content-coding',
+    'integerTwins',
+  ],
+  preValidation: [
+    appHooks,
+    'lists',
+    'selfAlias',
+    'methodOverride',
+    routeHooks,
+    // Right before validation: the hooks of the app see the request as it came.
+    'fields',
+    'integerTwins',
+  ],
+  preHandler: [
+    appHooks,
+    'integerTwins',
+    routeHooks,
+    'fields',
+    // Before caching: the replay of a PUT with If-Match must not become a 412 because the first request worked.
+    'idempotency',
+    // Last: what it answers must not overtake an authorization.
+    'caching',
+  ],
+  preSerialization: [
+    appHooks,
+    'caching',
+    routeHooks,
+    'responseRules',
+    'fields',
+    'integerTwins',
+    // Writes fields and twins in one pass. Last: it sees what the hooks of the app make of the payload.
+    'serialization',
+  ],
+  onSend: [
+    'problems',
+    'cors',
+    'securityHeaders',
+    appHooks,
+    // Before the hooks of the route: one that compresses leaves no bytes to make an entity tag of.
+    'caching',
+    'caching:empty-304',
+    'fields',
+    routeHooks,
+    // After the hooks of the route: one of them may replace the Link header.
+    'versions',
+    'selfAlias',
+    'caching:length-of-304',
+  ],
+  onError: [appHooks, 'caching', routeHooks],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** A phase of a request in which a convention may have a hook. */
+export type Phase = keyof typeof order
+
+/** A place of a convention in a phase. */
+export type Step<P extends Phase> = Exclude<(typeof order)[P][number], typeof appHooks | typeof routeHooks>
