@@ -1,4 +1,4 @@
-import { bootErrors } from './problem/problem-error.js'
+import { bootErrors } from './boot-errors.js'
 import { clip } from './text.js'
 
 /** Accepts a value or throws, naming the option (`label`), what was expected and what came. */

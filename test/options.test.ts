@@ -1,6 +1,7 @@
 /** Design.md rule 7 (`config.<plugin>`: absent, object, false, else throw) and errors that name option and value. */
 import fc from 'fast-check'
 import t from 'tap'
+import { bootErrors } from '../src/boot-errors.js'
 import {
   type Check,
   type Checks,
@@ -15,7 +16,6 @@ import {
   resolveRouteOptions,
   text,
 } from '../src/options.js'
-import { bootErrors } from '../src/problem/problem-error.js'
 
 interface Lamp {
   readonly colour?: 'red' | 'green'

@@ -1,25 +1,33 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathOf } from '../http/request-target.js'
-import { parameterHint } from '../plugins/path-guard/parameter-hint.js'
 import { ProblemError } from './problem-error.js'
 
 // A registered symbol: the ESM and the CommonJS build of this package may serve the same app.
 const key = Symbol.for('fastify-conventions.pathHints')
 
-/** Has problems say what is wrong with words in the place of parameters. */
-export function declarePathHints(app: FastifyInstance, selfAliases: ReadonlySet<string>): void {
-  app.decorate(key, selfAliases)
+/**
+ * Returns a hint for the value of a path parameter; `null` for none.
+ *
+ * @param path the raw path of the request
+ * @param pattern the path of its route
+ * @param name the name of the parameter
+ */
+export type PathHint = (path: string, pattern: string, name: string) => string | null
+
+/** Sets the function whose hints are added to validation problems of path parameters, in a context and below it. */
+export function declarePathHints(app: FastifyInstance, hintOf: PathHint): void {
+  app.decorate(key, hintOf)
 }
 
-/** Adds to a problem what is wrong with words in the place of parameters, where its errors are about them. */
+/** Returns the problem with the hints of {@link declarePathHints} for each of its issues that is about the path. */
 export function withPathHints(error: ProblemError, request: FastifyRequest): ProblemError {
-  const { [key]: selfAliases } = request.server as { readonly [key]?: ReadonlySet<string> }
-  if (error.code !== 'validation' || selfAliases === undefined) return error
+  const { [key]: hintOf } = request.server as { readonly [key]?: PathHint }
+  if (error.code !== 'validation' || hintOf === undefined) return error
   const hints: string[] = []
   const errors = error.errors?.map((issue) => {
     const pattern = request.routeOptions.url
     if (issue.in !== 'path' || pattern === undefined) return issue
-    const hint = parameterHint(pathOf(request.raw.url ?? '/'), pattern, issue.name, selfAliases)
+    const hint = hintOf(pathOf(request.raw.url ?? '/'), pattern, issue.name)
     if (hint === null) return issue
     hints.push(hint)
     return { ...issue, message: `${issue.message}; ${hint}` }

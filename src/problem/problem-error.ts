@@ -1,4 +1,3 @@
-import createError from '@fastify/error'
 import { statusCode } from '../http/status.js'
 import { boundedIssues } from './issue-list.js'
 import { kebabCode } from './problem-code.js'
@@ -209,50 +208,3 @@ function isIssueList(value: unknown): value is readonly ProblemIssue[] {
 function inWords(code: string): string {
   return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ')
 }
-
-/**
- * Mistakes of the programmer, thrown while the app boots. Their `code` has the prefix `FST_CONV_`.
- * `docs/errors.md` describes each of them; a test keeps both in step.
- */
-export const bootErrors = Object.freeze({
-  /** An option of a plugin, or of a route's `config`, has an unusable value. */
-  FST_CONV_OPTION_INVALID: createError<[label: string, expected: string, received: string]>(
-    'FST_CONV_OPTION_INVALID',
-    '%s: expected %s, received %s',
-    500,
-    TypeError,
-  ),
-  /** There is no option of that name. */
-  FST_CONV_OPTION_UNKNOWN: createError<[label: string, known: string]>(
-    'FST_CONV_OPTION_UNKNOWN',
-    '%s: there is no such option; expected one of %s',
-    500,
-    TypeError,
-  ),
-  /** A plugin is registered twice where one registration already serves. */
-  FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
-    'FST_CONV_ALREADY_REGISTERED',
-    '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
-    500,
-  ),
-  /** `request.page` or `reply.list()` is used in a route without `config.lists`, or one that is declared before `lists`. */
-  FST_CONV_NOT_A_LIST: createError<[route: string]>(
-    'FST_CONV_NOT_A_LIST',
-    '%s does not page: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
-    500,
-  ),
-  /** An operation is defined twice. */
-  FST_CONV_OPERATION_DEFINED: createError<[name: string]>(
-    'FST_CONV_OPERATION_DEFINED',
-    "the operation '%s' is defined already",
-    500,
-  ),
-  /** An operation is started, or named by a route, that was not defined. */
-  FST_CONV_OPERATION_UNKNOWN: createError<[name: string, known: string]>(
-    'FST_CONV_OPERATION_UNKNOWN',
-    "there is no operation '%s'; defined are: %s",
-    500,
-  ),
-  /** Routes break conventions; the message is the table of all findings. */
-  FST_CONV_FINDINGS: createError<[table: string]>('FST_CONV_FINDINGS', '%s', 500),
-})

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { bootErrors } from '../problem/problem-error.js'
+import { bootErrors } from '../boot-errors.js'
 import { clip } from '../text.js'
 import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
 

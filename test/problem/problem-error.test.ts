@@ -2,15 +2,10 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
+import { bootErrors } from '../../src/boot-errors.js'
 import { statusTitle } from '../../src/http/status.js'
 import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
-import {
-  bootErrors,
-  isProblemError,
-  mendedOf,
-  ProblemError,
-  problemTypes,
-} from '../../src/problem/problem-error.js'
+import { isProblemError, mendedOf, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
 import { type Finding, findingsTable } from '../../src/rules/findings.js'
 
 type BootCode = keyof typeof bootErrors

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
+import { bootErrors } from '../../boot-errors.js'
 import { headSiblings } from '../../fastify/head-sibling.js'
 import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
@@ -19,7 +20,7 @@ import {
   resolveRouteOptions,
   text,
 } from '../../options.js'
-import { bootErrors, ProblemError } from '../../problem/problem-error.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import { type Mode, modes } from '../../rules/findings.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'

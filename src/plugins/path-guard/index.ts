@@ -30,6 +30,7 @@ import {
   ruleChecks,
 } from '../../rules/rules.js'
 import { clip } from '../../text.js'
+import { parameterHint } from './parameter-hint.js'
 import { knownVerbs, type PathRule, type PathVocabulary, pathBreaches, pathRuleNames } from './path-rules.js'
 
 /** Options of {@link pathGuard}. */
@@ -139,7 +140,10 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       anyParameter: false,
     }
 
-    if (options.mode === 'enforce') declarePathHints(app, new Set(options.selfAliases))
+    if (options.mode === 'enforce') {
+      const selfAliases = new Set(options.selfAliases)
+      declarePathHints(app, (path, pattern, name) => parameterHint(path, pattern, name, selfAliases))
+    }
 
     const guardsAll = requestRules.some((rule) => unknownPath.modeOf[rule] !== 'off')
 
