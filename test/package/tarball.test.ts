@@ -62,9 +62,11 @@ t.test('brings few dependencies along', async (t) => {
     '@fastify/cors',
     '@fastify/error',
     '@fastify/helmet',
+    '@fastify/merge-json-schemas',
     '@fastify/rate-limit',
     'ajv',
     'fastify-plugin',
+    'json-schema-ref-resolver',
     'pluralize',
   ])
   t.same(Object.keys(manifest.peerDependencies), ['bullmq', 'fastify', 'ioredis', 'pg'])

@@ -1,0 +1,143 @@
+import { rangeOf, type WideRange } from '../json/wide-range.js'
+
+/** A value of JSON; a JSON Schema is one. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+
+/** A JSON Schema with keywords: neither `true` nor `false`. */
+export type SchemaObject = { readonly [keyword: string]: Json }
+
+/** Schemas that others refer to, by their `$id`. */
+export type SchemaStore = Readonly<Record<string, unknown>>
+
+/** Nested schemas deeper than this are not read. */
+export const maxSchemaDepth = 200
+
+/** Whether a schema is an object of keywords. */
+export function isSchemaObject(schema: unknown): schema is SchemaObject {
+  return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
+}
+
+/** The schemas of a keyword that holds a list; none where it does not. */
+export function schemaList(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The schemas of a keyword that holds them by name; none where it does not. */
+export function namedSchemas(value: Json | undefined): [name: string, schema: Json][] {
+  return isSchemaObject(value) ? Object.entries(value) : []
+}
+
+const listKeywords = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
+const namedKeywords = [
+  'properties',
+  'patternProperties',
+  'definitions',
+  '$defs',
+  'dependencies',
+  'dependentSchemas',
+] as const
+const singleKeywords = [
+  'additionalItems',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+] as const
+
+/** Replaces the schemas one level within a schema. Returns the schema itself where nothing changes. */
+export function mapSubschemas(
+  schema: SchemaObject,
+  map: (subschema: Json, keyword: string) => Json,
+): SchemaObject {
+  let changed: Record<string, Json> | null = null
+  const put = (keyword: string, value: Json): void => {
+    if (value === schema[keyword]) return
+    changed ??= { ...schema }
+    changed[keyword] = value
+  }
+  const mapList = (keyword: string, list: readonly Json[]): void => {
+    const mapped = list.map((one) => map(one, keyword))
+    if (mapped.some((one, index) => one !== list[index])) put(keyword, mapped)
+  }
+  for (const keyword of listKeywords) if (Array.isArray(schema[keyword])) mapList(keyword, schema[keyword])
+  for (const keyword of namedKeywords) {
+    const named = namedSchemas(schema[keyword])
+    // A dependency may be a list of names.
+    const mapped = named.map(([name, one]): [string, Json] => [
+      name,
+      Array.isArray(one) ? one : map(one, keyword),
+    ])
+    if (mapped.some(([, one], index) => one !== named[index]?.[1])) put(keyword, Object.fromEntries(mapped))
+  }
+  for (const keyword of singleKeywords) {
+    const value = schema[keyword]
+    if (value !== undefined) put(keyword, map(value, keyword))
+  }
+  if (Array.isArray(schema.items)) mapList('items', schema.items)
+  else if (schema.items !== undefined) put('items', map(schema.items, 'items'))
+  return changed ?? schema
+}
+
+/**
+ * Replaces every schema within a schema, the innermost first, and then the schema itself. What goes deeper than
+ * {@link maxSchemaDepth} stays as it is. Returns the schema itself where nothing changes.
+ *
+ * @param change gets a schema whose subschemas are replaced, and the same schema as it was before
+ */
+export function mapSchema(schema: Json, change: (schema: SchemaObject, before: SchemaObject) => Json): Json {
+  const known = new Map<Json, Json>()
+  const visit = (part: Json, depth: number): Json => {
+    if (!isSchemaObject(part) || depth > maxSchemaDepth) return part
+    const result = known.get(part)
+    if (result !== undefined) return result
+    known.set(part, part)
+    const mapped = change(
+      mapSubschemas(part, (one) => visit(one, depth + 1)),
+      part,
+    )
+    known.set(part, mapped)
+    return mapped
+  }
+  return visit(schema, 0)
+}
+
+const keywordsByType: Readonly<Record<string, readonly string[]>> = {
+  object: [
+    'properties',
+    'required',
+    'additionalProperties',
+    'patternProperties',
+    'maxProperties',
+    'minProperties',
+    'dependencies',
+  ],
+  array: ['items', 'additionalItems', 'maxItems', 'minItems', 'uniqueItems', 'contains'],
+  string: ['maxLength', 'minLength', 'pattern'],
+  number: ['multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
+}
+
+/** The types that a schema names, else the one that its keywords imply to Fastify's serializer; none for any type. */
+export function typesOf(schema: SchemaObject): readonly string[] {
+  if (schema.type !== undefined)
+    return [schema.type].flat().filter((type): type is string => typeof type === 'string')
+  const implied = Object.keys(keywordsByType).find((type) =>
+    keywordsByType[type]?.some((keyword) => keyword in schema),
+  )
+  return implied === undefined ? [] : [implied]
+}
+
+/**
+ * The range of the 64-bit integer that a schema declares: `integer` is among its types, its format is `int64` or
+ * `uint64`, and it is no constant. `null` for any other schema.
+ *
+ * @param schema keywords of one schema; those of {@link SchemaNode} include what `$ref` and `allOf` add
+ */
+export function int64RangeOf(schema: SchemaObject): WideRange | null {
+  const isInteger = [schema.type].flat().includes('integer') && schema.const === undefined
+  return isInteger ? rangeOf(schema.format) : null
+}
