@@ -7,29 +7,13 @@ import type { Mode } from '../rules/findings.js'
 import type { Reporter } from '../rules/report.js'
 import { earlyRefusalOf } from './early-refusal.js'
 import { setFrameworkErrorHeaders } from './framework-error-headers.js'
+import { addAppHook } from './route.js'
 import { closeWhereFramingIsFaulty, headerRefusals } from './wire-checks.js'
 
 type Next = (error?: Error) => void
 type Admit = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
 
-// Registered symbols: the ESM and the CommonJS build of this package may serve the same app.
-const hookKey = Symbol.for('fastify-conventions.admission.hook')
-const admitKey = Symbol.for('fastify-conventions.admission')
 const routeKey = Symbol('fastify-conventions.admission.route')
-
-/**
- * Adds the `onRequest` hook that decides which requests are admitted, unless the context has it. Every plugin calls it
- * before it adds an `onRequest` hook of its own, so that admission comes first in whatever order they are registered.
- */
-export function admitFirst(app: FastifyInstance): void {
-  if (hookKey in app) return
-  app.decorate(hookKey, true)
-  app.addHook('onRequest', function admitOnRequest(request, reply, next) {
-    const { [admitKey]: admit } = request.server as { readonly [admitKey]?: Admit }
-    if (admit === undefined) next()
-    else admit(request, reply, next)
-  })
-}
 
 /** What is judged of the requests of a route. */
 export interface RouteAdmission {
@@ -62,8 +46,7 @@ export class Admission {
 
   /** Judges the requests of a context and of those below it. */
   install(app: FastifyInstance): void {
-    admitFirst(app)
-    app.decorate(admitKey, this.#admit)
+    addAppHook(app, 'onRequest', 'problems:admission', this.#admit)
   }
 
   /** Returns the members of a route's `config` that say what is judged of its requests. */

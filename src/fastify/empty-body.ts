@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, Rou
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { privateField } from './private-field.js'
 import type { RawRequest } from './raw-request.js'
+import { addHook } from './route.js'
 
 type Next = (error: Error | null, payload?: RequestPayload) => void
 
@@ -19,7 +20,7 @@ export class EmptyBodies {
   addRoute(app: FastifyInstance, route: RouteOptions): void {
     if (![route.method].flat().some((method) => method === 'DELETE' || method === 'POST')) return
     this.#contexts.add(app)
-    route.preParsing = [this.#drop, ...[route.preParsing ?? []].flat()]
+    addHook(route, 'preParsing', 'problems:empty-body', this.#drop)
   }
 
   /** Call it when the app gets ready: only then are all parsers known. */

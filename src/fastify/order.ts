@@ -84,7 +84,8 @@ export const order = {
     'selfAlias',
     'caching:length-of-304',
   ],
-  onError: [appHooks, 'caching', routeHooks],
+  // Headers that an answer needs even if a hook of the phase onSend fails.
+  onError: [appHooks, 'versions', 'caching', routeHooks],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /** A phase of a request in which a convention may have a hook. */

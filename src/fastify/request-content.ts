@@ -5,6 +5,7 @@ import { ProblemError } from '../problem/problem-error.js'
 import { asRefusal, refuse } from '../problem/send-problem.js'
 import { clip } from '../text.js'
 import { privateField } from './private-field.js'
+import { addHook } from './route.js'
 
 /** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
 export class RequestContent {
@@ -20,8 +21,7 @@ export class RequestContent {
   addRoute(app: FastifyInstance, route: RouteOptions): void {
     this.#contexts.add(app)
     if ([route.method].flat().some((method) => !bodiless.has(method))) {
-      // After those of the app: one of them may decode.
-      route.preParsing = [...[route.preParsing ?? []].flat(), refuseCoded]
+      addHook(route, 'preParsing', 'problems:content-coding', refuseCoded)
     }
   }
 

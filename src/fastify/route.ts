@@ -1,4 +1,5 @@
 import type {
+  DoneFuncWithErrOrRes,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -67,7 +68,7 @@ function arrange(route: RouteOptions, placed: Placed): void {
   }
 }
 
-function sorted(phase: Phase, hooks: readonly AnyHook[]): AnyHook[] {
+function sorted<Hook extends AnyHook>(phase: Phase, hooks: readonly Hook[]): Hook[] {
   const steps: readonly string[] = order[phase]
   const rankOf = (hook: AnyHook): number => {
     const rank = steps.indexOf(stepOf(hook) ?? routeHooks)
@@ -95,8 +96,6 @@ function stepOf(hook: AnyHook & { readonly [stepKey]?: string }): string | undef
 /** Phases in which a convention may have a hook for all requests of a context, with or without a route. */
 type AppPhase = 'onRequest' | 'onSend'
 
-type Next = (error?: Error | null, payload?: unknown) => void
-
 interface AppHooks {
   readonly onRequest: (
     this: FastifyInstance,
@@ -109,22 +108,31 @@ interface AppHooks {
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
-    next: (error: Error | null, payload?: unknown) => void,
+    next: DoneFuncWithErrOrRes,
   ) => void
 }
 
-type Lists = { [P in AppPhase]?: AppHooks[P][] }
-
-interface Context {
-  readonly [listsKey]: Lists
+/** The hooks of conventions in one phase of a context. */
+interface Slots<Hook> {
+  /** All hooks in the order in which they were added. */
+  readonly added: readonly Hook[]
+  /** What runs where: as many lists as there are hooks, the first one where the first hook was added. */
+  readonly runs: readonly (readonly Hook[])[]
 }
 
-const listsKey = Symbol.for('fastify-conventions.hooks')
+type ContextHooks = { [P in AppPhase]?: Slots<AppHooks[P]> }
+
+interface Context {
+  readonly [contextKey]: ContextHooks
+}
+
+const contextKey = Symbol.for('fastify-conventions.hooks')
 
 /**
  * Adds a hook of a convention for all requests of a context, those that no route serves included, at its place in
- * {@link order}: whichever plugin is registered first, in this context or in one above. All such hooks run where the
- * first convention was registered; hooks that the app adds before it run before all of them.
+ * {@link order}: whichever plugin is registered first, in this context or in one above. Hooks that the app adds keep
+ * their place after the conventions that are registered before them: a hook of a convention runs where it is added, or
+ * earlier, where one that follows it in the table was added before.
  */
 export function addAppHook<P extends AppPhase>(
   app: FastifyInstance,
@@ -133,71 +141,102 @@ export function addAppHook<P extends AppPhase>(
   hook: AppHooks[P],
 ): void {
   mark(hook, step)
-  const lists = listsOf(app)
-  const list = lists[phase]
-  if (list === undefined) {
-    if (phase === 'onRequest') app.addHook('onRequest', runOnRequest)
-    else app.addHook('onSend', runOnSend)
+  const hooks = contextHooks(app)
+  const added: readonly AppHooks[P][] = [...(hooks[phase]?.added ?? []), hook]
+  const slot = added.length - 1
+  if (phase === 'onRequest') {
+    app.addHook('onRequest', function runConventions(request, reply, next) {
+      runOnRequest(this, hooksAt(this, 'onRequest', slot), request, reply, next)
+    })
+  } else {
+    app.addHook('onSend', function runConventions(request, reply, payload, next) {
+      runOnSend(this, hooksAt(this, 'onSend', slot), request, reply, payload, next)
+    })
   }
-  lists[phase] = sorted(phase, [...(list ?? []), hook]) as Lists[P]
+  hooks[phase] = { added, runs: distribute(phase, added) } as ContextHooks[P]
 }
 
-function listsOf(app: FastifyInstance): Lists {
-  if (Object.hasOwn(app, listsKey)) return (app as FastifyInstance & Context)[listsKey]
-  const lists: Lists = {}
-  app.decorate(listsKey, lists)
+function contextHooks(app: FastifyInstance): ContextHooks {
+  if (Object.hasOwn(app, contextKey)) return (app as FastifyInstance & Context)[contextKey]
+  const hooks: ContextHooks = {}
+  app.decorate(contextKey, hooks)
   // A context has the hooks that the one above it has when it is created.
   app.addHook('onRegister', function inheritHooks(child) {
-    child.decorate(listsKey, { ...(child as FastifyInstance & Context)[listsKey] })
+    child.decorate(contextKey, { ...(child as FastifyInstance & Context)[contextKey] })
   })
-  return lists
+  return hooks
+}
+
+function hooksAt<P extends AppPhase>(app: FastifyInstance, phase: P, slot: number): readonly AppHooks[P][] {
+  const { [phase]: slots } = (app as FastifyInstance & Context)[contextKey]
+  return (slots?.runs[slot] ?? []) as readonly AppHooks[P][]
+}
+
+/** Gives each hook the slot in which it was added, or the earliest of those that follow it in the table. */
+function distribute<Hook extends AnyHook>(
+  phase: Phase,
+  added: readonly Hook[],
+): readonly (readonly Hook[])[] {
+  const runs: Hook[][] = added.map(() => [])
+  let slot = added.length
+  for (const hook of sorted(phase, added).reverse()) {
+    slot = Math.min(slot, added.indexOf(hook))
+    runs[slot]?.unshift(hook)
+  }
+  return runs
 }
 
 function runOnRequest(
-  this: FastifyInstance,
+  app: FastifyInstance,
+  hooks: readonly AppHooks['onRequest'][],
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const hooks = (this as FastifyInstance & Context)[listsKey].onRequest ?? []
+  const [only] = hooks
+  // Where plugins are registered in the order of the table, each slot has one hook.
+  if (hooks.length === 1 && only !== undefined) {
+    only.call(app, request, reply, done)
+    return
+  }
   let index = 0
-  const next = (error?: Error | null): void => {
+  const next = (error?: Error): void => {
     const hook = hooks[index++]
-    if (error || hook === undefined) {
-      done(error ?? undefined)
-      return
-    }
-    if (reply.sent) return
-    try {
-      hook.call(this, request, reply, next)
-    } catch (thrown) {
-      done(thrown as Error)
-    }
+    if (error || hook === undefined) done(error)
+    else if (!reply.sent) attempt(() => hook.call(app, request, reply, next), done)
   }
   next()
 }
 
 function runOnSend(
-  this: FastifyInstance,
+  app: FastifyInstance,
+  hooks: readonly AppHooks['onSend'][],
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-  done: (error: Error | null, payload?: unknown) => void,
+  done: DoneFuncWithErrOrRes,
 ): void {
-  const hooks = (this as FastifyInstance & Context)[listsKey].onSend ?? []
+  const [only] = hooks
+  if (hooks.length === 1 && only !== undefined) {
+    only.call(app, request, reply, payload, done)
+    return
+  }
   let index = 0
-  const next: Next = (error, changed) => {
-    if (changed !== undefined) payload = changed
+  const next = (error?: Error | null, changed: unknown = payload): void => {
+    payload = changed
     const hook = hooks[index++]
-    if (error || hook === undefined) {
-      done(error ?? null, payload)
-      return
-    }
-    try {
-      hook.call(this, request, reply, payload, next)
-    } catch (thrown) {
-      done(thrown as Error)
-    }
+    if (error) done(error)
+    else if (hook === undefined) done(null, payload)
+    else attempt(() => hook.call(app, request, reply, payload, next), done)
   }
   next()
+}
+
+/** Runs a hook that another one may have let run later, outside of what Fastify catches. */
+function attempt(run: () => void, failed: (error: Error) => void): void {
+  try {
+    run()
+  } catch (error) {
+    failed(error as Error)
+  }
 }

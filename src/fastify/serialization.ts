@@ -17,6 +17,7 @@ import {
   hasSerializerOptions,
   passString,
 } from './reply-serializer.js'
+import { addHook } from './route.js'
 import type { Selection } from './selection.js'
 
 /** Where the selection of a request is kept. */
@@ -227,8 +228,7 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   const name = `${[route.method].flat().join(', ')} ${route.url}`
   const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
   route.config = Object.assign({}, route.config, { [serializationOfRoute]: serialization })
-  // Last: it sees what the hooks of the app make of the payload.
-  route.preSerialization = [...[route.preSerialization ?? []].flat(), serialization.serialize]
+  addHook(route, 'preSerialization', 'serialization', serialization.serialize)
   return serialization
 }
 

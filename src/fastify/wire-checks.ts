@@ -7,6 +7,7 @@ import { ProblemError } from '../problem/problem-error.js'
 import { rawProblem } from '../problem/raw-problem.js'
 import { refuse } from '../problem/send-problem.js'
 import { rawFieldsOf } from './raw-fields.js'
+import { addHook } from './route.js'
 
 /** Field lines that a request may have; Node reads the first 1,000 and drops the others without an error. */
 const maxFieldLines = 998
@@ -16,9 +17,8 @@ const maxFieldLines = 998
  * `CONNECT`.
  */
 export function checkWire(app: FastifyInstance, typeBase: string): void {
-  // Hooks of a route run after those of the app: an unknown expectation counts for maintenance and quota before.
   app.addHook('onRoute', function refuseExpectationOnRoute(route) {
-    route.onRequest = [...[route.onRequest ?? []].flat(), refuseExpectation]
+    addHook(route, 'onRequest', 'problems:expectation', refuseExpectation)
   })
 
   app.addHook('onReady', function watchServer(done) {

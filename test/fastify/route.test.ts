@@ -128,7 +128,7 @@ t.test('a hook for all requests may refuse, throw, or change what is sent', asyn
     else next(null, `${payload}, changed`)
   })
   addAppHook(app, 'onSend', 'problems', (_request, _reply, payload, next) => next(null, `${payload}, first`))
-  addAppHook(app, 'onSend', 'cors', (_request, _reply, _payload, next) => next(null))
+  addAppHook(app, 'onSend', 'cors', (_request, _reply, _payload, next) => next())
   for (const path of ['/', '/throws', '/fails', '/answers', '/send-fails']) app.get(path, () => 'done')
   const answers = new Map<string, string>()
   for (const path of ['/', '/throws', '/fails', '/answers', '/send-fails']) {

@@ -5,6 +5,7 @@ import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { needFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import { type AddedResponses, withResponses } from '../../json-schema/added-responses.js'
 import { invalid, resolveOptions } from '../../options.js'
 import type { KeyStyle } from '../../rules/key-names.js'
@@ -25,7 +26,6 @@ import type { CachingCounts } from './counts.js'
 import { type CachedRoute, findCachingBreaches, findHiddenBreaches, tellExceptions } from './findings.js'
 import { spareNotModified } from './head-of-not-modified.js'
 import { forbidStoring, forbidStoringErrors, varyBy, varyConfig, varyEarly } from './headers.js'
-import { addLastPreHandler } from './last-pre-handler.js'
 import { observeRoute } from './observer.js'
 import { cachingResponses } from './openapi.js'
 import {
@@ -165,7 +165,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
 
   // A path that no route serves has no hooks of a route. A page that is sent there all the same is the app's own.
   if (options.mode === 'enforce') {
-    app.addHook('onSend', function forbidStoringUnknownPaths(request, reply, payload, next) {
+    addAppHook(app, 'onSend', 'caching', function forbidStoringUnknownPaths(request, reply, payload, next) {
       if (request.is404 && reply.statusCode >= 400) forbidStoring(reply)
       next(null, payload)
     })
@@ -207,29 +207,25 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const { validators, validatorsOf, lastModified } = plan
     if (validators !== null) {
       const reads = validateBeforeReading(plan, validators, counts)
-      addLastPreHandler(route, hookFor(kind, reads, guardWrites(plan, validators, counts)))
+      addHook(route, 'preHandler', 'caching', hookFor(kind, reads, guardWrites(plan, validators, counts)))
     }
+    if (validatorsOf !== null)
+      addHook(route, 'preSerialization', 'caching', validatorsOfAnswer(plan, validatorsOf))
     if (kind !== 'writes') {
       if (vary.length > 0) {
-        route.onRequest = [varyBy(vary), ...[route.onRequest ?? []].flat()]
+        addHook(route, 'onRequest', 'caching', varyBy(vary))
         route.config = Object.assign({}, route.config, varyConfig(vary))
       }
       if (lastModified !== false) {
         const date = hookFor(kind, dateFromPayload(plan, lastModified), letThrough)
-        route.preSerialization = [date, ...[route.preSerialization ?? []].flat()]
+        addHook(route, 'preSerialization', 'caching', date)
         needFields(route, () => [lastModified], true)
       }
     }
-    if (validatorsOf !== null)
-      route.preSerialization = [
-        validatorsOfAnswer(plan, validatorsOf),
-        ...[route.preSerialization ?? []].flat(),
-      ]
-    // First: a hook that compresses leaves no bytes to make a tag of.
     const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context, isHeadSibling)
-    const others = isHeadSibling ? spareNotModified(route.onSend) : [route.onSend ?? []].flat()
-    route.onSend = [hookFor(kind, finish, finishWriting), ...(others as FinishHook[])]
-    route.onError = [forbidStoringErrors, ...[route.onError ?? []].flat()]
+    addHook(route, 'onSend', 'caching', hookFor(kind, finish, finishWriting))
+    if (isHeadSibling) spareNotModified(route)
+    addHook(route, 'onError', 'caching', forbidStoringErrors)
   }
 
   function finishFor(

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
 import { isBytes, isResponse } from '../../fastify/payloads.js'
+import { addHook } from '../../fastify/route.js'
 import { parseHttpDate } from '../../http/http-date.js'
 import { carriesRepresentation } from '../../http/preconditions.js'
 import type { Reporter } from '../../rules/report.js'
@@ -22,11 +23,10 @@ export function observeRoute(
   reporter: Reporter,
 ): void {
   const onSend = hookFor(kind, observeReading(plan, reporter), observeStoring(plan, reporter))
-  route.onSend = [onSend, ...[route.onSend ?? []].flat()]
-  if (kind !== 'writes')
-    route.preSerialization = [observeDates(plan, reporter), ...[route.preSerialization ?? []].flat()]
+  addHook(route, 'onSend', 'caching', onSend)
+  if (kind !== 'writes') addHook(route, 'preSerialization', 'caching', observeDates(plan, reporter))
   if (kind !== 'reads' && plan.validators !== null)
-    route.preHandler = [...[route.preHandler ?? []].flat(), observeWriting(plan, reporter)]
+    addHook(route, 'preHandler', 'caching', observeWriting(plan, reporter))
 }
 
 /** The `onSend` hook of `report` mode: counts what would be added to what is read, and changes nothing. */

@@ -1,7 +1,7 @@
-import { admitFirst } from '../../fastify/admission.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { isPreflight } from '../../fastify/preflight.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { corsHooks, varyByOrigin, varyByOriginOnSend } from './hooks.js'
@@ -49,8 +49,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
   if (origin === false || mode === 'off') return
   if (mode === 'report') {
     const reporter = reporterOf(app)
-    admitFirst(app)
-    app.addHook('onRequest', function observeOriginOnRequest(request, _reply, next) {
+    addAppHook(app, 'onRequest', 'cors', function observeOriginOnRequest(request, _reply, next) {
       const { origin: asking } = request.headers
       if (asking !== undefined) reporter.observe('cors', 'origin', request, `asked from ${asking}`)
       next()
@@ -68,13 +67,12 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
   })
   const varies = variesByOrigin(origin)
 
-  admitFirst(app)
-  app.addHook('onRequest', function corsOnRequest(request, reply, next) {
+  addAppHook(app, 'onRequest', 'cors', function corsOnRequest(request, reply, next) {
     // What is the same for all may be stored, and then given to a page: only what differs can be left out.
     if (varies && request.headers.origin === undefined) next()
     else (isPreflight(request) ? hooks.preflight : hooks.answer).call(this, request, reply, next)
   })
-  if (varies) app.addHook('onSend', varyByOriginOnSend)
+  if (varies) addAppHook(app, 'onSend', 'cors', varyByOriginOnSend)
   addFrameworkErrorHeaders(app, (request, reply, next) => {
     if (varies) varyByOrigin(reply)
     // A browser that is refused the preflight does not ask, and its page never learns what is wrong.
@@ -99,7 +97,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
     })
     route.config = Object.assign({}, route.config, { cors: own })
     if (!varies && variesByOrigin(resolved.origin)) {
-      route.onSend = [varyByOriginOnSend, ...[route.onSend ?? []].flat()]
+      addHook(route, 'onSend', 'cors', varyByOriginOnSend)
     }
   })
 })

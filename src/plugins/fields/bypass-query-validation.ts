@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { addHook } from '../../fastify/route.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { isSchemaObject, membersOf, SchemaParts } from '../../json-schema/schema-parts.js'
 import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
@@ -37,8 +38,7 @@ export function holdParameter(
     next()
   }
 
-  // Last, so that the hooks of the app see the query as it came.
-  route.preValidation = [...[route.preValidation ?? []].flat(), holdOnPreValidation]
+  addHook(route, 'preValidation', 'fields', holdOnPreValidation)
 
   return function readHeld(request) {
     const query = queryOf(request)

@@ -4,6 +4,7 @@ import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-
 import { neededFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
+import { addHook } from '../../fastify/route.js'
 import type { FieldSelection } from '../../fastify/selection.js'
 import {
   RouteSerialization,
@@ -150,9 +151,9 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     const read = about.reads ? addParameter(context, route, own) : () => undefined
     const fields = new RouteFields(about, own, serializationOf(context, route), read)
     routes.push(fields)
-    route.preHandler = [...[route.preHandler ?? []].flat(), fields.select]
+    addHook(route, 'preHandler', 'fields', fields.select)
     if (own.hidden !== undefined) {
-      route.onSend = [fields.refuseUnnarrowed, ...[route.onSend ?? []].flat()]
+      addHook(route, 'onSend', 'fields', fields.refuseUnnarrowed)
       tellOfPolls(route, label)
     }
   }
@@ -188,10 +189,9 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     const fields = new RouteFields(about, own, serialization, () => undefined)
     const observer = new FieldsObserver(reporter, narrowsUnasked(own) ? fields : null, serialization)
     routes.push(fields)
-    route.preHandler = [...[route.preHandler ?? []].flat(), observer.observeRequest]
-    if (narrowsUnasked(own))
-      route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observeAnswer]
-    if (own.hidden !== undefined) route.onSend = [observer.observeSent, ...[route.onSend ?? []].flat()]
+    addHook(route, 'preHandler', 'fields', observer.observeRequest)
+    if (narrowsUnasked(own)) addHook(route, 'preSerialization', 'fields', observer.observeAnswer)
+    if (own.hidden !== undefined) addHook(route, 'onSend', 'fields', observer.observeSent)
   }
 
   // An app in which no route selects may have names of its own; otherwise Fastify tells that they are taken.

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { notUtf8 } from '../../fastify/request-content.js'
+import { addHook } from '../../fastify/route.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import type { ParseJson } from '../../json/exact-body.js'
 import { digitsOfBody } from '../../json/exact-digits.js'
@@ -165,10 +166,9 @@ export function addExactInput(
   const { schema } = route
   if (schema === undefined || !parts.some(({ of }) => mentionsWide(schema[of]))) return null
   const input = new ExactInput(app, schema, parse)
-  if (mentionsWide(schema.body)) route.preParsing = [...[route.preParsing ?? []].flat(), input.collect]
-  // Last, right before the validator: until then the hooks of the app see what they always saw.
-  route.preValidation = [...[route.preValidation ?? []].flat(), input.read]
-  route.preHandler = [input.apply, ...[route.preHandler ?? []].flat()]
+  if (mentionsWide(schema.body)) addHook(route, 'preParsing', 'integerTwins', input.collect)
+  addHook(route, 'preValidation', 'integerTwins', input.read)
+  addHook(route, 'preHandler', 'integerTwins', input.apply)
   return input
 }
 

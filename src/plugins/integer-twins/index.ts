@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addHook } from '../../fastify/route.js'
 import { type RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import type { ParseJson } from '../../json/exact-body.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
@@ -73,7 +74,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       if (own.mode === 'report') {
         const observer = new TwinsObserver(this, route, reporter)
         if (declares) prepared.push(observer)
-        route.preSerialization = [...[route.preSerialization ?? []].flat(), observer.observe]
+        addHook(route, 'preSerialization', 'integerTwins', observer.observe)
         return
       }
       const serialization = serializationOf(this, route)

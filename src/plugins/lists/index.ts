@@ -6,6 +6,7 @@ import { keyStyleOf } from '../../fastify/key-style.js'
 import { needFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
+import { addHook } from '../../fastify/route.js'
 import { memberName } from '../../json-schema/member-name.js'
 import type { SchemaStore } from '../../json-schema/schema-refs.js'
 import {
@@ -184,10 +185,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     decorateOnce()
     route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
     needFields(route, (request) => keysOf(requestedOf(request)))
-    route.preValidation = [
-      pageReader({ rules, reporter, told: new Set(), hasMore: false }),
-      ...[route.preValidation ?? []].flat(),
-    ]
+    addHook(route, 'preValidation', 'lists', pageReader({ rules, reporter, told: new Set(), hasMore: false }))
     if (!isSibling) {
       reporter.checkAtReady(() => findDroppedMembers(this, route, rules, reporter))
       findHiddenKeys(route, rules, reporter)

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addAppHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { type Claim, claimOf } from './current-maintenance.js'
@@ -118,8 +118,7 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
     if (options.mode === 'off') return
     const surroundings = { maintenance: state, options, reporter: reporterOf(app) }
     const refusal = refusalBy(surroundings)
-    admitFirst(app)
-    app.addHook('onRequest', guardBy(surroundings, refusal))
+    addAppHook(app, 'onRequest', 'maintenance', guardBy(surroundings, refusal))
     if (options.mode === 'enforce') refuseWithoutHooks(app, earlyRefusalBy(surroundings, refusal))
   },
 )

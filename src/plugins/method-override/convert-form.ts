@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { markOf } from '../../fastify/raw-request.js'
+import { addHook } from '../../fastify/route.js'
 import { isObject } from '../../options.js'
 import { formType } from './override-post.js'
 
@@ -10,7 +11,7 @@ import { formType } from './override-post.js'
 export function convertForms(route: RouteOptions, methods: readonly string[]): void {
   const schema = formSchema(route.schema?.body)
   if (schema === null || ![route.method].flat().some((method) => methods.includes(method))) return
-  route.preValidation = [convertForm, ...[route.preValidation ?? []].flat()]
+  addHook(route, 'preValidation', 'methodOverride', convertForm)
 
   function convertForm(request: FastifyRequest, _reply: FastifyReply, next: (error?: Error) => void): void {
     const mark = markOf(request)

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { markOf, type OverrideMark } from '../../fastify/raw-request.js'
+import { addAppHook } from '../../fastify/route.js'
 import { resolveOptions } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
 import { reporterOf } from '../../rules/report.js'
@@ -68,8 +68,7 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       app.addHook('onRoute', (route) => convertForms(route, options.methods))
     }
 
-    admitFirst(app)
-    app.addHook('onRequest', function overrideOnRequest(request, reply, next) {
+    addAppHook(app, 'onRequest', 'methodOverride', function overrideOnRequest(request, reply, next) {
       const mark = markOf(request)
       if (mark === undefined) next()
       else {

@@ -5,8 +5,8 @@ import type {
   onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import {
   lowercasePath,
   pathFault,
@@ -149,8 +149,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
 
     app.addHook('onRoute', routeInspector(options, app, guardsAll ? null : pathCaseOnRequest))
     if (guardsAll) {
-      admitFirst(app)
-      app.addHook('onRequest', pathCaseOnRequest)
+      addAppHook(app, 'onRequest', 'pathGuard', pathCaseOnRequest)
     }
 
     function pathCaseOnRequest(
@@ -217,7 +216,7 @@ function routeInspector(
     route.config = Object.assign({}, route.config, { [guarded]: known })
 
     if (guard !== null && requestRules.some((rule) => modeOf[rule] !== 'off')) {
-      route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
+      addHook(route, 'onRequest', 'pathGuard', guard)
     }
     if (ruled.isHeadSibling) return
 

@@ -12,6 +12,7 @@ import { isResponse } from '../../fastify/payloads.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { RequestContent } from '../../fastify/request-content.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import { checkWire } from '../../fastify/wire-checks.js'
 import { mediaTypeOf, producedTypes } from '../../http/media-types.js'
 import {
@@ -204,9 +205,9 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       emptyBodies.addRoute(this, route)
       content.addRoute(this, route)
     }
-    if (options.mode === 'off') route.onSend = [problemOnSend, ...[route.onSend ?? []].flat()]
+    if (options.mode === 'off') addHook(route, 'onSend', 'problems', problemOnSend)
   })
-  if (options.mode !== 'off') app.addHook('onSend', problemOnSend)
+  if (options.mode !== 'off') addAppHook(app, 'onSend', 'problems', problemOnSend)
   if (enforces) checkWire(app, options.typeBase)
   app.addHook('onReady', function prepareContent(done) {
     // Before the parsers of the app are replaced.

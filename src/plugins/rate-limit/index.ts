@@ -1,9 +1,9 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { headSiblings } from '../../fastify/head-sibling.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { isPreflight } from '../../fastify/preflight.js'
+import { addAppHook } from '../../fastify/route.js'
 import { isObject, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { isProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
@@ -67,8 +67,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     const servesUncounted = options.skipOnError || options.mode === 'report'
     let isFailing = false
 
-    admitFirst(app)
-    app.addHook('onRequest', function limitOnRequest(request, reply, next) {
+    addAppHook(app, 'onRequest', 'rateLimit', function limitOnRequest(request, reply, next) {
       const own = hasOwn ? quotaOfRoute(request) : undefined
       countAgainst(own === undefined ? standard : own, request, reply, next)
     })

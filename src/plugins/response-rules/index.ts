@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { declareKeyStyle } from '../../fastify/key-style.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
+import { addHook } from '../../fastify/route.js'
 import { isJson } from '../../http/media-types.js'
 import { type SuccessSchemas, successSchemas } from '../../json-schema/success-schemas.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, text } from '../../options.js'
@@ -134,7 +135,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
         ruled.untouched === null && saysNothing(route.schema?.response)
           ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
           : null
-      if (watch !== null) route.preSerialization = [...[route.preSerialization ?? []].flat(), watch.hook]
+      if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
       if (watch === null && ruled.isHeadSibling) return
 
       // Shared schemas, and what other plugins make of this route's, are complete when the app gets ready.

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headSiblings } from '../../fastify/head-sibling.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reasonToLeaveAlone } from '../../rules/exclusion-reason.js'
 import { reporterOf } from '../../rules/report.js'
@@ -68,13 +68,13 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
 
     if (enforces) {
       const setHeaders = setSecurityHeaders(outputOf)
-      admitFirst(app)
-      app.addHook('onRequest', setHeaders)
-      app.addHook('onSend', giveWay(outputOf, reporter))
+      addAppHook(app, 'onRequest', 'securityHeaders', setHeaders)
+      addAppHook(app, 'onSend', 'securityHeaders', giveWay(outputOf, reporter))
       addFrameworkErrorHeaders(app, setHeaders.bind(app))
       declareRawFields(app, output)
     }
-    if (options.mode === 'report') app.addHook('onSend', observeSecurityHeaders(outputOf, reporter))
+    if (options.mode === 'report')
+      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(outputOf, reporter))
 
     app.addHook('onRoute', function securityHeadersOnRoute(route) {
       const name = `${[route.method].flat().join(', ')} ${route.path}`
@@ -95,11 +95,26 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       route.config = Object.assign({}, route.config, { [ownOutput]: enforces && !sets ? null : own })
       if (own === null) return
       if (sets && !enforces) {
-        route.onRequest = [setSecurityHeaders(() => own), ...[route.onRequest ?? []].flat()]
-        route.onSend = [giveWay(() => own, reporter), ...[route.onSend ?? []].flat()]
+        addHook(
+          route,
+          'onRequest',
+          'securityHeaders',
+          setSecurityHeaders(() => own),
+        )
+        addHook(
+          route,
+          'onSend',
+          'securityHeaders',
+          giveWay(() => own, reporter),
+        )
       }
       if (!sets && options.mode !== 'report') {
-        route.onSend = [observeSecurityHeaders(() => own, reporter), ...[route.onSend ?? []].flat()]
+        addHook(
+          route,
+          'onSend',
+          'securityHeaders',
+          observeSecurityHeaders(() => own, reporter),
+        )
       }
     })
   },

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addHook } from '../../fastify/route.js'
 import { invalid, resolveOptions } from '../../options.js'
 import { reasonToLeaveAlone } from '../../rules/exclusion-reason.js'
 import { reporterOf } from '../../rules/report.js'
@@ -69,7 +70,7 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
       if (mode === 'off') return
       if (makes) {
         const refuses = refuseReserved(idMembers, aliases, mode === 'report' ? reporter : null)
-        route.preValidation = [refuses, ...[route.preValidation ?? []].flat()]
+        addHook(route, 'preValidation', 'selfAlias', refuses)
       }
       if (meant !== null) {
         if (mode === 'report') observe(route, meant)
@@ -99,8 +100,8 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
         invalid('selfAlias.identify', 'a function of the request that gives the id of the caller', identify)
       }
       const resolve = resolveAlias({ place, aliases, identify, challenge })
-      route.preParsing = [resolve, ...[route.preParsing ?? []].flat()]
-      route.onSend = [...[route.onSend ?? []].flat(), finishOwn(place, options.vary)]
+      addHook(route, 'preParsing', 'selfAlias', resolve)
+      addHook(route, 'onSend', 'selfAlias', finishOwn(place, options.vary))
       described.push({ route, parameter: place.parameter })
     }
 
@@ -110,7 +111,7 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
         if (given !== undefined && aliases.has(given)) reporter.observe('selfAlias', 'alias', request, given)
         next()
       }
-      route.onRequest = [...[route.onRequest ?? []].flat(), observeOnRequest]
+      addHook(route, 'onRequest', 'selfAlias', observeOnRequest)
     }
   },
 )

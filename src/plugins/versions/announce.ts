@@ -18,6 +18,19 @@ export function announce(plan: LifecyclePlan, reporter: Reporter) {
   }
 }
 
+/** Returns the `onError` hook of a route: an `onSend` hook that fails may keep the hook of {@link announce} from running. */
+export function announceErrors(plan: LifecyclePlan, reporter: Reporter) {
+  return function announceOnError(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    _error: Error,
+    next: () => void,
+  ): void {
+    announced(plan, reporter, request, reply, undefined)
+    next()
+  }
+}
+
 /** Puts the header fields on a reply, beside what the handler says itself; gives the payload that is to be sent. */
 export function announced(
   { headers, modeOf }: LifecyclePlan,

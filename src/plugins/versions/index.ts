@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { admitFirst } from '../../fastify/admission.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
 import { modesOf } from '../../rules/rules.js'
-import { announce, announced } from './announce.js'
+import { announce, announced, announceErrors } from './announce.js'
 import {
   isAnnounced,
   type LifecyclePlan,
@@ -132,13 +132,11 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
       soonest = Math.min(soonest, retiresAt(plan))
     }
     if (!isAnnounced(plan)) return
-    const tell = announce(plan, reporter)
-    const hooks = [route.onSend ?? []].flat()
+    addHook(route, 'onSend', 'versions', announce(plan, reporter))
     if (plan.modeOf.headers === 'enforce') {
-      // First, for an answer that another hook breaks; last, for a Link that another hook sets in place of all others.
-      route.onSend = [tell, ...hooks, tell]
+      addHook(route, 'onError', 'versions', announceErrors(plan, reporter))
       described.push({ route, plan })
-    } else route.onSend = [...hooks, tell]
+    }
   })
 
   app.addHook('onReady', function describeVersions(done) {
@@ -150,16 +148,14 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     done()
   })
 
-  // For the whole app, so that it is in front of the hooks that come after it: none of them runs for what is gone.
-  admitFirst(app)
-  app.addHook('onRequest', function refuseRetiredOnRequest(request, reply, next) {
+  addAppHook(app, 'onRequest', 'versions', function refuseRetiredOnRequest(request, reply, next) {
     if (soonest === Number.POSITIVE_INFINITY || now() < soonest) next()
     else refuseRetired(request, reply, next)
   })
 
   // A path that no route serves has no hooks of a route.
   if ([...listed.values()].some(isAnnounced)) {
-    app.addHook('onSend', function announceUnknownPaths(request, reply, payload, next) {
+    addAppHook(app, 'onSend', 'versions', function announceUnknownPaths(request, reply, payload, next) {
       const plan = request.is404 ? planOfPath(request) : undefined
       if (plan === undefined || !isAnnounced(plan)) next(null, payload)
       else next(null, announced(plan, reporter, request, reply, payload))
