@@ -1,9 +1,11 @@
+import { maxHttpTime, minHttpTime } from './http-date.js'
+
 const dateTime =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
- * An RFC 3339 date-time as the same instant in UTC, its fraction of a second kept digit by digit; `null` for anything
- * else, also for a day that the month does not have. Leap seconds are not taken.
+ * Returns an RFC 3339 date-time as the same time in UTC, with all digits of its fraction; `null` for anything else, a day
+ * that the month does not have and leap seconds included.
  */
 export function utcDateTime(text: string): string | null {
   const match = dateTime.exec(text)
@@ -21,10 +23,24 @@ export function utcDateTime(text: string): string | null {
   ] = match
   const whole = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}`
   const local = new Date(`${whole}Z`)
-  // An hour of 24 or a 30th of February is a valid Date, but of another day.
+  // `Date` accepts the hour 24 and 30 February, as times of another day.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== whole) return null
   const utc = new Date(`${whole}${offset.toUpperCase()}`)
   const year4 = utc.getUTCFullYear()
-  // The offset may lead beyond the years that have four digits.
+  // The offset may lead to a year that does not have four digits.
   return year4 < 1 || year4 > 9999 ? null : `${utc.toISOString().slice(0, 19)}${fraction}Z`
+}
+
+/**
+ * Returns the time of a `Date` or of an RFC 3339 date-time, in milliseconds since the epoch; `null` for anything else,
+ * and outside of the years 1 to 9999.
+ */
+export function timeOf(value: unknown): number | null {
+  const time =
+    value instanceof Date
+      ? value.getTime()
+      : typeof value === 'string'
+        ? Date.parse(utcDateTime(value) ?? '')
+        : Number.NaN
+  return time >= minHttpTime && time < maxHttpTime + 1000 ? time : null
 }

@@ -9,23 +9,23 @@ const rfc850Date = new RegExp(
 )
 const asctimeDate = new RegExp(`^${dayName} ${month} ([ \\d]\\d) ${timeOfDay} (\\d{4})$`)
 
-const firstSecond = Date.parse('0000-01-01T00:00:00Z') / 1000
-const finalSecond = Date.parse('9999-12-31T23:59:59Z') / 1000
+/** Time of the first and of the last second that HTTP dates and RFC 3339 can express, in milliseconds since the epoch. */
+export const minHttpTime = Date.parse('0001-01-01T00:00:00Z')
+export const maxHttpTime = Date.parse('9999-12-31T23:59:59Z')
 
 let lastSecond = 0
 let lastText = 'Thu, 01 Jan 1970 00:00:00 GMT'
 
 /**
- * The point in time of an `HTTP-date` (RFC 9110 §5.6.7), in milliseconds since the epoch; `null` for anything else.
+ * Returns the time of an `HTTP-date` (RFC 9110 §5.6.7), in milliseconds since the epoch; `null` for anything else.
  *
- * All three formats are read, and no other: ISO 8601, offsets, other spellings of case and additional whitespace are
- * no HTTP-date, though `Date.parse` takes them. The day has to be one that the month has.
+ * Reads the three formats of the RFC and nothing else that `Date.parse` accepts: no ISO 8601, no offsets, no other case,
+ * no additional whitespace. The month must have the day.
  *
- * - The name of the day has to be one of the grammar's; that it fits the date is not asked. Recipients "are
- *   encouraged to be robust", and the date alone says which day is meant.
- * - `23:59:60` is read as `23:59:59`: the epoch has no leap seconds, and the earlier of its neighbours never makes a
- *   cached response or a client's copy look newer than it is. Any other second 60 is none.
- * - A year of two digits (RFC 850 format) is the latest that lies at most 50 years ahead of `now`.
+ * - The name of the day must be valid, but need not match the date.
+ * - `23:59:60` is read as `23:59:59`, because the epoch has no leap seconds and the earlier second never makes a copy
+ *   look newer than it is. No other minute has a second 60.
+ * - A year of two digits (RFC 850 format) is the latest year at most 50 years after `now`.
  *
  * @param now milliseconds since the epoch; the current time by default
  */
@@ -46,19 +46,19 @@ export function parseHttpDate(text: string, now?: number): number | null {
 }
 
 /**
- * A point in time as IMF-fixdate, the format that senders have to generate (RFC 9110 §5.6.7), a fraction of a second
- * cut off. What was formatted last is kept: most of what a server writes is the current second.
+ * Returns a time as IMF-fixdate, the format that senders generate (RFC 9110 §5.6.7), without fractions of a second. The
+ * last result is kept, because most dates that a server writes are of the current second.
  *
  * @param time milliseconds since the epoch
- * @throws RangeError for what is no time, and outside of the years 0 to 9999, which have no IMF-fixdate
+ * @throws RangeError for `NaN`, and outside of the years 1 to 9999
  */
 export function formatHttpDate(time: number): string {
   const second = Math.floor(time / 1000)
   if (second === lastSecond) return lastText
-  if (!(second >= firstSecond && second <= finalSecond)) {
-    throw new RangeError(`${time} is no time that an HTTP date can tell`)
+  if (!(time >= minHttpTime && second * 1000 <= maxHttpTime)) {
+    throw new RangeError(`an HTTP date is of the years 1 to 9999, received ${time}`)
   }
-  // ECMAScript specifies this text, and it is IMF-fixdate.
+  // ECMAScript specifies the format of toUTCString, which is IMF-fixdate.
   lastText = new Date(second * 1000).toUTCString()
   lastSecond = second
   return lastText
@@ -89,7 +89,7 @@ function rfc850Time(text: string, now: number): number | null {
   const lastYear = bound.getUTCFullYear()
   const year = lastYear - ((((lastYear - Number(digits)) % 100) + 100) % 100)
   const time = inYear(year)
-  // Of two centuries, one may lack the 29th of February.
+  // One of the two centuries may not have the 29th of February.
   return time === null || time > bound.getTime() ? inYear(year - 100) : time
 }
 
@@ -104,7 +104,7 @@ function timeOf(
   const leap = second === 60 && minute === 59 && hour === 23
   if (hour > 23 || minute > 59 || (second > 59 && !leap)) return null
   const date = new Date(0)
-  // Date.UTC would take the years 0 to 99 for those of the 20th century.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, monthNames.indexOf(name), day)
   if (date.getUTCDate() !== day) return null
   return date.setUTCHours(hour, minute, leap ? 59 : second)

@@ -1,13 +1,13 @@
 import { isFieldName } from './field-name.js'
+import { listMembers } from './list-header.js'
 
 /**
- * A `Vary` with more names in it (RFC 9110 §12.5.5): without repeats, whatever their case, in the order and the spelling
- * in which they came first. `*` says that anything may make a difference, and so it stands alone. What others have
- * written into `current` is kept, even what is no field name.
+ * Returns a `Vary` with names added (RFC 9110 §12.5.5): each name once, compared without case, in the order and spelling
+ * of its first occurrence. `*` replaces all names. Invalid names in `current` are kept.
  *
- * @param current the value so far; `undefined` or `''` for none
- * @param names one or several, each may be a list as the header has it
- * @throws TypeError for a name that no header field can have
+ * @param current the value so far; `undefined` or `''` if there is none
+ * @param names field names, or lists of them as in the header
+ * @throws TypeError for a name in `names` that is not a field name
  */
 export function mergeVary(
   current: string | readonly string[] | undefined,
@@ -16,26 +16,30 @@ export function mergeVary(
   const before = members(current ?? '')
   const added = members(names)
   for (const name of added) {
-    if (!isFieldName(name)) throw new TypeError(`Vary cannot name ${JSON.stringify(name)}: no header field`)
+    if (!isFieldName(name)) throw new TypeError(`Vary cannot have ${JSON.stringify(name)}: not a field name`)
   }
-  const merged: string[] = []
-  const known: string[] = []
-  for (const name of before.length === 0 ? added : before.concat(added)) {
+  const merged = new Map<string, string>()
+  for (const name of before.concat(added)) {
     if (name === '*') return '*'
     const key = name.toLowerCase()
-    if (known.includes(key)) continue
-    known.push(key)
-    merged.push(name)
+    if (!merged.has(key)) merged.set(key, name)
   }
-  return merged.join(', ')
+  return [...merged.values()].join(', ')
+}
+
+/** Returns a function that adds the names to a `Vary`. It keeps its last result, because most responses have the same `Vary`. */
+export function varyMerger(names: string | readonly string[]): (current: string | undefined) => string {
+  let lastCurrent: string | undefined
+  let lastMerged = mergeVary(undefined, names)
+  return function addToVary(current) {
+    if (current !== lastCurrent) {
+      lastMerged = mergeVary(current, names)
+      lastCurrent = current
+    }
+    return lastMerged
+  }
 }
 
 function members(value: string | readonly string[]): string[] {
-  const text = typeof value === 'string' ? value : value.join(',')
-  const found: string[] = []
-  for (const member of text.split(',')) {
-    const name = member.trim()
-    if (name !== '') found.push(name)
-  }
-  return found
+  return listMembers(typeof value === 'string' ? value : value.join(','))
 }

@@ -1,7 +1,7 @@
-/** RFC 3339 §5.6 (grammar) and §5.7 (restrictions); decisions.md §3: date-times are RFC 3339, UTC preferred. */
+/** RFC 3339 §5.6 (grammar) and §5.7 (restrictions). */
 import fc from 'fast-check'
 import t from 'tap'
-import { utcDateTime } from '../../src/http/date-time.js'
+import { timeOf, utcDateTime } from '../../src/http/date-time.js'
 
 t.test('date-times of RFC 3339, as the same instant in UTC', async (t) => {
   const rows: readonly (readonly [text: string, utc: string])[] = [
@@ -119,6 +119,27 @@ t.test('any text: no throw, and nothing but UTC comes out', async () => {
     }),
     { numRuns: 1000 },
   )
+})
+
+t.test('the time of a Date or of a date-time, in the years 1 to 9999', async (t) => {
+  const rows: readonly (readonly [value: unknown, time: string | null])[] = [
+    ['2026-11-20T13:00:00.5+01:00', '2026-11-20T12:00:00.500Z'],
+    [new Date('2026-11-20T12:00:00Z'), '2026-11-20T12:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    [new Date('0001-01-01T00:00:00Z'), '0001-01-01T00:00:00.000Z'],
+    [new Date('9999-12-31T23:59:59.999Z'), '9999-12-31T23:59:59.999Z'],
+    [new Date(Date.parse('0001-01-01T00:00:00Z') - 1), null],
+    [new Date('+010000-01-01T00:00:00Z'), null],
+    [new Date(Number.NaN), null],
+    ['2026-11-20', null],
+    ['2026-02-30T00:00:00Z', null],
+    ['Fri, 20 Nov 2026 12:00:00 GMT', null],
+    [Date.UTC(2026, 10, 20), null],
+    [null, null],
+    [undefined, null],
+  ]
+  for (const [value, time] of rows)
+    t.equal(timeOf(value), time === null ? null : Date.parse(time), String(value))
 })
 
 function two(number: number): string {

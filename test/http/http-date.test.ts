@@ -32,13 +32,13 @@ t.test('RFC 9110 §5.6.7: what is generated is IMF-fixdate, fractions of a secon
 })
 
 t.test('RFC 9110 §5.6.7: a time without four digits of a year has no IMF-fixdate', async (t) => {
-  t.equal(formatHttpDate(Date.parse('0000-01-01T00:00:00Z')), 'Sat, 01 Jan 0000 00:00:00 GMT')
+  t.equal(formatHttpDate(Date.parse('0001-01-01T00:00:00Z')), 'Mon, 01 Jan 0001 00:00:00 GMT')
   t.equal(formatHttpDate(Date.parse('9999-12-31T23:59:59.999Z')), 'Fri, 31 Dec 9999 23:59:59 GMT')
   const none = [
     Number.NaN,
     Number.POSITIVE_INFINITY,
     Date.parse('+010000-01-01T00:00:00Z'),
-    Date.parse('0000-01-01T00:00:00Z') - 1,
+    Date.parse('0001-01-01T00:00:00Z') - 1,
   ]
   for (const time of none) t.throws(() => formatHttpDate(time), RangeError, String(time))
 })
@@ -185,7 +185,7 @@ t.test('RFC 9110 §5.6.7: a year of two digits is never more than 50 years ahead
 })
 
 t.test('RFC 9110 §5.6.7: what is formatted is read again, in all three formats', async () => {
-  const anyTime = fc.integer({ min: -62_167_219_200, max: 253_402_300_799 }).map((second) => second * 1000)
+  const anyTime = fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).map((second) => second * 1000)
   fc.assert(
     fc.property(anyTime, (time) => {
       const imf = formatHttpDate(time)

@@ -9,16 +9,13 @@ import { tagWhatIsCoded } from './coded-response.js'
 import { isConditional, tagForCaller, verdictOn } from './conditional-request.js'
 import type { CachingCounts } from './counts.js'
 import { dropFor304, dropValidators, forbidStoring, setFreshness, varyByCoding } from './headers.js'
-import { isDated, latestModified } from './last-modified.js'
+import { payloadDate } from './last-modified.js'
 import type { CachingPlan } from './plan.js'
 import { dropTrailers } from './reply-trailers.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
 /** A hook that looks at what is sent. */
 export type FinishHook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
-
-/** Items of a list that are looked at for the latest. */
-export const mostItems = 1_000
 
 /** Where a reply keeps the `Last-Modified` that was taken from the items of a list. */
 export const dateOfItems = Symbol('fastify-conventions.caching.dateOfItems')
@@ -27,11 +24,11 @@ export const dateOfItems = Symbol('fastify-conventions.caching.dateOfItems')
 export function dateFromPayload(plan: CachingPlan, member: string): FinishHook {
   return function dateFromPayloadOnPreSerialization(_request, reply, payload, next) {
     if (reply.statusCode === 200 && !reply.hasHeader('last-modified')) {
-      const latest = latestModified(payload, member, mostItems, plan.now())
+      const latest = payloadDate(payload, member, plan.now())
       if (latest !== null) {
-        const date = formatHttpDate(latest)
+        const date = formatHttpDate(latest.time)
         reply.header('last-modified', date)
-        if (!isDated(payload, member)) (reply as WithDateOfItems)[dateOfItems] = date
+        if (latest.isOfItems) (reply as WithDateOfItems)[dateOfItems] = date
       }
     }
     next(null, payload)

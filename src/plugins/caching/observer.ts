@@ -5,11 +5,10 @@ import { addHook } from '../../fastify/route.js'
 import { parseHttpDate } from '../../http/http-date.js'
 import { carriesRepresentation } from '../../http/preconditions.js'
 import type { Reporter } from '../../rules/report.js'
-import { mostItems } from './after-handler.js'
 import { carriesResource } from './answered-validators.js'
 import { byteTag } from './byte-tag.js'
 import { isConditional, isGuarded, verdictOn } from './conditional-request.js'
-import { latestModified } from './last-modified.js'
+import { payloadDate } from './last-modified.js'
 import type { CachingPlan } from './plan.js'
 import { hookFor, type RouteKind } from './route-kind.js'
 
@@ -104,7 +103,7 @@ function observeDates(plan: CachingPlan, reporter: Reporter) {
       !reply.hasHeader('last-modified')
     ) {
       const { lastModified: member } = plan
-      const isDated = member !== false && latestModified(payload, member, mostItems, plan.now()) !== null
+      const isDated = member !== false && payloadDate(payload, member, plan.now()) !== null
       if (!isDated) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
     }
     next(null, payload)

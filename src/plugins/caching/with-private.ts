@@ -1,7 +1,6 @@
-const saysWhoStores: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
+import { directiveName, listMembers } from '../../http/list-header.js'
 
-// The end of the text closes a quoted string that nothing else closes, so that no stretch is read twice.
-const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g
+const saysWhoStores: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
 
 /**
  * A `Cache-Control` with `private` added, for what is answered to credentials; as it is where it says
@@ -11,11 +10,7 @@ const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g
  * Names are compared without case, and not looked for in quoted arguments. For a constant value: call it once.
  */
 export function withPrivate(cacheControl: string): string {
-  if (cacheControl.trim() === '') return 'private'
-  const names = cacheControl.replace(quotedString, '""').split(',').map(directiveName)
+  const names = listMembers(cacheControl).map(directiveName)
+  if (names.length === 0) return 'private'
   return names.some((name) => saysWhoStores.has(name)) ? cacheControl : `${cacheControl}, private`
-}
-
-function directiveName(directive: string): string {
-  return (directive.split('=', 1)[0] ?? '').trim().toLowerCase()
 }

@@ -2,11 +2,12 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
+import { timeOf } from '../../http/date-time.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { type Claim, claimOf } from './current-maintenance.js'
 import { earlyRefusalBy, guardBy, refusalBy } from './hooks.js'
-import { readNotice, timeOf } from './notice.js'
+import { readNotice } from './notice.js'
 import {
   type EnableOptions,
   enableOptions,

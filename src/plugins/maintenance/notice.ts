@@ -1,4 +1,4 @@
-import { utcDateTime } from '../../http/date-time.js'
+import { timeOf } from '../../http/date-time.js'
 import { clip } from '../../text.js'
 
 /** What is said of a maintenance, as JSON: in a store, or in a file. A notice without a word is one too. */
@@ -51,24 +51,9 @@ export function readNotice(value: unknown): ReadNotice {
   return { notice, fault: faults.length === 0 ? null : faults.join('; ') }
 }
 
-/** A point in time, in milliseconds since the epoch: a `Date` or RFC 3339 text; `null` for anything else. */
-export function timeOf(value: unknown): number | null {
-  const time =
-    value instanceof Date ? value.getTime() : typeof value === 'string' ? readText(value) : Number.NaN
-  // What is not in the years of four digits has no HTTP-date, and no RFC 3339 text.
-  return time >= firstTime && time <= finalTime ? time : null
-}
-
 /** Is it a whole number of seconds from one to {@link longestRetryAfter}? */
 export function isRetryAfter(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= longestRetryAfter
-}
-
-const firstTime = Date.parse('0001-01-01T00:00:00Z')
-const finalTime = Date.parse('9999-12-31T23:59:59Z')
-
-function readText(text: string): number {
-  return Date.parse(utcDateTime(text) ?? '')
 }
 
 function isGiven(value: unknown): boolean {

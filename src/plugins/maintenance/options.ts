@@ -1,3 +1,4 @@
+import { timeOf } from '../../http/date-time.js'
 import {
   type Check,
   type Checks,
@@ -11,7 +12,7 @@ import {
 } from '../../options.js'
 import { type Mode, modes } from '../../rules/findings.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { isRetryAfter, longestRetryAfter, timeOf } from './notice.js'
+import { isRetryAfter, longestRetryAfter } from './notice.js'
 import type { RetryAfterFormat } from './retry-after.js'
 import { memoryMaintenanceStore } from './stores/memory.js'
 import type { MaintenanceStore } from './stores/store.js'

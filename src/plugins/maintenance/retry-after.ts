@@ -1,4 +1,4 @@
-import { formatHttpDate } from '../../http/http-date.js'
+import { formatHttpDate, maxHttpTime } from '../../http/http-date.js'
 
 /** How `Retry-After` is written: RFC 9110 §10.2.3 takes both. */
 export type RetryAfterFormat = 'seconds' | 'http-date'
@@ -26,8 +26,6 @@ export function retryAfterField({ now, until, otherwise, jitter, format }: Retry
     return String(Math.max(1, left) + jitter)
   }
   const end = Math.max(until ?? now + otherwise * 1000, now + 1000)
-  const second = Math.min(Math.ceil(end / 1000) + jitter, finalSecond)
-  return formatHttpDate(second * 1000)
+  const second = Math.ceil(end / 1000) + jitter
+  return formatHttpDate(Math.min(second * 1000, maxHttpTime))
 }
-
-const finalSecond = Date.parse('9999-12-31T23:59:59Z') / 1000

@@ -3,7 +3,6 @@ import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
-import type { Preferences } from '../../http/prefer.js'
 import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
 import type { KeyStyle } from '../../rules/key-names.js'
 import { OperationAnswers } from './answers.js'
@@ -11,13 +10,13 @@ import type { OperationDefinition, OperationHandler } from './definitions.js'
 import { describeStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { ownerText } from './owner.js'
+import type { Preferences } from './prefer.js'
 import { progressOf } from './progress.js'
 import { mountOperationRoutes } from './routes.js'
 import { OperationsService } from './service.js'
 import { preferencesOf, type StartOptions, startOperation } from './start-operation.js'
 import type { StatusDocument } from './status-document.js'
 
-export type { Preferences } from '../../http/prefer.js'
 export type {
   OperationContext,
   OperationDefinition,
@@ -38,6 +37,7 @@ export type {
   PollsOptions,
 } from './options.js'
 export type { PollInterval } from './poll-interval.js'
+export type { Preferences } from './prefer.js'
 export type { OperationFailure, OperationRecord, OperationStatus } from './record.js'
 export type { OperationResult, StartOptions } from './start-operation.js'
 export type { StatusDocument } from './status-document.js'

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { noPreferences, type Preferences, readPrefer } from '../../http/prefer.js'
 import type { OperationAnswers } from './answers.js'
 import { readExactJson } from './definitions.js'
 import { ownerOf } from './owner.js'
+import { noPreferences, type Preferences, readPrefer } from './prefer.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import type { OperationsService } from './service.js'
 

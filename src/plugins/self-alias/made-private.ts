@@ -1,5 +1,4 @@
-// The end of the text closes a quoted string that nothing else closes, so that no stretch is read twice.
-const directive = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g
+import { directiveName, listMembers } from '../../http/list-header.js'
 
 // What needs no reading: directives that are about all caches, and `private` behind them.
 const isPrivate = /^(?:(?:no-cache|must-revalidate|immutable|max-age=\d+), )*private$/
@@ -16,13 +15,8 @@ const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revali
 export function madePrivate(current: string | undefined): string {
   if (current === undefined) return 'private'
   if (isPrivate.test(current)) return current
-  const directives = [...current.matchAll(directive)].map(([text]) => text.trim())
-  const named = directives.filter((text) => text !== '').map((text) => ({ text, name: nameOf(text) }))
+  const named = listMembers(current).map((text) => ({ text, name: directiveName(text) }))
   if (named.some(({ name }) => name === 'no-store')) return current
   const kept = named.filter(({ name }) => !shared.has(name)).map(({ text }) => text)
   return [...kept, 'private'].join(', ')
-}
-
-function nameOf(text: string): string {
-  return (text.split('=', 1)[0] ?? '').trim().toLowerCase()
 }

@@ -1,8 +1,8 @@
 /** `Prefer`, by the sections of RFC 7240. */
 import fc from 'fast-check'
 import t from 'tap'
-import { readPrefer } from '../../src/http/prefer.js'
-import { superlinearSeeds } from '../support/growth.js'
+import { readPrefer } from '../../../src/plugins/operations/prefer.js'
+import { superlinearSeeds } from '../../support/growth.js'
 
 /** What is made of a field: `async` for `respond-async`, and the seconds to wait. */
 type Row = readonly [field: string, read: string]
