@@ -135,8 +135,9 @@ export {
   type ProblemType,
   problemTypes,
 } from './problem/problem-error.js'
-export type { Exception, Finding, Mode, Observation } from './rules/findings.js'
-export type { KeyStyle } from './rules/key-names.js'
+export type { RuleException } from './rules/exceptions.js'
+export type { Exception, Finding, Observation } from './rules/findings.js'
+export type { Mode, RouteRuleOptions, RuleOptions } from './rules/modes.js'
 export type { ConventionsReport } from './rules/report.js'
-export type { RouteRuleOptions, RuleException, RuleOptions } from './rules/rules.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'
+export type { KeyStyle } from './words/key-names.js'

@@ -16,7 +16,7 @@ import { type ResponseRulesOptions, responseRules } from './plugins/response-rul
 import { type SecurityHeadersOptions, securityHeaders } from './plugins/security-headers/index.js'
 import { type SelfAliasOptions, selfAlias } from './plugins/self-alias/index.js'
 import { type VersionsOptions, versions } from './plugins/versions/index.js'
-import { type Mode, modes } from './rules/findings.js'
+import { type Mode, modes } from './rules/modes.js'
 
 /** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
 export interface ConventionsOptions {

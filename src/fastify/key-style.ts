@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { KeyStyle } from '../rules/key-names.js'
+import type { KeyStyle } from '../words/key-names.js'
 
 const key = Symbol.for('fastify-conventions.keyStyle')
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
 import { type Check, invalid, listOf, objectOf, text } from '../options.js'
-import { type Mode, modes } from '../rules/findings.js'
+import { type Mode, modes } from '../rules/modes.js'
 import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './route-watch.js'
 
 /**

@@ -1,9 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { reasonToLeaveAlone } from '../rules/exclusion-reason.js'
-import type { Mode } from '../rules/findings.js'
+import { exclusionReasonOf, matchesUrl } from '../rules/exceptions.js'
+import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
-import { matchesUrl } from '../rules/rules.js'
 import { headSiblings } from './head-sibling.js'
 import { printedRoutes } from './printed-routes.js'
 
@@ -77,7 +76,7 @@ interface Declared {
   readonly path: string
   readonly context: FastifyInstance
   /** Why no rule looks at it; `null` where they do. */
-  readonly untouched: string | null
+  readonly exclusionReason: string | null
   /** What the onRoute hooks get; `null` where the app was created before this module was loaded. */
   readonly options: RouteOptions | null
 }
@@ -103,8 +102,8 @@ class AppRoutes {
     root.addHook('onRoute', function noteRoute(options) {
       if (isHeadSibling(options)) return
       const methods = [options.method].flat()
-      const untouched = reasonToLeaveAlone(options)
-      all.push({ methods, path: options.path, context: this, untouched, options })
+      const exclusionReason = exclusionReasonOf(options)
+      all.push({ methods, path: options.path, context: this, exclusionReason, options })
     })
   }
 
@@ -145,8 +144,8 @@ function routesOf(app: FastifyInstance): AppRoutes {
 
 function earlierRoutesOf(root: FastifyInstance): Declared[] {
   return printedRoutes(root).map(({ methods, path }) => {
-    const untouched = path.includes('*') ? 'a wildcard route: files or a proxy' : null
-    return { methods, path, context: root, untouched, options: null }
+    const exclusionReason = path.includes('*') ? 'a wildcard route: files or a proxy' : null
+    return { methods, path, context: root, exclusionReason, options: null }
   })
 }
 
@@ -161,17 +160,18 @@ function findUnseen(routes: AppRoutes, registrations: readonly Watched[], report
       const name = `${route.methods.join(', ')} ${route.path}`
       const declared = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
       if (declared !== undefined) met.add(declared)
-      const reason = declared?.reason ?? (speaksToAny(route, unseenBy) ? null : route.untouched)
-      if (reason !== null) reporter.except({ plugin, route: name, rules: [rule], reason, unused: false })
+      const reason = declared?.reason ?? (speaksToAny(route, unseenBy) ? null : route.exclusionReason)
+      if (reason !== null)
+        reporter.addException({ plugin, route: name, rules: [rule], reason, unused: false })
       else if (mode !== 'off') {
         const problem = 'is declared before the plugin is loaded: no convention holds for it'
-        reporter.find({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
+        reporter.addFinding({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
       }
     }
   }
   for (const { plugin, earlierRoutes } of registrations) {
     for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route))) {
-      reporter.except({ plugin, route: url, rules: [rule], reason, unused: true })
+      reporter.addException({ plugin, route: url, rules: [rule], reason, unused: true })
     }
   }
   findUnused(routes, registrations, reporter)
@@ -180,12 +180,12 @@ function findUnseen(routes: AppRoutes, registrations: readonly Watched[], report
 function findUnused(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
   const idle = registrations.filter(({ app, servesRoutes }) => {
     if (servesRoutes) return false
-    const others = routes.declared.filter(({ untouched }) => untouched === null)
+    const others = routes.declared.filter(({ exclusionReason }) => exclusionReason === null)
     return others.length > 0 && others.every(({ context }) => !serves(app, context))
   })
   for (const { plugin, mode } of withoutCovered(idle)) {
     if (mode === 'off') continue
-    reporter.find({
+    reporter.addFinding({
       plugin,
       rule,
       route: '(none)',

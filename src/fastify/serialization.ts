@@ -86,7 +86,13 @@ export class RouteSerialization {
     } catch (error) {
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
-        reporterOf(this.#app).except({ plugin, route: this.#route, rules: [plugin], reason, unused: false })
+        reporterOf(this.#app).addException({
+          plugin,
+          route: this.#route,
+          rules: [plugin],
+          reason,
+          unused: false,
+        })
       }
     }
   }

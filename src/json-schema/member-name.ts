@@ -1,4 +1,4 @@
-import { type KeyStyle, restyledKey } from '../rules/key-names.js'
+import { type KeyStyle, restyledKey } from '../words/key-names.js'
 
 /**
  * The member that holds the items of a list, where nobody names it: the last literal segment of the path pattern, in

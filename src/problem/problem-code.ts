@@ -1,4 +1,4 @@
-import { wordsOf } from '../rules/key-names.js'
+import { wordsOf } from '../words/key-names.js'
 
 const inKebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const maxLength = 100

@@ -1,9 +1,3 @@
-/** What is done about a breach: refused, only told, or not looked for. */
-export type Mode = 'enforce' | 'report' | 'off'
-
-/** The values of {@link Mode}. */
-export const modes = ['enforce', 'report', 'off'] as const
-
 /** A route that breaks a rule, found while the app boots. */
 export interface Finding {
   /** Plugin that owns the rule. */
@@ -15,36 +9,36 @@ export interface Finding {
   readonly problem: string
   /** What to write instead. */
   readonly instead: string
-  /** `enforce` stops the boot, `report` tells. */
+  /** `enforce` stops the boot, `report` only logs. */
   readonly mode: 'enforce' | 'report'
 }
 
-/** A rule that a route is excepted from, or a route that no rule looks at; always with the reason. */
+/** Rules that do not apply to a route, by a declared exception or because no rule applies to the route. */
 export interface Exception {
   readonly plugin: string
-  /** Method and path pattern; of an exception for many routes that none of them needs, its `url`. */
+  /** Method and path pattern; the `url` of an exception for many routes if none of them needs it. */
   readonly route: string
-  /** The rules it is excepted from; all of the plugin's when the route is left alone. */
+  /** The rules that do not apply; all rules of the plugin if the route is excluded. */
   readonly rules: readonly string[]
   readonly reason: string
-  /** No route that it is for would break the rules without it: the exception can go. */
+  /** Whether all its routes keep the rules without it, so that the exception can be removed. */
   readonly unused: boolean
 }
 
-/** How often requests met a rule in `report` mode, per rule and route. */
+/** How often requests broke a rule in `report` mode, per rule and route. */
 export interface Observation {
   readonly plugin: string
   readonly rule: string
   /** Path pattern, or `*` for paths that no route serves. */
   readonly route: string
   readonly count: number
-  /** The first occurrence: what it was, never with values of a body. */
+  /** The first occurrence; never has values of a body. */
   readonly example: string
   /** Request id of the first occurrence. */
   readonly requestId: string
 }
 
-/** The findings as one table: rule, route, what is wrong, what to write instead. */
+/** Returns the findings as one table: route, rule, what is wrong, what to write instead. */
 export function findingsTable(findings: readonly Finding[]): string {
   const header = ['route', 'rule', 'what is wrong', 'write instead']
   const rows = findings.map(({ route, plugin, rule, problem, instead }) => [

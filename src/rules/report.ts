@@ -3,67 +3,74 @@ import { bootErrors } from '../boot-errors.js'
 import { clip } from '../text.js'
 import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
 
-/** What the conventions found: at boot, and in `report` mode while requests came in. */
+/** What the conventions found at boot, and by requests in `report` mode. */
 export interface ConventionsReport {
   /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
   readonly findings: readonly Finding[]
-  /** Declared exceptions and routes that are left alone. */
+  /** Declared exceptions, and routes that no rule applies to. */
   readonly exceptions: readonly Exception[]
-  /** What requests would have been refused, changed or added to, per rule and route. */
+  /** What would have been refused, changed or added, per rule and route. */
   readonly observations: readonly Observation[]
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What the conventions of this context found. */
+    /** The report of the conventions in this context. */
     conventions: {
-      /** A snapshot of the findings, exceptions and observations so far. */
+      /** Returns a snapshot of the findings, exceptions and observations so far. */
       report(): ConventionsReport
     }
   }
 }
 
-/** Where plugins put what they find. One for a context and all below it. */
+/** Collects what plugins find. A context and all contexts below it share one. */
 export class Reporter {
   readonly #findings: Finding[] = []
   readonly #exceptions: Exception[] = []
   readonly #checks: (() => void)[] = []
-  readonly #tellings: (() => void)[] = []
+  readonly #afterChecks: (() => void)[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
 
-  find(finding: Finding): void {
+  /** Adds a breach that was found at boot. */
+  addFinding(finding: Finding): void {
     this.#findings.push(finding)
   }
 
-  except(exception: Exception): void {
+  /** Adds an exception that was declared, or a route that no rule applies to. */
+  addException(exception: Exception): void {
     this.#exceptions.push(exception)
   }
 
-  /** Takes a check for when the app gets ready, before the findings are concluded: for what is complete only then. */
+  /** Runs a check when the app gets ready, for what is complete only then. */
   checkAtReady(check: () => void): void {
     this.#checks.push(check)
   }
 
-  /** Takes what is to be told when all checks are done: for what only all routes together can say. */
-  tellAfterChecks(tell: () => void): void {
-    this.#tellings.push(tell)
+  /** Runs a callback after all checks, for what depends on all routes together. */
+  afterChecks(callback: () => void): void {
+    this.#afterChecks.push(callback)
   }
 
-  /** Counts an occurrence; the first of each rule and route is logged. */
+  /**
+   * Counts a breach by a request, and logs the first one of each rule and route.
+   *
+   * @param given what broke the rule, without values of a body
+   */
   observe(plugin: string, rule: string, request: FastifyRequest, given: string): void {
     const route = request.routeOptions.url ?? '*'
     const key = `${plugin}.${rule} ${route}`
     const before = this.#observations.get(key)
     const observation: Observation = before
       ? { ...before, count: before.count + 1 }
-      : { plugin, rule, route, count: 1, example: clip(given, longestExample), requestId: request.id }
+      : { plugin, rule, route, count: 1, example: clip(given, maxExample), requestId: request.id }
     this.#observations.set(key, observation)
     if (before) return
     const { example } = observation
     request.log.warn({ convention: `${plugin}.${rule}`, route, example }, 'convention not kept')
   }
 
+  /** Returns a snapshot of everything found so far. */
   report(): ConventionsReport {
     return {
       findings: [...this.#findings],
@@ -72,12 +79,12 @@ export class Reporter {
     }
   }
 
-  /** Runs the checks, logs what is only told, and gives the findings that stop the boot. */
+  /** Runs the checks, logs the findings in `report` mode, and returns those that stop the boot. */
   conclude(app: FastifyInstance): Finding[] {
     for (const check of this.#checks.splice(0)) check()
-    for (const tell of this.#tellings.splice(0)) tell()
-    const told = this.#findings.filter((finding) => finding.mode === 'report')
-    if (told.length > 0) app.log.warn(`conventions: ${summary(told)}\n${findingsTable(told)}`)
+    for (const callback of this.#afterChecks.splice(0)) callback()
+    const reported = this.#findings.filter((finding) => finding.mode === 'report')
+    if (reported.length > 0) app.log.warn(`conventions: ${summary(reported)}\n${findingsTable(reported)}`)
     for (const exception of this.#exceptions) app.log.debug(exception, 'conventions: exception')
     for (const { route, plugin, rules } of this.#exceptions.filter((exception) => exception.unused)) {
       app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: its exception can go`)
@@ -86,14 +93,14 @@ export class Reporter {
   }
 }
 
-const longestExample = 300
+const maxExample = 300
 
 const key = Symbol.for('fastify-conventions.reporter')
 
-/** The reporters of each app that are yet to be concluded, and their contexts; an app is known by its configuration. */
+// The reporters whose checks have not run yet, with their contexts, by the configuration object of their app.
 const pending = new WeakMap<object, Map<Reporter, FastifyInstance>>()
 
-/** The reporter of a context: that of the context above, or a new one. */
+/** Returns the reporter of a context: that of the context above, or a new one. */
 export function reporterOf(app: FastifyInstance): Reporter {
   const known = (app as { readonly [key]?: Reporter })[key]
   if (known !== undefined) return known
@@ -102,7 +109,7 @@ export function reporterOf(app: FastifyInstance): Reporter {
   app.decorate('conventions', { report: () => reporter.report() })
   const reporters = pending.get(app.initialConfig) ?? new Map<Reporter, FastifyInstance>()
   pending.set(app.initialConfig, reporters.set(reporter, app))
-  // All contexts are complete by then: the first one also says what is wrong in those beside it.
+  // All contexts are complete by then, so the first hook concludes for all of them.
   app.addHook('onReady', function concludeFindings(done) {
     concludeAll(reporters)
     done()

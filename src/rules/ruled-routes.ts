@@ -1,57 +1,54 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { headSiblings } from '../fastify/head-sibling.js'
 import { type Checks, resolveRouteOptions } from '../options.js'
-import { reasonToLeaveAlone } from './exclusion-reason.js'
-import type { Mode } from './findings.js'
-import { reporterOf } from './report.js'
 import {
+  type AppliedException,
   exceptionsOf,
-  type HeldException,
-  modesOf,
-  type RouteRuleOptions,
+  exclusionReasonOf,
   type RuleException,
-  type RuleOptions,
-  unmetExceptions,
-} from './rules.js'
+  unmatchedExceptions,
+} from './exceptions.js'
+import { type Mode, modesOf, type RouteRuleOptions, type RuleOptions } from './modes.js'
+import { reporterOf } from './report.js'
 
-/** A plugin with rules, and what it was registered with. */
+/** A plugin with rules, and the options it was registered with. */
 export interface RuledPlugin<Rule extends string, Own extends RouteRuleOptions<Rule>> {
-  /** Its name: that of its key in a route's `config`. */
+  /** Its name, which is also its key in a route's `config`. */
   readonly plugin: string
   readonly rules: readonly Rule[]
   readonly options: Required<RuleOptions<Rule>>
-  /** Checks of what a route says. */
+  /** Checks of the options of a route. */
   readonly routeChecks: Checks<Own>
   /** The context that registers it. */
   readonly app: FastifyInstance
 }
 
-/** A route, as the rules of a plugin see it. */
+/** A route and how the rules of a plugin apply to it. */
 export interface RuledRoute<Rule extends string, Own extends RouteRuleOptions<Rule>> {
   readonly methods: readonly string[]
   /** Method and path pattern. */
   readonly name: string
-  /** What the route says itself, checked. */
+  /** The options of the route itself, checked. */
   readonly own: Own | false
-  readonly exceptions: readonly HeldException<Rule>[]
-  /** With the route's own words and its exceptions. */
+  readonly exceptions: readonly AppliedException<Rule>[]
+  /** The mode of each rule, with the route's options and its exceptions. */
   readonly modeOf: Readonly<Record<Rule, Mode>>
-  /** Why no rule looks at it; `null` where they do. */
-  readonly untouched: string | null
-  /** Was it added by Fastify to a GET route? Then what is wrong with it has been said. */
+  /** Why no rule applies to the route; `null` if rules apply. */
+  readonly exclusionReason: string | null
+  /** Whether Fastify added it to a GET route, whose findings are its own too. */
   readonly isHeadSibling: boolean
   /**
-   * Tells the report of the exceptions, and whether they are needed: one of the route by this route, one that is
-   * declared for many by any of them.
+   * Adds the exceptions to the report, each with whether it is needed: one of the route by this route, one that is
+   * declared for many routes by any of them.
    *
-   * @param broken the rules that the route breaks; `null` where that cannot be known
+   * @param broken the rules that the route breaks; `null` if that is not known at boot
    */
-  tellExceptions(broken: ReadonlySet<Rule> | null): void
+  addExceptions(broken: ReadonlySet<Rule> | null): void
 }
 
 /**
- * A reader for the routes of a context, in the order in which they are added. When the app gets ready it also tells of
- * the declared exceptions: of one that is needed for each of its routes, of one that no route needs once.
+ * Returns a reader for the routes of a context, to be called for each in the order of registration. When the app gets
+ * ready, the declared exceptions are added to the report: a needed one once for each of its routes, an unused one once.
  */
 export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Rule>>({
   plugin,
@@ -63,22 +60,22 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   const reporter = reporterOf(app)
   const isHeadSibling = headSiblings(app)
   const paths = new Set<string>()
-  const saysNothing = Object.freeze({}) as Own
-  // One object for the many routes that say nothing themselves.
-  const modeOfMost = modesOf(rules, options)
-  const uses = new Map<HeldException<Rule>, ExceptionUse<Rule>>(
+  const noOptions = Object.freeze({}) as Own
+  // Shared by all routes without options of their own.
+  const defaultModes = modesOf(rules, options)
+  const uses = new Map<AppliedException<Rule>, ExceptionUse<Rule>>(
     options.exceptions.map((declared) => [declared, { declared, routes: [], isNeeded: false }]),
   )
 
-  function tell(route: string, { except, reason }: HeldException<Rule>, unused: boolean): void {
-    reporter.except({ plugin, route, rules: except, reason, unused })
+  function add(route: string, { except, reason }: AppliedException<Rule>, unused: boolean): void {
+    reporter.addException({ plugin, route, rules: except, reason, unused })
   }
 
-  reporter.tellAfterChecks(() => {
-    for (const declared of unmetExceptions(options.exceptions, paths)) tell(declared.url, declared, true)
+  reporter.afterChecks(() => {
+    for (const declared of unmatchedExceptions(options.exceptions, paths)) add(declared.url, declared, true)
     for (const { declared, routes, isNeeded } of uses.values()) {
-      if (isNeeded) for (const route of routes) tell(route, declared, false)
-      else if (routes.length > 0) tell(declared.url, declared, true)
+      if (isNeeded) for (const route of routes) add(route, declared, false)
+      else if (routes.length > 0) add(declared.url, declared, true)
     }
   })
 
@@ -87,27 +84,23 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
     const name = `${methods.join(', ')} ${route.path}`
     const label = `${name} config.${plugin}`
     const config = route.config as Readonly<Record<string, Own | false | undefined>> | undefined
-    const own = resolveRouteOptions<Own, Own>(label, config?.[plugin], routeChecks, saysNothing) as
-      | Own
-      | false
+    const own = resolveRouteOptions<Own, Own>(label, config?.[plugin], routeChecks, noOptions) as Own | false
     const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
+    const isDefault = own === noOptions && exceptions.length === 0
     paths.add(route.path)
     return {
       methods,
       name,
       own,
       exceptions,
-      modeOf:
-        own === saysNothing && exceptions.length === 0
-          ? modeOfMost
-          : modesOf(rules, options, own, exceptions),
-      untouched: own === false ? `config.${plugin} is false` : reasonToLeaveAlone(route),
+      modeOf: isDefault ? defaultModes : modesOf(rules, options, own, exceptions),
+      exclusionReason: own === false ? `config.${plugin} is false` : exclusionReasonOf(route),
       isHeadSibling: isHeadSibling(route),
-      tellExceptions(broken) {
+      addExceptions(broken) {
         for (const exception of exceptions) {
           const isNeeded = broken === null || exception.except.some((rule) => broken.has(rule))
           const use = uses.get(exception)
-          if (use === undefined) tell(name, exception, !isNeeded)
+          if (use === undefined) add(name, exception, !isNeeded)
           else {
             use.routes.push(name)
             use.isNeeded ||= isNeeded
@@ -118,11 +111,11 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   }
 }
 
-/** Where an exception holds that is declared for the routes of a path. */
+/** The routes of an exception that is declared for all routes of a path. */
 interface ExceptionUse<Rule extends string> {
   readonly declared: RuleException<Rule>
-  /** The routes that have told of it, by their names. */
+  /** The names of its routes. */
   readonly routes: string[]
-  /** Does one of them break a rule that it is excepted from, or may it? */
+  /** Whether one of them breaks a rule that it is excepted from, or may break it. */
   isNeeded: boolean
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { memberName } from '../../src/json-schema/member-name.js'
-import { type KeyStyle, restyledKey } from '../../src/rules/key-names.js'
+import { type KeyStyle, restyledKey } from '../../src/words/key-names.js'
 
 t.test('the member of a list is named by the last literal of its path', async (t) => {
   const cases: [path: string, style: KeyStyle, name: string][] = [

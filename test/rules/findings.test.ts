@@ -1,7 +1,6 @@
-/** Decisions.md §1: all findings as one table, each with route, rule, what to write instead. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type Finding, findingsTable, modes } from '../../src/rules/findings.js'
+import { type Finding, findingsTable } from '../../src/rules/findings.js'
 
 const singular: Finding = {
   plugin: 'pathGuard',
@@ -11,10 +10,6 @@ const singular: Finding = {
   instead: '/v1/users/:id',
   mode: 'enforce',
 }
-
-t.test('the modes, from strict to none', async (t) => {
-  t.same(modes, ['enforce', 'report', 'off'])
-})
 
 t.test('the table: a line for each finding, columns under each other', async (t) => {
   const doubled: Finding = {

@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
+import { type RouteRuleOptions, routeRuleChecks } from '../../src/rules/modes.js'
 import { reporterOf } from '../../src/rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../src/rules/ruled-routes.js'
-import { type RouteRuleOptions, routeRuleChecks } from '../../src/rules/rules.js'
 
 type Rule = 'neat' | 'short'
 type Read = RuledRoute<Rule, RouteRuleOptions<Rule>>
@@ -27,7 +27,7 @@ test('a route that says nothing has the modes of the plugin, one object for all 
   const [users, orders] = [readRoute('GET', '/v1/users'), readRoute('GET', '/v1/orders')]
   t.strictSame(users.modeOf, { neat: 'enforce', short: 'report' })
   t.equal(users.modeOf, orders.modeOf)
-  t.match(users, { methods: ['GET'], name: 'GET /v1/users', untouched: null, isHeadSibling: false })
+  t.match(users, { methods: ['GET'], name: 'GET /v1/users', exclusionReason: null, isHeadSibling: false })
 })
 
 test('what a route says, and the exceptions for its path, change its modes alone', async (t) => {
@@ -41,9 +41,9 @@ test('what a route says, and the exceptions for its path, change its modes alone
 
 test('a route that no rule looks at says why', async (t) => {
   const { readRoute } = reader()
-  t.equal(readRoute('GET', '/v1/a', { tidy: false }).untouched, 'config.tidy is false')
-  t.match(readRoute('GET', '/files/*').untouched, 'wildcard')
-  t.match(readRoute('GET', '/v1/b', {}, { hide: true }).untouched, 'hidden')
+  t.equal(readRoute('GET', '/v1/a', { tidy: false }).exclusionReason, 'config.tidy is false')
+  t.match(readRoute('GET', '/files/*').exclusionReason, 'wildcard')
+  t.match(readRoute('GET', '/v1/b', {}, { hide: true }).exclusionReason, 'hidden')
 })
 
 test('the HEAD route that Fastify adds to a GET route is known as that', async (t) => {
@@ -72,7 +72,7 @@ test('an exception for many routes can go only where none of them needs it', asy
   for (const [breaches, unused] of cases) {
     const { app, readRoute } = reader()
     for (const [index, broken] of breaches.entries())
-      readRoute('GET', routes[index] ?? '').tellExceptions(broken)
+      readRoute('GET', routes[index] ?? '').addExceptions(broken)
     await app.ready()
     const told = app.conventions.report().exceptions.map(({ route, unused }) => [route, unused])
     const expected = unused
@@ -89,7 +89,7 @@ test('an exception of a route can go where that route does not need it', async (
     [null, false],
   ] as const) {
     const { app, readRoute } = reader()
-    readRoute('GET', '/v1/a', { tidy: { except: ['neat'], reason: 'mine' } }).tellExceptions(broken)
+    readRoute('GET', '/v1/a', { tidy: { except: ['neat'], reason: 'mine' } }).addExceptions(broken)
     await app.ready()
     t.match(app.conventions.report().exceptions, [
       { route: 'GET /v1/a', rules: ['neat'], reason: 'mine', unused },
@@ -101,7 +101,7 @@ test('an exception of a route can go where that route does not need it', async (
 test('what is needed may be found when the app gets ready', async (t) => {
   const { app, readRoute } = reader()
   const route = readRoute('GET', '/v1/old/a')
-  reporterOf(app).checkAtReady(() => route.tellExceptions(new Set(['neat'])))
+  reporterOf(app).checkAtReady(() => route.addExceptions(new Set(['neat'])))
   await app.ready()
   t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/old/a', rules: ['neat'], unused: false }])
 })

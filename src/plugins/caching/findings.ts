@@ -18,7 +18,7 @@ export function findCachingBreaches(
 ): void {
   const find = (rule: CachingRule, problem: string, instead: string): void => {
     const mode = modeOf[rule]
-    if (mode !== 'off') reporter.find({ plugin: 'caching', route: name, rule, mode, problem, instead })
+    if (mode !== 'off') reporter.addFinding({ plugin: 'caching', route: name, rule, mode, problem, instead })
   }
   const given = own.cacheControl === undefined || own.cacheControl === false ? null : own.cacheControl
   for (const fault of given === null ? [] : cacheControlFaults(given)) {
@@ -47,7 +47,7 @@ export function findHiddenBreaches(
   const { hidden: mode } = modeOf
   const find = (problem: string, instead: string): void => {
     if (mode !== 'off')
-      reporter.find({ plugin: 'caching', route: name, rule: 'hidden', mode, problem, instead })
+      reporter.addFinding({ plugin: 'caching', route: name, rule: 'hidden', mode, problem, instead })
   }
   if (lastModified !== false && Object.hasOwn(hidden, lastModified)) {
     find(
@@ -65,8 +65,11 @@ export function findHiddenBreaches(
 }
 
 /** Tells the report which rules a route is excepted from, and why. */
-export function tellExceptions({ name, untouched, exceptions }: CachedRoute, reporter: Reporter): void {
+export function tellExceptions({ name, exclusionReason, exceptions }: CachedRoute, reporter: Reporter): void {
   const exception = { plugin: 'caching', route: name, unused: false }
-  if (untouched !== null) reporter.except({ ...exception, rules: cachingRuleNames, reason: untouched })
-  else for (const { except, reason } of exceptions) reporter.except({ ...exception, rules: except, reason })
+  if (exclusionReason !== null)
+    reporter.addException({ ...exception, rules: cachingRuleNames, reason: exclusionReason })
+  else
+    for (const { except, reason } of exceptions)
+      reporter.addException({ ...exception, rules: except, reason })
 }

@@ -8,9 +8,9 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { type AddedResponses, withResponses } from '../../json-schema/added-responses.js'
 import { invalid, resolveOptions } from '../../options.js'
-import type { KeyStyle } from '../../rules/key-names.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
+import type { KeyStyle } from '../../words/key-names.js'
 import {
   dateFromPayload,
   dateOfItems,
@@ -135,9 +135,9 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
 
   app.addHook('onRoute', function cacheOnRoute(route) {
     const ruled = readRoute(route)
-    const { own, name, methods, untouched, isHeadSibling } = ruled
+    const { own, name, methods, exclusionReason, isHeadSibling } = ruled
     if (!isHeadSibling) tellExceptions(ruled, reporter)
-    if (own === false || untouched !== null) return
+    if (own === false || exclusionReason !== null) return
     const plan = planFor(ruled, own, route, keyStyleOf(this))
     if (plan.mode === 'off') return
     const kind = kindOf(methods)

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isFieldName } from '../../http/field-name.js'
 import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/rules.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import type { CacheDirectives } from './cache-control.js'
 import { cacheControlFaults } from './cache-control-faults.js'
 import type { FindValidators, RouteValidators } from './plan.js'

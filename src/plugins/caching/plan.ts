@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Mode } from '../../rules/findings.js'
+import type { Mode } from '../../rules/modes.js'
 import { cacheControl } from './cache-control.js'
 import { judgeExpires } from './expires.js'
 import type { CachedRoute } from './findings.js'

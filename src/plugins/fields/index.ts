@@ -25,9 +25,9 @@ import {
   resolveRouteOptions,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
-import { joinWords, wordsOf } from '../../rules/key-names.js'
+import { type Mode, modes } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
+import { joinWords, wordsOf } from '../../words/key-names.js'
 import { holdParameter, type ReadParameter } from './bypass-query-validation.js'
 import { FieldsObserver } from './fields-observer.js'
 import { namesFields, withFieldsParameter } from './openapi.js'
@@ -161,7 +161,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   // Operations have routes of their own, which do not know what the route that starts one hides.
   function tellOfPolls(route: Route, label: string): void {
     if (typeof route.config?.operations !== 'object') return
-    reporter.except({
+    reporter.addException({
       plugin: 'fields',
       route: label.replace(' config.fields', ''),
       rules: ['hidden'],

@@ -23,7 +23,7 @@ import {
 } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type List, type ListRequest, type ListRules, listAnswer, listRequest } from './list-answer.js'
 import { missingMembers, withPaging } from './openapi.js'
@@ -248,7 +248,7 @@ function findDroppedMembers(
   if (mode === 'off' || hasSerializerOfTheApp(app, route.serializerCompiler)) return
   const members = total ? [member, 'total'] : [member]
   for (const name of missingMembers(route.schema?.response, members, app.getSchemas() as SchemaStore)) {
-    reporter.find({
+    reporter.addFinding({
       plugin: 'lists',
       rule: 'schema',
       route: `${[route.method].flat().join(', ')} ${route.path}`,
@@ -273,7 +273,7 @@ function findHiddenKeys(
   const keys = by.includes('time') ? [id, time] : [id]
   for (const name of keys) {
     if (mode === 'off' || !Object.hasOwn(hidden, name)) continue
-    reporter.find({
+    reporter.addFinding({
       plugin: 'lists',
       rule: 'hidden',
       route: `${[route.method].flat().join(', ')} ${route.path}`,

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
-import type { Mode } from '../../rules/findings.js'
+import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
 import { cursorFault, cursorParameters, nextCursor, type Page, type PageRules } from './page.js'
 import { orderFault } from './page-order.js'

@@ -10,7 +10,7 @@ import {
   oneOf,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { isRetryAfter, longestRetryAfter } from './notice.js'
 import type { RetryAfterFormat } from './retry-after.js'

@@ -1,7 +1,7 @@
 import { isFieldName } from '../../http/field-name.js'
 import { isWebOrigin } from '../../http/web-origin.js'
 import { type Check, type Checks, flag, integer, invalid, listOf, oneOf, text } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 
 /** Options of the plugin `methodOverride`. */
 export interface MethodOverrideOptions {

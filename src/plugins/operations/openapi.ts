@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import type { KeyStyle } from '../../rules/key-names.js'
+import type { KeyStyle } from '../../words/key-names.js'
 import { acceptedHeaders, statusSchemaIn } from './status-schema.js'
 
 /** The schema of a route with what it answers by starting an operation, for the OpenAPI document alone. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuseThrown } from '../../problem/send-problem.js'
-import type { KeyStyle } from '../../rules/key-names.js'
+import type { KeyStyle } from '../../words/key-names.js'
 import type { OperationAnswers } from './answers.js'
 import { ownerOf } from './owner.js'
 import { PollLimit } from './poll-limit.js'

@@ -1,4 +1,4 @@
-import type { KeyStyle } from '../../rules/key-names.js'
+import type { KeyStyle } from '../../words/key-names.js'
 
 const problem = {
   type: 'object',

@@ -1,4 +1,4 @@
-import { isCountedPlural, singular } from '../../rules/plurals.js'
+import { isCountedPlural, singular } from '../../words/plurals.js'
 import { isCompoundNoun, lastWord } from './path-words.js'
 
 /** A name in kebab-case that has CRUD words. */

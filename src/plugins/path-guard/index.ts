@@ -19,16 +19,16 @@ import { basePath, type Checks, listOf, oneOf, resolveOptions, text } from '../.
 import { declarePathHints } from '../../problem/path-hints.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
-import type { Mode } from '../../rules/findings.js'
-import { reporterOf } from '../../rules/report.js'
-import { ruledRoutes } from '../../rules/ruled-routes.js'
+import type { Mode } from '../../rules/modes.js'
 import {
   modesOf,
   type RouteRuleOptions,
   type RuleOptions,
   routeRuleChecks,
   ruleChecks,
-} from '../../rules/rules.js'
+} from '../../rules/modes.js'
+import { reporterOf } from '../../rules/report.js'
+import { ruledRoutes } from '../../rules/ruled-routes.js'
 import { clip } from '../../text.js'
 import { parameterHint } from './parameter-hint.js'
 import { knownVerbs, type PathRule, type PathVocabulary, pathBreaches, pathRuleNames } from './path-rules.js'
@@ -204,9 +204,9 @@ function routeInspector(
 
   return function inspectRoute(route) {
     const ruled = readRoute(route)
-    const { methods, name, own, untouched } = ruled
+    const { methods, name, own, exclusionReason } = ruled
     // A route that is left alone is so for requests too, unless it says something of its own.
-    const isGuarded = untouched === null || route.config?.pathGuard !== undefined
+    const isGuarded = exclusionReason === null || route.config?.pathGuard !== undefined
     const modeOf = isGuarded ? ruled.modeOf : unguarded
     const known: GuardedRoute = {
       modeOf,
@@ -220,12 +220,12 @@ function routeInspector(
     }
     if (ruled.isHeadSibling) return
 
-    if (untouched !== null) {
-      reporter.except({
+    if (exclusionReason !== null) {
+      reporter.addException({
         plugin: 'pathGuard',
         route: name,
         rules: pathRuleNames,
-        reason: untouched,
+        reason: exclusionReason,
         unused: false,
       })
       return
@@ -234,9 +234,9 @@ function routeInspector(
     const breaches = pathBreaches(methods, route.path, vocabulary, options.basePath, inForce)
     for (const breach of breaches) {
       const mode = modeOf[breach.rule]
-      if (mode !== 'off') reporter.find({ plugin: 'pathGuard', route: name, mode, ...breach })
+      if (mode !== 'off') reporter.addFinding({ plugin: 'pathGuard', route: name, mode, ...breach })
     }
-    ruled.tellExceptions(new Set(breaches.map(({ rule }) => rule)))
+    ruled.addExceptions(new Set(breaches.map(({ rule }) => rule)))
   }
 }
 

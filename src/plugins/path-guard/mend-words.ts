@@ -1,4 +1,4 @@
-import { plural } from '../../rules/plurals.js'
+import { plural } from '../../words/plurals.js'
 import { isOnlyCrud } from './path-names.js'
 import { collectionFor, isSaidBefore, itemAfter, type PathPiece, takesItem } from './path-pieces.js'
 import type { PathVocabulary } from './path-words.js'

@@ -1,4 +1,4 @@
-import { isPlural, plural } from '../../rules/plurals.js'
+import { isPlural, plural } from '../../words/plurals.js'
 import { crudMethod } from './crud-words.js'
 import { asAction } from './mend-action.js'
 import { withoutCrud } from './mend-words.js'

@@ -1,4 +1,4 @@
-import { plural } from '../../rules/plurals.js'
+import { plural } from '../../words/plurals.js'
 import { isCollectionName, type PathName } from './path-names.js'
 import type { RouteReading } from './path-reading.js'
 import type { PathRule } from './path-rule-names.js'

@@ -1,4 +1,4 @@
-import { isPlural } from '../../rules/plurals.js'
+import { isPlural } from '../../words/plurals.js'
 import { mendedRoute } from './path-mend.js'
 import { actionFaultOf, type RouteReading, readRoute } from './path-reading.js'
 import { type PathRule, pathRuleNames } from './path-rule-names.js'

@@ -1,4 +1,4 @@
-import { isCountedPlural, singular } from '../../rules/plurals.js'
+import { isCountedPlural, singular } from '../../words/plurals.js'
 
 /** Words of the domain that the rules must know. */
 export interface PathVocabulary {

@@ -39,7 +39,7 @@ import {
   writeProblem,
 } from '../../problem/send-problem.js'
 import { declareStyle, defaultStyle, refusalsConfig, refusalsOf } from '../../problem/type-base.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { isErrorOfFramework, problemOfAnswer, statusOfAnswer, takeResponse } from './error-body.js'
 import { answerUnserved } from './not-found.js'

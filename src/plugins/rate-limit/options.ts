@@ -10,7 +10,7 @@ import {
   oneOf,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 import { timeWindowOf } from '../../time/time-window.js'
 
 /** Who a request counts for: `undefined` for its address, `null` for nobody, so that it is not counted. */

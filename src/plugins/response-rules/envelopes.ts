@@ -1,4 +1,4 @@
-import { wordsOf } from '../../rules/key-names.js'
+import { wordsOf } from '../../words/key-names.js'
 
 /** A top-level member, as far as it matters for being part of an envelope. */
 export interface EnvelopePart {

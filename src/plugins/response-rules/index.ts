@@ -7,10 +7,10 @@ import { isJson } from '../../http/media-types.js'
 import { type SuccessSchemas, successSchemas } from '../../json-schema/success-schemas.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, text } from '../../options.js'
 import { problemMediaType } from '../../problem/problem-document.js'
-import type { KeyStyle } from '../../rules/key-names.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/rules.js'
+import type { KeyStyle } from '../../words/key-names.js'
 import { watchPayloads } from './payload-watch.js'
 import {
   type ResponseBreach,
@@ -132,7 +132,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       const ruled = readRoute(route)
       const { name, modeOf } = ruled
       const watch =
-        ruled.untouched === null && saysNothing(route.schema?.response)
+        ruled.exclusionReason === null && saysNothing(route.schema?.response)
           ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
           : null
       if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
@@ -167,16 +167,16 @@ function hasNothingToRead(response: unknown): boolean {
 
 function inspectSchemas(
   route: RouteOptions,
-  { name, modeOf, untouched, tellExceptions }: JudgedRoute,
+  { name, modeOf, exclusionReason, addExceptions }: JudgedRoute,
   app: FastifyInstance,
   vocabulary: ResponseVocabulary,
   reporter: Reporter,
 ): void {
   const exception = { plugin: 'responseRules', route: name }
   const leaveAlone = (reason: string): void =>
-    reporter.except({ ...exception, rules: responseRuleNames, reason, unused: false })
-  if (untouched !== null) {
-    leaveAlone(untouched)
+    reporter.addException({ ...exception, rules: responseRuleNames, reason, unused: false })
+  if (exclusionReason !== null) {
+    leaveAlone(exclusionReason)
     return
   }
   const { judged, leftAlone } = schemasOf(route.schema?.response)
@@ -195,10 +195,10 @@ function inspectSchemas(
   for (const { rule, problem, instead, statuses } of found.values()) {
     const mode = modeOf[rule]
     const told = { rule, problem: `${[...statuses].join(', ')}: ${problem}`, instead }
-    if (mode !== 'off') reporter.find({ ...exception, mode, ...told })
+    if (mode !== 'off') reporter.addFinding({ ...exception, mode, ...told })
   }
   // What payloads will break is not known yet.
-  tellExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
+  addExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
 }
 
 function schemasOf(response: unknown): SuccessSchemas {

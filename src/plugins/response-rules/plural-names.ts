@@ -1,5 +1,6 @@
-import { joinWords, withoutTwinSuffix, wordsOf } from '../../rules/key-names.js'
-import { isPlural, plural } from '../../rules/plurals.js'
+import { twinName } from '../../json-schema/twins.js'
+import { joinWords, wordsOf } from '../../words/key-names.js'
+import { isPlural, plural } from '../../words/plurals.js'
 
 const prepositions: ReadonlySet<string> = new Set([
   'at',
@@ -42,4 +43,15 @@ function nounIndex(parts: readonly string[]): number {
   const preposition = parts.findIndex((part, index) => index > 0 && prepositions.has(part))
   const last = (preposition === -1 ? parts.length : preposition) - 1
   return last > 0 && /[^e]ed$/.test(parts[last] ?? '') ? last - 1 : last
+}
+
+/** Whether a key is the string twin of another member of its object. */
+export function isTwin(name: string, siblings: { has(name: string): boolean }): boolean {
+  const base = withoutTwinSuffix(name)
+  return base !== name && siblings.has(base)
+}
+
+function withoutTwinSuffix(name: string): string {
+  const suffix = twinName('')
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : name
 }

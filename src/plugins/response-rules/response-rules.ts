@@ -1,6 +1,6 @@
-import { isTwin, type KeyStyle, restyledKey } from '../../rules/key-names.js'
+import { type KeyStyle, restyledKey } from '../../words/key-names.js'
 import { type EnvelopePart, wrappingMember } from './envelopes.js'
-import { pluralName } from './plural-names.js'
+import { isTwin, pluralName } from './plural-names.js'
 import type { TimeVocabulary } from './time-names.js'
 
 /** The rules that what a route answers with is held against. */

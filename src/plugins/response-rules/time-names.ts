@@ -1,4 +1,4 @@
-import { wordsOf } from '../../rules/key-names.js'
+import { wordsOf } from '../../words/key-names.js'
 
 /** Names of members that hold a time. */
 export interface TimeVocabulary {

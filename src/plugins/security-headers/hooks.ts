@@ -44,7 +44,7 @@ export function giveWay(outputOf: OutputOf, reporter: Reporter): onSendHookHandl
     const key = `${route} ${names.join()} ${reason}`
     if (told.has(key)) return
     told.add(key)
-    reporter.except({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
+    reporter.addException({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
   }
 
   return function giveWayOnSend(request, reply, payload, next): void {

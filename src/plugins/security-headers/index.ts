@@ -5,7 +5,7 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { reasonToLeaveAlone } from '../../rules/exclusion-reason.js'
+import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
 import { type HelmetOutput, helmetOutput } from './helmet-output.js'
 import { giveWay, type OutputOf, observeSecurityHeaders, setSecurityHeaders } from './hooks.js'
@@ -81,11 +81,11 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       const label = `${name} config.securityHeaders`
       const given = route.config?.securityHeaders
       const resolved = resolveRouteOptions(label, given, securityHeadersChecks, options)
-      const leftAlone = given === undefined ? reasonToLeaveAlone(route) : null
+      const leftAlone = given === undefined ? exclusionReasonOf(route) : null
       const isSibling = isHeadSibling(route)
       if (leftAlone !== null && options.mode !== 'off' && !isSibling) {
         const told = { plugin: 'securityHeaders', route: name, rules: ['missing'], unused: false }
-        reporter.except({ ...told, reason: leftAlone })
+        reporter.addException({ ...told, reason: leftAlone })
       }
       if (resolved === options && leftAlone === null) return
       const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'

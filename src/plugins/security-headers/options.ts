@@ -1,6 +1,6 @@
 import type { FastifyHelmetOptions } from '@fastify/helmet'
 import { type Check, type Checks, flag, invalid, isObject, objectOf, oneOf } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 
 /** Which headers are there without a word. */
 export type SecurityHeadersProfile = 'api' | 'helmet'

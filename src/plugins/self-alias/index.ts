@@ -3,7 +3,7 @@ import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addHook } from '../../fastify/route.js'
 import { invalid, resolveOptions } from '../../options.js'
-import { reasonToLeaveAlone } from '../../rules/exclusion-reason.js'
+import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
 import { type AliasPlace, isRecord, lastCollection, placeBehind, placeOf } from './alias-place.js'
 import { finishOwn } from './finish-own.js'
@@ -60,7 +60,7 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
     app.addHook('onRoute', function takeAliasOnRoute(route) {
       const label = `${methodsOf(route).join(', ')} ${route.path} config.selfAlias`
       const own = readRouteOptions(label, route.config?.selfAlias)
-      if (own === false || (own === null && reasonToLeaveAlone(route) !== null)) return
+      if (own === false || (own === null && exclusionReasonOf(route) !== null)) return
       const mode = own?.mode ?? options.mode
       const place = own?.param === undefined ? placeBehind(route.path, collections) : null
       const meant = place ?? (own === null ? null : placeOf(route.path, own.param))

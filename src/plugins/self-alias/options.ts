@@ -12,7 +12,7 @@ import {
   oneOf,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/findings.js'
+import { type Mode, modes } from '../../rules/modes.js'
 
 /** The id of a record. */
 export type SelfId = string | number | bigint

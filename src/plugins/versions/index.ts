@@ -4,9 +4,9 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
+import { modesOf } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
-import { modesOf } from '../../rules/rules.js'
 import { announce, announced, announceErrors } from './announce.js'
 import {
   isAnnounced,
@@ -99,15 +99,21 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     const version = readVersion(route.path)
     if (version !== null) met.add(version)
     if (!isHeadSibling && own === false) {
-      const reason = ruled.untouched ?? ''
-      reporter.except({ plugin: 'versions', route: name, rules: versionRuleNames, reason, unused: false })
+      const reason = ruled.exclusionReason ?? ''
+      reporter.addException({
+        plugin: 'versions',
+        route: name,
+        rules: versionRuleNames,
+        reason,
+        unused: false,
+      })
     } else if (!isHeadSibling) {
       const isUnlisted =
-        version !== null && ruled.untouched === null && listed.size > 0 && !listed.has(version)
+        version !== null && ruled.exclusionReason === null && listed.size > 0 && !listed.has(version)
       if (isUnlisted && modeOf.listed !== 'off') {
         const instead = [...listed.keys()].map((known) => `/v${known}`).join(', ')
         const problem = `/v${version} is not among the versions of the service`
-        reporter.find({
+        reporter.addFinding({
           plugin: 'versions',
           route: name,
           rule: 'listed',
@@ -117,7 +123,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
         })
       }
       // Whether a request will meet the others is not known at boot.
-      ruled.tellExceptions(new Set(isUnlisted ? versionRuleNames : ['headers', 'retired']))
+      ruled.addExceptions(new Set(isUnlisted ? versionRuleNames : ['headers', 'retired']))
     }
     const ofVersion = version === null ? undefined : listed.get(version)
     if (own === false) {

@@ -1,5 +1,5 @@
 import { invalid } from '../../options.js'
-import type { Mode } from '../../rules/findings.js'
+import type { Mode } from '../../rules/modes.js'
 import { type Lifecycle, type LifecycleHeaders, lifecycleHeaders } from './lifecycle.js'
 import { lifecycleTime } from './lifecycle-time.js'
 import type { LifecycleOptions, VersionRule } from './options.js'

@@ -8,7 +8,7 @@ import {
   objectOf,
   text,
 } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/rules.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import { lifecycleTime } from './lifecycle-time.js'
 
 /**

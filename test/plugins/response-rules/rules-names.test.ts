@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type EnvelopePart, wrappingMember } from '../../../src/plugins/response-rules/envelopes.js'
-import { nounOf, pluralName } from '../../../src/plugins/response-rules/plural-names.js'
+import { isTwin, nounOf, pluralName } from '../../../src/plugins/response-rules/plural-names.js'
 import {
   defaultTimeNames,
   defaultUnixTimes,
@@ -13,8 +13,8 @@ import {
   isDateTime,
   isDay,
 } from '../../../src/plugins/response-rules/time-text.js'
-import { isTwin, type KeyStyle, restyledKey, wordsOf } from '../../../src/rules/key-names.js'
-import { isPlural } from '../../../src/rules/plurals.js'
+import { type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
+import { isPlural } from '../../../src/words/plurals.js'
 
 t.test('words are found however they are joined', async (t) => {
   const cases: [string, string[]][] = [

@@ -4,7 +4,7 @@ import type { Json } from '../../../src/json-schema/schema-refs.js'
 import { payloadBreaches } from '../../../src/plugins/response-rules/payload-breaches.js'
 import { pluralName } from '../../../src/plugins/response-rules/plural-names.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
-import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../../src/rules/key-names.js'
+import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
 import { vocabulary } from './rules-vocabulary.js'
 
 type Properties = Record<string, Json>

@@ -1,8 +1,7 @@
-/** The words that a collection can be named by: seed §4 rule 3, decisions.md §1. */
 import fc from 'fast-check'
 import pluralize from 'pluralize'
 import t from 'tap'
-import { isCountedPlural, isPlural, plural, singular } from '../../src/rules/plurals.js'
+import { isCountedPlural, isPlural, plural, singular } from '../../src/words/plurals.js'
 
 /** Singular and plural, regular and not. */
 const pairs = (

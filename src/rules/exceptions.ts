@@ -1,0 +1,74 @@
+import type { RouteOptions } from 'fastify'
+import { type Check, invalid, listOf, objectOf, oneOf, text } from '../options.js'
+
+/** An exception for the routes of one path. */
+export interface RuleException<Rule extends string> {
+  /** Path pattern as it was registered; a final `*` stands for everything below. */
+  readonly url: string
+  /** The rules that do not apply there. */
+  readonly except: readonly Rule[]
+  /** Why; the report of the boot shows it. */
+  readonly reason: string
+}
+
+/** An exception that applies to a route. */
+export type AppliedException<Rule extends string> = Pick<RuleException<Rule>, 'except' | 'reason'>
+
+/** Returns a check of {@link RuleException} for a plugin with these rules. */
+export function ruleException<Rule extends string>(names: readonly Rule[]): Check<RuleException<Rule>> {
+  const members: { readonly [Key in keyof RuleException<Rule>]: Check<RuleException<Rule>[Key]> } = {
+    url: text("a path such as '/metrics' or '/docs/*'", /^\//),
+    except: listOf(oneOf(...names)),
+    reason: text(),
+  }
+  const checkMembers = objectOf<Partial<RuleException<Rule>>>(members)
+  return (label, received) => {
+    const { url, except, reason } = checkMembers(label, received)
+    if (url === undefined || except === undefined || reason === undefined) {
+      return invalid(label, 'an object with url, except and reason', received)
+    }
+    return { url, except, reason }
+  }
+}
+
+/**
+ * Returns the exceptions that apply to a route: those declared for its path, and its own.
+ *
+ * @param label names the route's options in errors
+ * @throws FST_CONV_OPTION_INVALID if the route's own exception has no reason
+ */
+export function exceptionsOf<Rule extends string>(
+  path: string,
+  label: string,
+  own: Partial<AppliedException<Rule>> | false,
+  declared: readonly RuleException<Rule>[],
+): AppliedException<Rule>[] {
+  const applied: AppliedException<Rule>[] = declared.filter(({ url }) => matchesUrl(url, path))
+  if (own === false || own.except === undefined) return applied
+  if (own.reason === undefined) return invalid(`${label}.reason`, 'why the route is excepted', own.reason)
+  return [...applied, { except: own.except, reason: own.reason }]
+}
+
+/** Returns the exceptions whose path no route has, because of a typo or because the route is gone. */
+export function unmatchedExceptions<Rule extends string>(
+  declared: readonly RuleException<Rule>[],
+  paths: Iterable<string>,
+): RuleException<Rule>[] {
+  const all = [...paths]
+  return declared.filter(({ url }) => !all.some((path) => matchesUrl(url, path)))
+}
+
+/** Whether the `url` of an exception matches a path pattern; a final `*` stands for everything below. */
+export function matchesUrl(url: string, path: string): boolean {
+  return url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url
+}
+
+/** Returns why no rule applies to a route: it does not send the API's JSON. Returns `null` for a route of the API. */
+export function exclusionReasonOf(route: RouteOptions & { path: string }): string | null {
+  if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
+  if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
+  if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {
+    return 'hidden from the OpenAPI document: not part of the API'
+  }
+  return null
+}
