@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { earlyRefusalOf } from './fastify/early-refusal.js'
 import { setFrameworkErrorHeaders } from './fastify/framework-error-headers.js'
+import { incomingRequest, pendingResponse } from './fastify/internals.js'
 import { rawFieldsOf } from './fastify/raw-fields.js'
 import { closeWhereFramingIsFaulty } from './fastify/wire-checks.js'
 import { type Checks, resolveOptions, text } from './options.js'
@@ -78,7 +78,7 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         socket.destroy(error)
         return
       }
-      const before = answerDue(socket)
+      const before = pendingResponse(socket)
       if (before?.headersSent === true) {
         // Bytes of ours would corrupt an answer that is on its way.
         socket.destroy(error)
@@ -130,18 +130,9 @@ function clientProblem(code: string | undefined): ProblemError {
   return new ProblemError(problem, { detail: clientDetails[problem] ?? '' })
 }
 
-/** The answer that is still due on the connection; `null` where there is none. */
-function answerDue(socket: Socket): ServerResponse | null {
-  // Fastify and Node tell only the socket; the response on it is found as Node's own handler finds it.
-  const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }
-  return response ?? null
-}
-
 /** Whether the request that is still arriving was answered before its end. */
 function isAnswered(socket: Socket): boolean {
-  const { parser } = socket as Socket & { parser?: { incoming?: IncomingMessage | null } | null }
-  const incoming = parser?.incoming ?? null
-  return incoming !== null && !incoming.complete
+  return incomingRequest(socket)?.complete === false
 }
 
 const lingerFor = 1000

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
-import { privateField } from './private-field.js'
+import { hasOwnJsonParser } from './internals.js'
 import type { RawRequest } from './raw-request.js'
 import { addHook } from './route.js'
 
@@ -25,7 +25,7 @@ export class EmptyBodies {
 
   /** Call it when the app gets ready: only then are all parsers known. */
   prepare(): void {
-    for (const app of this.#contexts) if (parsesJsonItself(app)) this.#withParser.add(app)
+    for (const app of this.#contexts) if (hasOwnJsonParser(app)) this.#withParser.add(app)
   }
 
   readonly #drop = (
@@ -88,13 +88,3 @@ function takesNoBody(request: FastifyRequest): boolean {
     return false
   }
 }
-
-/** Whether the app has a JSON parser of its own. Where Fastify's parsers cannot be found, the answer is yes. */
-function parsesJsonItself(app: FastifyInstance): boolean {
-  return contentTypeParserOf(app)?.existingParser?.('application/json') !== false
-}
-
-// Checked on Fastify 5.12.
-const contentTypeParserOf = privateField<{ existingParser?(type: string): boolean }>(
-  'fastify.contentTypeParser',
-)

@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
 import { type Check, invalid, listOf, objectOf, text } from '../options.js'
 import { type Mode, modes } from '../rules/modes.js'
+import { checkInternals } from './internals.js'
 import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './route-watch.js'
 
 /**
@@ -20,6 +21,7 @@ export function conventionPlugin<Options extends object>(
       app: FastifyInstance,
       options: Options & RegistrationOptions,
     ): Promise<void> {
+      checkInternals(app)
       if (app.hasDecorator(registered)) throw new bootErrors.FST_CONV_ALREADY_REGISTERED(name)
       app.decorate(registered, true)
       const { earlierRoutes, ...own } = options

@@ -24,7 +24,6 @@ export interface RawRequest extends Readable {
   readonly headers: IncomingHttpHeaders
   readonly httpVersionMajor: number
   readonly aborted: boolean
-  readonly _readableState: { readonly ended: boolean }
   [mark]?: OverrideMark
 }
 

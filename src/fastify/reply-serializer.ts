@@ -1,49 +1,35 @@
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
-import { privateField } from './private-field.js'
+import { hasAppSerializer, replySerializer, serializerOptions } from './internals.js'
 
-// Fastify has setters for these, and no getters.
-const serializerOf = privateField<unknown>('fastify.reply.serializer')
-const replySerializerOf = privateField<unknown>('fastify.replySerializerDefault')
-const schemaControllerOf = privateField<{ readonly isCustomSerializerCompiler?: boolean }>(
-  'fastify.schemaController',
-)
-const optionsOf = privateField<{ readonly serializerOpts?: object }>('fastify.options')
-
-/** Has the reply to send a string as it is, past the route's response schema. */
+/** Makes the reply send a string as it is, without the route's response schema. */
 export function passString(reply: FastifyReply): FastifyReply {
   return reply.serializer(asItIs)
 }
 
-/** Whether the handler has given this reply a serializer (`reply.serializer()`): then the payload is none of ours. */
+/** Whether the handler has set a serializer (`reply.serializer()`). */
 export function hasSerializerOfItsOwn(reply: FastifyReply): boolean {
-  return (serializerOf(reply) ?? null) !== null
+  return replySerializer(reply) !== null
 }
 
-/** Whether this package has written the payload of a reply, and handed it to {@link passString}. */
+/** Whether {@link passString} has set the serializer of the reply. */
 export function isWrittenByUs(reply: FastifyReply): boolean {
-  return serializerOf(reply) === asItIs
+  return replySerializer(reply) === asItIs
 }
 
-// What replaces the string later, such as an error handler's object, still has to become JSON.
+// An object that replaces the string later, such as that of an error handler, still has to become JSON.
 function asItIs(payload: unknown): string {
   return typeof payload === 'string' ? payload : JSON.stringify(payload)
 }
 
-/**
- * Does the app write JSON its own way (`setReplySerializer`, `setSerializerCompiler`, a compiler of the route)? Then its
- * answers are none of ours.
- */
+/** Whether the app serializes a route's responses (`setReplySerializer()`, `setSerializerCompiler()`, `serializerCompiler`). */
 export function hasSerializerOfTheApp(
   app: FastifyInstance,
   compiler: RouteOptions['serializerCompiler'],
 ): boolean {
-  if (compiler !== undefined) return true
-  return (
-    (replySerializerOf(app) ?? null) !== null || schemaControllerOf(app)?.isCustomSerializerCompiler === true
-  )
+  return compiler !== undefined || hasAppSerializer(app)
 }
 
-/** Does the app tell Fastify's writers how to write (`serializerOpts`), such as to round up? Ours do not know it. */
+/** Whether the app has options for fast-json-stringify (`serializerOpts`), such as `rounding`. */
 export function hasSerializerOptions(app: FastifyInstance): boolean {
-  return Object.keys(optionsOf(app)?.serializerOpts ?? {}).length > 0
+  return Object.keys(serializerOptions(app)).length > 0
 }

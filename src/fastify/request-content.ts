@@ -4,7 +4,7 @@ import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { asRefusal, refuse } from '../problem/send-problem.js'
 import { clip } from '../text.js'
-import { privateField } from './private-field.js'
+import { type BodyParser, bodyParsers } from './internals.js'
 import { addHook } from './route.js'
 
 /** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
@@ -32,17 +32,13 @@ export class RequestContent {
 
   /** Lets parsers that take JSON as a string take its bytes first. Fastify's string has lost what was not UTF-8. */
   #checkUtf8(app: FastifyInstance): void {
-    const parsers = parsersOf(app)
-    if (parsers === undefined) {
-      app.log.warn('problems: this release of Fastify hides its parsers, so JSON is not checked for UTF-8')
-      return
-    }
+    const parsers = bodyParsers(app)
     for (const [type, parser] of parsers) {
       if (parser.asString && isJson(mediaTypeOf(type))) parsers.set(type, this.#ofBytes(parser))
     }
   }
 
-  #ofBytes(parser: Parser): Parser {
+  #ofBytes(parser: BodyParser): BodyParser {
     const enforces = this.#enforces
     return {
       ...parser,
@@ -93,21 +89,3 @@ function refuseCoded(
 }
 
 const longestShown = 100
-
-interface Parser {
-  readonly asString: boolean
-  readonly asBuffer: boolean
-  readonly fn: (
-    request: FastifyRequest,
-    body: string | Buffer,
-    done: (error: Error | null, body?: unknown) => void,
-  ) => unknown
-}
-
-/** Returns the parsers of a context, by media type. */
-function parsersOf(app: FastifyInstance): Map<string, Parser> | undefined {
-  const customParsers = contentTypeParserOf(app)?.customParsers
-  return customParsers instanceof Map ? customParsers : undefined
-}
-
-const contentTypeParserOf = privateField<{ readonly customParsers?: unknown }>('fastify.contentTypeParser')

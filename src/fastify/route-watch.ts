@@ -3,8 +3,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { exclusionReasonOf, matchesUrl } from '../rules/exceptions.js'
 import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
-import { headSiblings } from './head-sibling.js'
-import { printedRoutes } from './printed-routes.js'
+import { appKey, headSiblings, isRoot, isWithin, printedRoutes } from './internals.js'
 
 /** A route that may stay without a convention, because it is declared before the plugin. */
 export interface EarlierRoute {
@@ -122,7 +121,6 @@ class AppRoutes {
   }
 }
 
-// An app is known by its configuration: all its contexts have the same object.
 const appRoutes = new WeakMap<object, AppRoutes>()
 
 // Fastify publishes each new app here, whichever copy of Fastify makes it. An `onRoute` hook that is added later does
@@ -130,13 +128,13 @@ const appRoutes = new WeakMap<object, AppRoutes>()
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { readonly fastify: FastifyInstance }
   const routes = new AppRoutes()
-  appRoutes.set(app.initialConfig, routes)
+  appRoutes.set(appKey(app), routes)
   routes.note(app, [])
 })
 
 function routesOf(app: FastifyInstance): AppRoutes {
-  const routes = appRoutes.get(app.initialConfig) ?? new AppRoutes()
-  appRoutes.set(app.initialConfig, routes)
+  const routes = appRoutes.get(appKey(app)) ?? new AppRoutes()
+  appRoutes.set(appKey(app), routes)
   // Created before this module was loaded. Which context a route is in is known at the root alone, which serves all.
   if (!routes.isComplete && isRoot(app)) routes.note(app, earlierRoutesOf(app))
   return routes
@@ -154,7 +152,7 @@ function findUnseen(routes: AppRoutes, registrations: readonly Watched[], report
   const met = new Set<EarlierRoute>()
   for (const route of routes.declared) {
     const unseenBy = registrations.filter(
-      ({ app, plugin }) => serves(app, route.context) && !routes.isSeen(plugin, route),
+      ({ app, plugin }) => isWithin(route.context, app) && !routes.isSeen(plugin, route),
     )
     for (const { plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
       const name = `${route.methods.join(', ')} ${route.path}`
@@ -181,7 +179,7 @@ function findUnused(routes: AppRoutes, registrations: readonly Watched[], report
   const idle = registrations.filter(({ app, servesRoutes }) => {
     if (servesRoutes) return false
     const others = routes.declared.filter(({ exclusionReason }) => exclusionReason === null)
-    return others.length > 0 && others.every(({ context }) => !serves(app, context))
+    return others.length > 0 && others.every(({ context }) => !isWithin(context, app))
   })
   for (const { plugin, mode } of withoutCovered(idle)) {
     if (mode === 'off') continue
@@ -222,17 +220,6 @@ function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: R
 }
 
 const isMarked = Symbol('fastify-conventions.registration.isMarked')
-
-// The root is the one context that does not inherit from another.
-function isRoot(app: FastifyInstance): boolean {
-  const above = Object.getPrototypeOf(app) as object
-  return Object.getPrototypeOf(above) === null
-}
-
-/** Whether a plugin that is registered in one context serves the routes of another. */
-function serves(app: FastifyInstance, context: FastifyInstance): boolean {
-  return app === context || Object.prototype.isPrototypeOf.call(app, context)
-}
 
 /** Without the plugins that the preset of the same context has registered: what is said of it is said of them. */
 function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {

@@ -68,8 +68,7 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 
   const status = [error.statusCode, error.status, statusSoFar].find(isErrorStatus) ?? 500
   const headers = foreignFields(error.headers, status)
-  const code =
-    typeof error.code === 'string' && Object.hasOwn(causes, error.code) ? causes[error.code] : undefined
+  const code = isJsonSyntaxError(thrown) ? 'body-malformed' : causeOf(error)
   const ours = code ?? byStatus[status]
   const detail = code === undefined ? undefined : details[code]
   return new ProblemError(ours ?? statusCode(status), {
@@ -103,6 +102,20 @@ export function problemOfBody(status: number, body: unknown): ProblemError {
     ...(said === undefined ? {} : { detail: said }),
     extensions: members,
   })
+}
+
+/** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */
+export function isJsonSyntaxError(thrown: unknown): boolean {
+  return (
+    thrown instanceof SyntaxError &&
+    !('code' in thrown) &&
+    'statusCode' in thrown &&
+    thrown.statusCode === 400
+  )
+}
+
+function causeOf({ code }: ThrownFields): ProblemCode | undefined {
+  return typeof code === 'string' && Object.hasOwn(causes, code) ? causes[code] : undefined
 }
 
 interface ThrownFields {

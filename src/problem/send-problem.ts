@@ -191,12 +191,3 @@ export function answerPastHooks(reply: FastifyReply, error: ProblemError, style:
   reply.raw.writeHead(error.statusCode, Object.fromEntries(writable) as OutgoingHttpHeaders)
   reply.raw.end(reply.request.method === 'HEAD' ? undefined : document)
 }
-
-/** Whether an error handler was set for this very context. */
-export function hasErrorHandlerOfItsOwn(app: FastifyInstance): boolean {
-  const above = Object.getPrototypeOf(app) as Partial<FastifyInstance>
-  // A context that has not set a handler has that of the context above it.
-  if (above.errorHandler !== undefined) return app.errorHandler !== above.errorHandler
-  // The root: Fastify binds a handler that is set to the app, and a bound function has no prototype. Its own is not bound.
-  return !Object.hasOwn(app.errorHandler, 'prototype')
-}

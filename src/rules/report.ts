@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
+import { appKey } from '../fastify/internals.js'
 import { clip } from '../text.js'
 import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
 
@@ -107,8 +108,8 @@ export function reporterOf(app: FastifyInstance): Reporter {
   const reporter = new Reporter()
   app.decorate(key, reporter)
   app.decorate('conventions', { report: () => reporter.report() })
-  const reporters = pending.get(app.initialConfig) ?? new Map<Reporter, FastifyInstance>()
-  pending.set(app.initialConfig, reporters.set(reporter, app))
+  const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
+  pending.set(appKey(app), reporters.set(reporter, app))
   // All contexts are complete by then, so the first hook concludes for all of them.
   app.addHook('onReady', function concludeFindings(done) {
     concludeAll(reporters)

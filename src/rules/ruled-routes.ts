@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { headSiblings } from '../fastify/head-sibling.js'
+import { headSiblings } from '../fastify/internals.js'
 import { type Checks, resolveRouteOptions } from '../options.js'
 import {
   type AppliedException,

@@ -1,13 +1,7 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import { ProblemError } from '../../src/index.js'
-import {
-  answerProblem,
-  defaultStyle,
-  hasErrorHandlerOfItsOwn,
-  refuse,
-  writeProblem,
-} from '../../src/problem/send-problem.js'
+import { answerProblem, defaultStyle, refuse, writeProblem } from '../../src/problem/send-problem.js'
 import { declareStyle } from '../../src/problem/type-base.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
@@ -153,23 +147,6 @@ t.test('refuse leaves it to the error handler where the context says so', async 
   app.get('/v1/users', async () => t.fail('the handler runs'))
 
   t.strictSame((await app.inject('/v1/users')).json(), { own: 'not-found' })
-})
-
-t.test('hasErrorHandlerOfItsOwn tells Fastify’s own error handler from another', async (t) => {
-  const app = Fastify()
-  t.equal(hasErrorHandlerOfItsOwn(app), false)
-  app.register(async (child) => {
-    t.equal(hasErrorHandlerOfItsOwn(child), false)
-    child.setErrorHandler(() => {})
-    t.equal(hasErrorHandlerOfItsOwn(child), true)
-    child.register(async (below) => t.equal(hasErrorHandlerOfItsOwn(below), false))
-  })
-  await app.ready()
-  t.equal(hasErrorHandlerOfItsOwn(app), false)
-
-  const root = Fastify()
-  root.setErrorHandler(async () => ({}))
-  t.equal(hasErrorHandlerOfItsOwn(root), true)
 })
 
 t.test('the default style is what the options of problems say by default', async (t) => {

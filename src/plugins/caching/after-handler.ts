@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
+import { trailerNames } from '../../fastify/internals.js'
 import { discard, isBytes, isResponse } from '../../fastify/payloads.js'
 import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
 import { carriesRepresentation, type PreconditionVerdict } from '../../http/preconditions.js'
@@ -11,7 +12,6 @@ import type { CachingCounts } from './counts.js'
 import { dropFor304, dropValidators, forbidStoring, setFreshness, varyByCoding } from './headers.js'
 import { payloadDate } from './last-modified.js'
 import type { CachingPlan } from './plan.js'
-import { dropTrailers } from './reply-trailers.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
 /** A hook that looks at what is sent. */
@@ -78,7 +78,8 @@ export function finishReading(
     const etag = headerOf(reply, 'etag')
     if (etag !== undefined) reply.header('etag', tagForCaller(request, etag))
     dropFor304(reply)
-    dropTrailers(reply)
+    // Node.js refuses to send trailers without content (RFC 9112 §7.1.2).
+    for (const name of trailerNames(reply)) reply.removeTrailer(name)
     next(null, null)
   }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
-import { privateField } from '../../fastify/private-field.js'
+import { replyPrototype } from '../../fastify/internals.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
 import { invalid, isObject } from '../../options.js'
@@ -36,10 +36,9 @@ export function addReplyHelpers(app: FastifyInstance, now: () => number, takesOv
   })
 
   function define(context: FastifyInstance, name: string): void {
-    const prototype = replyOf(context)?.prototype
+    const prototype = replyPrototype(context)
     const helper = helpers[name]
-    if (prototype === undefined || helper === undefined)
-      throw new TypeError('caching: Fastify has no replies')
+    if (helper === undefined) return
     const before = memberOf(prototype, name)
     if (defined.has(before)) return
     const isTaken = before !== undefined || context.hasReplyDecorator(name)
@@ -54,9 +53,6 @@ export function addReplyHelpers(app: FastifyInstance, now: () => number, takesOv
 type Helper = (this: FastifyReply, ...args: never[]) => unknown
 
 const isExtended = Symbol.for('fastify-conventions.replyHelpers')
-
-// A decorator takes its name for good: Fastify refuses a second one, of whichever plugin.
-const replyOf = privateField<{ readonly prototype: object }>('fastify.Reply')
 
 /** What objects of a prototype have under a name; the descriptor where it is a getter, which is not called. */
 function memberOf(prototype: object, name: string): unknown {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
-import { headSiblings } from '../../fastify/head-sibling.js'
 import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
+import { headSiblings } from '../../fastify/internals.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { needFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'

@@ -1,6 +1,6 @@
 import { parse } from 'node:querystring'
 import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify'
-import { privateField } from '../../fastify/private-field.js'
+import { parsesType } from '../../fastify/internals.js'
 import { markOf } from '../../fastify/raw-request.js'
 import { formType } from './override-post.js'
 
@@ -18,13 +18,14 @@ export function addFormParser(app: FastifyInstance): void {
   app.addHook('onReady', function completeParsers(done) {
     for (const context of contexts) {
       // By a pattern: the type itself stays unknown, and no 415 says that it is taken.
-      if (!takesForms(context)) context.addContentTypeParser(pattern, { parseAs: 'string' }, parseOverriding)
+      if (!parsesType(context, formType))
+        context.addContentTypeParser(pattern, { parseAs: 'string' }, parseOverriding)
     }
     done()
   })
 }
 
-const pattern = /^application\/x-www-form-urlencoded(?:;|$)/
+const pattern = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
 function parseOverriding(
   request: FastifyRequest,
@@ -35,14 +36,4 @@ function parseOverriding(
   if (mark?.kind !== 'performed' || !mark.byForm) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
   // Its limit on fields would drop the others without a word; the limit of the body is one on them too.
   else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
-}
-
-// Fastify's public getter knows the type by its name alone: neither a pattern nor a parser for all types.
-const parsersOf = privateField<{ getParser(contentType: string): unknown }>('fastify.contentTypeParser')
-
-function takesForms(context: FastifyInstance): boolean {
-  const parsers = parsersOf(context)
-  return parsers === undefined
-    ? context.hasContentTypeParser(formType)
-    : parsers.getParser(formType) !== undefined
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { appKey } from '../../fastify/internals.js'
 import type { RawRequest } from '../../fastify/raw-request.js'
 import { pathOf } from '../../http/request-target.js'
 import { isBelow } from './is-below.js'
@@ -13,14 +14,14 @@ const scopesOf = new WeakMap<object, OverrideScope[]>()
  * with the same one, the first.
  */
 export function addOverrideScope(app: FastifyInstance, scope: OverrideScope): void {
-  const known = scopesOf.get(app.initialConfig)
+  const known = scopesOf.get(appKey(app))
   if (known !== undefined) {
     known.push(scope)
     known.sort((one, other) => depthOf(other) - depthOf(one))
     return
   }
   const scopes = [scope]
-  scopesOf.set(app.initialConfig, scopes)
+  scopesOf.set(appKey(app), scopes)
   const strategy = {
     name: 'methodOverride',
     // Nothing is ever derived, so every route matches. What must match is in use without a route that names it.

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
+import { hasReceivedAll } from '../../fastify/internals.js'
 import type { RawRequest } from '../../fastify/raw-request.js'
 import type { PendingBodies } from './pending-bodies.js'
 
@@ -94,7 +95,7 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
   }
 }
 
-/** Has all of it come in? In time only the stream's state tells: once it says `end`, nothing can be put back. */
+/** Whether all of the body has been received and read. After the event `end`, nothing can be put back. */
 function isAtEnd(raw: RawRequest): boolean {
-  return raw._readableState.ended && raw.readableLength === 0
+  return hasReceivedAll(raw) && raw.readableLength === 0
 }

@@ -8,6 +8,7 @@ import type {
 } from 'fastify'
 import { Admission } from '../../fastify/admission.js'
 import { EmptyBodies } from '../../fastify/empty-body.js'
+import { hasErrorHandler, hasSchemaErrorFormatter, isNotFoundHandlerSet } from '../../fastify/internals.js'
 import { isResponse } from '../../fastify/payloads.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
@@ -26,11 +27,10 @@ import {
 } from '../../options.js'
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import { logProblem } from '../../problem/problem-log.js'
-import { problemOf } from '../../problem/problem-of.js'
+import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
 import {
   answerPastHooks,
   decorateSending,
-  hasErrorHandlerOfItsOwn,
   isRefusal,
   markSending,
   passOn,
@@ -39,12 +39,12 @@ import {
   writeProblem,
 } from '../../problem/send-problem.js'
 import { declareStyle, defaultStyle, refusalsConfig, refusalsOf } from '../../problem/type-base.js'
+import { validationMessage } from '../../problem/validation-issues.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { isErrorOfFramework, problemOfAnswer, statusOfAnswer, takeResponse } from './error-body.js'
 import { answerUnserved } from './not-found.js'
 import { unsupportedMediaType } from './unsupported-media-type.js'
-import { boundValidationMessages } from './validation-message.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
 
@@ -154,7 +154,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const enforces = options.mode === 'enforce'
   const admission = new Admission({ retryAfter: options.retryAfter, enforces, reporter })
   const patchContexts = new Set<FastifyInstance>()
-  const appHandlesErrors = hasErrorHandlerOfItsOwn(app)
+  const appHandlesErrors = hasErrorHandler(app)
   const before = app.errorHandler
 
   declareStyle(app, options)
@@ -165,7 +165,9 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const handler = app.errorHandler
   if (enforces && options.notFound === 'answer') setNotFoundHandler()
 
-  if (enforces) boundValidationMessages(app)
+  // A formatter of the app stays, whether it is set before or after.
+  if (enforces && !hasSchemaErrorFormatter(app))
+    app.setSchemaErrorFormatter((faults, part) => new Error(validationMessage(faults, part)))
   app.addHook('preClose', function noteClosing(done) {
     admission.closing = options.whileClosing === 'refuse'
     done()
@@ -269,7 +271,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       })
     } catch (error) {
       // Fastify takes one only, and has no code for this error.
-      if (!(error instanceof Error) || !/not found handler already set/i.test(error.message)) throw error
+      if (!isNotFoundHandlerSet(error)) throw error
       app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
     }
   }
@@ -387,7 +389,7 @@ const refusalsOfFramework: ReadonlySet<unknown> = new Set([
 function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean {
   if (!(thrown instanceof Error)) return false
   const { code, validation } = thrown as Partial<FastifyError>
-  if (refusalsOfFramework.has(code)) return true
+  if (refusalsOfFramework.has(code) || isJsonSyntaxError(thrown)) return true
   // A text where the schema wants an object: Fastify parses text/plain, so that its validator is the one to refuse.
   return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
 }

@@ -1,6 +1,6 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { headSiblings } from '../../fastify/head-sibling.js'
+import { headSiblings } from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { addAppHook } from '../../fastify/route.js'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
-import { headSiblings } from '../../fastify/head-sibling.js'
+import { headSiblings } from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
 import { addAppHook, addHook } from '../../fastify/route.js'

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { headSiblings } from '../../../src/fastify/head-sibling.js'
+import { headSiblings } from '../../../src/fastify/internals.js'
 import { spareNotModified } from '../../../src/plugins/caching/head-of-not-modified.js'
 
 t.test('a HEAD route is one of the app where Fastify adds none', async (t) => {

@@ -1,0 +1,261 @@
+/**
+ * What this package relies on although Fastify or Node.js does not promise it. Each function is one reliance. Checked on
+ * Fastify 5.0.0 to 5.12.8 and Node.js 20 to 24: `test/fastify/internals.test.ts` runs all of them on both ends of the
+ * range. Where one of Fastify is missing, {@link checkInternals} fails the boot.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+
+const checked = new WeakSet<object>()
+
+/**
+ * Checks once per app that Fastify has the private fields that the functions of this module read.
+ *
+ * @throws TypeError if one is missing; the message names it, and the version of Fastify
+ */
+export function checkInternals(app: FastifyInstance): void {
+  const key = appKey(app)
+  if (checked.has(key)) return
+  checked.add(key)
+  const Reply = replyPrototype(app).constructor as new (...parameters: unknown[]) => FastifyReply
+  const reply = new Reply({}, {}, app.log)
+  const fields = {
+    'fastify.contentTypeParser': bodyParsersField(app)?.customParsers instanceof Map,
+    'fastify.schemaErrorFormatter': schemaErrorFormatterField(app) !== undefined,
+    'fastify.replySerializerDefault': replySerializerField(app) !== undefined,
+    'fastify.schemaController': schemaControllerField(app) !== undefined,
+    'fastify.options': optionsField(app) !== undefined,
+    'fastify.reply.serializer': serializerField(reply) !== undefined,
+    'fastify.reply.trailers': trailersField(reply) !== undefined,
+  }
+  const missing = Object.entries(fields).filter(([, isThere]) => !isThere)
+  if (missing.length > 0) throw unsupported(app, missing.map(([name]) => name).join(', '))
+}
+
+function unsupported(app: FastifyInstance, fields: string): TypeError {
+  return new TypeError(`fastify-conventions does not support Fastify ${app.version}: ${fields} is missing`)
+}
+
+/** A body parser, as Fastify stores it. */
+export interface BodyParser {
+  readonly asString: boolean
+  readonly asBuffer: boolean
+  readonly fn: (
+    request: FastifyRequest,
+    body: string | Buffer,
+    done: (error: Error | null, body?: unknown) => void,
+  ) => unknown
+}
+
+interface BodyParsers {
+  readonly customParsers: Map<string, BodyParser>
+  existingParser(type: string): boolean
+  getParser(type: string): unknown
+}
+
+const bodyParsersField = privateField<BodyParsers>('fastify.contentTypeParser')
+
+/**
+ * Returns the body parsers of a context by media type, in a map that can be changed until the first request. Fastify has
+ * no public way to replace a parser.
+ */
+export function bodyParsers(app: FastifyInstance): Map<string, BodyParser> {
+  return required(app, bodyParsersField).customParsers
+}
+
+/** Whether a context parses JSON with a parser of the app. Fastify has no public getter. */
+export function hasOwnJsonParser(app: FastifyInstance): boolean {
+  return required(app, bodyParsersField).existingParser('application/json')
+}
+
+/**
+ * Whether a context has a parser for a media type. `hasContentTypeParser()` finds neither a parser with a regular
+ * expression nor the one for all types.
+ */
+export function parsesType(app: FastifyInstance, type: string): boolean {
+  return required(app, bodyParsersField).getParser(type) !== undefined
+}
+
+const schemaErrorFormatterField = privateField<unknown>('fastify.schemaErrorFormatter')
+
+/** Whether a context has an error formatter of the app (`setSchemaErrorFormatter()`). Fastify has no public getter. */
+export function hasSchemaErrorFormatter(app: FastifyInstance): boolean {
+  return schemaErrorFormatterField(app) !== null
+}
+
+const replySerializerField = privateField<unknown>('fastify.replySerializerDefault')
+const schemaControllerField = privateField<{ readonly isCustomSerializerCompiler?: boolean }>(
+  'fastify.schemaController',
+)
+
+/**
+ * Whether a context has a serializer of the app (`setReplySerializer()`, `setSerializerCompiler()`). Fastify has no public
+ * getters.
+ */
+export function hasAppSerializer(app: FastifyInstance): boolean {
+  const isCompiled = schemaControllerField(app)?.isCustomSerializerCompiler === true
+  return (replySerializerField(app) ?? null) !== null || isCompiled
+}
+
+const optionsField = privateField<{ readonly serializerOpts?: object }>('fastify.options')
+
+/** Returns the `serializerOpts` of the app. `initialConfig` leaves them out. */
+export function serializerOptions(app: FastifyInstance): object {
+  return optionsField(app)?.serializerOpts ?? {}
+}
+
+const serializerField = privateField<unknown>('fastify.reply.serializer')
+
+/** Returns the function that `reply.serializer()` has set; `null` for none. Fastify has no public getter. */
+export function replySerializer(reply: FastifyReply): unknown {
+  return serializerField(reply) ?? null
+}
+
+const trailersField = privateField<Readonly<Record<string, unknown>> | null>('fastify.reply.trailers')
+
+/** Returns the names of a reply's trailers. Fastify has `hasTrailer()` only. */
+export function trailerNames(reply: FastifyReply): string[] {
+  return Object.keys(trailersField(reply) ?? {})
+}
+
+const replyField = privateField<{ readonly prototype: object }>('fastify.Reply')
+
+/**
+ * Returns the prototype of a context's replies. A decorator takes its name for good: with the prototype, a name stays free
+ * for plugins that decorate replies later. At the root, the prototype serves all apps until the app has decorated
+ * replies.
+ */
+export function replyPrototype(app: FastifyInstance): object {
+  const Reply = replyField(app)
+  if (Reply === undefined) throw unsupported(app, 'fastify.Reply')
+  return Reply.prototype
+}
+
+/**
+ * Returns a reader of a private field, by the description of its symbol. Each copy of Fastify in a process has symbols of
+ * its own: a symbol that was found counts only for objects that have it. The field may be inherited. The reader returns
+ * `undefined` if there is no such field.
+ */
+function privateField<Value>(description: string): (holder: object) => Value | undefined {
+  const symbols: symbol[] = []
+  return function readPrivateField(holder) {
+    for (const symbol of symbols) if (symbol in holder) return Reflect.get(holder, symbol) as Value
+    const symbol = symbolOf(holder, description)
+    if (symbol === undefined) return undefined
+    symbols.push(symbol)
+    return Reflect.get(holder, symbol) as Value
+  }
+}
+
+function symbolOf(holder: object, description: string): symbol | undefined {
+  for (let object: object | null = holder; object !== null; object = Object.getPrototypeOf(object)) {
+    const symbol = Object.getOwnPropertySymbols(object).find((one) => one.description === description)
+    if (symbol !== undefined) return symbol
+  }
+  return undefined
+}
+
+function required<Value>(app: FastifyInstance, field: (app: object) => Value | undefined): Value {
+  const value = field(app)
+  if (value === undefined) throw unsupported(app, 'a private field')
+  return value
+}
+
+/** Returns what identifies an app: all its contexts have the same `initialConfig`. */
+export function appKey(app: FastifyInstance): object {
+  return app.initialConfig
+}
+
+/** Whether a context is the root of its app: each other context inherits from the context above it. */
+export function isRoot(app: FastifyInstance): boolean {
+  const above = Object.getPrototypeOf(app) as object
+  return Object.getPrototypeOf(above) === null
+}
+
+/** Whether a context is another one, or below it. */
+export function isWithin(context: FastifyInstance, app: FastifyInstance): boolean {
+  return app === context || Object.prototype.isPrototypeOf.call(app, context)
+}
+
+/**
+ * Whether an error handler was set for this very context. A context without one has that of the context above. At the
+ * root, a handler that is set is bound to the app, and so has no `prototype`; Fastify's own has one.
+ */
+export function hasErrorHandler(app: FastifyInstance): boolean {
+  const above = Object.getPrototypeOf(app) as Partial<FastifyInstance>
+  if (above.errorHandler !== undefined) return app.errorHandler !== above.errorHandler
+  return !Object.hasOwn(app.errorHandler, 'prototype')
+}
+
+/** Whether `setNotFoundHandler()` has thrown because the context has a handler. The error has no code. */
+export function isNotFoundHandlerSet(error: unknown): boolean {
+  return error instanceof Error && /not found handler already set/i.test(error.message)
+}
+
+/**
+ * Returns a function that recognises the HEAD routes that Fastify adds to GET routes, given all routes in their order. An
+ * `onRoute` hook gets them like routes of the app.
+ */
+export function headSiblings(app: FastifyInstance): (route: RouteOptions & { path: string }) => boolean {
+  // Fastify's types leave this option out.
+  const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
+  const exposed = new Set<string>()
+  return function isHeadSibling({ method, path, exposeHeadRoute }) {
+    const methods = [method].flat()
+    const exposesHead = exposeHeadRoute ?? exposeHeadRoutes
+    // If Fastify adds a HEAD route, the app can declare none afterwards.
+    if (methods.includes('GET') && !methods.includes('HEAD') && exposesHead) exposed.add(path)
+    if (methods.length !== 1 || methods[0] !== 'HEAD') return false
+    // A route at `/` below a prefix has a second form with a slash, for which the hook gets the HEAD route only.
+    return exposed.has(path) || (path.endsWith('/') && exposed.has(path.slice(0, -1)))
+  }
+}
+
+/** A route, as Fastify prints it. */
+export interface PrintedRoute {
+  readonly methods: readonly string[]
+  readonly path: string
+}
+
+const indent = 4
+const line = /^((?:│ {3}| {4})*)(?:├──|└──) (.*?)(?: \(([A-Z-]+(?:, [A-Z-]+)*)\)(?: \{.*\})?)?$/
+const emptyRoot = '(empty root node)'
+
+/**
+ * Returns the routes of an app in all its contexts, from the text of `printRoutes()`: Fastify has no other list of them. A
+ * GET route and its HEAD route are one, and so are routes that differ by a constraint only.
+ */
+export function printedRoutes(app: FastifyInstance): PrintedRoute[] {
+  const routes: PrintedRoute[] = []
+  const pieces: string[] = []
+  for (const text of app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const [found, indentation = '', piece = '', methods = ''] = line.exec(text) ?? []
+    if (found === undefined) continue
+    pieces.splice(indentation.length / indent, Number.POSITIVE_INFINITY, piece.replace(emptyRoot, ''))
+    const listed = methods.split(', ').filter((method) => method !== '')
+    const readable = listed.includes('GET') ? listed.filter((method) => method !== 'HEAD') : listed
+    for (const method of readable) routes.push({ methods: [method], path: pieces.join('') })
+  }
+  return routes
+}
+
+/**
+ * Whether Node.js has received all of a stream, read or not: after that, `unshift()` is an error. Public members tell only
+ * when all of it is read.
+ */
+export function hasReceivedAll(stream: Readable): boolean {
+  return (stream as Readable & { readonly _readableState: { readonly ended: boolean } })._readableState.ended
+}
+
+/** Returns the response that a connection of HTTP/1.1 still has to send; `null` for none. `clientError` has the socket only. */
+export function pendingResponse(socket: object): ServerResponse | null {
+  return (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null
+}
+
+/** Returns the request that a connection of HTTP/1.1 is receiving; `null` for none. `clientError` has the socket only. */
+export function incomingRequest(socket: object): IncomingMessage | null {
+  const { parser } = socket as { readonly parser?: { readonly incoming?: IncomingMessage | null } | null }
+  return parser?.incoming ?? null
+}

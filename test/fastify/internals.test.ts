@@ -1,0 +1,191 @@
+/** What this package relies on although Fastify does not promise it, on both ends of the supported range. */
+import { readFileSync } from 'node:fs'
+import newest, { type FastifyReply } from 'fastify'
+import oldest from 'fastify-oldest'
+import t from 'tap'
+import * as internals from '../../src/fastify/internals.js'
+
+// The types of the two are not the same to TypeScript.
+const releases = { oldest: oldest as unknown as typeof newest, newest }
+
+for (const [release, Fastify] of Object.entries(releases)) {
+  t.test(`${release} Fastify`, async (t) => {
+    t.test('has all private fields', async () => {
+      internals.checkInternals(Fastify())
+    })
+
+    t.test('a missing private field fails the boot, with the name of the field', async (t) => {
+      const app = Fastify()
+      const field = Object.getOwnPropertySymbols(app).find((one) => one.description === 'fastify.options')
+      t.ok(field !== undefined && Reflect.deleteProperty(app, field))
+      t.throws(() => internals.checkInternals(app), { message: /Fastify 5\..*fastify\.options is missing/ })
+    })
+
+    t.test('body parsers', async (t) => {
+      const app = Fastify()
+      t.strictSame([...internals.bodyParsers(app).keys()].sort(), ['application/json', 'text/plain'])
+      t.match(internals.bodyParsers(app).get('application/json'), {
+        asString: true,
+        asBuffer: false,
+        fn: Function,
+      })
+      t.equal(internals.hasOwnJsonParser(app), false)
+      t.equal(internals.parsesType(app, 'application/x-www-form-urlencoded'), false)
+      await app.register(async (child) => {
+        child.addContentTypeParser(/^application\/x-www-form/, (_request, _payload, done) => done(null))
+        child.removeContentTypeParser('application/json')
+        child.addContentTypeParser('application/json', (_request, _payload, done) => done(null))
+        t.equal(internals.hasOwnJsonParser(child), true)
+        t.equal(internals.parsesType(child, 'application/x-www-form-urlencoded'), true)
+      })
+      t.equal(internals.hasOwnJsonParser(app), false, 'a context has its own parsers')
+    })
+
+    t.test('a body parser that is replaced when the app gets ready is used', async (t) => {
+      const app = Fastify()
+      app.addHook('onReady', async () => {
+        const parsers = internals.bodyParsers(app)
+        const json = parsers.get('application/json')
+        if (json === undefined) throw new Error('no parser')
+        parsers.set('application/json', {
+          ...json,
+          asString: false,
+          asBuffer: true,
+          fn: (_request, body, done) => done(null, Buffer.isBuffer(body)),
+        })
+      })
+      app.post('/', async ({ body }) => ({ body }))
+      t.strictSame((await app.inject({ method: 'POST', url: '/', body: { a: 1 } })).json(), { body: true })
+    })
+
+    t.test('formatters and serializers of the app', async (t) => {
+      const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
+      t.equal(internals.hasSchemaErrorFormatter(app), false)
+      t.equal(internals.hasAppSerializer(app), false)
+      t.strictSame(internals.serializerOptions(app), { rounding: 'ceil' })
+      t.strictSame(internals.serializerOptions(Fastify()), {})
+      await app.register(async (child) => {
+        child.setSchemaErrorFormatter(() => new Error('x'))
+        t.equal(internals.hasSchemaErrorFormatter(child), true)
+        child.setReplySerializer(() => '')
+        t.equal(internals.hasAppSerializer(child), true)
+      })
+      await app.register(async (child) => {
+        child.setSerializerCompiler(() => () => '')
+        t.equal(internals.hasAppSerializer(child), true)
+      })
+      t.equal(internals.hasAppSerializer(app), false, 'those of a context below are not those of the app')
+    })
+
+    t.test('serializer, trailers and prototype of a reply', async (t) => {
+      const app = Fastify()
+      app.decorateReply('own', false)
+      const own = (payload: unknown): string => String(payload)
+      let seen: FastifyReply | undefined
+      app.get('/', async (_request, reply) => {
+        seen = reply
+        t.equal(internals.replySerializer(reply), null)
+        t.equal(internals.replySerializer(reply.serializer(own)), own)
+        t.strictSame(internals.trailerNames(reply), [])
+        reply.trailer('etag', async () => 'x')
+        t.strictSame(internals.trailerNames(reply), ['etag'])
+        return 'x'
+      })
+      await app.inject('/')
+      t.ok(seen !== undefined && Object.prototype.isPrototypeOf.call(internals.replyPrototype(app), seen))
+    })
+
+    t.test('contexts', async (t) => {
+      const app = Fastify()
+      t.equal(internals.isRoot(app), true)
+      t.equal(internals.hasErrorHandler(app), false)
+      await app.register(async (child) => {
+        t.equal(internals.isRoot(child), false)
+        t.equal(internals.appKey(child), internals.appKey(app))
+        t.equal(internals.isWithin(child, app), true)
+        t.equal(internals.isWithin(app, child), false)
+        t.equal(internals.hasErrorHandler(child), false)
+        child.setErrorHandler(() => {})
+        t.equal(internals.hasErrorHandler(child), true)
+        await child.register(async (inner) => t.equal(internals.hasErrorHandler(inner), false))
+      })
+      app.setErrorHandler(() => {})
+      t.equal(internals.hasErrorHandler(app), true)
+      t.not(internals.appKey(app), internals.appKey(Fastify()))
+    })
+
+    t.test('a second not-found handler is recognised', async (t) => {
+      const app = Fastify()
+      app.setNotFoundHandler(() => {})
+      t.equal(internals.isNotFoundHandlerSet(errorOf(() => app.setNotFoundHandler(() => {}))), true)
+      t.equal(internals.isNotFoundHandlerSet(new Error('x')), false)
+    })
+
+    t.test('routes that Fastify adds, and those that it prints', async (t) => {
+      const app = Fastify()
+      const isHeadSibling = internals.headSiblings(app)
+      const seen: [string, boolean][] = []
+      app.addHook('onRoute', (route) => {
+        seen.push([`${[route.method].flat()} ${route.path}`, isHeadSibling(route)])
+      })
+      const nothing = async (): Promise<object> => ({})
+      app.get('/v1/users/:id', nothing)
+      app.head('/v1/own', nothing)
+      app.get('/v1/alone', { exposeHeadRoute: false }, nothing)
+      app.post('/v1/users', nothing)
+      await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
+      await app.ready()
+      t.strictSame(seen.slice(0, 5), [
+        ['GET /v1/users/:id', false],
+        ['HEAD /v1/users/:id', true],
+        ['HEAD /v1/own', false],
+        ['GET /v1/alone', false],
+        ['POST /v1/users', false],
+      ])
+      t.ok(
+        seen.slice(5).every(([name, isSibling]) => isSibling === name.startsWith('HEAD')),
+        JSON.stringify(seen.slice(5)),
+      )
+      const printed = internals.printedRoutes(app).map(({ methods, path }) => `${methods} ${path}`)
+      t.strictSame(printed.sort(), [
+        'GET /v1/alone',
+        'GET /v1/below',
+        'GET /v1/below/',
+        'GET /v1/users/:id',
+        'HEAD /v1/own',
+        'POST /v1/users',
+      ])
+    })
+  })
+}
+
+t.test('the wrapped plugins are tested at the low end of their ranges', async (t) => {
+  const { dependencies } = packageOf('package.json')
+  for (const name of ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit']) {
+    const { version } = packageOf(`node_modules/${name}/package.json`)
+    // An update needs an alias of the oldest version in this file, or a narrower range.
+    t.equal(dependencies?.[name], `^${version}`, name)
+  }
+  t.equal(
+    packageOf('package.json').peerDependencies?.fastify,
+    `^${packageOf('node_modules/fastify-oldest/package.json').version}`,
+  )
+})
+
+interface Package {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+function packageOf(path: string): Package {
+  return JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as Package
+}
+
+function errorOf(run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
