@@ -1,15 +1,15 @@
 import { type Schedule, scheduleTimeout } from './schedule.js'
 
-/** What did not come in time. */
+/** A time-out of {@link inTime}. */
 export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
 /**
- * Waits for a promise, but not for longer than so many milliseconds.
+ * Waits for a promise for at most a number of milliseconds. A promise that rejects after that is not an unhandled rejection.
  *
- * @param what what is late, for the error
- * @throws LateError; the promise goes on, and nobody minds if it rejects later
+ * @param what what is waited for, for the message of the error
+ * @throws LateError
  */
 export function inTime<Value>(
   promise: Promise<Value>,
@@ -17,7 +17,7 @@ export function inTime<Value>(
   what: string,
   schedule: Schedule = scheduleTimeout,
 ): Promise<Value> {
-  // One promise and one timer: a race makes several of each, and this is on the path of requests.
+  // Promise.race() would make more promises, and this runs for each request.
   return new Promise((resolve, reject) => {
     const stop = schedule(
       () => reject(new LateError(`${what} did not come within ${milliseconds} ms`)),

@@ -1,7 +1,7 @@
-/** Calls `run` once after so many milliseconds; what it returns prevents that. */
+/** Calls a function once after a number of milliseconds. Returns a function that cancels the call. */
 export type Schedule = (run: () => void, milliseconds: number) => () => void
 
-/** A {@link Schedule} by the clock of the process, which it does not keep alive. */
+/** A {@link Schedule} by `setTimeout`. It does not keep the process alive. */
 export const scheduleTimeout: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds)
   timer.unref()

@@ -1,5 +1,5 @@
 /**
- * The length of a window in milliseconds; `null` for what is none, and for what is not at least one second.
+ * Returns the length of a time window in milliseconds; `null` if it is not valid or shorter than one second.
  *
  * @param window milliseconds, or a text such as `'1 minute'`, `'30s'`, `'2 hours'`
  */

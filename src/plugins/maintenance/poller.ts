@@ -1,3 +1,5 @@
+import { inTime } from '../../time/in-time.js'
+import { Outage } from '../../time/outage.js'
 import type { Schedule } from '../../time/schedule.js'
 
 /** What a {@link Poller} reads, and whom it tells. */
@@ -22,7 +24,7 @@ export class Poller<Value> {
   readonly #polled: Polled<Value>
   #cancelNext: () => void = () => {}
   #stopped = false
-  #isLost = false
+  readonly #outage = new Outage()
 
   constructor(polled: Polled<Value>) {
     this.#polled = polled
@@ -46,24 +48,18 @@ export class Poller<Value> {
     try {
       const value = await this.#readInTime()
       if (this.#stopped) return
-      if (this.#isLost) found()
-      this.#isLost = false
+      if (this.#outage.ends()) found()
       take(value)
     } catch (error) {
       if (this.#stopped) return
-      if (!this.#isLost) lost(error)
-      this.#isLost = true
+      if (this.#outage.begins()) lost(error)
     }
   }
 
   #readInTime(): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#polled.schedule(
-        () => reject(new Error(`no answer after ${patience} milliseconds`)),
-        patience,
-      )
-      this.#cancelNext = cancel
-      this.#polled.read().then(resolve, reject).finally(cancel)
+    return inTime(this.#polled.read(), patience, 'an answer', (run, milliseconds) => {
+      this.#cancelNext = this.#polled.schedule(run, milliseconds)
+      return this.#cancelNext
     })
   }
 }

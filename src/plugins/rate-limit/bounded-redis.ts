@@ -1,4 +1,5 @@
 import { ProblemError } from '../../problem/problem-error.js'
+import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
 import type { RateLimitRedis } from './options.js'
 
@@ -6,44 +7,46 @@ import type { RateLimitRedis } from './options.js'
 export const patience = 500
 
 /**
- * The same client, whose scripts are answered within {@link patience}: what is not has failed, and so has what the client
- * rejects, with the problem `quota-unavailable`. After a failure one call at a time asks whether Redis is back, and the
- * others fail at once: neither requests nor the commands of the client pile up behind a server that does not answer.
+ * Returns a client whose scripts fail after {@link patience}, with the problem `quota-unavailable`. After a failure, one
+ * call at a time asks whether Redis is back and the others fail at once: neither requests nor the commands of the client
+ * pile up while Redis does not answer.
  */
 export function boundedRedis(redis: RateLimitRedis, schedule: Schedule): RateLimitRedis {
-  const scripts = redis as unknown as Record<string, Script | undefined>
+  const scripts = redis as RateLimitRedis & Readonly<Record<string, Script | undefined>>
   let isAway = false
   let isAsking = false
 
-  function run(name: string, values: readonly unknown[], done: Done): void {
-    if (isAway && isAsking) {
-      done(unavailable(new Error('Redis has not answered yet')))
-      return
-    }
+  async function run(name: string, values: readonly unknown[]): Promise<unknown> {
+    if (isAway && isAsking) throw unavailable(new Error('Redis has not answered yet'))
     const isQuestion = isAway
     if (isQuestion) isAsking = true
-    let isSettled = false
-    const cancel = schedule(() => settle(new Error(`no answer after ${patience} milliseconds`)), patience)
-    function settle(error: unknown, result?: unknown): void {
-      if (isSettled) return
-      isSettled = true
-      cancel()
-      if (isQuestion) isAsking = false
-      isAway = Boolean(error)
-      if (isAway) done(unavailable(error))
-      else done(null, result)
-    }
     try {
-      scripts[name]?.(...values, settle)
+      const result = await inTime(call(name, values), patience, 'an answer of Redis', schedule)
+      isAway = false
+      return result
     } catch (error) {
-      settle(error)
+      isAway = true
+      throw unavailable(error)
+    } finally {
+      if (isQuestion) isAsking = false
     }
+  }
+
+  function call(name: string, values: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      scripts[name]?.(...values, (error: unknown, result?: unknown) =>
+        error ? reject(error) : resolve(result),
+      )
+    })
   }
 
   const bounded: RateLimitRedis & Record<string, unknown> = {
     defineCommand(name, definition) {
       if (scripts[name] === undefined) redis.defineCommand(name, definition)
-      bounded[name] = (...values: unknown[]) => run(name, values.slice(0, -1), values.at(-1) as Done)
+      bounded[name] = (...parameters: unknown[]) => {
+        const done = parameters.pop() as Done
+        run(name, parameters).then((result) => done(null, result), done)
+      }
     },
   }
   return bounded
