@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { isFieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/field-name.js'
 import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import type { CacheDirectives } from './cache-control.js'
@@ -106,11 +106,6 @@ const soundDirectives: Check<CacheDirectives | false> = (label, received) => {
 
 const memberOrNone: Check<string | false> = (label, received) =>
   received === false ? false : text('a name of a member, or false')(label, received)
-
-const fieldName: Check<string> = (label, received) =>
-  typeof received === 'string' && isFieldName(received)
-    ? received
-    : invalid(label, 'the name of a header field', received)
 
 const time: Check<Date | number | string> = (label, received) =>
   received instanceof Date || typeof received === 'number' || typeof received === 'string'

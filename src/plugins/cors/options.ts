@@ -1,5 +1,5 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
-import { isFieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/field-name.js'
 import { isWebOrigin } from '../../http/web-origin.js'
 import { type Check, type Checks, flag, integer, invalid, listOf, oneOf, text } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
@@ -79,11 +79,7 @@ const origins: Check<CorsOrigin> = (label, received) => {
   return Array.isArray(received) ? someOf(label, received) : origin(label, received)
 }
 
-const fieldNames: Check<readonly string[]> = listOf((label, received) =>
-  typeof received === 'string' && isFieldName(received)
-    ? received
-    : invalid(label, 'the name of a header field', received),
-)
+const fieldNames: Check<readonly string[]> = listOf(fieldName)
 
 /** Checks of {@link CorsRouteOptions}. */
 export const corsRouteChecks: Checks<CorsRouteOptions> = {

@@ -1,4 +1,4 @@
-import { isFieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/field-name.js'
 import { isWebOrigin } from '../../http/web-origin.js'
 import { type Check, type Checks, flag, integer, invalid, listOf, oneOf, text } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
@@ -64,15 +64,10 @@ const origin: Check<string> = (label, received) =>
     ? received
     : invalid(label, "an origin such as 'https://app.example', without a path", received)
 
-const header: Check<string> = (label, received) =>
-  typeof received === 'string' && isFieldName(received)
-    ? received
-    : invalid(label, 'the name of a header field', received)
-
 /** Checks of {@link MethodOverrideOptions}. */
 export const overrideChecks: Checks<MethodOverrideOptions> = {
   methods,
-  header,
+  header: fieldName,
   // What a form need not encode, so that it is found as it stands.
   field: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
   form: flag,

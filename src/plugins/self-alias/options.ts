@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isField } from '../../http/error-headers.js'
-import { isFieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/field-name.js'
 import {
   type Check,
   type Checks,
@@ -71,11 +71,6 @@ export interface SelfAliasRouteOptions {
   /** What becomes of the alias in this route. */
   readonly mode?: Mode
 }
-
-const fieldName: Check<string> = (label, received) =>
-  typeof received === 'string' && isFieldName(received)
-    ? received
-    : invalid(label, 'the name of a header field', received)
 
 const someAliases: Check<readonly string[]> = (label, received) => {
   const names = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/))(label, received)
