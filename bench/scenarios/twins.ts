@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import type { CompileSerializer } from '../../src/json/write.js'
 import { WriterCompiler } from '../../src/json/writer.js'
-import { shapeOf } from '../../src/json-schema/schema-shape.js'
+import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
+import { shapeOf } from '../../src/json-schema/shape.js'
 import { microScenario } from '../scenario.js'
 
 type Stringify = (value: unknown) => string

@@ -1,9 +1,7 @@
-import { cutOf, type FieldCut } from '../json/field-cut.js'
-import { splitPath } from '../json/field-path.js'
-import { type FieldTree, fieldPaths } from '../json/field-tree.js'
+import { cutOf, type FieldCut, type FieldTree, fieldPaths, splitPath } from '../json/field-tree.js'
+import type { Write } from '../json/object-writer.js'
 import { ownFields } from '../json/own-fields.js'
 import { projectionWriter } from '../json/projection.js'
-import type { Write } from '../json/write.js'
 import {
   canonicalPath,
   fieldNames,
@@ -12,7 +10,7 @@ import {
   isList,
   shapeWithin,
 } from '../json-schema/field-names.js'
-import type { Shape } from '../json-schema/schema-shape.js'
+import type { Shape } from '../json-schema/shape.js'
 import type { ResponseWriter } from './serialization.js'
 
 /** Which fields a request wants, so that the handler need not read others. */

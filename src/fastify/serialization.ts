@@ -3,13 +3,12 @@ import { mediaTypeOf } from '../http/media-types.js'
 import { exactJson, holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
 import type { OnLostDigits } from '../json/integer-text.js'
 import { hasLongInteger } from '../json/json-text.js'
-import { serializerMatcher } from '../json/serializer-match.js'
-import type { CompileSerializer, Write } from '../json/write.js'
+import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
+import type { CompileSerializer } from '../json-schema/alternatives.js'
 import type { Json, SchemaStore } from '../json-schema/schema-refs.js'
-import { anything, type Shape, shapeOf } from '../json-schema/schema-shape.js'
-import { someShape } from '../json-schema/some-shape.js'
-import { containsWide } from '../json-schema/twins.js'
+import { anything, type Shape, shapeOf, someShape } from '../json-schema/shape.js'
+import { containsInt64 } from '../json-schema/twins.js'
 import { reporterOf } from '../rules/report.js'
 import {
   hasSerializerOfItsOwn,
@@ -101,9 +100,8 @@ export class RouteSerialization {
     const known = knownWriters(this.#app, this.#response, `${this.twins} ${this.fast}`)
     if (known.size > 0) return known
     const shared = this.#app.getSchemas() as SchemaStore
-    const matcher = serializerMatcher(this.#compile, shared)
     const read = responseSchemas(this.#response).map(({ key, schema, mediaType }) => {
-      const shape = shapeOf(schema, shared, this.twins, matcher)
+      const shape = shapeOf(schema, shared, { compile: this.#compile, int64: this.twins })
       const compiler = new WriterCompiler(this.twins, this.#compile)
       const writer: ResponseWriter = {
         shape,
@@ -128,7 +126,7 @@ export class RouteSerialization {
   }
 
   #writes(shape: Shape): ResponseWriter['by'] {
-    if (this.twins && containsWide(shape)) return 'own'
+    if (this.twins && containsInt64(shape)) return 'own'
     const isFast = this.fast && !someShape(shape, isOpen) && !hasSerializerOptions(this.#app)
     return isFast ? 'fast' : 'fastify'
   }

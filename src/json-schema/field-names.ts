@@ -1,7 +1,6 @@
-import { cutOf, type FieldCut } from '../json/field-cut.js'
-import type { FieldTree } from '../json/field-tree.js'
-import { anything, type Member, type ObjectShape, type Shape } from './schema-shape.js'
-import { isWide, twinName } from './twins.js'
+import { cutOf, type FieldCut, type FieldTree } from '../json/field-tree.js'
+import { anything, type Member, type ObjectShape, type Shape } from './shape.js'
+import { isTwinned, twinName } from './twins.js'
 
 /** The names that a selection may have at the top of shapes; a twin goes by the name of its number. */
 export function fieldNames(...shapes: readonly Shape[]): string[] {
@@ -85,7 +84,7 @@ function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
   const names = object.members.map((member): [string, Named] => [member.name, { member, isTwin: false }])
   // A twin that the schema does not declare is known all the same.
   const twins = object.members
-    .filter((member) => isWide(member.shape))
+    .filter((member) => isTwinned(member.shape))
     .map((member): [string, Named] => [twinName(member.name), { member, isTwin: true }])
   const index = new Map([...names, ...twins])
   indexes.set(object, index)

@@ -4,6 +4,7 @@ import { nameOfToken } from '../json/json-pointer.js'
 import {
   isSchemaObject,
   type Json,
+  mapSchema,
   mapSubschemas,
   maxSchemaDepth,
   type SchemaObject,
@@ -86,6 +87,27 @@ export class SchemaReader {
     for (const { groups } of found)
       for (const group of groups) for (const { schema } of group) found.add(this.read(schema))
     return [...found]
+  }
+
+  /** A schema with all that it refers to as its own definitions, so that it can be compiled by itself. */
+  bundle(schema: Json): Json {
+    const names = new Map<Json, string>()
+    const definitions: Record<string, Json> = {}
+    const referring = (part: Json): Json =>
+      mapSchema(part, ({ $id: _, ...one }) =>
+        typeof one.$ref === 'string' ? { ...one, $ref: referenceTo(this.#resolve(one.$ref)) } : one,
+      )
+    const referenceTo = (target: Json): string => {
+      const name = names.get(target) ?? `${names.size}`
+      if (!names.has(target)) {
+        names.set(target, name)
+        definitions[name] = referring(target)
+      }
+      return `#/definitions/${name}`
+    }
+    const bundled = referring(schema)
+    if (names.size === 0 || !isSchemaObject(bundled)) return bundled
+    return { ...bundled, definitions }
   }
 
   #read(schema: SchemaObject): SchemaNode {

@@ -1,79 +1,96 @@
-import { choose } from '../json/choose.js'
 import { valueTwin } from '../json/exact-json.js'
-import { arrayTwin, wideDigits } from '../json/integer-text.js'
-import type { WideRange } from '../json/wide-range.js'
-import type { Shape } from './schema-shape.js'
-import { someShape } from './some-shape.js'
+import { arrayTwin, int64Digits } from '../json/integer-text.js'
+import { choose } from './alternatives.js'
+import { type Member, type Shape, someShape } from './shape.js'
 
-/** Name of the string twin of an integer. */
+const suffix = '_str'
+
+/** The name of the string twin of an integer. */
 export function twinName(name: string): string {
-  return `${name}_str`
+  return `${name}${suffix}`
 }
 
-/** Is it a declared 64-bit integer, or an array of them? Then it always has a twin. */
-export function isWide(shape: Shape): boolean {
-  if (shape.kind === 'integer') return shape.wide !== null
-  if (shape.kind === 'array') return isWide(shape.items)
-  if (shape.kind === 'tuple') return shape.items.some((item) => isWide(item.shape))
-  return shape.kind === 'choice' && shape.options.some((option) => isWide(option.shape))
+/** The name of the number whose twin has a name; `null` for a name that is no twin's. */
+export function numberName(name: string): string | null {
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
 }
 
-/** Has every value of the shape a twin? So it is with 64-bit integers, unless they are one of several alternatives. */
+/** Whether a shape is a declared 64-bit integer. */
+export function isInt64(shape: Shape): boolean {
+  return shape.kind === 'integer' && shape.int64 !== null
+}
+
+/** Whether a member of the shape has a declared twin: it may be a 64-bit integer, or an array of them. */
+export function isTwinned(shape: Shape): boolean {
+  if (shape.kind === 'array') return isTwinned(shape.items)
+  if (shape.kind === 'choice') return shape.options.some((option) => isTwinned(option.shape))
+  return isInt64(shape)
+}
+
+/** Whether every value of the shape has such a twin: 64-bit integers have, unless they are one of several alternatives. */
 export function isAlwaysTwinned(shape: Shape): boolean {
-  if (shape.kind !== 'choice') return isWide(shape)
-  return isWide(shape) && shape.options.every(({ shape: one }) => one.kind === 'null' || isAlwaysTwinned(one))
+  if (shape.kind !== 'choice') return isTwinned(shape)
+  return (
+    isTwinned(shape) && shape.options.every(({ shape: one }) => one.kind === 'null' || isAlwaysTwinned(one))
+  )
 }
 
-/** May a value of the shape be an integer, or an array with some? Then it may have a twin. */
+/** Whether a value of the shape may be an integer, or an array with some, so that it may need a twin. */
 export function mayBeInteger(shape: Shape): boolean {
   if (shape.kind === 'array') return mayBeInteger(shape.items)
-  if (shape.kind === 'tuple') return shape.rest || shape.items.some((item) => mayBeInteger(item.shape))
   if (shape.kind === 'choice') return shape.options.some((option) => mayBeInteger(option.shape))
   return shape.kind === 'integer' || shape.kind === 'number' || shape.kind === 'anything'
+}
+
+/** Whether a 64-bit integer is declared anywhere in the shape. */
+export function containsInt64(shape: Shape): boolean {
+  return someShape(shape, isInt64)
 }
 
 /** Writes the twin of a value of a shape, `null` where it needs none. */
 export function twinWriter(shape: Shape): (value: unknown) => string | null {
   switch (shape.kind) {
-    case 'integer':
-      return shape.wide === null ? valueTwin : wideTwin(shape.wide)
+    case 'integer': {
+      const { int64 } = shape
+      if (int64 === null) return valueTwin
+      // The writer of the number itself has reported lost digits already.
+      return (value) => {
+        const digits = int64Digits(value, int64, () => {})
+        return digits === null ? 'null' : `"${digits}"`
+      }
+    }
     case 'number':
     case 'anything':
       return valueTwin
-    case 'array':
-    case 'tuple': {
-      const wide = isWide(shape)
-      const nothing = shape.nullable ? 'null' : '[]'
+    case 'array': {
+      const isDeclared = isTwinned(shape)
+      const empty = shape.nullable ? 'null' : '[]'
       return (value) =>
-        Array.isArray(value) ? arrayTwin(value, wide) : wide && value === null ? nothing : null
+        Array.isArray(value) ? arrayTwin(value, isDeclared) : isDeclared && value === null ? empty : null
     }
     case 'choice': {
       const options = shape.options.map((option) => ({ ...option, twinOf: twinWriter(option.shape) }))
-      const ofNull = isWide(shape) ? 'null' : null
+      const ofNull = isTwinned(shape) ? 'null' : null
       return (value) =>
         value === null ? ofNull : (choose(options, value, ({ twinOf }) => twinOf(value)) ?? null)
     }
     default:
-      return noTwin
+      return () => null
   }
 }
 
-/** Of what never has a twin. */
-export function noTwin(): null {
-  return null
-}
-
-function wideTwin(range: WideRange): (value: unknown) => string {
-  return (value) => {
-    const digits = wideDigits(value, range, ignoreLoss)
-    return digits === null ? 'null' : `"${digits}"`
+/** Tells of an object whether a member of it is followed by its twin. */
+export function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
+  const twinOf = twinWriter(shape)
+  const isDefaultTwinned = isTwinned(shape) && withTwin(name, fallback) !== fallback
+  return (object) => {
+    const value = (object as Readonly<Record<string, unknown>>)[name]
+    return value === undefined ? isDefaultTwinned : twinOf(value) !== null
   }
 }
 
-// The number itself has told of it already.
-function ignoreLoss(): void {}
-
-/** Is there a declared 64-bit integer anywhere in the shape? */
-export function containsWide(shape: Shape): boolean {
-  return someShape(shape, isWide)
+/** JSON of the default of a 64-bit integer, which is a number in the schema, followed by its twin. */
+export function withTwin(name: string, fallback: string | null): string | null {
+  if (fallback === null || !/^-?\d+$/.test(fallback)) return fallback
+  return `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"`
 }

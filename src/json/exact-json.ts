@@ -107,8 +107,16 @@ function plainValue(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return value
   // A BigInt in an object (`Object(1n)`) is one, whatever the app has given BigInts to write themselves by.
   if (value instanceof BigInt) return value.valueOf()
-  if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON(key)
+  const json = jsonValueOf(value, key)
+  if (json !== value) return json
   if (value instanceof Number) return Number(value)
   if (value instanceof String) return String(value)
   return value instanceof Boolean ? value.valueOf() : value
+}
+
+/** What `toJSON` makes of a value, where it has one. */
+export function jsonValueOf(value: unknown, key?: string): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
+  const { toJSON } = value as { readonly toJSON?: unknown }
+  return typeof toJSON === 'function' ? toJSON.call(value, key) : value
 }

@@ -1,5 +1,3 @@
-import { joinPath, splitPath, splitUnescaped } from './field-path.js'
-
 /** Which fields are selected: by name, each whole (`true`) or in part. */
 export type FieldTree = ReadonlyMap<string, FieldTree | true>
 
@@ -71,4 +69,71 @@ function add(tree: DraftTree, path: readonly string[]): void {
     at.set(segment, next)
     at = next
   }
+}
+
+/** What is left of a value. */
+export interface FieldCut {
+  /** The fields that are left; `null` for all. */
+  readonly only: FieldTree | null
+  /** The fields that are not, whatever `only` says; `null` for none. */
+  readonly without: FieldTree | null
+}
+
+/** The cut that leaves all. */
+export const whole: FieldCut = Object.freeze({ only: null, without: null })
+
+/**
+ * What a cut leaves of a member: {@link whole}, a part of it, or `null` for nothing.
+ *
+ * @param alias another name by which it may be asked for
+ */
+export function cutOf({ only, without }: FieldCut, name: string, alias = name): FieldCut | null {
+  const hidden = without?.get(name)
+  if (hidden === true) return null
+  const asked = only === null ? true : (only.get(name) ?? only.get(alias))
+  if (asked === undefined) return null
+  return asked === true && hidden === undefined
+    ? whole
+    : { only: asked === true ? null : asked, without: hidden ?? null }
+}
+
+/** Does a cut take a field away by its name, or something that the field is in? */
+export function isHidden(without: FieldTree | null, path: readonly string[]): boolean {
+  let at: FieldTree | true | undefined = without ?? undefined
+  for (const name of path) {
+    if (at === undefined || at === true) break
+    at = at.get(name)
+  }
+  return at === true
+}
+
+/**
+ * The names of a dot path. A backslash takes the character after it for part of a name: `a\.b` is the field `a.b`,
+ * `\*` the field `*`.
+ */
+export function splitPath(path: string): string[] {
+  const names = splitUnescaped(path, '.')
+  return path.includes('\\') ? names.map((name) => name.replace(/\\(.)/gs, '$1')) : names
+}
+
+/** The dot path of names, with a backslash before what would be read as something else. */
+export function joinPath(names: readonly string[]): string {
+  const [only] = names
+  if (names.length === 1 && only === '*') return '\\*'
+  return names.map((name) => (/[\\.,]/.test(name) ? name.replace(/[\\.,]/g, '\\$&') : name)).join('.')
+}
+
+/** The parts of a text between separators that no backslash stands before. Takes time linear in its length. */
+export function splitUnescaped(text: string, separator: '.' | ','): string[] {
+  if (!text.includes('\\')) return text.split(separator)
+  const parts: string[] = []
+  let start = 0
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\\') index++
+    else if (text[index] === separator) {
+      parts.push(text.slice(start, index))
+      start = index + 1
+    }
+  }
+  return [...parts, text.slice(start)]
 }

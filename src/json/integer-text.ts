@@ -10,7 +10,7 @@ export type OnLostDigits = (value: number) => void
  *
  * @throws TypeError if the value is not an integer, or is out of the range. The message does not contain the value.
  */
-export function wideDigits(value: unknown, range: WideRange, onLost: OnLostDigits): string | null {
+export function int64Digits(value: unknown, range: WideRange, onLost: OnLostDigits): string | null {
   if (typeof value === 'bigint') return inRange(value, range).toString()
   if (typeof value === 'number' && Number.isInteger(value)) {
     if (Number.isSafeInteger(value)) {

@@ -1,7 +1,25 @@
-import type { Member, Shape } from '../json-schema/schema-shape.js'
+import type { Member, Shape } from '../json-schema/shape.js'
 import type { OnLostDigits } from './integer-text.js'
 import { isPlainText } from './json-text.js'
-import type { Write, WrittenMember } from './write.js'
+
+/** Writes a value as JSON. */
+export type Write = (value: unknown, onLost: OnLostDigits) => string
+
+/** A member of an object as it is written: with its twin, where it has one. */
+export interface WrittenMember extends Member {
+  /** JSON of the value, followed by the twin and its key. */
+  readonly write: Write
+  /** Where it is the declared twin of a number that has none of its own in every alternative. */
+  readonly declaredTwin?: DeclaredTwin | undefined
+}
+
+/** What a declared member, called like a twin, is the twin of. */
+export interface DeclaredTwin {
+  /** The name of the number. */
+  readonly of: string
+  /** Whether the number in this object is followed by its own twin, which stands in the member's place. */
+  readonly isReplaced: (object: object) => boolean
+}
 
 /** Writes the members of an object that its shape does not declare, each with a comma in front. */
 export type WriteRest = (object: object, onLost: OnLostDigits) => string
@@ -143,7 +161,7 @@ function usualValues(shape: Shape, value: string): { readonly test: string; read
   if (shape.kind === 'text')
     return { test: `typeof ${value} === 'string' && isPlainText(${value})`, quote: '"' }
   if (shape.kind === 'boolean') return { test: `typeof ${value} === 'boolean'`, quote: '' }
-  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && shape.wide === null)
+  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && shape.int64 === null)
   return isNumber ? { test: `Number.isSafeInteger(${value})`, quote: '' } : null
 }
 

@@ -1,7 +1,6 @@
-import { twinName } from '../json-schema/twins.js'
-import { valueTwin } from './exact-json.js'
-import { cutOf, type FieldCut, whole } from './field-cut.js'
-import { withoutToJson } from './writer.js'
+import { numberName, twinName } from '../json-schema/twins.js'
+import { jsonValueOf, valueTwin } from './exact-json.js'
+import { cutOf, type FieldCut, whole } from './field-tree.js'
 
 /** Has the member of this name a twin in the answer? */
 export type HasTwin = (name: string) => boolean
@@ -26,7 +25,7 @@ export function cutOfOwn(cut: FieldCut, name: string, hasTwin: HasTwin | null): 
 /** What a cut leaves of a value that no schema describes: own properties, in their order. */
 export function ownFields(value: unknown, cut: FieldCut, twins: boolean): unknown {
   if (cut === whole) return value
-  const object = withoutToJson(value)
+  const object = jsonValueOf(value)
   if (Array.isArray(object)) return object.map((item) => ownFields(item, cut, twins))
   if (typeof object !== 'object' || object === null) return object
   const fields = object as Readonly<Record<string, unknown>>
@@ -49,14 +48,8 @@ export function ownFieldsWithin(
 ): unknown {
   const [step, ...rest] = within
   if (step === undefined) return ownFields(value, cut, twins)
-  const object = withoutToJson(value)
+  const object = jsonValueOf(value)
   if (typeof object !== 'object' || object === null || !Object.hasOwn(object, step)) return object
   const items = (object as Readonly<Record<string, unknown>>)[step]
   return { ...object, [step]: ownFieldsWithin(items, rest, cut, twins) }
-}
-
-/** The name of the number whose twin is called so; `null` for a name that is no twin's. */
-export function numberName(name: string): string | null {
-  const suffix = twinName('')
-  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
 }

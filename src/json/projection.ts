@@ -1,11 +1,11 @@
-import type { Member, ObjectShape, Shape } from '../json-schema/schema-shape.js'
-import { isWide, mayBeInteger, twinName } from '../json-schema/twins.js'
-import { cutOf, type FieldCut, whole } from './field-cut.js'
-import type { AppendMember, WriteObject, WriteRest } from './object-writer.js'
+import type { Member, ObjectShape, Shape } from '../json-schema/shape.js'
+import { isTwinned, mayBeInteger, twinName } from '../json-schema/twins.js'
+import { jsonValueOf } from './exact-json.js'
+import { cutOf, type FieldCut, whole } from './field-tree.js'
+import type { AppendMember, Write, WriteObject, WriteRest, WrittenMember } from './object-writer.js'
 import { ownFields, ownFieldsWithin } from './own-fields.js'
-import { restProjection } from './rest-projection.js'
-import type { Write, WrittenMember } from './write.js'
-import { arrayWriter, choiceWriter, nullObject, type WriterCompiler, withoutToJson } from './writer.js'
+import { restWriter } from './rest-writer.js'
+import { arrayWriter, choiceWriter, nullObject, type WriterCompiler } from './writer.js'
 
 /**
  * Compiles the writer of what a cut leaves. It reads only that, and writes it in the order of the schema and then of
@@ -66,7 +66,7 @@ class Narrowing {
         const write = this.#writerOfObject(shape)
         const nothing = nullObject(shape)
         return function writeNarrowed(value, onLost) {
-          const object = withoutToJson(value)
+          const object = jsonValueOf(value)
           return object === null ? nothing : write(object as object, onLost)
         }
       }
@@ -89,12 +89,12 @@ function cutWriter(compiler: WriterCompiler, object: ObjectShape, cut: FieldCut)
   const appenders = compiler.membersOf(object).flatMap((member) => {
     // Whoever asks for a twin gets it where it always stands: beside its number.
     const number = member.declaredTwin?.of ?? member.name
-    const left = cutOf(cut, number, isWide(member.shape) ? twinName(number) : member.name)
+    const left = cutOf(cut, number, isTwinned(member.shape) ? twinName(number) : member.name)
     if (left === null) return []
     if (left === whole) return [compiler.appenderOf(member)]
     return [partAppender(compiler, member, left, declared.get(member.name)?.fallback ?? null)]
   })
-  const writeRest = restProjection(compiler, object, cut, (shape, left) =>
+  const writeRest = restWriter(compiler, object, cut, (shape, left) =>
     projectionWriter(compiler, shape, left),
   )
   return membersWriter(appenders, writeRest)

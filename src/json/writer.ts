@@ -1,19 +1,30 @@
-import type { Member, ObjectShape, Shape } from '../json-schema/schema-shape.js'
-import { isAlwaysTwinned, isWide, mayBeInteger, noTwin, twinName, twinWriter } from '../json-schema/twins.js'
-import { isLargeInteger } from '../json-schema/type-tests.js'
-import { type Alternative, choose } from './choose.js'
-import { exactJson } from './exact-json.js'
-import { wideDigits } from './integer-text.js'
+import { type CompileSerializer, choose, isLargeInteger, type Option } from '../json-schema/alternatives.js'
+import type { Json } from '../json-schema/json-schema.js'
+import type { Member, ObjectShape, Shape } from '../json-schema/shape.js'
+import {
+  isAlwaysTwinned,
+  isInt64,
+  isTwinned,
+  mayBeInteger,
+  twinName,
+  twinTest,
+  twinWriter,
+  withTwin,
+} from '../json-schema/twins.js'
+import { exactJson, jsonValueOf } from './exact-json.js'
+import { whole } from './field-tree.js'
+import { int64Digits } from './integer-text.js'
 import { textOf } from './json-text.js'
 import {
   type AppenderFactory,
   type AppendMember,
   generateAppender,
   generateObjectWriter,
+  type Write,
   type WriteRest,
+  type WrittenMember,
 } from './object-writer.js'
-import { scalarWriters } from './scalar-writers.js'
-import type { CompileSerializer, Write, WrittenMember } from './write.js'
+import { restWriter } from './rest-writer.js'
 
 /** Compiles writers of shapes; what it has compiled it knows. */
 export class WriterCompiler {
@@ -22,7 +33,7 @@ export class WriterCompiler {
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
   readonly #appenders = new Map<Member, AppenderFactory>()
-  readonly #scalarOf: (shape: Shape) => (value: unknown) => string
+  readonly #serializerOf: (schema: Json) => (value: unknown) => string
 
   /**
    * @param twins whether integers get string twins
@@ -30,7 +41,7 @@ export class WriterCompiler {
    */
   constructor(twins: boolean, compile: CompileSerializer) {
     this.twins = twins
-    this.#scalarOf = scalarWriters(compile)
+    this.#serializerOf = serializersOf(compile)
   }
 
   /** The writer of a shape: what fast-json-stringify makes of its schema, with exact integers and their twins. */
@@ -50,7 +61,7 @@ export class WriterCompiler {
   /** The writer of a shape whose values are written so: null where it may be null, and only the types it allows. */
   guarded(shape: Shape, write: Write): Write {
     const { allows, nullable } = shape
-    const isLarge = (value: unknown): boolean => this.twins && isLargeInteger(value, shape)
+    const isLarge = (value: unknown): boolean => this.twins && isLargeInteger(value, isInt64(shape))
     if (allows === undefined)
       return nullable ? (value, onLost) => (value === null ? 'null' : write(value, onLost)) : write
     return (value, onLost) => {
@@ -65,7 +76,7 @@ export class WriterCompiler {
     const known = this.#members.get(shape)
     if (known !== undefined) return known
     const names = new Set(shape.members.map((member) => member.name))
-    const twinned = shape.members.filter((member) => this.twins && isWide(member.shape))
+    const twinned = shape.members.filter((member) => this.twins && isTwinned(member.shape))
     const replacing = new Map(twinned.map((member) => [twinName(member.name), member]))
     const members = shape.members
       .filter((member) => {
@@ -74,10 +85,10 @@ export class WriterCompiler {
       })
       .map((member) => {
         const number = replacing.get(member.name)
-        const isTwinned = this.twins && isWide(member.shape)
+        const hasTwin = this.twins && isTwinned(member.shape)
         return {
           ...member,
-          fallback: isTwinned ? withTwin(member.name, member.fallback) : member.fallback,
+          fallback: hasTwin ? withTwin(member.name, member.fallback) : member.fallback,
           write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
           declaredTwin: number === undefined ? undefined : { of: number.name, isReplaced: twinTest(number) },
         }
@@ -103,16 +114,16 @@ export class WriterCompiler {
   #compile(shape: Shape): Write {
     switch (shape.kind) {
       case 'text':
-        return textWriter(shape.format === 'unsafe', this.#scalarOf(shape))
+        return textWriter(shape.format === 'unsafe', this.#serializerOf(scalarSchema(shape)))
       case 'integer': {
-        const { wide } = shape
-        if (wide !== null) return (value, onLost) => wideDigits(value, wide, onLost) ?? 'null'
-        return numberWriter(Number.isInteger, this.twins, this.#scalarOf(shape))
+        const { int64 } = shape
+        if (int64 !== null) return (value, onLost) => int64Digits(value, int64, onLost) ?? 'null'
+        return numberWriter(Number.isInteger, this.twins, this.#serializerOf(scalarSchema(shape)))
       }
       case 'number':
-        return numberWriter(Number.isFinite, this.twins, this.#scalarOf(shape))
+        return numberWriter(Number.isFinite, this.twins, this.#serializerOf(scalarSchema(shape)))
       case 'boolean': {
-        const writeOther = this.#scalarOf(shape)
+        const writeOther = this.#serializerOf(scalarSchema(shape))
         return (value) => (typeof value === 'boolean' ? `${value}` : writeOther(value))
       }
       case 'null':
@@ -124,7 +135,7 @@ export class WriterCompiler {
       case 'array':
         return arrayWriter(this.writerOf(shape.items))
       case 'tuple':
-        return this.#tupleWriter(shape)
+        return this.#serializerOf(shape.schema)
       case 'choice':
         return choiceWriter(
           shape.options.map((option) => ({ ...option, write: this.writerOf(option.shape) })),
@@ -137,13 +148,13 @@ export class WriterCompiler {
   /** The writer of a member: of its value, followed by the twin and its key, where it has one. */
   memberWriter(name: string, shape: Shape, twinIsDeclared = false): Write {
     const write = this.writerOf(shape)
-    const wide = isWide(shape)
-    if (!this.twins || (twinIsDeclared && !wide) || !mayBeInteger(shape)) return write
+    const isDeclared = isTwinned(shape)
+    if (!this.twins || (twinIsDeclared && !isDeclared) || !mayBeInteger(shape)) return write
     const key = `,${JSON.stringify(twinName(name))}:`
-    if (shape.kind === 'integer' && shape.wide !== null) {
-      const range = shape.wide
-      return function writeWideMember(value, onLost) {
-        const digits = wideDigits(value, range, onLost)
+    if (shape.kind === 'integer' && shape.int64 !== null) {
+      const range = shape.int64
+      return function writeInt64Member(value, onLost) {
+        const digits = int64Digits(value, range, onLost)
         return digits === null ? `null${key}null` : `${digits}${key}"${digits}"`
       }
     }
@@ -154,103 +165,24 @@ export class WriterCompiler {
     }
   }
 
-  #tupleWriter(shape: Extract<Shape, { kind: 'tuple' }>): Write {
-    const writers = shape.items.map((item) => this.writerOf(item.shape))
-    const writeRest = this.writeAnything
-    const mayStand = (item: unknown, index: number): boolean => {
-      const place = shape.items[index]
-      return place === undefined || place.allows(item) || (this.twins && isLargeInteger(item, place.shape))
-    }
-    return function writeTuple(value, onLost) {
-      if (value === null) return '[]'
-      if (!Array.isArray(value) || (!shape.rest && value.length > writers.length)) throw mismatch('the tuple')
-      // Holes count: `map` would skip them.
-      const items = Array.from(value as unknown[], (item, index) => {
-        if (!mayStand(item, index)) throw mismatch('the tuple')
-        return (writers[index] ?? writeRest)(item, onLost)
-      })
-      return `[${items.join(',')}]`
-    }
-  }
-
   #objectWriter(shape: ObjectShape): Write {
     const members = this.membersOf(shape)
     const write = generateObjectWriter(members, this.restWriter(shape), shape.alsoRequired)
     const nothing = nullObject(shape)
     return function writeObject(value, onLost) {
-      const object = withoutToJson(value)
+      const object = jsonValueOf(value)
       return object === null ? nothing : write(object as object, onLost)
     }
   }
 
   /** Writes the members of an object that its shape does not declare, each with a comma in front. */
   restWriter(shape: ObjectShape): WriteRest | null {
-    if (shape.rest === null && shape.patterns.length === 0) return null
-    const declared = new Set(
-      shape.members.flatMap(({ name, shape: one }) =>
-        this.twins && isAlwaysTwinned(one) ? [name, twinName(name)] : [name],
-      ),
-    )
-    // Beside these, only the value tells whether a member of that name is there already.
-    const twinTests = new Map(
-      shape.members
-        .filter(({ shape: one }) => this.twins && mayBeInteger(one) && !isAlwaysTwinned(one))
-        .map((member) => [twinName(member.name), twinTest(member)]),
-    )
-    const patterns = shape.patterns.map(({ pattern, shape: one }) => ({ pattern, ...this.#entryWriter(one) }))
-    const rest = shape.rest === null ? null : this.#entryWriter(shape.rest)
-    return function writeRest(object, onLost) {
-      let json = ''
-      for (const key of Object.keys(object)) {
-        if (declared.has(key) || twinTests.get(key)?.(object) === true) continue
-        const value = (object as Readonly<Record<string, unknown>>)[key]
-        if (!isWritable(value)) continue
-        const entry =
-          patterns.length === 0 ? rest : (patterns.find(({ pattern }) => pattern.test(key)) ?? rest)
-        if (entry === null) continue
-        json += `,${textOf(key)}:${entry.write(value, onLost)}`
-        const twin = entry.twinOf(value)
-        if (twin !== null && !Object.hasOwn(object, twinName(key)))
-          json += `,${textOf(twinName(key))}:${twin}`
-      }
-      return json
-    }
-  }
-
-  #entryWriter(shape: Shape): { readonly write: Write; readonly twinOf: (value: unknown) => string | null } {
-    return { write: this.writerOf(shape), twinOf: this.twins ? twinWriter(shape) : noTwin }
+    return restWriter(this, shape, whole)
   }
 }
 
 function mismatch(expected: string): TypeError {
   return new TypeError(`The value does not match ${expected}`)
-}
-
-function isWritable(value: unknown): boolean {
-  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
-}
-
-// Is a member of this object followed by its twin?
-function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
-  const twinOf = twinWriter(shape)
-  const isDefaultTwinned = withTwin(name, fallback) !== fallback && isWide(shape)
-  return (object) => {
-    const value = (object as Readonly<Record<string, unknown>>)[name]
-    return value === undefined ? isDefaultTwinned : twinOf(value) !== null
-  }
-}
-
-// A default stands in the schema as a number; its twin follows it as everywhere.
-function withTwin(name: string, fallback: string | null): string | null {
-  if (fallback === null || !/^-?\d+$/.test(fallback)) return fallback
-  return `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"`
-}
-
-/** What `toJSON` makes of an object, where it has one. */
-export function withoutToJson(value: unknown): unknown {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
-  const { toJSON } = value as { readonly toJSON?: unknown }
-  return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
 
 /** JSON of an object whose `toJSON` gives null, and of null where the shape is not nullable. */
@@ -259,7 +191,7 @@ export function nullObject(shape: ObjectShape): string {
 }
 
 /** Writes a value by the first of the alternatives that it matches. */
-export function choiceWriter(options: readonly (Alternative & { readonly write: Write })[]): Write {
+export function choiceWriter(options: readonly (Option & { readonly write: Write })[]): Write {
   return function writeChoice(value, onLost) {
     const json = choose(options, value, ({ write }) => write(value, onLost))
     if (json === undefined) throw mismatch('any of its schemas')
@@ -291,4 +223,33 @@ export function arrayWriter(writeItem: Write): Write {
     }
     return `${json}]`
   }
+}
+
+/**
+ * Makes writers by the app's own serializers: of tuples, and of scalars of an unusual type, such as a Date or a Number
+ * where the schema says string, which are then converted or refused as without this package. Each is compiled when first
+ * needed. An error does not contain the value.
+ */
+function serializersOf(compile: CompileSerializer): (schema: Json) => (value: unknown) => string {
+  const known = new Map<string, (value: unknown) => string>()
+  return function serializerOf(schema) {
+    const name = JSON.stringify(schema)
+    let write: ((value: unknown) => string) | undefined
+    return function writeByApp(value) {
+      if (write === undefined) {
+        write = known.get(name) ?? compile(schema)
+        known.set(name, write)
+      }
+      try {
+        return write(value)
+      } catch {
+        throw new TypeError(`a value of type ${typeof value} cannot be written by the schema ${name}`)
+      }
+    }
+  }
+}
+
+function scalarSchema(shape: Shape): Json {
+  if (shape.kind !== 'text') return { type: shape.kind }
+  return shape.format === null ? { type: 'string' } : { type: 'string', format: shape.format }
 }

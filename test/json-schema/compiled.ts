@@ -1,10 +1,9 @@
 import { createRequire } from 'node:module'
 import type { OnLostDigits } from '../../src/json/integer-text.js'
-import { serializerMatcher } from '../../src/json/serializer-match.js'
-import type { CompileSerializer } from '../../src/json/write.js'
 import { WriterCompiler } from '../../src/json/writer.js'
+import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
 import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
-import { shapeOf } from '../../src/json-schema/schema-shape.js'
+import { shapeOf } from '../../src/json-schema/shape.js'
 
 type Stringify = (value: unknown) => string
 type Build = (schema: Json, options: { readonly schema: SchemaStore; readonly ajv: object }) => Stringify
@@ -22,7 +21,7 @@ export function fastifyWriter(schema: Json, shared: SchemaStore = {}): Stringify
 export function ourWriter(schema: Json, options: { twins: boolean; shared?: SchemaStore }): Stringify {
   const { twins, shared = {} } = options
   const compile: CompileSerializer = (one) => fastifyWriter(one, shared)
-  const shape = shapeOf(schema, shared, true, serializerMatcher(compile, shared))
+  const shape = shapeOf(schema, shared, { compile })
   const write = new WriterCompiler(twins, compile).writerOf(shape)
   return (value) => write(value, refuseLost)
 }

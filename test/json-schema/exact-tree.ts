@@ -1,5 +1,4 @@
-import { joinPath } from '../../src/json/field-path.js'
-import type { FieldTree } from '../../src/json/field-tree.js'
+import { type FieldTree, joinPath } from '../../src/json/field-tree.js'
 
 /** JSON as it stands on the wire: every number by its digits, every member in its place. An oracle of its own. */
 export type Tree =

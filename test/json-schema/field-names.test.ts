@@ -10,7 +10,7 @@ import {
   shapeWithin,
 } from '../../src/json-schema/field-names.js'
 import type { Json } from '../../src/json-schema/schema-refs.js'
-import { shapeOf } from '../../src/json-schema/schema-shape.js'
+import { shapeOf } from '../../src/json-schema/shape.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }

@@ -1,6 +1,6 @@
 /** Decisions.md §3 "Integer twins": exact digits from every form that a handler has them in. */
 import t from 'tap'
-import { arrayTwin, unsafeDigits, wideDigits } from '../../src/json/integer-text.js'
+import { arrayTwin, int64Digits, unsafeDigits } from '../../src/json/integer-text.js'
 import { rangeOf } from '../../src/json/wide-range.js'
 import { refuseLost } from '../json-schema/compiled.js'
 
@@ -21,7 +21,7 @@ t.test('a declared 64-bit integer has all its digits, whatever form it comes in'
     [Number.MIN_SAFE_INTEGER, '-9007199254740991'],
     [null, null],
   ]
-  for (const [value, digits] of rows) t.equal(wideDigits(value, any, refuseLost), digits, String(value))
+  for (const [value, digits] of rows) t.equal(int64Digits(value, any, refuseLost), digits, String(value))
 })
 
 t.test(
@@ -41,9 +41,9 @@ t.test(
     ]
     for (const [format, within, beyond] of rows) {
       const range = rangeOf(format) ?? any
-      for (const value of within) t.equal(wideDigits(value, range, refuseLost), String(value))
+      for (const value of within) t.equal(int64Digits(value, range, refuseLost), String(value))
       const refused = { message: 'a declared 64-bit integer is out of the range of its format' }
-      for (const value of beyond) t.throws(() => wideDigits(value, range, refuseLost), refused)
+      for (const value of beyond) t.throws(() => int64Digits(value, range, refuseLost), refused)
     }
   },
 )
@@ -52,12 +52,12 @@ t.test('a Number from 2^53 on has lost its digits already: that is told', async 
   for (const value of [lostAt, -lostAt, 2 ** 63, 1e300]) {
     const told: number[] = []
     t.equal(
-      wideDigits(value, any, (lost) => void told.push(lost)),
+      int64Digits(value, any, (lost) => void told.push(lost)),
       BigInt(value).toString(),
       `${value}`,
     )
     t.strictSame(told, [value])
-    t.throws(() => wideDigits(value, any, refuseLost), { message: 'lost digits' })
+    t.throws(() => int64Digits(value, any, refuseLost), { message: 'lost digits' })
   }
 })
 
@@ -81,7 +81,7 @@ t.test('what is no integer is refused, without the value in the message', async 
   ]
   for (const value of others) {
     const refused = { name: 'TypeError', message: `a value of type ${typeof value} is no 64-bit integer` }
-    t.throws(() => wideDigits(value, any, refuseLost), refused, String(value))
+    t.throws(() => int64Digits(value, any, refuseLost), refused, String(value))
   }
 })
 

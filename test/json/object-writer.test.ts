@@ -1,9 +1,8 @@
 /** The generated writer of an object: commas, names and defaults, whatever the names are and whatever is there. */
 import fc from 'fast-check'
 import t from 'tap'
-import { generateAppender, generateObjectWriter } from '../../src/json/object-writer.js'
-import type { WrittenMember } from '../../src/json/write.js'
-import type { Shape } from '../../src/json-schema/schema-shape.js'
+import { generateAppender, generateObjectWriter, type WrittenMember } from '../../src/json/object-writer.js'
+import type { Shape } from '../../src/json-schema/shape.js'
 import { refuseLost } from '../json-schema/compiled.js'
 
 t.test('whatever is there and whatever is not, it is JSON in the order of the members', async (t) => {
@@ -51,7 +50,7 @@ t.test('a usual object and an unusual one are written alike, in whatever order t
       (kindsOf, rows) => {
         const members = kindsOf.map((kind, index) => ({
           ...memberOf(`m${index}`),
-          shape: { nullable: false, kind, wide: null, format: null } as unknown as Shape,
+          shape: { nullable: false, kind, int64: null, format: null } as unknown as Shape,
           write: writeJson,
         }))
         const write = generateObjectWriter(members, null)
@@ -134,10 +133,10 @@ t.test('a safe integer is written here too, unless it is declared to be of 64 bi
     [{ kind: 'number', nullable: false }, -0, '0'],
     [{ kind: 'number', nullable: false }, 1.5, '<1.5>'],
     [{ kind: 'number', nullable: false }, 'plain', '<plain>'],
-    [{ kind: 'integer', wide: null, nullable: true }, Number.MIN_SAFE_INTEGER, '-9007199254740991'],
-    [{ kind: 'integer', wide: null, nullable: true }, 2 ** 53, '<9007199254740992>'],
-    [{ kind: 'integer', wide: null, nullable: true }, null, '<null>'],
-    [{ kind: 'integer', wide: { min: 0n, max: 10n }, nullable: false }, 5, '<5>'],
+    [{ kind: 'integer', int64: null, nullable: true }, Number.MIN_SAFE_INTEGER, '-9007199254740991'],
+    [{ kind: 'integer', int64: null, nullable: true }, 2 ** 53, '<9007199254740992>'],
+    [{ kind: 'integer', int64: null, nullable: true }, null, '<null>'],
+    [{ kind: 'integer', int64: { min: 0n, max: 10n }, nullable: false }, 5, '<5>'],
     [{ kind: 'boolean', nullable: false }, 5, '<5>'],
   ]
   for (const [shape, value, json] of rows) {

@@ -1,7 +1,8 @@
 /** Decisions.md §3: "Projection reads own properties only", also where no schema describes a value. */
 import t from 'tap'
 import { fieldTree } from '../../src/json/field-tree.js'
-import { numberName, ownFields, ownFieldsWithin } from '../../src/json/own-fields.js'
+import { ownFields, ownFieldsWithin } from '../../src/json/own-fields.js'
+import { numberName } from '../../src/json-schema/twins.js'
 
 const big = 9_007_199_254_740_993n
 const only = (...paths: string[]) => ({ only: fieldTree(paths), without: null })

@@ -1,11 +1,10 @@
 /** Decisions.md §3 "fields": a projection can only narrow what the schema allows. */
 import t from 'tap'
-import type { FieldCut } from '../../src/json/field-cut.js'
-import { fieldTree } from '../../src/json/field-tree.js'
+import { type FieldCut, fieldTree } from '../../src/json/field-tree.js'
 import { projectionWriter } from '../../src/json/projection.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { Json } from '../../src/json-schema/schema-refs.js'
-import { type Shape, shapeOf } from '../../src/json-schema/schema-shape.js'
+import { type Shape, shapeOf } from '../../src/json-schema/shape.js'
 import { compileSerializer, refuseLost } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }
@@ -33,6 +32,8 @@ const ada = Object.freeze({
   owner: Object.freeze({ id: 7, name: 'Eve' }),
   password: 'not in the schema',
 })
+
+const context = { compile: compileSerializer }
 
 t.test('what is selected is written in the order of the schema, and nothing else', async (t) => {
   const rows: readonly (readonly [paths: string[], json: string])[] = [
@@ -97,7 +98,7 @@ t.test('the items of a list, nested as deep as they are; what stands beside them
       next: text,
     },
   }
-  const shape = shapeOf(list)
+  const shape = shapeOf(list, {}, context)
   const write = projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(['name']), [
     'data',
     'users',
@@ -157,7 +158,11 @@ t.test('what is hidden is left out, and nothing else; alternatives are told apar
   ]
   for (const [schema, hidden, value, json] of rows) {
     const cut = { only: null, without: fieldTree(hidden) }
-    const write = projectionWriter(new WriterCompiler(true, compileSerializer), shapeOf(schema as Json), cut)
+    const write = projectionWriter(
+      new WriterCompiler(true, compileSerializer),
+      shapeOf(schema as Json, {}, context),
+      cut,
+    )
     t.equal(write(value, refuseLost), json, hidden.join())
   }
 })
@@ -201,7 +206,7 @@ t.test('names of what every object inherits select nothing that is not declared 
 })
 
 function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string[], value: unknown): string {
-  const shape: Shape = shapeOf(schema)
+  const shape: Shape = shapeOf(schema, {}, context)
   return projectionWriter(new WriterCompiler(true, compileSerializer), shape, only(paths))(value, refuseLost)
 }
 

@@ -73,10 +73,10 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
     '{"a":[[9007199254740993],[]],"a_str":[["9007199254740993"],[]]}',
   ],
   [
-    'a tuple',
-    { a: { type: 'array', items: [{ type: 'boolean' }, id] } },
-    { a: [true, big] },
-    '{"a":[true,9007199254740993],"a_str":[null,"9007199254740993"]}',
+    'beside a tuple',
+    { id, a: { type: 'array', items: [{ type: 'boolean' }, { $ref: '#/definitions/text' }] } },
+    { id: big, a: [true, 'a'] },
+    `{${twin},"a":[true,"a"]}`,
   ],
   [
     'objects in an array',
@@ -147,7 +147,7 @@ const shared: SchemaStore = { id: { $id: 'id', ...id } }
 
 for (const [about, properties, value, json] of rows) {
   t.test(about, async (t) => {
-    const schema = { type: 'object', properties, definitions: { id } }
+    const schema = { type: 'object', properties, definitions: { id, text: { type: 'string' } } }
     t.equal(ourWriter(schema, { twins: true, shared })(value), json)
   })
 }

@@ -1,10 +1,16 @@
 import { BoundedCache } from '../../bounded-cache.js'
 import { Selection } from '../../fastify/selection.js'
-import { isHidden } from '../../json/field-cut.js'
-import { joinPath, splitPath } from '../../json/field-path.js'
-import { type FieldBounds, type FieldTree, fieldTree, readFields } from '../../json/field-tree.js'
+import {
+  type FieldBounds,
+  type FieldTree,
+  fieldTree,
+  isHidden,
+  joinPath,
+  readFields,
+  splitPath,
+} from '../../json/field-tree.js'
 import { canonicalPath, isField, namesBelow } from '../../json-schema/field-names.js'
-import type { Shape } from '../../json-schema/schema-shape.js'
+import type { Shape } from '../../json-schema/shape.js'
 import { clip } from '../../text.js'
 
 /** A selection that is refused: why, and for which names. */

@@ -1,5 +1,5 @@
 import { unsafeDigits } from '../../json/integer-text.js'
-import { anything, type Shape } from '../../json-schema/schema-shape.js'
+import { anything, type Shape } from '../../json-schema/shape.js'
 
 /** What string twins are about in a value; each the path of the first one, `null` for none. */
 export interface TwinPaths {
@@ -15,7 +15,7 @@ export function twinPaths(value: unknown, shape: Shape = anything): TwinPaths {
   let visits = 0
   const visit = (one: unknown, declared: Shape, path: string, depth: number): void => {
     const of = chosen(declared, one)
-    if (of.kind === 'integer' && of.wide !== null) {
+    if (of.kind === 'integer' && of.int64 !== null) {
       if (isLost(one)) paths.lost ??= path
       else paths.twin ??= path
     } else if (unsafeDigits(one) !== null) {
@@ -53,12 +53,11 @@ function shapeIn(shape: Shape, key: string): Shape | null {
   switch (shape.kind) {
     case 'array':
       return shape.items
-    case 'tuple':
-      return shape.items[Number(key)]?.shape ?? anything
     case 'object': {
       const member = shape.members.find(({ name }) => name === key)
       return member?.shape ?? shape.patterns.find(({ pattern }) => pattern.test(key))?.shape ?? shape.rest
     }
+    case 'tuple':
     case 'anything':
       return anything
     default:

@@ -1,7 +1,7 @@
 import { isField } from '../../json-schema/field-names.js'
 import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
 import type { SchemaStore } from '../../json-schema/schema-refs.js'
-import { shapeOf } from '../../json-schema/schema-shape.js'
+import { shapeOf } from '../../json-schema/shape.js'
 import { schemaOf200 } from '../fields/openapi.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 

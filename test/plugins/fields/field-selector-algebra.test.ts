@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { ResponseWriter } from '../../../src/fastify/serialization.js'
 import { type FieldBounds, fieldTree } from '../../../src/json/field-tree.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { shapeOf } from '../../../src/json-schema/schema-shape.js'
+import { shapeOf } from '../../../src/json-schema/shape.js'
 import { FieldSelector } from '../../../src/plugins/fields/field-selector.js'
 import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
 import {
@@ -130,7 +130,7 @@ function holds(
     picks,
     picks,
     ({ schema, shared, payloads }, some, others) => {
-      const shape = shapeOf(schema, shared)
+      const shape = shapeOf(schema, shared, { compile: compileSerializer })
       const compiler = new WriterCompiler(true, compileSerializer)
       const response: ResponseWriter = {
         shape,

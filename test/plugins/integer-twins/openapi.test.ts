@@ -84,7 +84,6 @@ t.test('what is sent is valid by the completed schema: null, text, arrays with g
     ],
     [object({ ids: { type: 'array', items: { anyOf: [id, { type: 'string' }] } } }), [{ ids: ['a', '5'] }]],
     [object({ ids: { type: 'array', items: { type: 'array', items: id } } }), [{ ids: [[1n], []] }]],
-    [object({ ids: { type: 'array', items: [id, { type: 'string' }] } }), [{ ids: [1n, 'a'] }]],
     [object({ ids: { type: ['array', 'null'], items: id } }), [{ ids: null }, { ids: [1n] }]],
     [
       object({ ids: { anyOf: [{ type: 'array', items: id }, id, { type: 'null' }] } }),
@@ -170,7 +169,6 @@ t.test('at every depth that a schema may have', async (t) => {
   const places: readonly ((part: Json) => Json)[] = [
     (part) => object({ part }),
     (part) => ({ type: 'array', items: part }),
-    (part) => ({ type: 'array', items: [part], additionalItems: part }),
     (part) => ({ anyOf: [part, { type: 'null' }] }),
     (part) => ({ oneOf: [part] }),
     (part) => ({ allOf: [part] }),

@@ -1,8 +1,9 @@
 /** What `report` tells of a payload: which integer would get a twin, and which has lost its digits (decisions.md §3). */
 import t from 'tap'
 import type { Json } from '../../../src/json-schema/schema-refs.js'
-import { shapeOf } from '../../../src/json-schema/schema-shape.js'
+import { shapeOf } from '../../../src/json-schema/shape.js'
 import { twinPaths } from '../../../src/plugins/integer-twins/twin-paths.js'
+import { compileSerializer } from '../../json-schema/compiled.js'
 
 const lostAt = 2 ** 53
 const big = 2n ** 60n
@@ -43,7 +44,6 @@ t.test('by the schema: what is declared has a twin, unless its digits are lost',
     [{ type: 'integer' }, big, 'a', null],
     [{ type: 'integer' }, 5, null, null],
     [{ type: 'array', items: id }, [1, lostAt], 'a.0', 'a.1'],
-    [{ type: 'array', items: [{ type: 'string' }, id] }, ['x', lostAt], null, 'a.1'],
     [{ type: 'object', additionalProperties: id }, { x: lostAt }, null, 'a.x'],
     [{ type: 'object', patternProperties: { '^i': id } }, { i: lostAt, j: big }, null, 'a.i'],
     [{ anyOf: [{ type: 'null' }, id] }, lostAt, null, 'a'],
@@ -52,7 +52,7 @@ t.test('by the schema: what is declared has a twin, unless its digits are lost',
     [{}, { open: big }, 'a.open', null],
   ]
   for (const [property, value, twin, lost] of rows) {
-    const shape = shapeOf({ type: 'object', properties: { a: property } })
+    const shape = shapeOf({ type: 'object', properties: { a: property } }, {}, { compile: compileSerializer })
     t.strictSame(twinPaths({ a: value }, shape), { twin, lost }, JSON.stringify(property))
   }
 })

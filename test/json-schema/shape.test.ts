@@ -1,7 +1,7 @@
 /** What is read out of a response schema. */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
-import { type ObjectShape, type Shape, shapeOf } from '../../src/json-schema/schema-shape.js'
+import { type ObjectShape, type Shape, shapeOf, someShape } from '../../src/json-schema/shape.js'
 
 t.test('kinds of schemas', async (t) => {
   const rows: readonly (readonly [schema: Json, shape: object])[] = [
@@ -23,14 +23,14 @@ t.test('kinds of schemas', async (t) => {
       { kind: 'text', format: 'time', nullable: true },
     ],
     [{ type: ['null'] }, { kind: 'null', nullable: true }],
-    [{ type: 'integer' }, { kind: 'integer', wide: null }],
+    [{ type: 'integer' }, { kind: 'integer', int64: null }],
     [
       { type: 'integer', format: 'int64' },
-      { kind: 'integer', wide: { min: -(2n ** 63n) } },
+      { kind: 'integer', int64: { min: -(2n ** 63n) } },
     ],
     [
       { type: 'integer', format: 'uint64' },
-      { kind: 'integer', wide: { min: 0n } },
+      { kind: 'integer', int64: { min: 0n } },
     ],
     [{ type: 'number', format: 'int64' }, { kind: 'number' }],
     [{ type: 'boolean' }, { kind: 'boolean' }],
@@ -48,14 +48,8 @@ t.test('kinds of schemas', async (t) => {
     [{ properties: {} }, { kind: 'object' }],
     [{ items: { type: 'string' } }, { kind: 'array', items: { kind: 'text' } }],
     [{ type: 'array' }, { kind: 'array', items: { kind: 'anything' } }],
-    [
-      { type: 'array', items: [{ type: 'string' }] },
-      { kind: 'tuple', rest: false },
-    ],
-    [
-      { type: 'array', items: [], additionalItems: true },
-      { kind: 'tuple', rest: true },
-    ],
+    [{ type: 'array', items: [{ type: 'string' }] }, { kind: 'tuple' }],
+    [{ type: 'array', items: [], additionalItems: true }, { kind: 'tuple' }],
     [{ type: ['string', 'integer'] }, { kind: 'choice', nullable: false }],
     [{ type: ['string', 'integer', 'null'] }, { kind: 'choice', nullable: true }],
     [{ anyOf: [{ type: 'string' }] }, { kind: 'choice' }],
@@ -118,7 +112,7 @@ t.test('a reference is followed into shared schemas, and from there relative to 
   }
   const shape = objectOf({ $ref: 'user#', description: 'the owner' }, shared)
   t.match(shape.members, [
-    { name: 'home', shape: { members: [{ name: 'zip', shape: { wide: { min: -(2n ** 63n) } } }] } },
+    { name: 'home', shape: { members: [{ name: 'zip', shape: { int64: { min: -(2n ** 63n) } } }] } },
     { name: 'friend' },
   ])
   t.equal(shape.members[1]?.shape, shape)
@@ -142,6 +136,13 @@ t.test('a reference may say more, and so may what stands beside alternatives', a
   })
 })
 
+t.test('64-bit integers in a tuple are refused: they would get no twins there', async (t) => {
+  const id = { type: 'integer', format: 'int64' }
+  const schema = { type: 'array', items: [{ type: 'object', properties: { id } }] }
+  t.throws(() => shapeOf(schema), /a tuple holds 64-bit integers/)
+  t.match(shapeOf(schema, {}, { int64: false }), { kind: 'tuple' })
+})
+
 t.test('a schema that leads to nothing, or nowhere, is refused', async (t) => {
   const rows: readonly (readonly [schema: Json, message: string | RegExp])[] = [
     [{ $ref: 'nobody#' }, 'the schema refers to nothing: nobody#'],
@@ -150,7 +151,7 @@ t.test('a schema that leads to nothing, or nowhere, is refused', async (t) => {
       { $ref: '#/definitions/a', definitions: { a: { $ref: '#/definitions/a' } } },
       /refers to itself|contradict|goes deeper/,
     ],
-    [{ allOf: [{ type: 'string' }, { type: 'integer' }] }, /differ in type/],
+    [{ allOf: [{ type: 'string' }, { type: 'integer' }] }, /Failed to merge "type"/],
   ]
   for (const [schema, message] of rows) t.throws(() => shapeOf(schema), { message }, JSON.stringify(schema))
 })
@@ -160,6 +161,44 @@ t.test('the schema stays as it is', async (t) => {
   const before = JSON.stringify(schema)
   shapeOf(schema)
   t.equal(JSON.stringify(schema), before)
+})
+
+const sought = { type: 'boolean' }
+const isSought = (shape: Shape): boolean => shape.kind === 'boolean'
+
+t.test('what is sought is found wherever a shape can have it', async (t) => {
+  const places: readonly Json[] = [
+    sought,
+    { type: 'object', properties: { a: { type: 'string' }, b: sought } },
+    { type: 'object', patternProperties: { '^x': sought } },
+    { type: 'object', additionalProperties: sought },
+    { type: 'array', items: sought },
+    { anyOf: [{ type: 'string' }, sought] },
+    { type: 'object', properties: { a: { type: 'array', items: { anyOf: [{ type: 'null' }, sought] } } } },
+  ]
+  for (const schema of places) {
+    t.ok(someShape(shapeOf(schema), isSought), JSON.stringify(schema))
+    const without = JSON.parse(JSON.stringify(schema).replaceAll('boolean', 'string')) as Json
+    t.notOk(someShape(shapeOf(without), isSought), JSON.stringify(without))
+  }
+})
+
+t.test('a shape that contains itself is looked at once', async (t) => {
+  const node = {
+    $id: 'node',
+    type: 'object',
+    properties: { next: { $ref: 'node#' }, name: { type: 'string' } },
+  }
+  const seen: string[] = []
+  const isNone = (shape: Shape): boolean => {
+    seen.push(shape.kind)
+    return false
+  }
+  t.notOk(someShape(shapeOf(node, { node }), isNone))
+  t.strictSame(
+    seen.filter((kind) => kind === 'text'),
+    ['text'],
+  )
 })
 
 function objectOf(schema: Json, shared: SchemaStore = {}): ObjectShape {

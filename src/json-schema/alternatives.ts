@@ -1,0 +1,153 @@
+import { holdsBigInt } from '../json/exact-json.js'
+import { isDecimal } from '../json/int64.js'
+import { rangeOf } from '../json/wide-range.js'
+import { type Json, mapSchema } from './json-schema.js'
+import type { Alternative, SchemaReader } from './reader.js'
+
+/** Whether a value is one that a schema is for. */
+export type Match = (value: unknown) => boolean
+
+/** Compiles a JSON Schema into the serializer that the app itself would use for it. */
+export type CompileSerializer = (schema: Json) => (value: unknown) => string
+
+/** One of several ways to write a value. */
+export interface Option {
+  readonly matches: Match
+  /**
+   * Whether it matches large integers in forms that the app's serializer does not know: a BigInt, or, where the schema
+   * declares 64 bits, decimal text. Such a match may be wrong, as of an integer beyond the range of its format.
+   */
+  readonly isForLargeIntegers?: boolean
+}
+
+/**
+ * Uses the first option that matches a value. Where the use of one for large integers throws, the next is tried.
+ * `undefined` where none matches.
+ *
+ * @throws what the use of the last option throws
+ */
+export function choose<One extends Option, Result>(
+  options: readonly One[],
+  value: unknown,
+  use: (one: One) => Result,
+): Result | undefined {
+  let failure: { readonly error: unknown } | undefined
+  for (const one of options) {
+    if (!one.matches(value)) continue
+    if (one.isForLargeIntegers !== true) return use(one)
+    try {
+      return use(one)
+    } catch (error) {
+      failure = { error }
+    }
+  }
+  if (failure !== undefined) throw failure.error
+  return undefined
+}
+
+/** How a shape is read. */
+export interface ShapeContext {
+  readonly reader: SchemaReader
+  /** Compiles the app's own serializers, which tell alternatives apart. */
+  readonly compile: CompileSerializer
+  /** Whether declared 64-bit integers are told from other integers, and large integers are integers in every form. */
+  readonly int64: boolean
+}
+
+/**
+ * The options of a group of alternatives, told apart as the app's own serializer does: it writes a constant where the
+ * condition is met. Large integers count only where it finds no alternative.
+ */
+export function optionsOf(
+  group: readonly Alternative[],
+  context: ShapeContext,
+): readonly (Alternative & Option)[] {
+  const hasNumbers = context.int64 && group.some(({ condition }) => mayBeNumber(condition))
+  const [first] = group
+  // The branches of an `if` share their condition.
+  if (first !== undefined && group.some(({ isMet }) => !isMet)) {
+    const strict = matcher(first.condition, context)
+    const large = hasNumbers ? largeMatcher(first.condition, context) : strict
+    const isMet: Match = (value) => strict(value) || large(value)
+    return group.map((one) => ({ ...one, matches: one.isMet ? isMet : (value) => !isMet(value) }))
+  }
+  const options = group.map((one) => ({ ...one, matches: matcher(one.condition, context) }))
+  if (!hasNumbers) return options
+  const large = group.map((one) => {
+    const matches = largeMatcher(one.condition, context)
+    return { ...one, matches, isForLargeIntegers: true }
+  })
+  return [...options, ...large]
+}
+
+/** The test by which Fastify's serializer tells one type of a list (`type: ['string', 'null']`) from the others. */
+export function isOfListedType(type: string): Match {
+  return listedTypes[type] ?? (() => false)
+}
+
+/**
+ * Whether a value is an integer in a form that Fastify's serializer does not know: a BigInt, or, where 64 bits are
+ * declared, decimal text.
+ */
+export function isLargeInteger(value: unknown, isInt64: boolean): boolean {
+  return typeof value === 'bigint' || (isInt64 && typeof value === 'string' && isDecimal(value))
+}
+
+const met = '1'
+
+function matcher(
+  condition: Json,
+  { reader, compile }: ShapeContext,
+  change = (bundle: Json): Json => bundle,
+): Match {
+  let stringify: ((value: unknown) => string) | undefined
+  return (value) => {
+    // Compiled when first needed: most alternatives never are.
+    stringify ??= compile(
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      change(reader.bundle({ if: condition, then: { const: Number(met) }, else: { const: 0 } })),
+    )
+    return stringify(value) === met
+  }
+}
+
+function largeMatcher(condition: Json, context: ShapeContext): Match {
+  const matches = matcher(condition, context, withLargeIntegers)
+  const mayBeText = /"(?:u?int64|\$ref)"/.test(JSON.stringify(condition))
+  return (value) => holdsBigInt(value, mayBeText) && matches(value)
+}
+
+function mayBeNumber(condition: Json): boolean {
+  return /"(?:integer|number|\$ref)"/.test(JSON.stringify(condition))
+}
+
+const notJson: Json = { not: { type: ['string', 'number', 'object', 'array', 'boolean', 'null'] } }
+const decimalText: Json = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', not: { type: 'object' } }
+
+/** A schema that lets in large integers, in every form, wherever it lets in numbers. */
+function withLargeIntegers(schema: Json): Json {
+  return mapSchema(schema, (one) => {
+    const types = [one.type].flat()
+    if (!types.includes('integer') && !types.includes('number')) return one
+    const { definitions, ...own } = one
+    const large = rangeOf(one.format) === null ? [notJson] : [notJson, decimalText]
+    return { anyOf: [own, ...large], ...(definitions === undefined ? {} : { definitions }) }
+  })
+}
+
+const listedTypes: Readonly<Record<string, Match>> = {
+  string: isTextLike,
+  array: Array.isArray,
+  integer: (value) => Number.isInteger(value) || value === null,
+  object: (value) => typeof value === 'object' && !Array.isArray(value),
+  number: (value) => typeof value === 'number' || value === null,
+  boolean: (value) => typeof value === 'boolean' || value === null,
+}
+
+// What has a text of its own: also an array, whose text is its items.
+function isTextLike(value: unknown): boolean {
+  if (typeof value === 'string' || value === null) return true
+  if (typeof value !== 'object') return false
+  if (value instanceof Date || value instanceof RegExp) return true
+  return typeof value.toString === 'function' && value.toString !== Object.prototype.toString
+}

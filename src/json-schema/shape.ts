@@ -1,0 +1,334 @@
+import { rangeOf, type WideRange } from '../json/wide-range.js'
+import {
+  type CompileSerializer,
+  isLargeInteger,
+  isOfListedType,
+  type Match,
+  type Option,
+  optionsOf,
+  type ShapeContext,
+} from './alternatives.js'
+import {
+  int64RangeOf,
+  isSchemaObject,
+  type Json,
+  mapSchema,
+  maxSchemaDepth,
+  namedSchemas,
+  type SchemaObject,
+  type SchemaStore,
+  typesOf,
+} from './json-schema.js'
+import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
+
+/** What a response schema says of a value, in the terms that writing and projecting need. */
+export type Shape = ShapeBase &
+  (
+    | { readonly kind: 'text'; readonly format: TextFormat | null }
+    /** `int64`: the range of a declared 64-bit integer, `null` for another. */
+    | { readonly kind: 'integer'; readonly int64: WideRange | null }
+    | { readonly kind: 'number' | 'boolean' | 'null' | 'anything' }
+    | { readonly kind: 'constant'; readonly json: string }
+    | ObjectForm
+    | { readonly kind: 'array'; readonly items: Shape }
+    /** An array of places: written by the app's own serializer. */
+    | { readonly kind: 'tuple'; readonly schema: Json }
+    | { readonly kind: 'choice'; readonly options: readonly ShapeOption[] }
+  )
+
+interface ShapeBase {
+  readonly nullable: boolean
+  /** The values that a list of types allows besides null. Absent where the schema has one type, which converts others. */
+  readonly allows?: Match
+  /** Whether several schemas are merged in it (`allOf`, `$ref` beside other keywords). */
+  readonly isMerged?: true
+}
+
+/** The formats by which a string, or a Date, is written. */
+export type TextFormat = 'date-time' | 'date' | 'time' | 'unsafe'
+
+/** The shape of an object. */
+export type ObjectShape = Extract<Shape, { kind: 'object' }>
+
+interface ObjectForm {
+  readonly kind: 'object'
+  /** Declared members, those that are required first: the order in which Fastify's serializer writes them. */
+  readonly members: readonly Member[]
+  /** Names that are required and not declared. */
+  readonly alsoRequired: readonly string[]
+  readonly patterns: readonly { readonly pattern: RegExp; readonly shape: Shape }[]
+  /** Shape of members that are not declared; `null` where they are dropped. */
+  readonly rest: Shape | null
+}
+
+/** A declared member of an object. */
+export interface Member {
+  readonly name: string
+  readonly shape: Shape
+  readonly required: boolean
+  /** JSON of the default, for a value that is left out; `null` for none. */
+  readonly fallback: string | null
+}
+
+/** One of several shapes, and the values it is for. */
+export interface ShapeOption extends Option {
+  readonly shape: Shape
+}
+
+export interface ShapeOptions {
+  /** Compiles the app's own serializers, which tell alternatives apart. Without it, no value is asked about them. */
+  readonly compile?: CompileSerializer
+  /**
+   * Whether declared 64-bit integers are told from other integers, and large integers are integers in every form.
+   * @default true
+   */
+  readonly int64?: boolean
+}
+
+/**
+ * The shape of a response schema; a recursive schema has a recursive shape.
+ *
+ * @param schema a whole document
+ * @param shared schemas that it may refer to, by their `$id`
+ * @throws TypeError for a reference to nothing, for schemas that contradict each other, for alternatives in more than
+ * {@link maxCombinations} combinations, and for 64-bit integers in a tuple
+ */
+export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
+  return new ShapeReader(new SchemaReader(shared), options).read(schema, schema)
+}
+
+/** The shape of a value that no schema describes. */
+export const anything: Shape = { kind: 'anything', nullable: true }
+
+/** More combinations of alternatives are not told apart. */
+export const maxCombinations = 256
+
+type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
+
+/** Reads shapes; each schema once. */
+export class ShapeReader {
+  readonly #context: ShapeContext
+  readonly #known = new Map<SchemaNode, Draft>()
+  #depth = 0
+
+  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true }: ShapeOptions = {}) {
+    this.#context = { reader, compile, int64 }
+  }
+
+  /**
+   * The shape of a schema.
+   *
+   * @param root the document that it is a part of, as for {@link SchemaReader.read}
+   */
+  read(schema: Json, root?: Json): Shape {
+    const node = this.#context.reader.read(schema, root)
+    const known = this.#known.get(node)
+    if (known !== undefined) return known as Shape
+    if (this.#depth >= maxSchemaDepth)
+      throw new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
+    // Known before it is read, so that a schema that refers to itself finds its own shape.
+    const draft: Draft = {}
+    this.#known.set(node, draft)
+    this.#depth++
+    Object.assign(draft, this.#readNew(node))
+    this.#depth--
+    return draft as Shape
+  }
+
+  #readNew({ keywords, groups, isMerged }: SchemaNode): Shape {
+    if (groups.length > 0) return this.#choice(keywords, groups)
+    const shape = Array.isArray(keywords.type) ? this.#listed(keywords) : this.#single(keywords)
+    return isMerged ? { ...shape, isMerged: true } : shape
+  }
+
+  #choice({ nullable, ...siblings }: SchemaObject, groups: readonly (readonly Alternative[])[]): Shape {
+    const before = constrains(siblings) ? [siblings] : []
+    const known: { readonly schemas: readonly Json[]; readonly shape: Shape | null }[] = []
+    const shapeOfAll = (schemas: readonly Json[]): Shape | null => {
+      const same = known.find((one) => one.schemas.every((schema, index) => schema === schemas[index]))
+      if (same !== undefined) return same.shape
+      const shape = this.#all(schemas, groups.length > 1)
+      known.push({ schemas, shape })
+      return shape
+    }
+    const combinations = combinationsOf(groups.map((group) => optionsOf(group, this.#context)))
+    return {
+      kind: 'choice',
+      nullable: nullable === true,
+      options: combinations.flatMap((picked): ShapeOption[] => {
+        const shape = shapeOfAll([...before, ...picked.map((option) => option.schema)])
+        const isForLargeIntegers = picked.some((option) => option.isForLargeIntegers === true)
+        return shape === null ? [] : [{ shape, matches: allMatch(picked), isForLargeIntegers }]
+      }),
+    }
+  }
+
+  /** The shape of what all the schemas say; `null` for alternatives that contradict each other (`mayContradict`). */
+  #all(schemas: readonly Json[], mayContradict: boolean): Shape | null {
+    const [only] = schemas
+    const depth = this.#depth
+    try {
+      return this.read(schemas.length === 1 && only !== undefined ? only : { allOf: schemas })
+    } catch (error) {
+      if (!mayContradict || !(error instanceof SchemaContradiction)) throw error
+      this.#depth = depth
+      return null
+    }
+  }
+
+  /** The shape of a schema with a list of types. */
+  #listed({ nullable: isNullable, ...keywords }: SchemaObject): Shape {
+    const types = typesOf(keywords)
+    const others = types.filter((type) => type !== 'null')
+    const nullable = others.length < types.length || isNullable === true
+    const [only] = others
+    if (keywords.const !== undefined) return { ...this.#single(keywords), nullable }
+    if (only === undefined) return { kind: 'null', nullable: true, allows: () => false }
+    const shapes = others.map((type) => this.#single({ ...keywords, type }))
+    const options = shapes.map((shape, index) => ({ shape, matches: isOfListedType(others[index] ?? '') }))
+    const [single] = options
+    if (options.length === 1 && single !== undefined)
+      return { ...single.shape, nullable, allows: single.matches }
+    const large = shapes
+      .filter(({ kind }) => kind === 'integer' || kind === 'number')
+      .map((shape) => ({
+        shape,
+        matches: (value: unknown) => isLargeInteger(value, isInt64(shape)),
+        isForLargeIntegers: true,
+      }))
+    return { kind: 'choice', nullable, options: this.#context.int64 ? [...options, ...large] : options }
+  }
+
+  #single(keywords: SchemaObject): Shape {
+    const nullable = keywords.nullable === true
+    if (keywords.const !== undefined)
+      return { kind: 'constant', json: JSON.stringify(keywords.const), nullable }
+    const [type] = typesOf(keywords)
+    switch (type) {
+      case 'string':
+        return { kind: 'text', format: textFormats.get(keywords.format) ?? null, nullable }
+      case 'integer':
+        return { kind: 'integer', int64: this.#context.int64 ? rangeOf(keywords.format) : null, nullable }
+      case 'number':
+      case 'boolean':
+        return { kind: type, nullable }
+      case 'null':
+        return { kind: 'null', nullable: true }
+      case 'array':
+        return this.#array(keywords, nullable)
+      case 'object':
+        return this.#object(keywords, nullable)
+      default:
+        return anything
+    }
+  }
+
+  #array(keywords: SchemaObject, nullable: boolean): Shape {
+    const { items } = keywords
+    if (!Array.isArray(items)) return { kind: 'array', items: this.read(items ?? {}), nullable }
+    const { reader, int64 } = this.#context
+    const schema = reader.bundle(keywords)
+    if (int64 && holdsInt64(schema))
+      throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
+    return { kind: 'tuple', schema, nullable }
+  }
+
+  #object(keywords: SchemaObject, nullable: boolean): Shape {
+    const required = new Set(Array.isArray(keywords.required) ? (keywords.required as string[]) : [])
+    const members = namedSchemas(keywords.properties).map(([name, property]): Member => {
+      const fallback = this.#defaultOf(property)
+      return { name, shape: this.read(property), required: required.has(name), fallback }
+    })
+    const names = new Set(members.map(({ name }) => name))
+    const rest = keywords.additionalProperties
+    return {
+      kind: 'object',
+      members: [
+        ...members.filter((member) => member.required),
+        ...members.filter((member) => !member.required),
+      ],
+      alsoRequired: [...required].filter((name) => !names.has(name)),
+      patterns: namedSchemas(keywords.patternProperties).map(([pattern, property]) => ({
+        pattern: new RegExp(pattern),
+        shape: this.read(property),
+      })),
+      rest: rest === undefined || rest === false ? null : this.read(rest),
+      nullable,
+    }
+  }
+
+  #defaultOf(schema: Json): string | null {
+    if (!isSchemaObject(schema)) return null
+    const value = schema.default ?? this.#context.reader.read(schema).keywords.default
+    return value === undefined ? null : JSON.stringify(value)
+  }
+}
+
+/** Whether the shape is a declared 64-bit integer. */
+function isInt64(shape: Shape): boolean {
+  return shape.kind === 'integer' && shape.int64 !== null
+}
+
+function neverCompile(): never {
+  throw new TypeError('alternatives cannot be told apart without a serializer')
+}
+
+function holdsInt64(schema: Json): boolean {
+  let found = false
+  mapSchema(schema, (one) => {
+    found ||= int64RangeOf(one) !== null
+    return one
+  })
+  return found
+}
+
+type Picked = readonly (Alternative & Option)[]
+
+/** One of each group, in all combinations; those of the first alternatives first. */
+function combinationsOf(groups: readonly Picked[]): Picked[] {
+  return groups.reduce<Picked[]>(
+    (before, group) => {
+      if (before.length * group.length > maxCombinations)
+        throw new TypeError(`the schema has more than ${maxCombinations} combinations of alternatives`)
+      return before.flatMap((picked) => group.map((option) => [...picked, option]))
+    },
+    [[]],
+  )
+}
+
+function allMatch(picked: Picked): Match {
+  const [only] = picked
+  return picked.length === 1 && only !== undefined
+    ? only.matches
+    : (value) => picked.every(({ matches }) => matches(value))
+}
+
+const textFormats: ReadonlyMap<unknown, TextFormat> = new Map(
+  (['date-time', 'date', 'time', 'unsafe'] as const).map((format) => [format, format]),
+)
+
+/** Whether the test holds for a shape, or for one anywhere in it. */
+export function someShape(shape: Shape, test: (shape: Shape) => boolean): boolean {
+  const seen = new Set<Shape>()
+  const visit = (one: Shape): boolean => {
+    if (seen.has(one)) return false
+    seen.add(one)
+    return test(one) || partsOf(one).some(visit)
+  }
+  return visit(shape)
+}
+
+function partsOf(shape: Shape): readonly Shape[] {
+  switch (shape.kind) {
+    case 'object': {
+      const named = [...shape.members, ...shape.patterns].map((part) => part.shape)
+      return shape.rest === null ? named : [...named, shape.rest]
+    }
+    case 'array':
+      return [shape.items]
+    case 'choice':
+      return shape.options.map((option) => option.shape)
+    default:
+      return []
+  }
+}
