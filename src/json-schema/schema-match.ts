@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv'
+import type { Ajv } from 'ajv'
 import { utcDateTime } from '../http/date-time.js'
 import { isDecimal } from '../json/int64.js'
 import { rangeOf } from '../json/wide-range.js'
@@ -55,8 +55,21 @@ function lazily(ajv: Ajv, schema: object): Match {
   }
 }
 
+let ajvClass: typeof Ajv | undefined
+
+/** Loads Ajv. A convention that reads response schemas awaits this at registration: an import takes no Ajv along. */
+export async function loadAjv(): Promise<void> {
+  ajvClass ??= (await import('ajv')).Ajv
+}
+
 function newAjv(shared: SchemaStore, prepared: (schema: Json) => Json): Ajv {
-  const ajv = new Ajv({ strict: false, validateFormats: false, allowUnionTypes: true, coerceTypes: false })
+  if (ajvClass === undefined) throw new Error('Ajv is not loaded: await loadAjv() first')
+  const ajv = new ajvClass({
+    strict: false,
+    validateFormats: false,
+    allowUnionTypes: true,
+    coerceTypes: false,
+  })
   ajv.addKeyword({ keyword: 'writesAs', schemaType: 'string', validate: writesAs })
   ajv.addKeyword({ keyword: 'isOfFormat', schemaType: 'string', validate: isOfFormat })
   for (const [id, schema] of Object.entries(shared)) {

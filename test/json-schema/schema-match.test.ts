@@ -1,7 +1,9 @@
 /** Which alternative a payload is for, while it is not JSON yet. */
 import t from 'tap'
-import { matcherCompiler } from '../../src/json-schema/schema-match.js'
+import { loadAjv, matcherCompiler } from '../../src/json-schema/schema-match.js'
 import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+
+await loadAjv()
 
 const big = 9_007_199_254_740_993n
 

@@ -1,4 +1,4 @@
-import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyCorsOptions, fastifyCors } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { isResponse } from '../../fastify/payloads.js'
 import { standInFor } from '../../fastify/stand-in.js'
@@ -16,19 +16,27 @@ export interface CorsHooks {
  * Sets up @fastify/cors with its route for preflights, and keeps its hooks: it takes every `OPTIONS` for a preflight, and
  * would answer one that is none with a 400.
  */
-export function corsHooks(app: FastifyInstance, options: FastifyCorsOptions): CorsHooks {
+export async function corsHooks(app: FastifyInstance, options: FastifyCorsOptions): Promise<CorsHooks> {
+  // Loaded here, so that an app without CORS does not load it.
+  const { default: plugin } = await import('@fastify/cors')
   const given = { ...options, strictPreflight: false }
   const nothing = () => {}
   return {
-    preflight: hookOf(app, given, {
+    preflight: hookOf(plugin, app, given, {
       decorateRequest: app.decorateRequest.bind(app) as () => unknown,
       options: app.options.bind(app) as () => unknown,
     }),
-    answer: hookOf(app, { ...given, preflight: false }, { decorateRequest: nothing, options: nothing }),
+    answer: hookOf(
+      plugin,
+      app,
+      { ...given, preflight: false },
+      { decorateRequest: nothing, options: nothing },
+    ),
   }
 }
 
 function hookOf(
+  plugin: typeof fastifyCors,
   app: FastifyInstance,
   options: FastifyCorsOptions,
   given: Readonly<Record<string, (...args: never[]) => unknown>>,
@@ -38,7 +46,7 @@ function hookOf(
     ...given,
     addHook: (_name: string, hook: onRequestHookHandler) => hooks.push(hook),
   })
-  fastifyCors(standIn, options, (error) => {
+  plugin(standIn, options, (error) => {
     if (error !== undefined) throw error
   })
   return (request, reply, next) => hooks[0]?.call(app, request, reply, next)

@@ -42,7 +42,7 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app, received) {
+export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCors(app, received) {
   const options = resolveOptions('cors', received, corsChecks, corsDefaults)
   const { mode, origin, allowedHeaders, methods, maxAge, optionsSuccessStatus, hideOptionsRoute } = options
   const common = fastifyCorsOptions('cors', options)
@@ -57,7 +57,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', function setUpCors(app
     return
   }
 
-  const hooks = corsHooks(app, {
+  const hooks = await corsHooks(app, {
     ...common,
     methods: [...methods],
     ...(allowedHeaders === undefined ? {} : { allowedHeaders: [...allowedHeaders] }),

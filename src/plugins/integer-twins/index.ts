@@ -6,6 +6,7 @@ import { type RouteSerialization, serializationOf } from '../../fastify/serializ
 import type { ParseJson } from '../../json/exact-body.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
+import { loadAjv } from '../../json-schema/schema-match.js'
 import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
@@ -54,7 +55,8 @@ const defaults: Required<IntegerTwinsOptions> = { mode: 'enforce' }
  */
 export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
   'integerTwins',
-  function setUpIntegerTwins(app, received) {
+  async function setUpIntegerTwins(app, received) {
+    await loadAjv()
     const options = resolveOptions('integerTwins', received, checks, defaults)
     const reporter = reporterOf(app)
     const parse = jsonParserOf(app)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { normalizeIP } from '@fastify/rate-limit'
+import type { normalizeIP as normalizeAddress } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import type { CallerKey, ResolvedRateLimit } from './options.js'
 
@@ -21,10 +21,12 @@ const longestKept = 64
  * Who a request counts for, as a key of bounded length: an address cannot be taken for a key of the app's own.
  *
  * @param scope what stands before each key, for quotas that share a store
+ * @param normalizeIP the function of @fastify/rate-limit, which is loaded at registration
  */
 export function callerKeys(
   { key, ipv6Subnet }: ResolvedRateLimit,
   scope: string,
+  normalizeIP: typeof normalizeAddress,
 ): (request: FastifyRequest) => string | Promise<string> {
   const ofAddress = ({ ip }: WithAddress): string =>
     `${scope}${ip === undefined ? noAddress : normalizeIP(ip, ipv6Subnet)}`

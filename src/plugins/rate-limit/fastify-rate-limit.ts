@@ -1,7 +1,4 @@
-import fastifyRateLimit, {
-  type CreateRateLimitOptions,
-  type RateLimitPluginOptions,
-} from '@fastify/rate-limit'
+import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { standInFor } from '../../fastify/stand-in.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -10,11 +7,14 @@ import { boundedRedis } from './bounded-redis.js'
 import { callerKeys, uncounted } from './caller-key.js'
 import type { ResolvedRateLimit } from './options.js'
 
-/** Makes functions that count a request. */
-export type CreateLimiter = FastifyInstance['createRateLimit']
+/** Counts a request, and returns what is left. */
+export type Limiter = ReturnType<FastifyInstance['createRateLimit']>
 
-/** Counts a request, and says what is left. */
-export type Limiter = ReturnType<CreateLimiter>
+/**
+ * Makes a {@link Limiter}: of the plugin's quota, or of a quota of its own with a scope. In Redis all quotas share the
+ * names of their keys, so the scope stands before each key.
+ */
+export type CreateLimiter = (own?: ResolvedRateLimit, scope?: string) => Limiter
 
 /** What {@link Limiter} says of a request that counts. */
 export type Count = Extract<Awaited<ReturnType<Limiter>>, { readonly isAllowed: false }>
@@ -27,6 +27,8 @@ export async function limiterFactory(
   app: FastifyInstance,
   options: ResolvedRateLimit,
 ): Promise<CreateLimiter> {
+  // Loaded here, so that an app without a quota does not load it.
+  const { default: plugin, normalizeIP } = await import('@fastify/rate-limit')
   const own: Record<string, unknown> = {}
   const standIn = standInFor(app, {
     hasDecorator: () => false,
@@ -44,13 +46,13 @@ export async function limiterFactory(
   const { max, timeWindow, ipv6Subnet, cache, redis, nameSpace } = options
   const fields = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
   const noFields = Object.fromEntries(fields.map((name) => [name, false]))
-  await (fastifyRateLimit as unknown as FastifyPluginAsync<RateLimitPluginOptions>)(standIn, {
+  await (plugin as unknown as FastifyPluginAsync<RateLimitPluginOptions>)(standIn, {
     global: false,
     max,
     timeWindow,
     ipv6Subnet,
     cache,
-    keyGenerator: callerKeys(options, ''),
+    keyGenerator: callerKeys(options, '', normalizeIP),
     allowList: [uncounted],
     addHeaders: noFields,
     addHeadersOnExceeding: noFields,
@@ -58,11 +60,10 @@ export async function limiterFactory(
     ...(redis === undefined ? {} : { redis: boundedRedis(redis, scheduleTimeout) }),
     ...(nameSpace === undefined ? {} : { nameSpace }),
   })
-  return own.createRateLimit as CreateLimiter
-}
-
-/** What a quota of its own is made of; in Redis all of them share the names of their keys, so those have the scope. */
-export function ownQuota(options: ResolvedRateLimit, scope: string): CreateRateLimitOptions {
-  const { max, timeWindow } = options
-  return { max, timeWindow, keyGenerator: callerKeys(options, `${scope} `) }
+  const createRateLimit = own.createRateLimit as FastifyInstance['createRateLimit']
+  return function createLimiter(quota, scope) {
+    if (quota === undefined) return createRateLimit()
+    const { max, timeWindow } = quota
+    return createRateLimit({ max, timeWindow, keyGenerator: callerKeys(quota, `${scope} `, normalizeIP) })
+  }
 }

@@ -9,7 +9,7 @@ import { isProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import { reporterOf } from '../../rules/report.js'
 import { timeWindowOf } from '../../time/time-window.js'
-import { type Count, limiterFactory, ownQuota } from './fastify-rate-limit.js'
+import { type Count, limiterFactory } from './fastify-rate-limit.js'
 import {
   type RateLimitOptions,
   type RateLimitRouteOptions,
@@ -119,7 +119,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
       const own = resolveOptions('app.rateLimit()', given, rateLimitRouteChecks, options)
       hookQuotas += 1
       const name = `hook-${hookQuotas}`
-      const quota = quotaOf(name, own.max, Number(own.timeWindow), createLimiter(ownQuota(own, name)))
+      const quota = quotaOf(name, own.max, Number(own.timeWindow), createLimiter(own, name))
       return function limitByHook(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
         countAgainst(quota, request, reply, nextOf(rest))
       }
@@ -162,7 +162,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
       const quota =
         known !== undefined || own === false
           ? (known ?? null)
-          : quotaOf(name, own.max, Number(own.timeWindow), createLimiter(ownQuota(own, name)))
+          : quotaOf(name, own.max, Number(own.timeWindow), createLimiter(own, name))
       if ([route.method].flat().includes('GET')) ofPaths.set(route.path, quota)
       route.config = Object.assign({}, route.config, { [routeQuota]: quota })
     })

@@ -1,8 +1,11 @@
-import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import type helmet from '@fastify/helmet'
+import type { FastifyHelmetOptions } from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { standInFor } from '../../fastify/stand-in.js'
 import { invalid, isObject } from '../../options.js'
 import { type HelmetHeaders, profiles, type ResolvedSecurityHeaders } from './options.js'
+
+type Helmet = typeof helmet
 
 /** Header fields, by their names in lowercase. */
 export type Fields = Readonly<Record<string, string>>
@@ -34,9 +37,11 @@ export interface HelmetOutput {
 /**
  * Takes the output of helmet once. What differs from request to request is left to @fastify/helmet itself.
  *
+ * @param helmet the plugin of @fastify/helmet, which is loaded at registration
  * @throws FST_CONV_OPTION_INVALID for options that helmet does not take
  */
 export function helmetOutput(
+  helmet: Helmet,
   app: FastifyInstance,
   label: string,
   { mode: _, profile, ...given }: ResolvedSecurityHeaders,
@@ -47,6 +52,7 @@ export function helmetOutput(
   const varies = hasFunction(options.contentSecurityPolicy)
   const nonces = enableCSPNonces === true && options.contentSecurityPolicy !== false
   const { 'strict-transport-security': hsts, ...others } = runOnce(
+    helmet,
     app,
     label,
     // A function may read of the request what there is only later.
@@ -61,7 +67,7 @@ export function helmetOutput(
     secure: hsts === undefined ? plain : Object.freeze({ ...always, 'strict-transport-security': hsts }),
     perRequest:
       varies || nonces
-        ? helmetHooks(app, {
+        ? helmetHooks(helmet, app, {
             ...options,
             strictTransportSecurity: false,
             enableCSPNonces: nonces,
@@ -71,7 +77,7 @@ export function helmetOutput(
 }
 
 /** What helmet sets for a request of which it looks at nothing. */
-function runOnce(app: FastifyInstance, label: string, options: FastifyHelmetOptions): Fields {
+function runOnce(helmet: Helmet, app: FastifyInstance, label: string, options: FastifyHelmetOptions): Fields {
   const fields: Record<string, string> = {}
   const raw = {
     setHeader: (name: string, value: string) => {
@@ -81,7 +87,7 @@ function runOnce(app: FastifyInstance, label: string, options: FastifyHelmetOpti
   }
   const reply = { raw } as unknown as FastifyReply
   const request = { raw: {}, routeOptions: { config: {} } } as FastifyRequest
-  void helmetHooks(app, options).prepare(request, reply)
+  void helmetHooks(helmet, app, options).prepare(request, reply)
   try {
     reply.helmet()
   } catch (error) {
@@ -92,7 +98,7 @@ function runOnce(app: FastifyInstance, label: string, options: FastifyHelmetOpti
 }
 
 /** Sets up @fastify/helmet, and keeps the hooks that it would have put on every route. */
-function helmetHooks(app: FastifyInstance, options: FastifyHelmetOptions): HelmetHooks {
+function helmetHooks(helmet: Helmet, app: FastifyInstance, options: FastifyHelmetOptions): HelmetHooks {
   const hooks: unknown[] = []
   const standIn = standInFor(app, {
     hasReplyDecorator: () => true,

@@ -48,15 +48,16 @@ declare module 'fastify' {
  */
 export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
   'securityHeaders',
-  function setUpSecurityHeaders(app, received) {
+  async function setUpSecurityHeaders(app, received) {
     const options = resolveOptions(
       'securityHeaders',
       received,
       securityHeadersChecks,
       securityHeadersDefaults,
     )
+    const { default: helmet } = await import('@fastify/helmet')
     const reporter = reporterOf(app)
-    const output = helmetOutput(app, 'securityHeaders', options)
+    const output = helmetOutput(helmet, app, 'securityHeaders', options)
     const enforces = options.mode === 'enforce'
     const isHeadSibling = headSiblings(app)
     // Only then it is worth asking for the route of a request.
@@ -89,7 +90,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       }
       if (resolved === options && leftAlone === null) return
       const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'
-      const own = isWithout ? null : helmetOutput(app, label, resolved)
+      const own = isWithout ? null : helmetOutput(helmet, app, label, resolved)
       const sets = resolved !== false && resolved.mode === 'enforce'
       hasOwn = true
       route.config = Object.assign({}, route.config, { [ownOutput]: enforces && !sets ? null : own })

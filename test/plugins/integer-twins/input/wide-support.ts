@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type Options } from 'ajv'
 import { parseExact } from '../../../../src/json/exact-body.js'
 import { digitsOfBody } from '../../../../src/json/exact-digits.js'
+import { loadAjv } from '../../../../src/json-schema/schema-match.js'
 import type { SchemaStore } from '../../../../src/json-schema/schema-refs.js'
 import type { ExactDigits } from '../../../../src/plugins/integer-twins/input/scalar-input.js'
 import { applyWide } from '../../../../src/plugins/integer-twins/input/wide-apply.js'
@@ -11,6 +12,8 @@ import {
   type WidePlan,
   type WidePlanOptions,
 } from '../../../../src/plugins/integer-twins/input/wide-plan.js'
+
+await loadAjv()
 
 /** What comes of an input: what the handler gets, or what is answered instead. */
 export type Received =

@@ -1,0 +1,52 @@
+/** What an import of the package costs: the code in a bundle, and the modules that Node loads. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const plugins = readdirSync(new URL('../../src/plugins', import.meta.url))
+
+t.test('a bundle has the code of the conventions that a service imports, and no other', async (t) => {
+  for (const plugin of plugins) {
+    const name = plugin.replace(/-./g, ([, letter = '']) => letter.toUpperCase())
+    const ofRoot = await bundle(`export { ${name} } from 'fastify-conventions'`)
+    const ofSubpath = await bundle(`export { ${name} } from 'fastify-conventions/${plugin}'`)
+    t.ok(ofRoot.length <= 1.3 * ofSubpath.length, `${name} of the root: ${ofRoot.length} characters`)
+    const setUp = `setUp${name.charAt(0).toUpperCase()}${name.slice(1)}`
+    t.same([...new Set(ofRoot.match(/\bsetUp[A-Z]\w+(?=\(app)/g))], [setUp], `${name}: one convention`)
+  }
+})
+
+t.test('an import loads no package of a convention before it is registered', (t) => {
+  const script = `Object.keys(require.cache).filter((path) => /@fastify.(cors|helmet|rate-limit)|\\bajv\\b/.test(path))`
+  for (const load of [`require('fastify-conventions')`, `import('fastify-conventions')`]) {
+    const program = `(async () => { await ${load}; console.log(JSON.stringify(${script})) })()`
+    t.same(JSON.parse(execFileSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' })), [])
+  }
+  t.end()
+})
+
+t.test('the CommonJS build loads packages with require()', (t) => {
+  const dist = new URL('../../dist/', import.meta.url)
+  for (const file of readdirSync(dist).filter((name) => name.endsWith('.cjs'))) {
+    t.notMatch(readFileSync(new URL(file, dist), 'utf8'), /\bimport\(/, file)
+  }
+  t.end()
+})
+
+/** The code of this package in a bundle; packages stay outside, so that only our own code is counted. */
+async function bundle(contents: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: root },
+    bundle: true,
+    minifyWhitespace: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['fastify', 'fastify-plugin', '@fastify/*', 'ajv', 'pluralize', 'bullmq', 'pg', 'ioredis'],
+    write: false,
+    logLevel: 'error',
+  })
+  return outputFiles.map(({ text }) => text).join('')
+}
