@@ -1,7 +1,10 @@
-import type { FastifyReply } from 'fastify'
+/** The headers of a response; a Fastify reply has them. */
+export interface Headers {
+  getHeader(name: string): number | string | string[] | undefined
+}
 
-/** A header of the reply, as text. */
-export function headerOf(reply: FastifyReply, name: string): string | undefined {
+/** Returns a header of a reply as text. */
+export function headerOf(reply: Headers, name: string): string | undefined {
   const value = reply.getHeader(name)
   return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
 }

@@ -1,32 +1,30 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { needFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { addReplyMethods } from '../../fastify/reply-methods.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
-import { type AddedResponses, withResponses } from '../../json-schema/added-responses.js'
-import { invalid, resolveOptions } from '../../options.js'
+import { withResponses } from '../../json-schema/added-responses.js'
+import { resolveOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import {
-  dateFromPayload,
-  dateOfItems,
-  type FinishHook,
-  finishReading,
-  finishWriting,
-  letThrough,
-} from './after-handler.js'
-import { validatorsOfAnswer } from './answered-validators.js'
-import { expectedVersionOf, guardWrites, validateBeforeReading } from './before-handler.js'
 import type { CacheDirectives } from './cache-control.js'
-import type { CachingCounts } from './counts.js'
-import { type CachedRoute, findCachingBreaches, findHiddenBreaches, tellExceptions } from './findings.js'
-import { spareNotModified } from './head-of-not-modified.js'
-import { forbidStoring, forbidStoringErrors, varyBy, varyConfig, varyEarly } from './headers.js'
-import { observeRoute } from './observer.js'
+import {
+  addVary,
+  allowHead304,
+  type CachingCounts,
+  type CachingHooks,
+  cachingHooks,
+  decorateReplies,
+  decorateRequests,
+  forbidStoring,
+  forbidStoringOnError,
+  varyEarly,
+} from './hooks.js'
 import { cachingResponses } from './openapi.js'
 import {
   type CachingOptions,
@@ -35,57 +33,65 @@ import {
   cachingDefaults,
   cachingRouteChecks,
   cachingRuleNames,
+  type ResourceVersion,
 } from './options.js'
-import { type CachingPlan, planOf, type ResourceVersion } from './plan.js'
-import { addReplyHelpers, type ModificationTimes, type VaryHelper } from './reply-helpers.js'
-import { hookFor, kindOf, type RouteKind } from './route-kind.js'
+import { type CachedRoute, type CachingPlan, findingsOf, planOf } from './plan.js'
+import { isRead } from './preconditions.js'
+import { cachingHelpers, type ModificationTimes, mergeHelpers, type VaryHelper } from './reply-helpers.js'
 
 export type { CacheDirectives } from './cache-control.js'
-export type { CachingCounts } from './counts.js'
-export type { CachingOptions, CachingRouteOptions, CachingRule } from './options.js'
-export type { FindValidators, ResourceVersion, RouteValidators } from './plan.js'
+export type { CachingCounts } from './hooks.js'
+export type {
+  CachingOptions,
+  CachingRouteOptions,
+  CachingRule,
+  FindValidators,
+  ResourceVersion,
+  RouteValidators,
+} from './options.js'
 
-// @fastify/sensible declares `reply.vary` as a property, which cannot be declared twice: with it, its own type counts.
+// @fastify/sensible declares `reply.vary` as a property, which cannot be declared twice.
 type ReplyWithVary = 'httpErrors' extends keyof FastifyInstance ? object : VaryHelper
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Caching and preconditions of this route; `false` leaves it alone. */
+    /** Options of `caching` for this route; `false` turns it off. */
     caching?: CachingRouteOptions | false
   }
   interface FastifyInstance {
-    /** What caching saved. */
+    /** What caching has saved. */
     caching: {
-      /** How often conditional requests were answered without the whole work, since the start. */
+      /** Returns how many conditional requests were answered without all of the work, since the start. */
       counts(): Readonly<CachingCounts>
     }
   }
   interface FastifyRequest {
     /**
-     * The version that this write may change, as `config.caching.validators` returned it: `null` where nothing may be
-     * there yet, `undefined` where the request has no precondition. Compare it in the statement that writes, and throw
-     * `ProblemError('precondition-failed')` where it was no longer there.
+     * The version that this write may overwrite, as `config.caching.validators` returned it: `null` if the resource must
+     * not exist yet, `undefined` if the request has no precondition. Compare it in the statement that writes, and throw
+     * `ProblemError('precondition-failed')` if it has changed.
      */
     readonly expectedVersion: ResourceVersion | null | undefined
   }
   interface FastifyReply extends ReplyWithVary {
     /**
-     * Sets `Cache-Control` from directives (RFC 9111 §5.2.2), in place of the route's.
-     * @throws FST_CONV_OPTION_INVALID where they contradict each other
+     * Sets `Cache-Control` from directives (RFC 9111 §5.2.2), instead of those of the route.
+     * @throws FST_CONV_OPTION_INVALID if they contradict each other
      */
     cacheControl(directives: CacheDirectives): this
     /**
-     * Sets `Expires` (RFC 9111 §5.3). More than one year ahead is cut to one year, what is past or no date is not sent;
-     * the log tells of both.
+     * Sets `Expires` (RFC 9111 §5.3). A time more than one year ahead is cut to one year; a past or invalid time is not
+     * sent. Both are logged.
      */
     expires(time: Date | number | string): this
     /**
-     * Sets `Last-Modified`: the latest of the times, never later than now (RFC 9110 §8.8.2.1). An empty list sets none.
-     * @throws FST_CONV_OPTION_INVALID for what is no `Date` and no RFC 3339 text
+     * Sets `Last-Modified` to the latest of the times, but never later than now (RFC 9110 §8.8.2.1). An empty list sets
+     * none.
+     * @throws FST_CONV_OPTION_INVALID for anything that is neither a `Date` nor RFC 3339 text
      */
     lastModified(times: ModificationTimes): this
     /**
-     * Sets `ETag`: an entity tag such as `W/"v7"`, or what is to stand between the quotes of a strong one.
+     * Sets `ETag`: an entity tag such as `W/"v7"`, or the text between the quotes of a strong one.
      * @throws TypeError for characters that an entity tag cannot have (RFC 9110 §8.8.3)
      */
     etag(tag: string): this
@@ -93,19 +99,23 @@ declare module 'fastify' {
 }
 
 /**
- * Caching headers and conditional requests (RFC 9110 §13, RFC 9111): every 200 of a GET or HEAD has
- * `Cache-Control`, `ETag` and `Last-Modified`; preconditions are evaluated in the order of RFC 9110 §13.2.2, and a 304
- * or 412 is answered before the work is done where the route has `validators`. Writes and errors are not stored. With
- * `validators`, a PUT, PATCH or DELETE whose `If-Match` is stale is answered with 412, and the handler does not run.
+ * Caching headers and conditional requests (RFC 9110 §13, RFC 9111). Every 200 to a GET or HEAD has `Cache-Control`,
+ * `ETag` and `Last-Modified`. Preconditions are evaluated in the order of RFC 9110 §13.2.2: with `validators` before the
+ * handler, else after it. Responses to writes and errors are not stored. With `validators`, a PUT, PATCH or DELETE with a
+ * stale `If-Match` is a 412, and the handler does not run; without, preconditions of writes are left to the handler.
  *
- * A route without `validators` leaves the preconditions of its writes to the handler. Wildcard routes, WebSocket routes
- * and routes hidden from the OpenAPI document (`schema.hide`) are left alone; the report lists them.
+ * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document (`schema.hide`) are left alone; the
+ * report lists them.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
 export const caching = conventionPlugin<CachingOptions>('caching', function setUpCaching(app, received) {
   const options = resolveOptions('caching', received, cachingChecks, cachingDefaults)
+  const optionsOf = {
+    snake_case: options,
+    camelCase: received.lastModified === undefined ? { ...options, lastModified: 'updatedAt' } : options,
+  }
   const reporter = reporterOf(app)
   const readRoute = ruledRoutes({
     plugin: 'caching',
@@ -119,51 +129,17 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     notModifiedAfterHandler: 0,
     preconditionFailed: 0,
   }
+  const commonPlans: Partial<Record<KeyStyle, CachingPlan>> = {}
+  const hooksOf = new WeakMap<CachingPlan, CachingHooks>()
+  const enforced: { readonly route: RouteOptions; readonly plan: CachingPlan }[] = []
+  let areRequestsDecorated = false
+
   app.decorate('caching', { counts: () => ({ ...counts }) })
-  addReplyHelpers(app, options.now, options.mode === 'enforce')
-  app.decorateReply(dateOfItems, undefined)
+  decorateReplies(app)
+  const merge = options.mode === 'enforce' ? mergeHelpers : null
+  addReplyMethods(app, 'caching', cachingHelpers(options.now), merge)
   if (options.mode !== 'off') addFrameworkErrorHeaders(app, varyEarly)
-  let decorated = false
-  const optionsOf = {
-    snake_case: options,
-    camelCase: received.lastModified === undefined ? { ...options, lastModified: 'updatedAt' } : options,
-  }
-  const plansOfMost: Partial<Record<KeyStyle, CachingPlan>> = {}
-  const finishOfMost = new WeakMap<FastifyInstance, FinishHook>()
-  const described: { readonly route: RouteOptions; readonly plan: CachingPlan; readonly kind: RouteKind }[] =
-    []
-
-  app.addHook('onRoute', function cacheOnRoute(route) {
-    const ruled = readRoute(route)
-    const { own, name, methods, exclusionReason, isHeadSibling } = ruled
-    if (!isHeadSibling) tellExceptions(ruled, reporter)
-    if (own === false || exclusionReason !== null) return
-    const plan = planFor(ruled, own, route, keyStyleOf(this))
-    if (plan.mode === 'off') return
-    const kind = kindOf(methods)
-    if (!isHeadSibling) findCachingBreaches(own, ruled, options.now(), reporter)
-    if (!isHeadSibling && kind !== 'writes') findHiddenBreaches(hiddenFieldsOf(route), plan, ruled, reporter)
-    if (own.preconditions === 'required' && plan.validators === null) {
-      invalid(
-        `${name} config.caching.preconditions`,
-        "'optional', for the route has no validators",
-        'required',
-      )
-    }
-    if (plan.validators !== null) decorateRequests()
-    if (!isHeadSibling && plan.mode === 'enforce') described.push({ route, plan, kind })
-    if (plan.mode === 'report') observeRoute(route, plan, kind, reporter)
-    else enforce(route, plan, kind, own.vary ?? [], this, isHeadSibling)
-  })
-
-  app.addHook('onReady', function describeCaching(done) {
-    for (const { route, plan, kind } of described) {
-      completeWhenRead(route, (schema) => withResponses(schema, responsesOf(plan, kind)))
-    }
-    done()
-  })
-
-  // A path that no route serves has no hooks of a route. A page that is sent there all the same is the app's own.
+  // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
   if (options.mode === 'enforce') {
     addAppHook(app, 'onSend', 'caching', function forbidStoringUnknownPaths(request, reply, payload, next) {
       if (request.is404 && reply.statusCode >= 400) forbidStoring(reply)
@@ -171,95 +147,86 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     })
   }
 
-  // An app without validators may have a name of its own; otherwise Fastify tells that it is taken.
-  function decorateRequests(): void {
-    if (decorated) return
-    decorated = true
-    app.decorateRequest(expectedVersionOf, undefined)
-    app.decorateRequest('expectedVersion', {
-      getter() {
-        return (this as FastifyRequest & WithExpectedVersion)[expectedVersionOf]
-      },
-    })
-  }
+  app.addHook('onRoute', function cacheOnRoute(route) {
+    const ruled = readRoute(route)
+    const { own, isHeadSibling } = ruled
+    if (!isHeadSibling) addExceptions(ruled)
+    if (own === false || ruled.exclusionReason !== null) return
+    const plan = planFor(ruled, own, route.config?.caching === undefined, keyStyleOf(this))
+    if (plan.mode === 'off') return
+    if (!isHeadSibling) addFindings(ruled, findingsOf(plan, own, ruled, hiddenFieldsOf(route)))
+    if (plan.validators !== null && !areRequestsDecorated) {
+      // Not before: an app without validators may have an `expectedVersion` of its own.
+      areRequestsDecorated = true
+      decorateRequests(app)
+    }
+    addHooks(route, plan, ruled.methods)
+    if (plan.mode === 'report') return
+    addHook(route, 'onError', 'caching', forbidStoringOnError)
+    if (ruled.methods.some(isRead) && own.vary?.length) addVary(route, own.vary)
+    if (isHeadSibling) allowHead304(route)
+    else enforced.push({ route, plan })
+  })
 
-  // Most routes say nothing themselves: those of one key style share one plan, and so their hooks.
+  app.addHook('onReady', function describeCaching(done) {
+    for (const { route, plan } of enforced)
+      completeWhenRead(route, (schema) => withResponses(schema, responsesOf(route, plan)))
+    done()
+  })
+
+  // Routes without options of their own share a plan, and so its hooks.
   function planFor(
     ruled: CachedRoute,
     own: CachingRouteOptions,
-    route: RouteOptions,
+    isCommon: boolean,
     keyStyle: KeyStyle,
   ): CachingPlan {
-    const isOneOfMost = route.config?.caching === undefined && ruled.exceptions.length === 0
-    if (!isOneOfMost) return planOf(ruled, own, optionsOf[keyStyle])
-    plansOfMost[keyStyle] ??= planOf(ruled, own, optionsOf[keyStyle])
-    return plansOfMost[keyStyle]
+    const hasCommonMethods = ruled.isHeadSibling || ruled.methods.join() !== 'HEAD'
+    if (!isCommon || ruled.exceptions.length > 0 || !hasCommonMethods)
+      return planOf(ruled, own, optionsOf[keyStyle])
+    commonPlans[keyStyle] ??= planOf(ruled, own, optionsOf[keyStyle])
+    return commonPlans[keyStyle]
   }
 
-  function enforce(
-    route: RouteOptions,
-    plan: CachingPlan,
-    kind: RouteKind,
-    vary: readonly string[],
-    context: FastifyInstance,
-    isHeadSibling: boolean,
-  ): void {
-    const { validators, validatorsOf, lastModified } = plan
-    if (validators !== null) {
-      const reads = validateBeforeReading(plan, validators, counts)
-      addHook(route, 'preHandler', 'caching', hookFor(kind, reads, guardWrites(plan, validators, counts)))
-    }
-    if (validatorsOf !== null)
-      addHook(route, 'preSerialization', 'caching', validatorsOfAnswer(plan, validatorsOf))
-    if (kind !== 'writes') {
-      if (vary.length > 0) {
-        addHook(route, 'onRequest', 'caching', varyBy(vary))
-        route.config = Object.assign({}, route.config, varyConfig(vary))
-      }
-      if (lastModified !== false) {
-        const date = hookFor(kind, dateFromPayload(plan, lastModified), letThrough)
-        addHook(route, 'preSerialization', 'caching', date)
-        needFields(route, () => [lastModified], true)
-      }
-    }
-    const finish = kind === 'writes' ? finishWriting : finishFor(plan, route, context, isHeadSibling)
-    addHook(route, 'onSend', 'caching', hookFor(kind, finish, finishWriting))
-    if (isHeadSibling) spareNotModified(route)
-    addHook(route, 'onError', 'caching', forbidStoringErrors)
+  function addHooks(route: RouteOptions, plan: CachingPlan, methods: readonly string[]): void {
+    const hooks = hooksOf.get(plan) ?? cachingHooks(plan, counts, reporter)
+    // Each route reports a missing date once.
+    if (!plan.reportsMissingDate) hooksOf.set(plan, hooks)
+    const { lastModified } = plan
+    const reads = methods.some(isRead)
+    addHook(route, 'onSend', 'caching', hooks.finishOnSend)
+    if (plan.validators !== null)
+      addHook(route, 'preHandler', 'caching', hooks.checkPreconditionsOnPreHandler)
+    if (plan.validatorsOf !== null || (reads && lastModified !== false))
+      addHook(route, 'preSerialization', 'caching', hooks.readPayloadOnPreSerialization)
+    if (reads && lastModified !== false && plan.mode === 'enforce')
+      needFields(route, () => [lastModified], true)
   }
 
-  function finishFor(
-    plan: CachingPlan,
-    route: RouteOptions,
-    context: FastifyInstance,
-    isHeadSibling: boolean,
-  ): FinishHook {
-    const isBodiless = [route.method].flat().join() === 'HEAD' && !isHeadSibling
-    const isShared = Object.values(plansOfMost).includes(plan) && !isBodiless && !plan.tellsMissing
-    const known = isShared ? finishOfMost.get(context) : undefined
-    if (known !== undefined) return known
-    let compressed: boolean | undefined
-    let told = false
-    const finish = finishReading(plan, counts, {
-      // Known once all plugins are there, whichever came first.
-      isCompressed: () => (compressed ??= context.hasReplyDecorator('compress')),
-      // Once: it is about the route, and counting costs as much as all the rest.
-      onMissing: (request) => {
-        if (!told) reporter.observe('caching', 'last-modified', request, 'a 200 without Last-Modified')
-        told = true
-      },
-      isBodiless,
-    })
-    if (isShared) finishOfMost.set(context, finish)
-    return finish
+  function addFindings({ name, modeOf }: CachedRoute, findings: ReturnType<typeof findingsOf>): void {
+    for (const [rule, problem, instead] of findings) {
+      const mode = modeOf[rule]
+      if (mode !== 'off')
+        reporter.addFinding({ plugin: 'caching', route: name, rule, mode, problem, instead })
+    }
+  }
+
+  function addExceptions({ name, exclusionReason, exceptions }: CachedRoute): void {
+    const exception = { plugin: 'caching', route: name, unused: false }
+    if (exclusionReason !== null)
+      reporter.addException({ ...exception, rules: cachingRuleNames, reason: exclusionReason })
+    else
+      for (const { except, reason } of exceptions)
+        reporter.addException({ ...exception, rules: except, reason })
   }
 })
 
-function responsesOf({ validators, validatorsOf, required }: CachingPlan, kind: RouteKind): AddedResponses {
-  const guards = kind !== 'reads' && validators !== null && (required ? 'required' : 'optional')
-  return cachingResponses({ reads: kind !== 'writes', guards, tagsWrites: validatorsOf !== null })
-}
-
-interface WithExpectedVersion {
-  readonly [expectedVersionOf]: ResourceVersion | null | undefined
+function responsesOf({ method }: RouteOptions, plan: CachingPlan) {
+  const methods = [method].flat()
+  const required = plan.isPreconditionRequired ? 'required' : 'optional'
+  return cachingResponses({
+    reads: methods.some(isRead),
+    guards: !methods.every(isRead) && plan.validators !== null && required,
+    tagsWrites: plan.validatorsOf !== null,
+  })
 }

@@ -2,11 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { fieldName } from '../../http/field-name.js'
 import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
-import type { CacheDirectives } from './cache-control.js'
-import { cacheControlFaults } from './cache-control-faults.js'
-import type { FindValidators, RouteValidators } from './plan.js'
+import { type CacheDirectives, cacheControlFaults } from './cache-control.js'
 
-/** What is wrong with the caching of a route, by its name. */
+/**
+ * The rules of caching: `directives` (no contradictions), `expires` (a date within a year), `confidential` (no directives
+ * that allow storing), `hidden` (no header shows a hidden field), `last-modified` (a 200 has `Last-Modified`).
+ */
 export type CachingRule = 'directives' | 'expires' | 'confidential' | 'hidden' | 'last-modified'
 
 /** All of {@link CachingRule}. */
@@ -18,74 +19,105 @@ export const cachingRuleNames: readonly CachingRule[] = [
   'last-modified',
 ]
 
+/** What distinguishes a version of a resource from all others: a counter, or the time of the last change as stored. */
+export type ResourceVersion = string | number | bigint
+
+/** The validators of a representation that a service knows without making it (RFC 9110 §8.8). */
+export interface RouteValidators {
+  /**
+   * Entity tag: `W/"v7"` for a weak one, `"v7"` or `v7` for a strong one. Without it and without `version`, a GET is
+   * compared by the tag of its bytes after the handler has run, and no `If-Match` of a write matches.
+   * @default the `version` in quotes
+   */
+  readonly etag?: string
+  /** When it was last modified: a `Date`, or milliseconds since the epoch. */
+  readonly lastModified?: Date | number
+  /** What the store compares before it writes. The handler of a write gets it as `request.expectedVersion`. */
+  readonly version?: ResourceVersion
+}
+
+/**
+ * Finds the validators of the requested resource before the handler runs. Returns `null` if there is no such resource,
+ * or none that the caller may see. It should cost less than the handler: one row by its key, two columns.
+ */
+export type FindValidators = (
+  request: FastifyRequest,
+) => RouteValidators | null | Promise<RouteValidators | null>
+
 /** Options of the plugin `caching`. */
 export interface CachingOptions extends RuleOptions<CachingRule> {
   /**
-   * Directives of `Cache-Control` on what is read and says nothing itself (RFC 9111 §5.2.2); `false` for no header.
-   * @default { noCache: true }: kept, but validated before each use
+   * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
+   * @default { noCache: true }: caches store the response and validate it before each use
    */
   readonly cacheControl?: CacheDirectives | false
   /**
-   * `ETag` of a 200 whose handler gives none, from its bytes: `strong`, `weak` where something behind the app changes
-   * them, or `false`. Streams get none.
+   * The `ETag` of a 200 without one, made from its bytes: `strong`, `weak` if something behind the app changes the bytes,
+   * or `false`. Streams get none.
    * @default 'strong'
    */
   readonly etag?: 'strong' | 'weak' | false
   /**
-   * Member of a representation that says when it was last modified (a `Date` or RFC 3339 text); of a list, the latest
-   * counts. Read before `fields` projects it away. `false` for none.
-   * @default 'updated_at', or 'updatedAt' where the `keyStyle` of `responseRules` is camelCase
+   * Member of a representation with the time of its last modification (a `Date` or RFC 3339 text). In a list, the latest
+   * counts. Read before `fields` projects the payload. `false` for none.
+   * @default 'updated_at', or 'updatedAt' if the `keyStyle` of `responseRules` is camelCase
    */
   readonly lastModified?: string | false
   /**
-   * Does a request have credentials, so that `private` is added where the route does not say who may store the answer?
-   * @default has it `Authorization` or `Cookie`
+   * Whether a request has credentials, so that `private` is added if `Cache-Control` does not say who may store the
+   * response.
+   * @default whether it has `Authorization` or `Cookie`
    */
   readonly isAuthenticated?: (request: FastifyRequest) => boolean
   /**
-   * The time, in milliseconds since the epoch.
+   * Returns the time, in milliseconds since the epoch.
    * @default Date.now
    */
   readonly now?: () => number
 }
 
-/** What a route says under `config.caching`; `false` leaves the route alone. */
+/** Options of a route under `config.caching`, over those of the plugin; `false` turns caching off for the route. */
 export interface CachingRouteOptions
   extends RouteRuleOptions<CachingRule>,
     Pick<CachingOptions, 'cacheControl' | 'etag' | 'lastModified'> {
   /**
-   * When the answer expires: a `Date`, milliseconds since the epoch or an HTTP-date; at most one year ahead. For caches
-   * that do not know `maxAge`, which wins where both are there (RFC 9111 §5.3). Not for what moves with the clock: that
-   * is `cacheControl: { maxAge }`, or `reply.expires()`.
+   * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
+   * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use
+   * `cacheControl: { maxAge }` or `reply.expires()`.
+   * @default none
    */
   readonly expires?: Date | number | string
-  /** Request headers that the answer depends on, such as `Accept-Language` (RFC 9110 §12.5.5). */
+  /**
+   * Request headers that the response depends on, such as `Accept-Language` (RFC 9110 §12.5.5).
+   * @default []
+   */
   readonly vary?: readonly string[]
   /**
-   * Nobody may store the answer: `Cache-Control: no-store`. Together with directives that let it be stored it is a
-   * breach.
+   * Whether no cache may store the response: `Cache-Control: no-store`, even if the handler sets another value.
+   * Directives that allow storing are a finding.
    * @default false
    */
   readonly confidential?: boolean
   /**
-   * Finds the validators of what is asked for before the handler runs: a match is answered with 304, a mismatch with
-   * 412, and neither the handler runs nor is anything serialized. Give the same function to the routes that read and to
-   * those that write. Not where finding them costs as much as the answer, and not with a `version` alone where the
-   * answer depends on more than the version and the URL, such as a language: return an `etag` for each there.
+   * Finds the validators of the requested resource before the handler runs: a match is answered with 304, a mismatch with
+   * 412, and the handler does not run. Use the same function for the routes that read and those that write. Not if
+   * finding them costs as much as the response. A `version` alone is not enough if the response depends on more than the
+   * version and the URL, such as a language: return an `etag` for each.
+   * @default none: the preconditions of reads are evaluated after the handler, those of writes by the handler
    */
   readonly validators?: FindValidators
   /**
-   * Reads the validators out of what the handler returns with a 200 or 201, before `fields` projects it: the object of
-   * the answer, as it is stored now. A write then answers with the `ETag` that the next `If-Match` needs, without a GET
-   * in between; on a route that reads, they stand in for the tag of the bytes. They have to be the same that
-   * `validators` finds for the resource. Synchronous: it must not ask the store again, which may hold another caller's
-   * version by then.
+   * Reads the validators from what the handler returns with a 200 or 201, before `fields` projects it. A write then has
+   * the `ETag` for the next `If-Match`, without a GET in between; a read has it instead of the tag of its bytes. They must
+   * be the ones that `validators` finds for the resource. Synchronous, because a second query to the store may find the
+   * version of another caller.
    *
-   * Not for an answer that shows something else than the stored resource (RFC 9110 §9.3.4).
+   * Not for a response that does not represent the stored resource (RFC 9110 §9.3.4).
+   * @default none
    */
   validatorsOf?(answer: object, request: FastifyRequest): RouteValidators | null | undefined
   /**
-   * `required` refuses a PUT, PATCH or DELETE without a precondition with 428 (RFC 6585 §3). Needs `validators`.
+   * `required` answers a PUT, PATCH or DELETE without a precondition with 428 (RFC 6585 §3). Needs `validators`.
    * @default 'optional'
    */
   readonly preconditions?: 'optional' | 'required'
@@ -98,14 +130,16 @@ const directives: Check<CacheDirectives | false> = (label, received) => {
   return received as CacheDirectives
 }
 
-const soundDirectives: Check<CacheDirectives | false> = (label, received) => {
+const validDirectives: Check<CacheDirectives | false> = (label, received) => {
   const checked = directives(label, received)
   const [fault] = checked === false ? [] : cacheControlFaults(checked)
-  return fault === undefined ? checked : invalid(label, `directives that agree: ${fault}`, received)
+  return fault === undefined
+    ? checked
+    : invalid(label, `directives without contradictions: ${fault}`, received)
 }
 
 const memberOrNone: Check<string | false> = (label, received) =>
-  received === false ? false : text('a name of a member, or false')(label, received)
+  received === false ? false : text('the name of a member, or false')(label, received)
 
 const time: Check<Date | number | string> = (label, received) =>
   received instanceof Date || typeof received === 'number' || typeof received === 'string'
@@ -115,7 +149,7 @@ const time: Check<Date | number | string> = (label, received) =>
 /** Checks of {@link CachingOptions}. */
 export const cachingChecks: Checks<CachingOptions> = {
   ...ruleChecks(cachingRuleNames),
-  cacheControl: soundDirectives,
+  cacheControl: validDirectives,
   etag: oneOf('strong', 'weak', false),
   lastModified: memberOrNone,
   isAuthenticated: functionOf('a function of the request'),
@@ -136,7 +170,7 @@ export const cachingRouteChecks: Checks<CachingRouteOptions> = {
   preconditions: oneOf('optional', 'required'),
 }
 
-/** Where nobody said otherwise. */
+/** Defaults of {@link CachingOptions}. */
 export const cachingDefaults: Required<CachingOptions> = {
   mode: 'enforce',
   rules: {},

@@ -1,70 +1,58 @@
-import type { FastifyRequest } from 'fastify'
+import { invalid } from '../../options.js'
 import type { Mode } from '../../rules/modes.js'
-import { cacheControl } from './cache-control.js'
+import type { RuledRoute } from '../../rules/ruled-routes.js'
+import { cacheControl, cacheControlFaults, withPrivate } from './cache-control.js'
 import { judgeExpires } from './expires.js'
-import type { CachedRoute } from './findings.js'
-import type { CachingOptions, CachingRouteOptions } from './options.js'
-import { withPrivate } from './with-private.js'
+import type {
+  CachingOptions,
+  CachingRouteOptions,
+  CachingRule,
+  FindValidators,
+  RouteValidators,
+} from './options.js'
+import { type ConditionalRequest, isRead } from './preconditions.js'
 
-/** What tells a version of a resource from every other one: a counter, the time of its last change as the store has it. */
-export type ResourceVersion = string | number | bigint
+/** A route, as the rules of caching see it. */
+export type CachedRoute = RuledRoute<CachingRule, CachingRouteOptions>
 
-/** What a service knows of a representation without making it (RFC 9110 §8.8). */
-export interface RouteValidators {
-  /**
-   * Entity tag: `W/"v7"` for a weak one, `"v7"` or `v7` for a strong one. Without it and without `version`, a GET is
-   * compared by the tag of its bytes once the handler has run, and no `If-Match` of a write holds.
-   * @default the `version` in quotes
-   */
-  readonly etag?: string
-  /** When it was last modified; a number is milliseconds since the epoch. */
-  readonly lastModified?: Date | number
-  /** What the store compares before it writes; comes back as `request.expectedVersion`. */
-  readonly version?: ResourceVersion
+interface RouteFunctions {
+  isAuthenticated(request: ConditionalRequest): boolean
+  validatorsOf(answer: object, request: ConditionalRequest): RouteValidators | null | undefined
 }
 
-/**
- * Finds the validators of what a request is for, before the handler runs; `null` where there is no such resource,
- * or none that the caller may see. It should cost less than the handler: one row by its key, two columns.
- */
-export type FindValidators = (
-  request: FastifyRequest,
-) => RouteValidators | null | Promise<RouteValidators | null>
-
-/** Reads the validators of a resource out of what a handler returned; `null` where they are not known. */
-export type ReadValidators = (answer: object, request: FastifyRequest) => RouteValidators | null | undefined
-
-/** What is done about caching on a route, decided at boot. */
+/** What the hooks of a route do, decided at boot. Routes with equal options share a plan. */
 export interface CachingPlan {
   readonly mode: Mode
-  /** `Cache-Control` of what is read, without and with credentials; `null` for none. */
+  /** `Cache-Control` of responses to requests without and with credentials; `null` for none. */
   readonly cacheControl: string | null
   readonly privateCacheControl: string | null
-  /** May anybody store what is read? */
+  /** Whether a cache may store the response. */
   readonly isStored: boolean
-  /** Whether shared caches may answer several callers with what one got: `public`, `s-maxage` (RFC 9111 §3.5). */
-  readonly letsCachesShare: boolean
-  /** Does nobody store it, whatever the handler says? */
-  readonly confidential: boolean
-  /** `Expires`, and the same in milliseconds since the epoch: once it is past, it is not sent. */
+  /** Whether shared caches may use one response for several callers: `public`, `s-maxage` (RFC 9111 §3.5). */
+  readonly isShared: boolean
+  /** Whether `no-store` overrides the `Cache-Control` of the handler. */
+  readonly isConfidential: boolean
+  /** `Expires`, and the same in milliseconds since the epoch; it is not sent after that time. */
   readonly expires: { readonly value: string; readonly at: number } | null
-  /** Made from the bytes where nobody gave one. */
+  /** The `ETag` that is made from the bytes of a response without one. */
   readonly etag: 'strong' | 'weak' | false
-  /** Member that says when an item was last modified. */
+  /** Whether an empty payload is the whole representation, and so gets an `ETag` too. */
+  readonly tagsEmpty: boolean
+  /** Member with the time of the last modification. */
   readonly lastModified: string | false
-  /** Is a 200 without `Last-Modified` told of? */
-  readonly tellsMissing: boolean
+  /** Whether a 200 without `Last-Modified` is reported. */
+  readonly reportsMissingDate: boolean
   readonly validators: FindValidators | null
-  readonly validatorsOf: ReadValidators | null
-  /** Is a write without a precondition refused? */
-  readonly required: boolean
-  readonly isAuthenticated: (request: FastifyRequest) => boolean
+  readonly validatorsOf: RouteFunctions['validatorsOf'] | null
+  /** Whether a write without a precondition is a 428. */
+  readonly isPreconditionRequired: boolean
+  readonly isAuthenticated: RouteFunctions['isAuthenticated']
   readonly now: () => number
 }
 
-/** Decides what is done about caching on a route that is not left alone. */
+/** Returns the plan of a route. */
 export function planOf(
-  { modeOf }: CachedRoute,
+  { modeOf, methods, isHeadSibling }: Pick<CachedRoute, 'modeOf' | 'methods' | 'isHeadSibling'>,
   own: CachingRouteOptions,
   options: Required<CachingOptions>,
 ): CachingPlan {
@@ -73,22 +61,82 @@ export function planOf(
   const isStored = given === false || given.noStore !== true
   const lastModified = own.lastModified ?? options.lastModified
   const judged = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
-  const expires = judged !== null && 'value' in judged ? judged.value : null
   return Object.freeze({
     mode: own.mode ?? options.mode,
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),
     isStored,
-    letsCachesShare: given !== false && (given.public === true || given.sMaxAge !== undefined),
-    confidential: own.confidential === true,
-    expires: expires === null ? null : { value: expires, at: Date.parse(expires) },
+    isShared: given !== false && (given.public === true || given.sMaxAge !== undefined),
+    isConfidential: own.confidential === true,
+    expires:
+      judged !== null && 'value' in judged ? { value: judged.value, at: Date.parse(judged.value) } : null,
     etag: isStored ? (own.etag ?? options.etag) : false,
+    // A handler of HEAD alone may send nothing where GET has a representation.
+    tagsEmpty: methods.join() !== 'HEAD' || isHeadSibling,
     lastModified,
-    tellsMissing: lastModified !== false && modeOf['last-modified'] === 'report',
+    reportsMissingDate: lastModified !== false && modeOf['last-modified'] === 'report',
     validators: own.validators ?? null,
     validatorsOf: own.validatorsOf ?? null,
-    required: own.preconditions === 'required',
+    isPreconditionRequired: own.preconditions === 'required',
     isAuthenticated: options.isAuthenticated,
     now: options.now,
   })
+}
+
+/** A finding of a route: the rule, what is wrong, and what to write instead. */
+export type CachingFinding = readonly [rule: CachingRule, problem: string, instead: string]
+
+/**
+ * Returns the findings of a route's options.
+ *
+ * @param hidden the fields that `config.fields` hides, by path: `true` for all callers, else for some
+ * @throws FST_CONV_OPTION_INVALID for required preconditions without validators
+ */
+export function findingsOf(
+  plan: CachingPlan,
+  own: CachingRouteOptions,
+  { name, methods }: Pick<CachedRoute, 'name' | 'methods'>,
+  hidden: Readonly<Record<string, unknown>>,
+): readonly CachingFinding[] {
+  if (plan.isPreconditionRequired && plan.validators === null) {
+    invalid(`${name} config.caching.preconditions`, "'optional', for the route has no validators", 'required')
+  }
+  const given = own.cacheControl === false ? undefined : own.cacheControl
+  const findings = cacheControlFaults(given ?? {}).map(
+    (fault): CachingFinding => ['directives', `cacheControl: ${fault}`, 'directives without contradictions'],
+  )
+  if (plan.isConfidential && given !== undefined && given.noStore !== true)
+    findings.push(['confidential', 'is confidential, but cacheControl allows storing', 'one of the two'])
+  const { verdict } =
+    own.expires === undefined ? { verdict: 'ok' as const } : judgeExpires(own.expires, plan.now())
+  if (verdict !== 'ok')
+    findings.push(['expires', `expires is ${expiresFaults[verdict]}`, 'a date within a year from now'])
+  return methods.some(isRead) ? [...findings, ...hiddenFindings(plan, hidden)] : findings
+}
+
+const expiresFaults = {
+  clamped: 'more than one year ahead',
+  past: 'past',
+  invalid: 'not an HTTP-date',
+} as const
+
+function hiddenFindings(
+  { lastModified, isShared }: CachingPlan,
+  hidden: Readonly<Record<string, unknown>>,
+): readonly CachingFinding[] {
+  const findings: CachingFinding[] = []
+  if (lastModified !== false && Object.hasOwn(hidden, lastModified))
+    findings.push([
+      'hidden',
+      `${lastModified} is hidden by config.fields, and Last-Modified shows it`,
+      'caching: { lastModified: false }, or a member that is not hidden',
+    ])
+  const ofSome = Object.keys(hidden).filter((path) => hidden[path] !== true)
+  if (isShared && ofSome.length > 0)
+    findings.push([
+      'hidden',
+      `${ofSome.join(', ')} is hidden from some callers, and a shared cache answers all of them with one response`,
+      'cacheControl without public and sMaxAge',
+    ])
+  return findings
 }

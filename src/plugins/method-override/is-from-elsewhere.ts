@@ -1,4 +1,4 @@
-import type { RequestFields } from '../../http/preconditions.js'
+import type { RequestFields } from '../../http/field-name.js'
 
 /**
  * Does the browser say that a form is from a page of another origin? `false` where nothing says where it is from: who is

@@ -1,4 +1,4 @@
-import type { RequestFields } from '../../http/preconditions.js'
+import type { RequestFields } from '../../http/field-name.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 import { isFromElsewhere } from './is-from-elsewhere.js'

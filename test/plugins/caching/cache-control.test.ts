@@ -1,11 +1,29 @@
-/** RFC 9111 §5.2.2, RFC 5861, RFC 8246: `Cache-Control` written from directives. */
+/** RFC 9111 §5.2.2, RFC 5861, RFC 8246: the directives of `Cache-Control`. */
 import fc from 'fast-check'
 import t from 'tap'
 import {
   type CacheDirectives,
   cacheControl,
-  directiveNames,
+  cacheControlFaults,
+  withPrivate,
 } from '../../../src/plugins/caching/cache-control.js'
+import { superlinearSeeds } from '../../support/growth.js'
+
+const names = [
+  'public',
+  'private',
+  'noCache',
+  'noStore',
+  'noTransform',
+  'mustRevalidate',
+  'proxyRevalidate',
+  'mustUnderstand',
+  'maxAge',
+  'sMaxAge',
+  'staleWhileRevalidate',
+  'staleIfError',
+  'immutable',
+]
 
 t.test('RFC 9111 §5.2.2: each directive by its name', async (t) => {
   const rows: readonly (readonly [section: string, directives: CacheDirectives, value: string])[] = [
@@ -40,7 +58,6 @@ t.test('RFC 9111 §5.2.2: each directive by its name', async (t) => {
 })
 
 t.test('the order in which directives are given makes no difference', async () => {
-  const names = Object.keys(directiveNames)
   fc.assert(
     fc.property(fc.shuffledSubarray(names), (keys) => {
       const given = (order: readonly string[]): CacheDirectives =>
@@ -52,4 +69,206 @@ t.test('the order in which directives are given makes no difference', async () =
       )
     }),
   )
+})
+
+t.test('directives that go together have no faults', async (t) => {
+  const rows: readonly CacheDirectives[] = [
+    {},
+    { noCache: true },
+    { noStore: true },
+    { private: true, noCache: true },
+    { public: true, maxAge: 60 },
+    { public: true, maxAge: 60, sMaxAge: 600, staleWhileRevalidate: 30, staleIfError: 86_400 },
+    { public: true, maxAge: 31_536_000, immutable: true },
+    { private: true, maxAge: 60, staleWhileRevalidate: 30 },
+    { private: true, maxAge: 31_536_000, immutable: true },
+    { maxAge: 60, mustRevalidate: true },
+    { maxAge: 60, proxyRevalidate: true, staleIfError: 60 },
+    { maxAge: 60, noTransform: true },
+    // Said twice, but not against each other.
+    { noStore: true, noCache: true, mustRevalidate: true, private: true },
+    { noCache: true, maxAge: 0 },
+    { noCache: true, mustRevalidate: true },
+    { mustRevalidate: true, maxAge: 60, staleWhileRevalidate: 0 },
+    // RFC 9111 §5.2.2.3: for a cache that knows the status code, no-store is not there.
+    { mustUnderstand: true, noStore: true },
+    { mustUnderstand: true, noStore: true, public: true, maxAge: 60 },
+    // RFC 9111 §5.2.2.4, §5.2.2.7: the lists are of these fields only.
+    { public: true, private: ['Set-Cookie'], sMaxAge: 60 },
+    { noCache: ['Set-Cookie'], maxAge: 60, immutable: true, staleIfError: 5 },
+    { maxAge: 0 },
+    { maxAge: 2 ** 31 },
+    { noStore: true, public: false, maxAge: undefined },
+    { private: true, sMaxAge: undefined },
+  ]
+  for (const directives of rows) t.same(cacheControlFaults(directives), [], JSON.stringify(directives))
+})
+
+t.test('a directive that forbids what another forbids already is redundant, not an error', async (t) => {
+  const restrictions: readonly CacheDirectives[] = [
+    { noCache: true },
+    { private: true },
+    { noStore: true },
+    { noTransform: true },
+    { mustRevalidate: true },
+    { proxyRevalidate: true },
+    { maxAge: 0 },
+    { sMaxAge: 0 },
+    { staleWhileRevalidate: 0 },
+    { staleIfError: 0 },
+  ]
+  for (const one of restrictions)
+    for (const other of restrictions)
+      t.same(cacheControlFaults({ ...one, ...other }), [], JSON.stringify([one, other]))
+  t.same(cacheControlFaults(Object.assign({}, ...restrictions)), [], 'all of them')
+})
+
+t.test('each contradiction is told with its section', async (t) => {
+  const rows: readonly (readonly [directives: CacheDirectives, words: RegExp, section: string])[] = [
+    [{ public: true, private: true }, /^public .*private/, 'RFC 9111 §5.2.2.7, §5.2.2.9'],
+    [{ noStore: true, maxAge: 60 }, /^noStore .*maxAge/, 'RFC 9111 §5.2.2.5'],
+    [{ noStore: true, sMaxAge: 60 }, /^noStore .*sMaxAge/, 'RFC 9111 §5.2.2.5'],
+    [{ noStore: true, public: true }, /^noStore .*public/, 'RFC 9111 §5.2.2.5'],
+    [{ noStore: true, staleIfError: 5 }, /^noStore .*stale/, 'RFC 9111 §5.2.2.5'],
+    [{ noStore: true, staleWhileRevalidate: 5 }, /^noStore .*stale/, 'RFC 9111 §5.2.2.5'],
+    [{ noStore: true, private: ['Set-Cookie'] }, /^noStore .*field names/, '§5.2.2.7'],
+    [{ noStore: true, noCache: ['Set-Cookie'] }, /^noStore .*field names/, '§5.2.2.4'],
+    [{ mustUnderstand: true }, /^mustUnderstand .*noStore/, 'RFC 9111 §5.2.2.3'],
+    [{ mustUnderstand: true, maxAge: 60 }, /^mustUnderstand .*noStore/, 'RFC 9111 §5.2.2.3'],
+    [{ private: true, sMaxAge: 60 }, /^sMaxAge .*private/, 'RFC 9111 §5.2.2.7, §5.2.2.10'],
+    [{ immutable: true }, /^immutable .*maxAge/, 'RFC 8246 §2'],
+    [{ immutable: true, maxAge: 0 }, /^immutable .*maxAge/, 'RFC 8246 §2'],
+    [{ immutable: true, sMaxAge: 60 }, /^immutable .*maxAge/, 'RFC 8246 §2'],
+    [{ noCache: true, maxAge: 60 }, /^noCache .*maxAge/, 'RFC 9111 §5.2.2.4'],
+    [{ noCache: true, sMaxAge: 60 }, /^noCache .*maxAge/, 'RFC 9111 §5.2.2.4'],
+    [{ noCache: true, staleWhileRevalidate: 5 }, /^noCache .*stale/, 'RFC 9111 §4.2.4'],
+    [{ noCache: true, staleIfError: 5 }, /^noCache .*stale/, 'RFC 9111 §4.2.4'],
+    [
+      { mustRevalidate: true, maxAge: 60, staleWhileRevalidate: 5 },
+      /^mustRevalidate .*stale/,
+      'RFC 9111 §4.2.4, §5.2.2.2',
+    ],
+    [
+      { mustRevalidate: true, maxAge: 60, staleIfError: 5 },
+      /^mustRevalidate .*stale/,
+      'RFC 9111 §4.2.4, §5.2.2.2',
+    ],
+  ]
+  for (const [directives, words, section] of rows) {
+    const faults = cacheControlFaults(directives)
+    t.equal(faults.length, 1, JSON.stringify(directives))
+    t.match(faults[0], words, JSON.stringify(directives))
+    t.ok(faults[0]?.includes(section), `${section} of ${faults[0]}`)
+  }
+  const several = cacheControlFaults({
+    noCache: true,
+    maxAge: 60,
+    immutable: true,
+    public: true,
+    private: true,
+  })
+  t.equal(several.length, 3, 'all at once')
+})
+
+t.test('RFC 9111 §1.2.2: times are whole seconds, up to 2^31', async (t) => {
+  for (const seconds of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31 + 1, '60', null, true, 5n]) {
+    for (const key of ['maxAge', 'sMaxAge', 'staleWhileRevalidate', 'staleIfError']) {
+      const faults = cacheControlFaults({ [key]: seconds } as CacheDirectives)
+      t.equal(faults.length, 1, `${key} of ${String(seconds)}`)
+      t.match(faults[0], new RegExp(`^${key} .*seconds.*RFC 9111 §1\\.2\\.2`))
+    }
+  }
+})
+
+t.test('RFC 9111 §5.2.2: what a directive cannot have is told, and what is not a directive', async (t) => {
+  const rows: readonly (readonly [directives: object, words: RegExp])[] = [
+    [{ noStore: 'yes' }, /^noStore must be true or false$/],
+    [{ public: 1 }, /^public must be true or false$/],
+    [{ immutable: null }, /^immutable must be true or false$/],
+    [{ noCache: [] }, /^noCache must be true, false or a list of header field names/],
+    [{ private: 'Set-Cookie' }, /^private must be true, false or a list/],
+    [{ private: ['Set Cookie'] }, /^private must be/],
+    [{ noCache: ['a"\r\nb'] }, /^noCache must be/],
+    [{ noCache: ['a', 5] }, /^noCache must be/],
+    [{ maxage: 60 }, /^maxage is not a directive; expected one of public, .*maxAge/],
+    [{ 'max-age': 60 }, /^max-age is not a directive/],
+    [{ constructor: true }, /^constructor is not a directive/],
+  ]
+  for (const [directives, words] of rows) {
+    const faults = cacheControlFaults(directives as CacheDirectives)
+    t.equal(faults.length, 1, JSON.stringify(directives))
+    t.match(faults[0], words)
+  }
+  t.equal(cacheControlFaults({ maxAge: -1, noStore: 'yes' } as unknown as CacheDirectives).length, 2)
+})
+
+t.test('no fault comes or goes by the order of the directives, or by one that is false', async () => {
+  const seconds = fc.constantFrom(0, 60, undefined)
+  const flag = fc.constantFrom(true, false, undefined)
+  const listed = fc.constantFrom(true, false, undefined, ['Set-Cookie'])
+  const any = fc.record(
+    Object.fromEntries(
+      names.map((key) => [
+        key,
+        /age|stale/i.test(key) ? seconds : key === 'private' || key === 'noCache' ? listed : flag,
+      ]),
+    ),
+  )
+  fc.assert(
+    fc.property(any, (directives) => {
+      const faults = cacheControlFaults(directives as CacheDirectives).join('\n')
+      const present = Object.entries(directives).filter(([, value]) => value !== undefined && value !== false)
+      return faults === cacheControlFaults(Object.fromEntries(present.reverse())).join('\n')
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('private is added where nothing says who may store', async (t) => {
+  const rows: readonly (readonly [before: string, after: string])[] = [
+    ['', 'private'],
+    [' ', 'private'],
+    ['no-cache', 'no-cache, private'],
+    ['max-age=60', 'max-age=60, private'],
+    ['max-age=60, must-revalidate', 'max-age=60, must-revalidate, private'],
+    ['no-cache="public, private"', 'no-cache="public, private", private'],
+    ['no-cache="a, public, b"', 'no-cache="a, public, b", private'],
+    ['x="a\\", public"', 'x="a\\", public", private'],
+    ['publicity, no-storey', 'publicity, no-storey, private'],
+  ]
+  for (const [before, after] of rows) t.equal(withPrivate(before), after, before)
+})
+
+t.test('what says who may store stays as it is (RFC 9111 §3.5, §5.2.2.5, §5.2.2.7, §5.2.2.9)', async (t) => {
+  for (const value of [
+    'public',
+    'PUBLIC, max-age=60',
+    'max-age=60,public',
+    'private',
+    'Private="Set-Cookie", max-age=60',
+    'no-store',
+    'no-cache, No-Store',
+    's-maxage=600',
+    'max-age=60, S-MaxAge = 600',
+    'x="y", public',
+  ]) {
+    t.equal(withPrivate(value), value)
+  }
+})
+
+t.test('private is added once, in time that grows with the length', async (t) => {
+  const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
+  fc.assert(
+    fc.property(fc.array(part), (parts) => {
+      const once = withPrivate(parts.join(''))
+      return once.endsWith('private') || once === parts.join('')
+    }),
+  )
+  fc.assert(
+    fc.property(fc.boolean(), fc.boolean(), fc.nat(99), (noCache, immutable, maxAge) => {
+      const once = withPrivate(cacheControl({ noCache, immutable, maxAge }))
+      return withPrivate(once) === once && once.endsWith('private')
+    }),
+  )
+  t.strictSame(await superlinearSeeds(['"', '"\\', '\\"', '"a', ',', '='], withPrivate), [])
 })

@@ -1,6 +1,6 @@
-/** Decisions.md §4, line by line: what the answers of a service say about caching. */
+/** What the responses of a service say about caching. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
@@ -227,7 +227,7 @@ t.test('contradictory directives stop the boot, all in one table', async (t) => 
   t.match(message, /GET \/v1\/c +caching\.confidential/)
   t.match(message, /GET \/v1\/d +caching\.expires +expires is more than one year ahead/)
   t.match(message, /GET \/v1\/e +caching\.expires +expires is past/)
-  t.match(message, /GET \/v1\/f +caching\.expires +expires is no HTTP-date/)
+  t.match(message, /GET \/v1\/f +caching\.expires +expires is not an HTTP-date/)
 })
 
 t.test('a constant Expires is sent until it is past, and not after', async (t) => {
@@ -254,12 +254,21 @@ t.test(
       warned: boolean,
     ])[] = [
       [now + 60_000, 'Fri, 20 Nov 2026 12:01:00 GMT', false],
+      [now + 600, 'Fri, 20 Nov 2026 12:00:01 GMT', false],
       [new Date(now + year), 'Sat, 20 Nov 2027 12:00:00 GMT', false],
-      [now + 2 * year, 'Sat, 20 Nov 2027 12:00:00 GMT', true],
+      [now + year + 1, 'Sat, 20 Nov 2027 12:00:00 GMT', true],
+      [new Date(8.64e15), 'Sat, 20 Nov 2027 12:00:00 GMT', true],
+      // To the second.
+      [now + 400, undefined, true],
       [now - 1000, undefined, true],
+      [0, undefined, true],
       [new Date(Number.NaN), undefined, true],
+      [Number.POSITIVE_INFINITY, undefined, true],
+      ['0', undefined, true],
       ['2026-12-01T00:00:00Z', undefined, true],
       ['Sat, 21 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT', false],
+      ['Saturday, 21-Nov-26 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT', false],
+      ['Sat Nov 21 12:00:00 2026', 'Sat, 21 Nov 2026 12:00:00 GMT', false],
     ]
     for (const [given, sent, warned] of cases) {
       time = given
@@ -330,6 +339,25 @@ t.test('Vary: * absorbs all others', async (t) => {
   const app = await appWith()
   app.get('/v1/texts', { config: { caching: { vary: ['Accept'] } } }, (_, reply) => reply.vary('*').send({}))
   t.equal((await app.inject('/v1/texts')).headers.vary, '*')
+})
+
+t.test('RFC 9110 §15.3.5: a 204 says nothing of a representation that it does not have', async (t) => {
+  const app = await appWith()
+  const empty = (_: unknown, reply: FastifyReply) => reply.code(204).send(user)
+  app.get('/v1/users/:id', empty)
+  app.put('/v1/users/:id', empty)
+  app.delete('/v1/own', (_, reply) => reply.code(204).etag('v8').lastModified(new Date(now)).send())
+  for (const method of ['GET', 'HEAD', 'PUT'] as const) {
+    const { statusCode, headers } = await app.inject({ method, url: '/v1/users/1' })
+    t.equal(statusCode, 204)
+    t.notOk('etag' in headers || 'last-modified' in headers, method)
+  }
+  const { headers } = await app.inject({ method: 'DELETE', url: '/v1/own' })
+  t.match(
+    headers,
+    { etag: '"v8"', 'last-modified': nowText },
+    'the handler may name the resource as it is now',
+  )
 })
 
 t.test('HEAD has the headers of GET, and its 304 too', async (t) => {

@@ -16,7 +16,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
     [{ cacheControl: true }, invalid, /caching\.cacheControl.*directives or false/],
     [{ cacheControl: 'no-cache' }, invalid, /caching\.cacheControl/],
     [{ cacheControl: [] }, invalid, /caching\.cacheControl/],
-    [{ cacheControl: { maxage: 5 } }, invalid, /caching\.cacheControl.*maxage is no directive/],
+    [{ cacheControl: { maxage: 5 } }, invalid, /caching\.cacheControl.*maxage is not a directive/],
     [{ cacheControl: { maxAge: '5' } }, invalid, /caching\.cacheControl.*maxAge/],
     [{ cacheControl: { public: true, private: true } }, invalid, /caching\.cacheControl.*private forbids/],
     [{ etag: true }, invalid, /caching\.etag.*'strong', 'weak', false/],

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
-import { evaluatePreconditions } from '../../../src/http/preconditions.js'
 import { caching, problems } from '../../../src/index.js'
+import { evaluatePreconditions } from '../../../src/plugins/caching/preconditions.js'
 
 const modified = Date.UTC(2026, 10, 19, 8)
 const time = (seconds: number): string => new Date(modified + seconds * 1000).toUTCString()

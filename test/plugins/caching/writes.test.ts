@@ -141,6 +141,14 @@ t.test('required: 428 without a precondition, and only with one the handler runs
   }
 })
 
+t.test('RFC 9110 §13.2.1: OPTIONS needs no precondition, and evaluates none', async (t) => {
+  const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+  const { app } = await appWith(own, ['OPTIONS', 'PUT'])
+  for (const headers of [{}, { 'if-match': '"6"' }])
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users/1', headers })).statusCode, 200)
+  t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1' })).statusCode, 428)
+})
+
 t.test('required without validators is refused at boot, for nothing could compare', async (t) => {
   const app = Fastify()
   await app.register(caching)

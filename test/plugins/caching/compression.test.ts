@@ -2,9 +2,12 @@
 import { Readable } from 'node:stream'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
+import fc from 'fast-check'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { caching, problems } from '../../../src/index.js'
+import { acceptsCoding, codedTag, listedForm, uncodedTags } from '../../../src/plugins/caching/compression.js'
+import { isEntityTag } from '../../../src/plugins/caching/entity-tag.js'
 import { exchange, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
@@ -196,4 +199,83 @@ t.test('without such a plugin there is no Vary: accept-encoding', async (t) => {
   t.notOk('vary' in (await app.inject({ url: '/v1/small', headers })).headers)
   const inner = await app.inject({ url: '/v1/inner', headers })
   t.match(inner.headers, { vary: 'accept-encoding', etag: /--gzip"$/, 'content-encoding': 'gzip' })
+})
+
+t.test('§8.8.3.3: a strong tag has the coding in it, a weak one holds for all', async (t) => {
+  t.equal(codedTag('"a"', 'gzip'), '"a--gzip"')
+  t.equal(codedTag('""', 'br'), '"--br"')
+  t.equal(codedTag('W/"a"', 'gzip'), 'W/"a"')
+})
+
+t.test('a list is taken back to the tag, whatever coding it has, and nothing else is', async (t) => {
+  const cases: readonly (readonly [list: string, tag: string, uncoded: string])[] = [
+    ['"a--gzip"', '"a"', '"a"'],
+    ['"a--br", "b--br","a--zstd"', '"a"', '"a", "b--br","a"'],
+    ['W/"a--gzip"', '"a"', 'W/"a"'],
+    ['"a--lzma"', '"a"', '"a--lzma"'],
+    ['"a--gzip--gzip"', '"a--gzip"', '"a--gzip"'],
+    ['"a--gzip"', 'W/"a"', '"a--gzip"'],
+    ['"a"', '"a"', '"a"'],
+    ['*', '"a"', '*'],
+    ['"$&--gzip"', '"$&"', '"$&"'],
+    ['"$$--gzip"', '"$$"', '"$$"'],
+    ['"$1$`--gzip"', '"$1$`"', '"$1$`"'],
+  ]
+  for (const [list, tag, uncoded] of cases) t.equal(uncodedTags(list, tag), uncoded, `${list} of ${tag}`)
+  t.equal(
+    uncodedTags('"a--gzip", "a--br"', '"a"', (coding) => coding === 'br'),
+    '"a--gzip", "a"',
+  )
+})
+
+t.test('a tag is named as the list has it', async (t) => {
+  const any = () => true
+  t.equal(listedForm('"a"', '"a--gzip"', any), '"a--gzip"')
+  t.equal(listedForm('"a"', 'W/"a--br"', any), '"a--br"')
+  t.equal(listedForm('"a"', '"a--gzip", "a"', any), '"a"')
+  t.equal(listedForm('"a"', '"b--gzip"', any), '"a"')
+  t.equal(listedForm('"a"', '*', any), '"a"')
+  t.equal(
+    listedForm('"a"', '"a--gzip"', () => false),
+    '"a"',
+  )
+})
+
+t.test('for every tag and coding: there and back again', async (t) => {
+  const opaque = fc.string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  })
+  const tags = opaque.map((text) => `"${text.replaceAll('"', '')}"`)
+  fc.assert(
+    fc.property(tags, fc.constantFrom('br', 'deflate', 'gzip', 'zstd'), (tag, coding) => {
+      const coded = codedTag(tag, coding)
+      return (
+        isEntityTag(coded) && uncodedTags(coded, tag) === tag && listedForm(tag, coded, () => true) === coded
+      )
+    }),
+  )
+  t.pass()
+})
+
+t.test('§12.5.3: which codings a caller takes', async (t) => {
+  const cases: readonly (readonly [acceptEncoding: string | undefined, coding: string, accepts: boolean])[] =
+    [
+      [undefined, 'gzip', false],
+      ['', 'gzip', false],
+      ['gzip', 'gzip', true],
+      ['GZIP', 'gzip', true],
+      ['br, gzip;q=0.5', 'gzip', true],
+      ['gzip;q=0', 'gzip', false],
+      ['gzip ; q=0.000', 'gzip', false],
+      ['gzip;Q=0.0', 'gzip', false],
+      ['gzip;q=0.001', 'gzip', true],
+      ['*', 'gzip', true],
+      ['*;q=0', 'gzip', false],
+      ['*;q=0, gzip', 'gzip', true],
+      ['gzip;q=0, *', 'gzip', false],
+      ['identity', 'gzip', false],
+      ['xgzip', 'gzip', false],
+    ]
+  for (const [acceptEncoding, coding, accepts] of cases)
+    t.equal(acceptsCoding(acceptEncoding, coding), accepts, String(acceptEncoding))
 })

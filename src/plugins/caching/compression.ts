@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+import { directiveName, listMembers, memberParts } from '../../http/list-header.js'
+
+/** The content codings of plugins that compress (RFC 9110 §8.4.1, RFC 7932, RFC 8878). */
+const codings = ['br', 'deflate', 'gzip', 'zstd'] as const
+
+/**
+ * Returns the entity tag of a representation in a content coding. A strong tag names bytes, and the coding changes them
+ * (RFC 9110 §8.8.3.3). A weak tag stays.
+ */
+export function codedTag(etag: string, coding: string): string {
+  return etag.startsWith('"') ? `${etag.slice(0, -1)}--${coding}"` : etag
+}
+
+/**
+ * Returns a list of entity tags in which the coded forms of a tag are replaced by the tag.
+ *
+ * @param isAccepted whether the coded form for a coding counts
+ */
+export function uncodedTags(
+  fieldValue: string,
+  etag: string,
+  isAccepted: (coding: string) => boolean = () => true,
+): string {
+  if (!fieldValue.includes('--')) return fieldValue
+  return codings.reduce(
+    // A function, because a tag may have `$`.
+    (value, coding) => (isAccepted(coding) ? value.replaceAll(codedTag(etag, coding), () => etag) : value),
+    fieldValue,
+  )
+}
+
+/**
+ * Returns the form of a tag that a list of entity tags names: one of its coded forms, or the tag itself.
+ *
+ * @param isAccepted whether the coded form for a coding counts
+ */
+export function listedForm(
+  etag: string,
+  fieldValue: string,
+  isAccepted: (coding: string) => boolean,
+): string {
+  if (!fieldValue.includes('--') || fieldValue.includes(etag)) return etag
+  const coding = codings.find((one) => isAccepted(one) && fieldValue.includes(codedTag(etag, one)))
+  return coding === undefined ? etag : codedTag(etag, coding)
+}
+
+/** Whether `Accept-Encoding` accepts a content coding (RFC 9110 §12.5.3). Without the field, plugins do not compress. */
+export function acceptsCoding(acceptEncoding: string | undefined, coding: string): boolean {
+  const accepted = new Map<string, boolean>()
+  for (const member of listMembers(acceptEncoding ?? '')) {
+    const [name = '', weight = ''] = memberParts(member)
+    accepted.set(directiveName(name), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight))
+  }
+  return accepted.get(coding) ?? accepted.get('*') ?? false
+}
+
+/**
+ * Replaces the `ETag` of a response by its coded form if a later hook compresses the content. Plugins that compress do
+ * not change the tag, and no hook runs after theirs.
+ */
+export function tagCodedContent(raw: ServerResponse): void {
+  const writeHead = raw.writeHead.bind(raw) as (...parameters: unknown[]) => unknown
+  raw.writeHead = ((...parameters: unknown[]): unknown => {
+    const headers = parameters.at(-1)
+    if (isHeaders(headers)) {
+      const etag = tagInCoding(headers.etag, headers['content-encoding'])
+      if (etag !== null) headers.etag = etag
+    } else {
+      // Fastify sets the headers of a stream one by one.
+      const etag = tagInCoding(raw.getHeader('etag'), raw.getHeader('content-encoding'))
+      if (etag !== null) raw.setHeader('etag', etag)
+    }
+    return writeHead(...parameters)
+  }) as typeof raw.writeHead
+}
+
+function isHeaders(parameter: unknown): parameter is Record<string, unknown> {
+  return typeof parameter === 'object' && parameter !== null && !Array.isArray(parameter)
+}
+
+function tagInCoding(etag: unknown, coding: unknown): string | null {
+  const isCoded = typeof etag === 'string' && typeof coding === 'string' && coding !== 'identity'
+  return isCoded ? codedTag(etag, coding) : null
+}

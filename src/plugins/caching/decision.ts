@@ -1,0 +1,273 @@
+import { headerOf } from '../../fastify/header-of.js'
+import { isBytes, isResponse } from '../../fastify/payloads.js'
+import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
+import { varyMerger } from '../../http/vary.js'
+import { isObject } from '../../options.js'
+import { withPrivate } from './cache-control.js'
+import { byteTag } from './entity-tag.js'
+import { payloadDate } from './last-modified.js'
+import type { RouteValidators } from './options.js'
+import type { CachingPlan } from './plan.js'
+import {
+  type ConditionalRequest,
+  evaluateRequest,
+  hasRepresentation,
+  hasWritePrecondition,
+  isConditional,
+  isRead,
+  namesTags,
+  type PreconditionVerdict,
+  tagOfNotModified,
+  type Validators,
+} from './preconditions.js'
+import { readValidators } from './validators.js'
+
+/** The status and headers of a response so far; a Fastify reply is one. */
+export interface ResponseHead {
+  readonly statusCode: number
+  getHeader(name: string): number | string | string[] | undefined
+}
+
+/** Validators found in the payload of the handler. */
+export interface PayloadValidators extends Validators {
+  /** Whether `lastModified` is the latest date of the items of a list, and so validates nothing. */
+  readonly isOfItems: boolean
+}
+
+/** A response that is about to be sent. */
+export interface Exchange {
+  readonly request: ConditionalRequest
+  readonly reply: ResponseHead
+  readonly payload: unknown
+  /** What {@link payloadValidators} returned. It counts as if it were in the headers. */
+  readonly found: PayloadValidators | null
+  /** Whether a plugin may compress the response. */
+  readonly isCompressed: boolean
+}
+
+/** What caching changes in a response. `null` leaves a header as it is. */
+export interface ResponseChanges {
+  /** Send the response, or a 304 or 412 instead. */
+  readonly verdict: PreconditionVerdict
+  readonly cacheControl: string | null
+  readonly expires: string | null
+  readonly vary: string | null
+  readonly etag: string | null
+  /** Names of headers to remove. */
+  readonly removed: readonly string[]
+  /** Whether the `ETag` names the uncoded content, so that a plugin that compresses must change it. */
+  readonly isTagged: boolean
+  /** Whether a 200 lacks `Last-Modified`, and the route reports it. */
+  readonly lacksDate: boolean
+}
+
+const validators = ['etag', 'last-modified'] as const
+const none: readonly string[] = []
+
+/** The headers that an error does not have. */
+export const removedFromErrors: readonly string[] = [...validators, 'expires']
+
+/**
+ * The headers that a 304 does not have (RFC 9110 §15.4.5): metadata of the representation, which the cache has already,
+ * and the framing of content. `Content-Length` would have to be that of the 200, which is not known before it is
+ * serialized (§8.6).
+ */
+export const removedFrom304: readonly string[] = [
+  'content-type',
+  'content-encoding',
+  'content-language',
+  'content-disposition',
+  'content-length',
+  'content-range',
+  'content-digest',
+  'repr-digest',
+  'digest',
+  'content-md5',
+  'transfer-encoding',
+  'trailer',
+]
+
+// §15.4.5: with an ETag, a 304 needs no Last-Modified.
+const removedFromTagged304: readonly string[] = [...removedFrom304, 'last-modified']
+
+const unchanged: ResponseChanges = Object.freeze({
+  verdict: 'proceed',
+  cacheControl: null,
+  expires: null,
+  vary: null,
+  etag: null,
+  removed: none,
+  isTagged: false,
+  lacksDate: false,
+})
+const storedError: ResponseChanges = { ...unchanged, cacheControl: 'no-store', removed: removedFromErrors }
+const error: ResponseChanges = { ...unchanged, removed: removedFromErrors }
+
+/** Returns what caching changes in a response. */
+export function decideResponse(plan: CachingPlan, exchange: Exchange): ResponseChanges {
+  const { request, reply, payload, found, isCompressed } = exchange
+  const ofFetch = isResponse(payload)
+  const status = ofFetch ? payload.status : reply.statusCode
+  const current = headerOf(reply, 'cache-control')
+  if (status >= 400) return current === 'no-store' ? error : storedError
+  const changes: { -readonly [Name in keyof ResponseChanges]: ResponseChanges[Name] } = { ...unchanged }
+  if (!isRead(request.method)) {
+    if (current === undefined) changes.cacheControl = 'no-store'
+    if (found?.etag !== undefined && headerOf(reply, 'etag') === undefined) changes.etag = found.etag
+    return changes
+  }
+  changes.cacheControl = cacheControlFor(plan, request, status, current)
+  changes.expires = expiresFor(plan, reply, status)
+  if (isCompressed) changes.vary = addCoding(headerOf(reply, 'vary'))
+  if (status === 304) return notModified(changes, request, reply, headerOf(reply, 'etag'))
+  if (!hasRepresentation(status)) {
+    // The validators of a 204 may be those of the resource as it is now (§15.3.5).
+    if (status !== 204) changes.removed = validators
+    return changes
+  }
+  if (ofFetch) return changes
+
+  const given = headerOf(reply, 'etag')
+  const etag = given ?? found?.etag ?? (status === 200 ? tagOfBytes(plan, payload) : undefined)
+  if (given === undefined && etag !== undefined) changes.etag = etag
+  changes.isTagged = isCompressed
+  const needsDate = plan.reportsMissingDate && status === 200 && request.method === 'GET'
+  if (needsDate && headerOf(reply, 'last-modified') === undefined && found?.lastModified === undefined)
+    changes.lacksDate = true
+  if (!isConditional(request.headers)) return changes
+  const now = plan.now()
+  const verdict = evaluateRequest(request, { etag, lastModified: modifiedAt(reply, found, now) }, now)
+  if (verdict === 'not-modified') return notModified(changes, request, reply, etag)
+  return verdict === 'proceed' ? changes : { ...storedError, verdict, vary: changes.vary }
+}
+
+const addCoding = varyMerger('accept-encoding')
+
+function cacheControlFor(
+  plan: CachingPlan,
+  request: ConditionalRequest,
+  status: number,
+  current: string | undefined,
+): string | null {
+  if (plan.cacheControl === null) return null
+  // A pending operation has another status soon, and a redirect to a login is not to be stored as long as the response.
+  const ofStatus =
+    status === 202 ? 'no-store' : isTemporaryRedirect(status) && plan.isStored ? 'no-cache' : undefined
+  const given = plan.isConfidential ? 'no-store' : (current ?? ofStatus)
+  const isPrivate = plan.isAuthenticated(request)
+  if (given === undefined) return isPrivate ? plan.privateCacheControl : plan.cacheControl
+  const value = isPrivate ? withPrivate(given) : given
+  return value === current ? null : value
+}
+
+function expiresFor({ expires, now }: CachingPlan, reply: ResponseHead, status: number): string | null {
+  if (expires === null || isTemporaryRedirect(status) || reply.getHeader('expires') !== undefined) return null
+  return expires.at > now() ? expires.value : null
+}
+
+function isTemporaryRedirect(status: number): boolean {
+  return status === 302 || status === 303 || status === 307
+}
+
+function tagOfBytes({ etag, tagsEmpty }: CachingPlan, payload: unknown): string | undefined {
+  if (etag === false || !isBytes(payload) || (payload.length === 0 && !tagsEmpty)) return undefined
+  return etag === 'weak' ? `W/${byteTag(payload)}` : byteTag(payload)
+}
+
+/** Returns the date that `If-Modified-Since` and `If-Unmodified-Since` are compared with. */
+function modifiedAt(reply: ResponseHead, found: PayloadValidators | null, now: number): number | undefined {
+  const date = headerOf(reply, 'last-modified')
+  const { lastModified, isOfItems = false } = found ?? {}
+  if (date === undefined) return isOfItems ? undefined : lastModified
+  // An item that leaves a list does not change the dates of the others.
+  if (isOfItems && lastModified !== undefined && date === formatHttpDate(lastModified)) return undefined
+  return parseHttpDate(date, now) ?? undefined
+}
+
+function notModified(
+  changes: ResponseChanges,
+  { headers }: ConditionalRequest,
+  reply: ResponseHead,
+  etag: string | undefined,
+): ResponseChanges {
+  if (etag === undefined) return { ...changes, verdict: 'not-modified', removed: removedFrom304 }
+  const listed = tagOfNotModified(headers, etag)
+  const isSet = listed === headerOf(reply, 'etag')
+  return { ...changes, verdict: 'not-modified', etag: isSet ? null : listed, removed: removedFromTagged304 }
+}
+
+/** Returns the rules by which `report` mode counts the changes, each with an example. */
+export function observationsOf(changes: ResponseChanges): (readonly [rule: string, example: string])[] {
+  const { verdict, cacheControl, etag, lacksDate } = changes
+  const observations: [string, string][] = []
+  if (lacksDate) observations.push(['last-modified', missingDate])
+  if (cacheControl !== null) observations.push(['cache-control', `would get Cache-Control: ${cacheControl}`])
+  if (etag !== null) observations.push(['etag', 'would get an ETag'])
+  if (verdict === 'not-modified') observations.push(['not-modified', 'would be answered with 304'])
+  if (verdict === 'precondition-failed') observations.push(['precondition', 'would be refused with 412'])
+  return observations
+}
+
+/** The example of an observation of the rule `last-modified`. */
+export const missingDate = 'a 200 without Last-Modified'
+
+/**
+ * Returns the validators in the payload of a handler: those that `validatorsOf` reads, and else the date of the member
+ * `lastModified`. Returns `null` if there are none.
+ *
+ * @throws whatever `validatorsOf` throws
+ */
+export function payloadValidators(
+  plan: CachingPlan,
+  { request, reply, payload }: Pick<Exchange, 'request' | 'reply' | 'payload'>,
+): PayloadValidators | null {
+  const { statusCode } = reply
+  const isResource = statusCode === 200 || statusCode === 201
+  const own: RouteValidators | null | undefined =
+    plan.validatorsOf && isResource && isObject(payload) ? plan.validatorsOf(payload, request) : null
+  const { etag, lastModified } = own ? readValidators(own, plan.now()) : ({} as Validators)
+  if (lastModified !== undefined) return { etag, lastModified, isOfItems: false }
+  const isDated = statusCode === 200 && plan.lastModified !== false && isRead(request.method)
+  const date =
+    isDated && reply.getHeader('last-modified') === undefined
+      ? payloadDate(payload, plan.lastModified, plan.now())
+      : null
+  if (date === null) return etag === undefined ? null : { etag, isOfItems: false }
+  return { etag, lastModified: date.time, isOfItems: date.isOfItems }
+}
+
+/**
+ * Returns what happens to a read before the handler runs, by the validators that were found. A resource that was not
+ * found is the handler's 404 (RFC 9110 §13.2.1).
+ */
+export function decideRead(
+  request: ConditionalRequest,
+  found: Validators | null,
+  now: number,
+): PreconditionVerdict {
+  if (found === null || !isConditional(request.headers)) return 'proceed'
+  // The tag of the bytes is known after the handler only.
+  if (found.etag === undefined && namesTags(request.headers)) return 'proceed'
+  return evaluateRequest(request, found, now)
+}
+
+/** Returns what happens to a write before the handler runs, by the validators that were found. */
+export function decideWrite(
+  request: ConditionalRequest,
+  found: Validators | null,
+  now: number,
+): PreconditionVerdict {
+  const { method } = request
+  // RFC 9110 §13.2.1: without the precondition these would be a 404; only PUT creates a resource.
+  if (found === null && (method === 'PATCH' || method === 'DELETE')) return 'proceed'
+  return evaluateRequest(request, found ?? { exists: false }, now)
+}
+
+/** Returns whether the precondition of a write is to be evaluated, is missing, or is not needed. */
+export function writePrecondition(
+  { isPreconditionRequired }: CachingPlan,
+  { method, headers }: ConditionalRequest,
+): 'evaluate' | 'missing' | 'none' {
+  if (hasWritePrecondition(headers)) return 'evaluate'
+  return isPreconditionRequired && method !== 'OPTIONS' ? 'missing' : 'none'
+}

@@ -1,0 +1,299 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { headerOf } from '../../fastify/header-of.js'
+import { trailerNames } from '../../fastify/internals.js'
+import { discard, isResponse } from '../../fastify/payloads.js'
+import { addHook } from '../../fastify/route.js'
+import { formatHttpDate } from '../../http/http-date.js'
+import { varyMerger } from '../../http/vary.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { refuse } from '../../problem/send-problem.js'
+import type { Reporter } from '../../rules/report.js'
+import { tagCodedContent } from './compression.js'
+import {
+  decideRead,
+  decideResponse,
+  decideWrite,
+  missingDate,
+  observationsOf,
+  type PayloadValidators,
+  payloadValidators,
+  type ResponseChanges,
+  removedFromErrors,
+  writePrecondition,
+} from './decision.js'
+import type { ResourceVersion } from './options.js'
+import type { CachingPlan } from './plan.js'
+import {
+  failureDetail,
+  howToGuard,
+  isRead,
+  type PreconditionVerdict,
+  type Validators,
+} from './preconditions.js'
+import { findThen, readValidators } from './validators.js'
+
+/** How many conditional requests were answered without all of the work, since the start. */
+export interface CachingCounts {
+  /** 304 from `validators`: the handler did not run. */
+  notModifiedBeforeHandler: number
+  /** 304 after the handler: its response was not sent. */
+  notModifiedAfterHandler: number
+  /** 412: a precondition did not hold. */
+  preconditionFailed: number
+}
+
+/** The property of a request for the version that a write may overwrite. */
+export const expectedVersionKey = Symbol.for('fastify-conventions.expectedVersion')
+const foundKey = Symbol.for('fastify-conventions.caching.found')
+
+interface Slots {
+  [expectedVersionKey]?: ResourceVersion | null | undefined
+  [foundKey]?: PayloadValidators | null
+}
+
+type Next = (error: Error | null, payload?: unknown) => void
+
+/** The hooks that routes with one plan share. */
+export type CachingHooks = ReturnType<typeof cachingHooks>
+
+/** Decorates the replies of a context for the hooks. */
+export function decorateReplies(app: FastifyInstance): void {
+  app.decorateReply(foundKey, null)
+}
+
+/** Decorates the requests of a context with `expectedVersion`. */
+export function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest(expectedVersionKey, undefined)
+  app.decorateRequest('expectedVersion', {
+    getter() {
+      return (this as FastifyRequest & Slots)[expectedVersionKey]
+    },
+  })
+}
+
+/** Returns the hooks of a plan. In `report` mode they count what they would change. */
+export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter: Reporter) {
+  const { validators } = plan
+  const isReport = plan.mode === 'report'
+  let isMissingDateReported = false
+
+  function observe(request: FastifyRequest, rule: string, example: string): void {
+    reporter.observe('caching', rule, request, example)
+  }
+
+  function checkPreconditionsOnPreHandler(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: (error?: Error) => void,
+  ): void {
+    if (!isRead(request.method)) checkWrite(request, reply, next)
+    else if (isReport) next()
+    else checkRead(request, reply, next)
+  }
+
+  function checkRead(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+    const now = plan.now()
+    findThen(
+      () => validators?.(request),
+      next,
+      (found) => {
+        const known = found && readValidators(found, now)
+        if (known !== null) setValidators(reply, known)
+        return decideRead(request, known, now)
+      },
+      (verdict) => {
+        if (verdict === 'not-modified') {
+          counts.notModifiedBeforeHandler++
+          reply.code(304).send()
+        } else conclude(request, reply, verdict, next)
+      },
+    )
+  }
+
+  function checkWrite(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+    const need = writePrecondition(plan, request)
+    if (need === 'none') next()
+    else if (isReport) {
+      observe(
+        request,
+        'precondition',
+        need === 'missing' ? 'would be refused with 428' : 'its precondition would be evaluated',
+      )
+      next()
+    } else if (need === 'missing') {
+      refuse(request, reply, new ProblemError('precondition-required', { detail: howToGuard }), next)
+    } else {
+      findThen(
+        () => validators?.(request),
+        next,
+        (found) => {
+          // Set for a 404 too: another request may create the resource before the handler runs.
+          ;(request as Slots)[expectedVersionKey] = found === null ? null : found.version
+          const now = plan.now()
+          return decideWrite(request, found && readValidators(found, now), now)
+        },
+        (verdict) => conclude(request, reply, verdict, next),
+      )
+    }
+  }
+
+  function conclude(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    verdict: PreconditionVerdict,
+    next: (error?: Error) => void,
+  ): void {
+    if (verdict === 'proceed') next()
+    else refuseFailed(request, reply, next)
+  }
+
+  function refuseFailed(request: FastifyRequest, reply: FastifyReply, next: (error: Error) => void): void {
+    counts.preconditionFailed++
+    forbidStoring(reply)
+    refuse(
+      request,
+      reply,
+      new ProblemError('precondition-failed', { detail: failureDetail(request.headers) }),
+      next,
+    )
+  }
+
+  function readPayloadOnPreSerialization(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void {
+    let found: PayloadValidators | null = null
+    try {
+      found = payloadValidators(plan, { request, reply, payload })
+    } catch (error) {
+      if (!isReport) {
+        next(error as Error)
+        return
+      }
+      observe(request, 'etag', `validatorsOf would fail: ${String(error)}`)
+    }
+    if (found !== null) {
+      if (!isReport) setMissingValidators(reply, found)
+      if (isReport || found.isOfItems) (reply as Slots)[foundKey] = found
+    }
+    next(null, payload)
+  }
+
+  function finishOnSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void {
+    const found = (reply as Slots)[foundKey] ?? null
+    // Plugins that compress decorate replies so.
+    const isCompressed = 'compress' in reply
+    const changes = decideResponse(plan, { request, reply, payload, found, isCompressed })
+    if (isReport) {
+      for (const [rule, example] of observationsOf(changes)) observe(request, rule, example)
+      next(null, payload)
+      return
+    }
+    // Once per route, because counting costs as much as all other work here.
+    if (changes.lacksDate && !isMissingDateReported) {
+      isMissingDateReported = true
+      observe(request, 'last-modified', missingDate)
+    }
+    applyChanges(reply, changes)
+    if (changes.verdict === 'proceed') {
+      if (changes.isTagged) tagCodedContent(reply.raw)
+      next(null, payload)
+      return
+    }
+    discard(payload)
+    if (changes.verdict === 'precondition-failed') {
+      refuseFailed(request, reply, next)
+      return
+    }
+    // The handler may have answered 304 itself.
+    if (reply.statusCode !== 304 && !isResponse(payload)) counts.notModifiedAfterHandler++
+    reply.code(304)
+    // Node.js does not send trailers without content (RFC 9112 §7.1.2).
+    for (const name of trailerNames(reply)) reply.removeTrailer(name)
+    next(null, null)
+  }
+
+  return { checkPreconditionsOnPreHandler, readPayloadOnPreSerialization, finishOnSend }
+}
+
+function applyChanges(reply: FastifyReply, changes: ResponseChanges): void {
+  const { cacheControl, expires, vary, etag, removed } = changes
+  if (cacheControl !== null) reply.header('cache-control', cacheControl)
+  if (expires !== null) reply.header('expires', expires)
+  if (vary !== null) reply.header('vary', vary)
+  if (etag !== null) reply.header('etag', etag)
+  for (const name of removed) removeHeader(reply, name)
+}
+
+/** Makes a response one that no cache stores, without validators. */
+export function forbidStoring(reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+  for (const name of removedFromErrors) removeHeader(reply, name)
+}
+
+/** The `onError` hook: a response may fail after `onSend`, in a later hook or in a stream, and is an error then. */
+export function forbidStoringOnError(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  _error: unknown,
+  next: () => void,
+): void {
+  forbidStoring(reply)
+  next()
+}
+
+function setValidators(reply: FastifyReply, { etag, lastModified }: Validators): void {
+  if (etag !== undefined) reply.header('etag', etag)
+  if (lastModified !== undefined) reply.header('last-modified', formatHttpDate(lastModified))
+}
+
+function setMissingValidators(reply: FastifyReply, { etag, lastModified }: Validators): void {
+  setValidators(reply, {
+    etag: reply.hasHeader('etag') ? undefined : etag,
+    lastModified: reply.hasHeader('last-modified') ? undefined : lastModified,
+  })
+}
+
+// In Fastify, removing a header makes all later work on the headers slow, even if the header was not there.
+function removeHeader(reply: FastifyReply, name: string): void {
+  if (reply.hasHeader(name)) reply.removeHeader(name)
+}
+
+const varyKey = Symbol.for('fastify-conventions.caching.vary')
+
+/** Adds names to the `Vary` of all responses of a route, refusals and {@link varyEarly} included. */
+export function addVary(route: RouteOptions, names: readonly string[]): void {
+  const merge = varyMerger(names)
+  addHook(route, 'onRequest', 'caching', function varyOnRequest(_request, reply, next) {
+    reply.header('vary', merge(headerOf(reply, 'vary')))
+    next()
+  })
+  route.config = Object.assign({}, route.config, { [varyKey]: merge })
+}
+
+/** Sets the `Vary` of a route for a request that is refused before the hooks of the route run. */
+export function varyEarly(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+  const config = request.routeOptions.config as
+    | { readonly [varyKey]?: (current: string | undefined) => string }
+    | undefined
+  const merge = config?.[varyKey]
+  if (merge !== undefined) reply.header('vary', merge(headerOf(reply, 'vary')))
+  next()
+}
+
+/**
+ * Adds two hooks to a HEAD route that Fastify adds to a GET route. Fastify's own hook measures the payload for
+ * `Content-Length`, and fails without one. A 304 has neither (RFC 9110 §15.4.5), so an empty payload is measured, and the
+ * length is removed.
+ */
+export function allowHead304(route: RouteOptions): void {
+  addHook(route, 'onSend', 'caching:empty-304', function emptyNotModified(_request, reply, payload, next) {
+    next(null, reply.statusCode === 304 ? '' : payload)
+  })
+  addHook(route, 'onSend', 'caching:length-of-304', function dropLength(_request, reply, payload, next) {
+    if (reply.statusCode === 304) reply.removeHeader('content-length')
+    next(null, payload)
+  })
+}

@@ -1,0 +1,239 @@
+/** RFC 9110 §8.8.3: entity tags, lists of them, how they are compared, and what they are made of. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  byteTag,
+  entityTagOf,
+  isEntityTag,
+  maxListedTags,
+  maxListLength,
+  parseEntityTags,
+  sha1ByPieces,
+  strongMatch,
+  tagOfVersion,
+  weakMatch,
+} from '../../../src/plugins/caching/entity-tag.js'
+
+const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
+const strong = (opaque: string): string => `"${opaque}"`
+const weak = (opaque: string): string => `W/"${opaque}"`
+
+const etagc = fc
+  .oneof(fc.constant(0x21), fc.integer({ min: 0x23, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
+  .map((code) => String.fromCharCode(code))
+const anyTag = fc
+  .tuple(fc.constantFrom('', 'W/'), fc.string({ unit: etagc }))
+  .map(([prefix, opaque]) => `${prefix}"${opaque}"`)
+
+t.test('RFC 9110 §8.8.3: an entity tag is a quoted opaque text, W/ in front of a weak one', async (t) => {
+  for (const text of [
+    '"xyzzy"',
+    'W/"xyzzy"',
+    '""',
+    'W/""',
+    '"W/"',
+    '"*"',
+    '"a,b"',
+    '"a\\"',
+    '"!#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~"',
+    '"\x80\xe9\xff"',
+  ]) {
+    t.equal(isEntityTag(text), true, text)
+    t.same(parseEntityTags(text), [text], text)
+  }
+})
+
+t.test('RFC 9110 §8.8.3: what is not quoted, or has other characters in it, is no entity tag', async (t) => {
+  for (const text of [
+    '',
+    'xyzzy',
+    'W/xyzzy',
+    'W/',
+    'W',
+    '"',
+    'W/"',
+    '"xyzzy',
+    'xyzzy"',
+    "'xyzzy'",
+    'w/"xyzzy"',
+    'W /"xyzzy"',
+    'W/ "xyzzy"',
+    'W\\"xyzzy"',
+    'W/W/"xyzzy"',
+    '"a b"',
+    '"a\tb"',
+    '"a\nb"',
+    '"a\x00b"',
+    '"a\x7fb"',
+    '"a\u0100b"',
+    '"a"b"',
+    '"a"b',
+    '"a""b"',
+    ' "a"',
+    '"a" ',
+    '"a","b"',
+  ]) {
+    t.equal(isEntityTag(text), false, JSON.stringify(text))
+  }
+})
+
+t.test('RFC 9110 §8.8.3.2: strong and weak comparison, by the table of the RFC', async (t) => {
+  const rows: readonly (readonly [one: string, other: string, strong: boolean, weak: boolean])[] = [
+    ['W/"1"', 'W/"1"', false, true],
+    ['W/"1"', 'W/"2"', false, false],
+    ['W/"1"', '"1"', false, true],
+    ['"1"', '"1"', true, true],
+    ['"1"', '"2"', false, false],
+    ['"a"', '"A"', false, false],
+    ['""', '""', true, true],
+    ['W/"W/1"', '"1"', false, false],
+  ]
+  for (const [one, other, strongly, weakly] of rows) {
+    t.equal(strongMatch(one, other), strongly, `strongly, ${one} and ${other}`)
+    t.equal(strongMatch(other, one), strongly, `strongly, ${other} and ${one}`)
+    t.equal(weakMatch(one, other), weakly, `weakly, ${one} and ${other}`)
+    t.equal(weakMatch(other, one), weakly, `weakly, ${other} and ${one}`)
+  }
+})
+
+t.test(
+  'RFC 9110 §5.6.1: a list has optional whitespace and empty elements, and commas inside of tags',
+  async (t) => {
+    const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
+      ['"a", "b"', [strong('a'), strong('b')]],
+      ['"a","b"', [strong('a'), strong('b')]],
+      ['"a" ,"b"', [strong('a'), strong('b')]],
+      ['"a"\t,\t W/"b"', [strong('a'), weak('b')]],
+      ['"a", , "b"', [strong('a'), strong('b')]],
+      [',"a",,"b",', [strong('a'), strong('b')]],
+      [' , , "a"', [strong('a')]],
+      ['"a" ', [strong('a')]],
+      ['"a,b", "c"', [strong('a,b'), strong('c')]],
+      ['","', [strong(',')]],
+      ['"a", "a"', [strong('a'), strong('a')]],
+      ['"*"', [strong('*')]],
+      ['', []],
+      [' ', []],
+      [',', []],
+      [' ,\t, ', []],
+    ]
+    for (const [text, tags] of rows) t.same(parseEntityTags(text), tags, JSON.stringify(text))
+  },
+)
+
+t.test('RFC 9110 §13.1.1, §13.1.2: * stands alone', async (t) => {
+  for (const text of ['*', ' *', '*\t']) t.equal(parseEntityTags(text), '*', JSON.stringify(text))
+  for (const text of ['**', '*, *', '*,', ',*', '*, "a"', '"a", *', '* "a"', 'W/*', '"*', '*"']) {
+    t.equal(parseEntityTags(text), null, JSON.stringify(text))
+  }
+})
+
+t.test('RFC 9110 §5.6.1: what is no list of entity tags is none, whatever else is in it', async (t) => {
+  for (const text of [
+    'a',
+    'a, b',
+    '"a" "b"',
+    '"a"W/"b"',
+    '"a"; q=1',
+    '"a", b',
+    'a, "b"',
+    '"a", "b',
+    '"a", w/"b"',
+    '"a", "b c"',
+    '"a", \u00a0"b"',
+    '"a"\n,"b"',
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+  ]) {
+    t.equal(parseEntityTags(text), null, JSON.stringify(text))
+  }
+})
+
+t.test('a list is read up to a length and a count', async (t) => {
+  const opaque = 'a'.repeat(maxListLength - 2)
+  t.same(parseEntityTags(`"${opaque}"`), [strong(opaque)])
+  t.equal(parseEntityTags(`"${opaque}a"`), null)
+  const list = (count: number): string => Array.from({ length: count }, () => '""').join(',')
+  t.equal(parseEntityTags(list(maxListedTags))?.length, maxListedTags)
+  t.equal(parseEntityTags(list(maxListedTags + 1)), null)
+  t.equal(parseEntityTags(list(maxListedTags).replaceAll(',', ', ,,'))?.length, maxListedTags)
+})
+
+t.test('a list of tags is read as these tags, whatever separates them', async () => {
+  const comma = fc.constantFrom(',', ', ', ' , ', '\t,', ', ,', ',,')
+  fc.assert(
+    fc.property(fc.array(anyTag, { maxLength: 20 }), comma, (tags, between) => {
+      return JSON.stringify(parseEntityTags(tags.join(between))) === JSON.stringify(tags)
+    }),
+  )
+})
+
+t.test('any text is one tag, a list of tags, or neither', async () => {
+  const near = fc.string({ unit: fc.constantFrom(...'W/"a, *\t\\é\x7f'), maxLength: 12 })
+  fc.assert(
+    fc.property(fc.oneof(near, fc.string({ unit: anyUnit })), (text) => {
+      const tags = parseEntityTags(text)
+      if (isEntityTag(text) && JSON.stringify(tags) !== JSON.stringify([text])) return false
+      return tags === null || tags === '*' || tags.every((tag) => isEntityTag(tag) && text.includes(tag))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('an entity tag stays as it is, a text is put between quotes', async (t) => {
+  t.equal(entityTagOf('"v7"'), '"v7"')
+  t.equal(entityTagOf('W/"v7"'), 'W/"v7"')
+  t.equal(entityTagOf('v7'), '"v7"')
+  t.equal(entityTagOf(''), '""')
+  for (const text of ['a b', 'a"b', '"a', 'a\n', '\u0100', 'W/"a', '"é"', 'é'])
+    t.throws(() => entityTagOf(text), TypeError, JSON.stringify(text))
+})
+
+t.test('a version is a tag, whatever is in it', async (t) => {
+  t.equal(tagOfVersion('7'), '"7"')
+  t.equal(tagOfVersion('2026-11-19T08:00:00.123Z'), '"2026-11-19T08:00:00.123Z"')
+  t.equal(tagOfVersion('2026-11-19 08:00'), '"2026-11-19%2008%3A00"')
+  t.equal(tagOfVersion('"'), '"%22"')
+  t.equal(tagOfVersion('%20'), '"%2520"')
+  t.equal(tagOfVersion('é'), '"%C3%A9"')
+})
+
+t.test('different versions have different tags', async (t) => {
+  const version = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.array(fc.constantFrom('a', ' ', '%', '%20', '2', '"')).map((all) => all.join('')),
+  )
+  fc.assert(
+    fc.property(version, version, (one, other) => {
+      const [first, second] = [tagOfVersion(one), tagOfVersion(other)]
+      return isEntityTag(first) && (first === second) === (one === other)
+    }),
+    { numRuns: 2_000 },
+  )
+  t.pass()
+})
+
+t.test('a tag is that of the bytes: of a text, those of UTF-8', async (t) => {
+  t.equal(byteTag(''), '"2jmj7l5rSw0yVb/vlWAYkK/YBwk"')
+  t.equal(byteTag('{"name":"Zoë"}'), byteTag(Buffer.from('{"name":"Zoë"}')))
+  t.equal(byteTag(new Uint8Array([97])), byteTag('a'))
+  t.equal(byteTag(Buffer.from('xab').subarray(1)), byteTag('ab'), 'of a part of a buffer, that part')
+})
+
+t.test('whatever the bytes, it is a strong entity tag, and the same on every Node.js', async (t) => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()), (bytes) => {
+      const tag = byteTag(bytes)
+      return isEntityTag(tag) && tag.startsWith('"') && `${tag.slice(1, -1)}=` === sha1ByPieces(bytes)
+    }),
+  )
+  t.pass()
+})
+
+t.test('other bytes have another tag', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array(), fc.uint8Array(), (one, other) => {
+      return (byteTag(one) === byteTag(other)) === Buffer.from(one).equals(Buffer.from(other))
+    }),
+  )
+  t.pass()
+})
