@@ -1,4 +1,4 @@
-import { pathFault } from '../../src/http/request-target.js'
+import { pathFault } from '../../src/plugins/path-guard/path-faults.js'
 import { microScenario } from '../scenario.js'
 
 const target = '/v1/users/42/orders/4711/invoice?limit=5'

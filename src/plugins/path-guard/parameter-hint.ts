@@ -1,14 +1,14 @@
 import { routePath } from '../../http/route-path.js'
 import { clip } from '../../text.js'
-import { areCollecting, crudMethod, crudNameOf } from './crud-words.js'
+import { applyToCollection, crudMethod, crudNameOf } from './path-words.js'
 
 /**
- * Says what is wrong with a word in the place of a parameter, such as `list` in `/v1/users/list` and `me` where no route
- * takes it; `null` where the word is none that says anything.
+ * Returns a hint for a parameter whose value is a CRUD word or an alias, such as `list` in `/v1/users/list` or `me` where
+ * no route takes it; `null` for any other value.
  *
  * @param path the raw path of the request
  * @param pattern the path of its route
- * @param name of the parameter
+ * @param name the name of the parameter
  */
 export function parameterHint(
   path: string,
@@ -29,7 +29,7 @@ export function parameterHint(
   }
   if (crudNameOf(word, false, [])?.noun !== '') return null
   const method = crudMethod([word], ['POST, PUT, PATCH or DELETE']) ?? 'GET'
-  const target = areCollecting([word]) ? collection : `${collection}/{${name}}`
+  const target = applyToCollection([word]) ? collection : `${collection}/{${name}}`
   return `'${word}' says what the method says: ${method} ${clip(target, maxShown)}`
 }
 

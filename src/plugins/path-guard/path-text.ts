@@ -1,9 +1,9 @@
-// RFC 3986 §3.3: what is not a pchar needs encoding; an escape says that something did.
+// RFC 3986 §3.3: a character that is no pchar needs encoding. `%` counts too, since it begins an escape.
 const outsidePath = /[^A-Za-z0-9\-._~!$&'()*+,;=:@]/
 
 const escapes = /(?:%[0-9A-Fa-f]{2})+/g
 
-// Letters that do not come apart into one of ASCII and its marks.
+// Letters that Unicode does not decompose into an ASCII letter and marks.
 const spelled: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -17,10 +17,10 @@ const spelled: Readonly<Record<string, string>> = {
 }
 const spelledLetter = new RegExp(`[${Object.keys(spelled).join('')}]`, 'gi')
 
-/** Stands for the name of a collection that the path does not tell. */
+/** Placeholder for the name of a collection that the path does not give. */
 export const anyCollection = 'items'
 
-/** Whether a literal has uppercase letters; the hex digits of an escape are none. */
+/** Whether a literal has uppercase letters; the hex digits of an escape do not count. */
 export function hasUppercase(text: string): boolean {
   return /[A-Z]/.test(text.includes('%') ? text.replace(escapes, '') : text)
 }
@@ -30,30 +30,30 @@ export function hasUnderscore(text: string): boolean {
   return text.includes('_')
 }
 
-/** Whether a literal has characters that are encoded or would have to be. */
+/** Whether a literal has characters that are encoded or would need to be. */
 export function needsEncoding(text: string): boolean {
   return outsidePath.test(text)
 }
 
-/** A literal in lowercase, the words of camelCase joined by hyphens; escapes stay as they are. */
+/** Returns a literal in lowercase, with hyphens between words in camelCase; escapes are kept. */
 export function lowercase(text: string): string {
   if (!text.includes('%')) return lowercaseLetters(text)
-  return text.replace(/%[0-9A-Fa-f]{2}|[^%]+/g, (stretch) =>
-    stretch.startsWith('%') ? stretch : lowercaseLetters(stretch),
+  return text.replace(/%[0-9A-Fa-f]{2}|[^%]+/g, (part) =>
+    part.startsWith('%') ? part : lowercaseLetters(part),
   )
 }
 
-/** A literal with words joined by hyphens, none at the ends. */
+/** Returns a literal with hyphens for underscores, and none at its ends. */
 export function hyphenated(text: string): string {
   return hasUnderscore(text) ? withoutOuterHyphens(innerHyphens(text)) : text
 }
 
-/** The same within a segment that has a parameter, where a hyphen at the end joins it to that. */
+/** As {@link hyphenated}, for a literal beside a parameter, where a hyphen at the end is kept. */
 export function innerHyphens(text: string): string {
   return text.replace(/[-_]+/g, (run) => (run.includes('_') ? '-' : run))
 }
 
-/** A literal without characters that need encoding; `''` where it has no letter and no digit. */
+/** Returns a literal without characters that need encoding; `''` if it has no letters and digits. */
 export function plainText(text: string): string {
   const decoded = decodedText(text)
   const plain = withoutOuterHyphens(unreserved(decoded))
@@ -61,12 +61,12 @@ export function plainText(text: string): string {
   return /[\p{L}\p{N}]/u.test(decoded) ? anyCollection : ''
 }
 
-/** The same within a segment that has a parameter. */
+/** As {@link plainText}, for a literal beside a parameter. */
 export function innerPlainText(text: string): string {
   return unreserved(decodedText(text))
 }
 
-/** A literal as the words it is meant to be: `purchase-orders` of `PurchaseOrders` and `purchase%20orders`. */
+/** Returns a literal in kebab-case: `purchase-orders` for `PurchaseOrders` and `purchase%20orders`. */
 export function kebab(text: string): string {
   return hyphenated(lowercase(needsEncoding(text) ? plainText(text) : text))
 }

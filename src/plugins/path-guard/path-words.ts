@@ -1,8 +1,8 @@
 import { isCountedPlural, singular } from '../../words/plurals.js'
 
-/** Words of the domain that the rules must know. */
+/** Words of the service's domain that the rules use. */
 export interface PathVocabulary {
-  /** Collection names that are right as they are, whatever the plural rule thinks. */
+  /** Collection names that the `plural` rule accepts as they are. */
   readonly collections: ReadonlySet<string>
   /** Verbs of actions. */
   readonly verbs: ReadonlySet<string>
@@ -11,8 +11,8 @@ export interface PathVocabulary {
 }
 
 /**
- * Verbs that are known as actions without being declared. Words that are as often nouns (`export`, `search`,
- * `start`) are left out: a service that uses one as an action declares it.
+ * Verbs of actions that need not be declared. Words that are nouns as often (`export`, `search`, `start`) are not in
+ * it: a service that has one as an action declares it.
  */
 export const knownVerbs: readonly string[] = (
   'accept activate approve archive assign cancel capture confirm deactivate decline disable dismiss enable ' +
@@ -21,18 +21,18 @@ export const knownVerbs: readonly string[] = (
   'unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe validate verify'
 ).split(' ')
 
-// Verbs that are also what the action leaves behind: `GET /v1/orders/:id/refund` reads one.
+// Also nouns, for the result of the action: `GET /v1/orders/:id/refund` reads a refund.
 const nounVerbs: ReadonlySet<string> = new Set(['archive', 'capture', 'invite', 'refund'])
 
-// These describe a noun behind them: `refund-policy`, `login-page`.
+// In front of a noun, these make another noun: `refund-policy`, `login-page`.
 const describingVerbs: ReadonlySet<string> = new Set([...nounVerbs, 'login', 'logout'])
 
-// Nouns about an act are described by the verb in front of them: `cancel-reason`, `merge-request`.
-const nounsOfActs: ReadonlySet<string> = new Set(
+// Behind any verb, these make a noun: `cancel-reason`, `merge-request`.
+const nounsOfActions: ReadonlySet<string> = new Set(
   'attempt count date history log policy reason request result state status time'.split(' '),
 )
 
-// Names that only look like a verb, or a CRUD word, and its object.
+// Nouns that only look like a verb or a CRUD word with an object.
 const compoundNouns: ReadonlySet<string> = new Set(
   (
     'add-in add-on all-hands follow-up get-together list-item list-price list-view read-model read-receipt ' +
@@ -40,7 +40,7 @@ const compoundNouns: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-// Besides those that start with `un`.
+// Other opposites are formed with `un`.
 const opposites: ReadonlyMap<string, string> = new Map([
   ['activate', 'deactivate'],
   ['enable', 'disable'],
@@ -50,8 +50,8 @@ const opposites: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What a name in kebab-case is to the rules of actions: a `verb`, alone or in front of its object; `either` a verb
- * or a noun, as the route has it; or neither (`null`).
+ * Returns whether a name in kebab-case is a `verb`, alone or in front of its object, or `either` a verb or a noun,
+ * depending on the route; `null` for any other name.
  */
 export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'either' | null {
   if (verbs.has(word)) return nounVerbs.has(word) ? 'either' : 'verb'
@@ -59,23 +59,121 @@ export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'ei
   if (first === word || !verbs.has(first) || isCompoundNoun(word)) return null
   const last = lastWord(word)
   if (isCountedPlural(last)) return null
-  return describingVerbs.has(first) || nounsOfActs.has(last) ? 'either' : 'verb'
+  return describingVerbs.has(first) || nounsOfActions.has(last) ? 'either' : 'verb'
 }
 
-/** The verb that takes an action back: `unfollow` of `follow`. */
+/** Returns the verb that undoes an action, such as `unfollow` for `follow`; `null` if it is not a known verb. */
 export function oppositeOf(verb: string, verbs: ReadonlySet<string>): string | null {
   const opposite = opposites.get(verb) ?? `un${verb}`
   return verbs.has(opposite) ? opposite : null
 }
 
-/** Whether a name is one noun although it starts like an instruction: `follow-up`, `get-togethers`. */
+/** Whether a name is one noun although it starts with a verb: `follow-up`, `get-togethers`. */
 export function isCompoundNoun(word: string): boolean {
   if (compoundNouns.has(word)) return true
   const last = lastWord(word)
   return compoundNouns.has(word.slice(0, word.length - last.length) + singular(last))
 }
 
-/** The last word of a name in kebab-case: its noun. */
+/** Returns the last word of a name in kebab-case: its noun. */
 export function lastWord(word: string): string {
   return word.slice(word.lastIndexOf('-') + 1)
+}
+
+/** A name in kebab-case with CRUD words. */
+export interface CrudName {
+  /** The CRUD words, in order. */
+  readonly crud: readonly string[]
+  /** The name without them; `''` if it has no other words. */
+  readonly noun: string
+}
+
+// The methods that mean the same as each CRUD word, the best one first.
+const methodsOf: ReadonlyMap<string, readonly string[]> = new Map([
+  ['add', ['POST', 'PUT']],
+  ['all', []],
+  ['create', ['POST', 'PUT']],
+  ['delete', ['DELETE']],
+  ['destroy', ['DELETE']],
+  ['edit', ['PATCH', 'PUT', 'GET', 'HEAD']],
+  ['fetch', ['GET', 'HEAD']],
+  ['find', ['GET', 'HEAD']],
+  ['get', ['GET', 'HEAD']],
+  ['list', ['GET', 'HEAD']],
+  ['new', ['POST', 'PUT', 'GET', 'HEAD']],
+  ['read', ['GET', 'HEAD']],
+  ['remove', ['DELETE']],
+  ['retrieve', ['GET', 'HEAD']],
+  ['show', ['GET', 'HEAD']],
+  ['update', ['PATCH', 'PUT']],
+])
+
+const writingWords: ReadonlySet<string> = new Set('add create delete destroy edit remove update'.split(' '))
+
+const collectionWords: ReadonlySet<string> = new Set('add all create find list new'.split(' '))
+
+// These never make a noun with the word behind them, as `update-channels` and `list-items` do.
+const imperatives: ReadonlySet<string> = new Set('all fetch find get retrieve'.split(' '))
+
+// Behind a word that writes, these make a noun for any method: `POST /v1/delete-requests`.
+const nounsOfWrites: ReadonlySet<string> = new Set(['attempt', 'history', 'reason', 'request'])
+
+// Before `list`, these make a noun: a wish list has a name and an owner, an order list is just orders.
+const namedLists: ReadonlySet<string> = new Set(
+  (
+    'access allow back black block bucket check deny distribution do drop gift grey guest hit mail mailing ' +
+    'packing parts pick play price reading set shopping short stop task todo wait waiting watch white wish'
+  ).split(' '),
+)
+
+/**
+ * Returns the CRUD words of a name in kebab-case, such as `get` and `all` of `get-all-users`; `null` if it has none,
+ * as with the nouns `update-channels` and `wish-list`.
+ *
+ * @param itemFollows whether the next segment is a parameter, so that the name has items
+ */
+export function crudNameOf(word: string, itemFollows: boolean, methods: readonly string[]): CrudName | null {
+  if (methodsOf.has(word)) return { crud: [word], noun: '' }
+  const parts = word.split('-')
+  const start = leadingCrud(parts)
+  const end = isListOf(parts) ? parts.length - 1 : parts.length
+  if ((start === 0 && end === parts.length) || isCompoundNoun(word)) return null
+  const noun = parts.slice(start, end).join('-')
+  const isNoun = start === 1 && end === parts.length && makesNoun(parts[0] ?? '', noun, itemFollows, methods)
+  return isNoun ? null : { crud: [...parts.slice(0, start), ...parts.slice(Math.max(start, end))], noun }
+}
+
+/** Whether CRUD words apply to a collection: to all of its items, or to a new one. */
+export function applyToCollection(crud: readonly string[]): boolean {
+  return crud.some((word) => collectionWords.has(word))
+}
+
+/** Returns the method that means the same as the CRUD words; `null` if the methods of the route already do. */
+export function crudMethod(crud: readonly string[], methods: readonly string[]): string | null {
+  const equivalent = crud.map((word) => methodsOf.get(word) ?? []).findLast((list) => list.length > 0)
+  const [best] = equivalent ?? []
+  if (equivalent === undefined || best === undefined) return null
+  return methods.every((method) => method === 'OPTIONS' || equivalent.includes(method)) ? null : best
+}
+
+function leadingCrud(parts: readonly string[]): number {
+  // `new` is a CRUD word only behind another one, as in `create-new-user`: `new-users` is a noun.
+  const first = parts.findIndex((part, index) => !methodsOf.has(part) || (part === 'new' && index === 0))
+  return first === -1 ? parts.length : first
+}
+
+function isListOf(parts: readonly string[]): boolean {
+  return parts.at(-1) === 'list' && !namedLists.has(parts.at(-2) ?? '')
+}
+
+function makesNoun(word: string, noun: string, itemFollows: boolean, methods: readonly string[]): boolean {
+  const last = lastWord(noun)
+  const writes = writingWords.has(word)
+  if (writes && nounsOfWrites.has(singular(last))) return true
+  if (!isCountedPlural(last)) return false
+  return (itemFollows && !imperatives.has(word)) || (writes && methods.every(isReading))
+}
+
+function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }

@@ -5,24 +5,21 @@ import { keepLogs, levels } from '../../support/logs.js'
 
 const nothing = async (): Promise<object> => ({})
 
-t.test(
-  'an exception of a route lets it boot, and the report lists it with its reason (decisions §0, §1)',
-  async (t) => {
-    const app = Fastify()
-    await app.register(pathGuard)
-    app.post('/v1/users/:id/verify_email', excepted(['underscore'], 'published before the rule'), nothing)
-    app.post('/v1/user/:id/follow', excepted(['plural'], 'published before the rule'), nothing)
-    await app.ready()
+t.test('an exception of a route lets it boot, and the report lists it with its reason', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  app.post('/v1/users/:id/verify_email', excepted(['underscore'], 'published before the rule'), nothing)
+  app.post('/v1/user/:id/follow', excepted(['plural'], 'published before the rule'), nothing)
+  await app.ready()
 
-    t.strictSame(app.conventions.report().exceptions, [
-      exception('POST /v1/users/:id/verify_email', ['underscore']),
-      exception('POST /v1/user/:id/follow', ['plural']),
-    ])
-    t.equal((await app.inject({ method: 'POST', url: '/v1/users/42/verify_email' })).statusCode, 200)
-  },
-)
+  t.strictSame(app.conventions.report().exceptions, [
+    exception('POST /v1/users/:id/verify_email', ['underscore']),
+    exception('POST /v1/user/:id/follow', ['plural']),
+  ])
+  t.equal((await app.inject({ method: 'POST', url: '/v1/users/42/verify_email' })).statusCode, 200)
+})
 
-t.test('an exception counts for its own rules only', async (t) => {
+t.test('an exception applies to its own rules only', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   app.get('/user_group/:id', excepted(['underscore', 'version'], 'published before the rule'), nothing)
@@ -33,7 +30,7 @@ t.test('an exception counts for its own rules only', async (t) => {
   })
 })
 
-t.test('exceptions of the plugin are for routes whose config is out of reach', async (t) => {
+t.test('the plugin takes exceptions for routes whose config is out of reach', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, {
     exceptions: [
@@ -59,7 +56,7 @@ t.test('exceptions of the plugin are for routes whose config is out of reach', a
 })
 
 t.test(
-  'the path of such an exception is the whole pattern, and its star stands for what is below',
+  'the url of an exception is the whole pattern, and a final star matches everything below',
   async (t) => {
     for (const url of ['/metric', '/metrics/', '/metrics/*', '/*/metrics', '/v1/metrics']) {
       const app = Fastify()
@@ -77,7 +74,7 @@ t.test(
   },
 )
 
-t.test('an exception that is not needed says so, in the report and in the log', async (t) => {
+t.test('an unused exception is marked in the report and logged', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(pathGuard, {
@@ -101,7 +98,7 @@ t.test('an exception that is not needed says so, in the report and in the log', 
   )
 })
 
-t.test('an exception of the plugin that one of its routes needs stays', async (t) => {
+t.test('an exception of the plugin is used if one of its routes needs it', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(pathGuard, { exceptions: [{ url: '/v1/*', except: ['underscore'], reason: 'of old' }] })
@@ -119,7 +116,7 @@ t.test('an exception of the plugin that one of its routes needs stays', async (t
   )
 })
 
-t.test('an exception of the plugin that none of its routes needs is told once', async (t) => {
+t.test('an exception of the plugin that no route needs is reported once', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(pathGuard, { exceptions: [{ url: '/v1/*', except: ['underscore'], reason: 'of old' }] })
@@ -141,7 +138,7 @@ t.test('exceptions are in the debug log', async (t) => {
   t.match(line, { level: levels.debug, ...exception('GET /v1/order_items', ['underscore']) })
 })
 
-t.test('an exception is not told of twice for the HEAD route of a GET', async (t) => {
+t.test('an exception is reported once for a GET route and its HEAD route', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   app.get('/v1/order_items', excepted(['underscore'], 'published before the rule'), nothing)
@@ -152,7 +149,7 @@ t.test('an exception is not told of twice for the HEAD route of a GET', async (t
 })
 
 t.test(
-  'routes that are no JSON API are left alone at boot, and listed with the reason (decisions §10)',
+  'wildcard, WebSocket and hidden routes are not checked at boot, and are listed with the reason',
   async (t) => {
     const left: ReadonlyArray<
       readonly [about: string, route: Partial<RouteOptions> & { url: string }, reason: string]
@@ -185,7 +182,7 @@ t.test(
   },
 )
 
-t.test('WebSocket: false and hide: false leave nothing alone', async (t) => {
+t.test('websocket: false and hide: false exclude no route', async (t) => {
   for (const route of [{ websocket: false }, { schema: { hide: false } }] as object[]) {
     const app: FastifyInstance = Fastify()
     await app.register(pathGuard)

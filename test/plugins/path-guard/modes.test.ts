@@ -9,7 +9,7 @@ import conventions, {
 
 const nothing = async (): Promise<object> => ({})
 
-/** What becomes of `GET /v1/Users`: does the app boot, what is found, how is a request answered. */
+/** The effect on `GET /v1/Users`: whether the app boots, whether it is a finding, and the status of a request. */
 interface Outcome {
   readonly boots: boolean
   readonly found: boolean
@@ -56,13 +56,13 @@ const table: readonly Row[] = [
   [{ exceptions: [{ url: '/v1/user', except: ['uppercase'], reason: 'published so' }] }, undefined, enforced],
 ]
 
-t.test('the nearest word counts: exception, route’s rule, route, rule, plugin (decisions §1)', async (t) => {
+t.test('the most specific mode wins: exception, rule of the route, route, rule, plugin', async (t) => {
   for (const [plugin, route, expected] of table) {
     t.strictSame(await outcome(plugin, route), expected, JSON.stringify({ plugin, route }))
   }
 })
 
-t.test('the mode of the preset is that of the plugin where the plugin says nothing', async (t) => {
+t.test('the mode of the preset is the default of the plugin', async (t) => {
   for (const mode of ['report', 'off'] as const) {
     const app = Fastify()
     await app.register(conventions, { mode })
@@ -75,7 +75,7 @@ t.test('the mode of the preset is that of the plugin where the plugin says nothi
   await t.rejects(async () => strict.ready(), { code: 'FST_CONV_FINDINGS' })
 })
 
-t.test('on a path that no route serves it is the mode of the rule that counts', async (t) => {
+t.test('on a path that no route serves, the mode of the rule applies', async (t) => {
   const cases: ReadonlyArray<readonly [options: PathGuardOptions, code: string | undefined]> = [
     [{}, 'path-uppercase'],
     [report, undefined],
@@ -92,7 +92,7 @@ t.test('on a path that no route serves it is the mode of the rule that counts', 
   }
 })
 
-t.test('with both faults in a path, the rule that is off lets its own through only', async (t) => {
+t.test('in a path with both faults, a rule that is off allows only its own', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, { rules: { uppercase: 'off' } })
   app.get('/v1/users/:id', nothing)
@@ -118,7 +118,7 @@ t.test('a request is counted once for each rule, however many of its segments br
   )
 })
 
-t.test('with findings of both modes, those to report are logged and the others are thrown', async (t) => {
+t.test('findings in report mode are logged, and those in enforce mode are thrown', async (t) => {
   const lines: string[] = []
   const app = Fastify({
     logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } },
@@ -137,7 +137,7 @@ t.test('with findings of both modes, those to report are logged and the others a
   t.notMatch(lines.join(''), '/v1/Users')
 })
 
-t.test('wrong options say option, what was expected and what came', async (t) => {
+t.test('an invalid option is named, with what was expected and received', async (t) => {
   const rules =
     "one of 'uppercase', 'underscore', 'encoding', 'plural', 'words', 'version', 'action', 'slash'"
   const cases: ReadonlyArray<readonly [options: object, message: string]> = [
@@ -180,7 +180,7 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
   )
 })
 
-t.test('wrong options of a route name the route', async (t) => {
+t.test('an invalid option of a route names the route', async (t) => {
   const cases: ReadonlyArray<readonly [config: unknown, message: string]> = [
     [true, 'config.pathGuard: expected an object or false, received true'],
     [{ params: 'all' }, "config.pathGuard.params: expected one of 'lowercase', 'any', received 'all'"],
@@ -214,7 +214,7 @@ async function outcome(
     () => false,
   )
   const { findings } = app.conventions.report()
-  // Boot and requests go by the same modes; where the boot fails, a twin without the boot rule shows the request.
+  // Boot and requests have the same modes. If the boot fails, another route shows what requests get.
   const status = boots ? (await app.inject('/v1/Users')).statusCode : await refusedStatus(plugin, route)
   return {
     boots,

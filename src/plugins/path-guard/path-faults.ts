@@ -1,0 +1,126 @@
+import { pathOf } from '../../http/request-target.js'
+import type { PathSegment } from '../../http/route-path.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { clip } from '../../text.js'
+
+/** What can be wrong with the path of a request; each is also the name of the path rule. */
+export const pathFaults = ['uppercase', 'encoding'] as const
+
+/** A member of {@link pathFaults}. */
+export type PathFault = (typeof pathFaults)[number]
+
+/** A fault and the segment that has it. */
+export interface SegmentFault {
+  readonly index: number
+  readonly fault: PathFault
+}
+
+// RFC 3986 §3.3: the characters of a path that need no encoding, without uppercase letters; up to the query.
+const plain = /^[a-z0-9\-._~!$&'()*+,;=:@/]*(?:[?#]|$)/
+const uppercaseFirst = /^[a-z0-9\-._~!$&'()*+,;=:@/]*[A-Z]/
+
+// RFC 3986 §5.2.4: clients remove dot segments, so a server that takes them as names serves another path.
+const dotSegment = /\/\.\.?(?=\/|$)/
+
+/**
+ * Returns the first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or
+ * would need to be; `null` if it has none. Reads up to the query, and allocates nothing for a path without faults.
+ */
+export function pathFault(target: string): PathFault | null {
+  if (plain.test(target) && !target.includes('/.')) return null
+  // The authority of the absolute form (RFC 9112 §3.2.2) is not part of the path.
+  const path = pathOf(target)
+  if (plain.test(path)) return dotSegment.test(path) ? 'encoding' : null
+  return uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
+}
+
+/**
+ * Returns every fault of a raw path, segment by segment.
+ *
+ * @param route the segments of its route; `null` if no route serves the path
+ * @param anyParameter whether parameters may have uppercase letters and encoded characters; what they decode to is
+ * checked instead
+ */
+export function segmentFaults(
+  path: string,
+  route: readonly PathSegment[] | null,
+  anyParameter: boolean,
+): SegmentFault[] {
+  return path
+    .slice(1)
+    .split('/')
+    .flatMap((text, index) => {
+      const faults = anyParameter && isParameter(route, index) ? decodedFaults(text) : rawFaults(text)
+      return faults.map((fault) => ({ index, fault }))
+    })
+}
+
+/**
+ * Returns the problem of a path with faults. Takes time linear in the path, whatever the number of faults.
+ *
+ * @param sent the path that the client sent, which differs if the server rewrites URLs
+ */
+export function pathProblem(
+  path: string,
+  faults: readonly SegmentFault[],
+  sent: string,
+  status: number,
+): ProblemError {
+  if (faults[0]?.fault === 'uppercase') {
+    const detail = `A path is lowercase: ${clip(lowercasePath(path, faults, sent), maxShown)}`
+    return new ProblemError('path-uppercase', { status, detail })
+  }
+  const segments = path.split('/')
+  const detail = faults.some(({ index }) => ['.', '..'].includes(segments[index + 1] ?? ''))
+    ? 'A path has no dot segments'
+    : 'A path has no characters that are, or would have to be, percent-encoded'
+  return new ProblemError('path-encoded', { status, detail })
+}
+
+const maxShown = 500
+
+/** Returns the sent path with the segments in lowercase that have uppercase letters. */
+function lowercasePath(path: string, faults: readonly SegmentFault[], sent: string): string {
+  const upper = new Set(faults.filter(({ fault }) => fault === 'uppercase').map(({ index }) => index))
+  const segments = path.slice(1).split('/')
+  if (sent === path) return inLowercase(segments, (_, index) => upper.has(index))
+  // A rewritten path may have other segments, so they are found by their text.
+  const texts = new Set(segments.filter((_, index) => upper.has(index)))
+  return inLowercase(sent.slice(1).split('/'), (text) => texts.has(text))
+}
+
+function inLowercase(segments: readonly string[], isUpper: (text: string, index: number) => boolean): string {
+  return `/${segments.map((text, index) => (isUpper(text, index) ? text.toLowerCase() : text)).join('/')}`
+}
+
+function isParameter(route: readonly PathSegment[] | null, index: number): boolean {
+  if (route === null) return false
+  const segment = route[index] ?? route.at(-1)
+  if (segment === undefined) return false
+  return segment.kind === 'wildcard' || (index < route.length && segment.kind !== 'literal')
+}
+
+function rawFaults(text: string): PathFault[] {
+  const faults: PathFault[] = []
+  if (/[A-Z]/.test(text.replace(/%[0-9A-Fa-f]{2}/g, ''))) faults.push('uppercase')
+  if (text === '.' || text === '..' || pathFault(text.toLowerCase()) === 'encoding') faults.push('encoding')
+  return faults
+}
+
+function decodedFaults(text: string): PathFault[] {
+  const value = decoded(text)
+  return value === null || value === '.' || value === '..' || isHarmful(value) ? ['encoding'] : []
+}
+
+// A handler that puts such a parameter into a path or a log would write another path or another line.
+function isHarmful(value: string): boolean {
+  return /[\p{Cc}/\\]/u.test(value)
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

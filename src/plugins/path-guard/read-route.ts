@@ -1,0 +1,228 @@
+import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/route-path.js'
+import { kebab } from './path-text.js'
+import { applyToCollection, crudNameOf, type PathVocabulary, verbKind } from './path-words.js'
+
+/** A route as the path rules see it. */
+export interface ReadRoute {
+  readonly methods: readonly string[]
+  readonly pattern: string
+  /** The option `basePath`. */
+  readonly basePath: string
+  /** Whether the path is the base path or below it. */
+  readonly isBelowBase: boolean
+  /** The segments below the base path. */
+  readonly segments: readonly ReadSegment[]
+  readonly version: PathVersion
+  /** The segments but the version and those that are blank. */
+  readonly names: readonly PathName[]
+}
+
+/** A segment of a path pattern. */
+export interface ReadSegment {
+  readonly segment: PathSegment
+  /** The kind that is meant: a literal such as `{id}` is a parameter. */
+  readonly kind: PathSegment['kind']
+  readonly parts: readonly SegmentPart[]
+  /** A literal in kebab-case. */
+  readonly word: string
+  /** Whether it is a literal without letters and digits, which has no meaning for the rules. */
+  readonly isBlank: boolean
+}
+
+/** The major version in a path. */
+export interface PathVersion {
+  /** `1` if the path has none. */
+  readonly major: string
+  /** The segment that names it; `null` if none does. */
+  readonly read: ReadSegment | null
+  /** Whether it comes first, in the form `v1`. */
+  readonly isRight: boolean
+}
+
+/** A segment and its part in the meaning of the path. */
+export interface PathName {
+  readonly read: ReadSegment
+  /** The CRUD words in it. */
+  readonly crud: readonly string[]
+  /** The word without them; `''` if it has no other words. */
+  readonly noun: string
+  /** Whether it is a verb, alone or in front of its object. */
+  readonly isVerb: boolean
+  /** Whether it names a collection. */
+  readonly isCollection: boolean
+}
+
+interface CrudReading extends Pick<PathName, 'read' | 'crud' | 'noun'> {
+  /** Whether a parameter comes next, CRUD words aside. */
+  readonly hasItem: boolean
+}
+
+// Parameters in other notations: `{id}` in OpenAPI, `<id>` in prose.
+const template = /([{<]\w+[}>](?=[-.]|$))/
+
+const majorVersion = /^v(0|[1-9][0-9]*)$/
+const looseVersion = /^v(?:er(?:sion)?)?[-.]?([0-9]+)(?:[-.][0-9]+)*(?:[-.]?(?:alpha|beta|rc)[-.]?[0-9]*)?$/
+const bareVersion = /^0*([0-9]{1,2})(?:\.[0-9]+)*$/
+
+/** Reads what the path of a route means, in whatever style it is written. */
+export function readRoute(
+  methods: readonly string[],
+  pattern: string,
+  vocabulary: PathVocabulary,
+  basePath: string,
+): ReadRoute {
+  const isBelowBase = pattern === basePath || pattern.startsWith(`${basePath}/`)
+  const path = isBelowBase ? pattern.slice(basePath.length) : pattern
+  const segments = path === '' ? [] : routePath(path).map(readSegment)
+  const meaningful = segments.filter(({ isBlank }) => !isBlank)
+  const version = readVersion(meaningful)
+  const named = meaningful.filter((read) => read !== version.read)
+  const names = readNames(named, methods, vocabulary)
+  return { methods, pattern, basePath, isBelowBase, segments, version, names }
+}
+
+/** Whether a segment is an item of the collection in front of it. */
+export function isItem(read: ReadSegment | undefined): boolean {
+  return read?.kind === 'parameter' || read?.kind === 'mixed'
+}
+
+/** Whether a name has no other words than CRUD words. */
+export function isOnlyCrud({ crud, noun }: Pick<PathName, 'crud' | 'noun'>): boolean {
+  return crud.length > 0 && noun === ''
+}
+
+/** Whether a noun in kebab-case can name a collection; the name of a file or of a protocol's version cannot. */
+export function isCollectionName(noun: string): boolean {
+  return /^[a-z0-9-]*[a-z]$/.test(noun)
+}
+
+/** Whether all methods are those of an action; `OPTIONS` goes with any. */
+export function areOfAction(methods: readonly string[]): boolean {
+  return methods.every((method) => method === 'POST' || method === 'OPTIONS')
+}
+
+function readSegment(segment: PathSegment): ReadSegment {
+  const { kind, text } = segment
+  if (kind !== 'literal') return { segment, kind, parts: segmentParts(text), word: '', isBlank: false }
+  const parts = text.split(template).map((part, index) => ({ literal: index % 2 === 0, text: part }))
+  if (parts.length > 1) {
+    const present = parts.filter((part) => part.text !== '')
+    const meant = present.length === 1 ? 'parameter' : 'mixed'
+    return { segment, kind: meant, parts: present, word: '', isBlank: false }
+  }
+  const word = kebab(text)
+  return { segment, kind, parts, word, isBlank: !/[a-z0-9]/.test(word) }
+}
+
+/** Finds the version among segments that are not blank: in front, or elsewhere, or in another form. */
+function readVersion(segments: readonly ReadSegment[]): PathVersion {
+  const first = segments[0] ?? null
+  const right = majorVersion.exec(first?.word ?? '')?.[1]
+  if (right !== undefined) return { major: right, read: first, isRight: true }
+  const bare = bareVersion.exec(first?.word ?? '')?.[1]
+  if (bare !== undefined) return { major: bare, read: first, isRight: false }
+  const read = segments.find(({ word }) => looseVersion.test(word)) ?? null
+  const major = looseVersion.exec(read?.word ?? '')?.[1] ?? '1'
+  return { major: major.replace(/^0+(?=.)/, ''), read, isRight: false }
+}
+
+function readNames(
+  segments: readonly ReadSegment[],
+  methods: readonly string[],
+  vocabulary: PathVocabulary,
+): readonly PathName[] {
+  const names = readCrud(segments, methods, vocabulary)
+  const others = names.filter((name) => !isOnlyCrud(name))
+  const verbs = verbsOf(others, methods, vocabulary)
+  const collections = collectionsOf(names, others, verbs, vocabulary)
+  return names.map((name) => ({
+    read: name.read,
+    crud: name.crud,
+    noun: name.noun,
+    isVerb: verbs.has(name),
+    isCollection: collections.has(name),
+  }))
+}
+
+function readCrud(
+  segments: readonly ReadSegment[],
+  methods: readonly string[],
+  { collections, verbs }: PathVocabulary,
+): readonly CrudReading[] {
+  const names: CrudReading[] = []
+  let next: ReadSegment | undefined
+  for (let index = segments.length - 1; index >= 0; index--) {
+    const read = segments[index]
+    if (read === undefined) continue
+    const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
+    const found = isName ? crudNameOf(read.word, isItem(segments[index + 1]), methods) : null
+    const name = { read, crud: found?.crud ?? [], noun: found?.noun ?? read.word, hasItem: isItem(next) }
+    names.push(name)
+    if (!isOnlyCrud(name)) next = read
+  }
+  return names.reverse()
+}
+
+function verbsOf(
+  names: readonly CrudReading[],
+  methods: readonly string[],
+  vocabulary: PathVocabulary,
+): ReadonlySet<CrudReading> {
+  const last = names.findLast(({ read }) => read.kind !== 'wildcard')
+  const isPosted = areOfAction(methods)
+  return new Set(
+    names.filter((name) => {
+      const kind = verbKindOf(name, vocabulary)
+      if (kind === null) return false
+      if (name === last) return kind === 'verb' || isPosted
+      // The object of an action is a noun, even if it starts with a verb: POST /v1/merge-requests/:id/merge.
+      const isObject = isPosted && last !== undefined && verbKindOf(last, vocabulary) !== null
+      if (kind === 'either') return isPosted && name.hasItem && !isObject
+      return !(isObject && name.hasItem && name.noun.includes('-'))
+    }),
+  )
+}
+
+function verbKindOf({ read, noun, crud }: CrudReading, vocabulary: PathVocabulary): 'verb' | 'either' | null {
+  const { collections, verbs } = vocabulary
+  if (read.kind !== 'literal' || isOneOf(collections, read) || collections.has(noun)) return null
+  return verbKind(crud.length === 0 && verbs.has(read.segment.text) ? read.segment.text : noun, verbs)
+}
+
+function collectionsOf(
+  names: readonly CrudReading[],
+  others: readonly CrudReading[],
+  verbs: ReadonlySet<CrudReading>,
+  { collections, selfAliases }: PathVocabulary,
+): ReadonlySet<CrudReading> {
+  const nouns = others.filter((name) => !verbs.has(name))
+  const isAlone = nouns.length === 1 && verbs.size === 0
+  const byCrud = collectionsByCrud(names)
+  return new Set(
+    nouns.filter((name, index) => {
+      const { read, noun } = name
+      if (!isCollectionName(noun) || isOneOf(selfAliases, read)) return false
+      if (isOneOf(collections, read) || collections.has(noun)) return false
+      // Another key of the collection in front: /v1/users/by-email/:email.
+      if (noun === 'by' || noun.startsWith('by-') || nouns[index - 1]?.noun === 'by') return false
+      const next = nouns[index + 1]?.read
+      const isAddressed = isItem(next) || (next !== undefined && isOneOf(selfAliases, next))
+      return isAlone || isAddressed || byCrud.has(name)
+    }),
+  )
+}
+
+/** Returns the names that CRUD words apply to as collections: `order` in `create-order`, and in front of `list`. */
+function collectionsByCrud(names: readonly CrudReading[]): ReadonlySet<CrudReading> {
+  const found = new Set<CrudReading>()
+  let last: CrudReading | undefined
+  for (const name of names) {
+    if (!isOnlyCrud(name)) last = name
+    if (last !== undefined && applyToCollection(name.crud)) found.add(last)
+  }
+  return found
+}
+
+function isOneOf(words: ReadonlySet<string>, { kind, segment, word }: ReadSegment): boolean {
+  return kind === 'literal' && (words.has(segment.text) || words.has(word))
+}
