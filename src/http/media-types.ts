@@ -1,4 +1,3 @@
-import { successAnswers } from '../json-schema/success-schemas.js'
 import { listMembers, memberParts } from './list-header.js'
 
 /**
@@ -49,22 +48,4 @@ export function mediaTypeOf(contentType: string | undefined): string {
 /** Whether a media type is `application/json` or has the suffix `+json` (RFC 6839 §3.1). */
 export function isJson(mediaType: string): boolean {
   return mediaType === 'application/json' || mediaType.endsWith('+json')
-}
-
-/** Returns the media types that a response schema declares for success; `null` if it declares none, or leaves them open. */
-export function producedTypes(response: unknown): readonly string[] | null {
-  const types = successAnswers(response).flatMap(([, schema]) => {
-    const content =
-      typeof schema === 'object' && schema !== null && 'content' in schema ? schema.content : null
-    if (typeof content === 'object' && content !== null) return Object.keys(content).map(mediaTypeOf)
-    if (isOfType(schema, 'null')) return []
-    // The handler sets the media type of text.
-    return isOfType(schema, 'string') ? ['*/*'] : ['application/json']
-  })
-  return types.length === 0 || types.some((type) => type.includes('*')) ? null : [...new Set(types)]
-}
-
-// `{ type: 'null' }` declares a response without a body.
-function isOfType(schema: unknown, type: string): boolean {
-  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
 }

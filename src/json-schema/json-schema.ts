@@ -17,6 +17,13 @@ export function isSchemaObject(schema: unknown): schema is SchemaObject {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
 }
 
+/** Whether a value is an object of no class. Schemas of other validators are instances of their classes. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
 /** The schemas of a keyword that holds a list; none where it does not. */
 export function schemaList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
@@ -104,6 +111,16 @@ export function mapSchema(schema: Json, change: (schema: SchemaObject, before: S
     return mapped
   }
   return visit(schema, 0)
+}
+
+/** Whether a reference stands anywhere in a schema. */
+export function hasReference(schema: Json): boolean {
+  let found = false
+  mapSchema(schema, (one) => {
+    found ||= typeof one.$ref === 'string'
+    return one
+  })
+  return found
 }
 
 const keywordsByType: Readonly<Record<string, readonly string[]>> = {

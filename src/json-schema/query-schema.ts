@@ -1,4 +1,5 @@
-import { absoluteReferences, type Json, type SchemaStore, schemaResolver } from './schema-refs.js'
+import { isPlainObject, type SchemaStore } from './json-schema.js'
+import { SchemaReader } from './reader.js'
 
 /** A schema of a JSON object. */
 export interface ObjectSchema {
@@ -48,7 +49,7 @@ function sharedQuery(parameters: Readonly<Record<string, unknown>>): ObjectSchem
   return known
 }
 
-// So do routes that refer to the same.
+// So do routes that refer to the same: by the document, the reference and the parameters.
 const referredQueries = new WeakMap<object, Map<string, ObjectSchema>>()
 
 /** What a reference and no more leads to, with the parameters; `null` where it cannot be written out. */
@@ -57,38 +58,27 @@ function referredQuery(
   parameters: Readonly<Record<string, unknown>>,
   shared: () => SchemaStore,
 ): ObjectSchema | null {
-  const target = referredObject(declared, shared)
-  if (target === null) return null
-  const known = referredQueries.get(target.schema) ?? new Map<string, ObjectSchema>()
-  referredQueries.set(target.schema, known)
-  const key = `${target.document} ${JSON.stringify(parameters)}`
-  const completed = known.get(key) ?? writtenOut(target, parameters)
+  const $ref = onlyReference(declared)
+  const store = $ref === null ? {} : shared()
+  const document = store[$ref?.split('#', 1)[0] ?? '']
+  if ($ref === null || !isPlainObject(document)) return null
+  const known = referredQueries.get(document) ?? new Map<string, ObjectSchema>()
+  referredQueries.set(document, known)
+  const key = `${$ref} ${JSON.stringify(parameters)}`
+  const written = known.get(key) ?? writtenOut($ref, store)
+  if (written === null) return null
+  const completed = known.get(key) ?? withParameters(written, parameters)
   known.set(key, completed)
   return completed
 }
 
-function writtenOut(
-  { schema, document }: Referred,
-  parameters: Readonly<Record<string, unknown>>,
-): ObjectSchema {
-  const { $id: _, ...written } = absoluteReferences(schema as Json, document) as ObjectSchema
-  return withParameters(written, parameters)
-}
-
-interface Referred {
-  readonly schema: ObjectSchema
-  /** Id of the document that it stands in. */
-  readonly document: string
-}
-
-function referredObject(declared: unknown, shared: () => SchemaStore): Referred | null {
-  const ref = onlyReference(declared)
-  const document = ref?.split('#', 1)[0] ?? ''
-  if (ref === null || document === '') return null
+/** The schema that a reference leads to, with references that name their documents. */
+function writtenOut($ref: string, shared: SchemaStore): ObjectSchema | null {
   try {
-    const { schema } = schemaResolver(shared())(ref, {})
+    const { parts } = new SchemaReader(shared).read({ $ref })
+    const [{ $id: _, ...schema } = {}] = parts
     // An id within would stand for two schemas.
-    return isObjectSchema(schema) && !hasIdWithin(schema) ? { schema, document } : null
+    return parts.length === 1 && !/"\$id":"/.test(JSON.stringify(schema)) ? schema : null
   } catch {
     return null
   }
@@ -100,14 +90,7 @@ function onlyReference(declared: unknown): string | null {
   return typeof $ref === 'string' && Object.keys(siblings).length === 0 ? $ref : null
 }
 
-function hasIdWithin(schema: ObjectSchema): boolean {
-  const { $id: _, ...parts } = schema
-  return /"\$id":"/.test(JSON.stringify(parts))
-}
-
-/** Is it a plain object, no reference? Other validators' schemas are instances of their classes. */
+/** Whether a value is a plain object and no reference. Schemas of other validators are instances of their classes. */
 export function isObjectSchema(value: unknown): value is ObjectSchema {
-  if (typeof value !== 'object' || value === null || '$ref' in value) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  return isPlainObject(value) && !('$ref' in value)
 }

@@ -14,7 +14,14 @@ import {
 
 /** A schema whose references are resolved and whose `allOf` is merged. */
 export interface SchemaNode {
-  /** The keywords, without those that are resolved: `$ref`, `allOf`, `anyOf`, `oneOf`, `if`, `then`, `else`. */
+  /** The schemas that all hold: the schema itself, what it refers to, and those of `allOf`. */
+  readonly parts: readonly SchemaObject[]
+  /**
+   * The keywords of all parts, merged; without those that are resolved: `$ref`, `allOf`, `anyOf`, `oneOf`, `if`, `then`,
+   * `else`.
+   *
+   * @throws {@link SchemaContradiction} for parts that cannot be merged
+   */
   readonly keywords: SchemaObject
   /** What `anyOf`, `oneOf` and `if` leave open: of each group, one alternative holds as well. */
   readonly groups: readonly (readonly Alternative[])[]
@@ -35,10 +42,7 @@ export interface Alternative {
 export class SchemaContradiction extends TypeError {}
 
 export interface ReaderOptions {
-  /**
-   * Called for a reference to nothing, which is then read as `true`. Schemas that contradict each other are then read as
-   * alternatives. Without it, both throw.
-   */
+  /** Called for a reference to nothing, which is then read as `true`. Without it, such a reference throws. */
   readonly onUnresolved?: (reference: string) => void
 }
 
@@ -65,8 +69,7 @@ export class SchemaReader {
    *
    * @param root the document that `schema` is a part of, to which its local references are relative. Schemas that come
    * out of a node have no local references any more: they need none.
-   * @throws TypeError for a reference to nothing or in a circle, {@link SchemaContradiction} for schemas that cannot be
-   * merged
+   * @throws TypeError for a reference to nothing, or that leads to itself alone
    */
   read(schema: Json, root?: Json): SchemaNode {
     const absolute = root === undefined ? schema : this.absolute(schema, root)
@@ -78,15 +81,6 @@ export class SchemaReader {
     if (!isSchemaObject(root) || !isSchemaObject(schema)) return schema
     const document = this.#documentOf(root, `fastify-conventions:${this.#documents.size}`)
     return document.parts.get(schema) ?? schema
-  }
-
-  /** The nodes of all that may hold for a value: of the schema itself, and of each of its alternatives. */
-  branches(node: SchemaNode): readonly SchemaNode[] {
-    const found = new Set([node])
-    // What is added to a set while it is walked is walked too.
-    for (const { groups } of found)
-      for (const group of groups) for (const { schema } of group) found.add(this.read(schema))
-    return [...found]
   }
 
   /** A schema with all that it refers to as its own definitions, so that it can be compiled by itself. */
@@ -113,7 +107,7 @@ export class SchemaReader {
   #read(schema: SchemaObject): SchemaNode {
     const known = this.#nodes.get(schema)
     if (known !== undefined) return known
-    const node = isPlain(schema) ? { keywords: schema, groups: [], isMerged: false } : this.#readNew(schema)
+    const node = isPlain(schema) ? plainNode(schema) : this.#readNew(schema)
     this.#nodes.set(schema, node)
     return node
   }
@@ -125,41 +119,23 @@ export class SchemaReader {
       const end = this.#follow(target)
       return isSchemaObject(end) ? this.#read(end) : anything
     }
+    const seen = new Set<SchemaObject>()
     const parts: SchemaObject[] = []
     const groups: Alternative[][] = []
     const collect = (part: Json, depth: number): void => {
-      if (!isSchemaObject(part)) return
+      if (!isSchemaObject(part) || seen.has(part)) return
       if (depth > maxSchemaDepth) {
-        if (this.#onUnresolved === undefined) throw tooDeep()
-        return
+        if (this.#onUnresolved !== undefined) return
+        throw new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
       }
-      const { $ref, allOf, anyOf, oneOf, if: condition, then: positive, else: negative, ...keywords } = part
-      if (typeof $ref === 'string') collect(this.#resolve($ref), depth + 1)
-      if (Object.keys(keywords).length > 0) parts.push(keywords)
-      for (const options of [anyOf, oneOf]) {
-        if (Array.isArray(options) && options.length > 0) groups.push(options.map(alternative))
-      }
-      if (condition !== undefined && (positive !== undefined || negative !== undefined)) {
-        groups.push([
-          { schema: positive ?? true, condition, isMet: true },
-          { schema: negative ?? true, condition, isMet: false },
-        ])
-      }
-      for (const one of schemaList(allOf)) collect(one, depth + 1)
+      seen.add(part)
+      if (typeof part.$ref === 'string') collect(this.#follow(part.$ref), depth + 1)
+      parts.push(part)
+      groups.push(...groupsOf(part))
+      for (const one of schemaList(part.allOf)) collect(one, depth + 1)
     }
     collect(schema, 0)
-    const [only = {}] = parts
-    if (parts.length <= 1) return { keywords: only, groups, isMerged: typeof schema.$ref === 'string' }
-    return this.#merged(parts, groups)
-  }
-
-  #merged(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]): SchemaNode {
-    try {
-      return { keywords: merge(parts), groups, isMerged: true }
-    } catch (error) {
-      if (this.#onUnresolved === undefined) throw new SchemaContradiction((error as Error).message)
-      return { keywords: {}, groups: [...groups, parts.map(alternative)], isMerged: true }
-    }
+    return new MergedNode(parts, groups)
   }
 
   /** The schema that a chain of references ends at. */
@@ -275,16 +251,59 @@ function at(document: Json, pointer: string): Json | undefined {
   return part
 }
 
-const anything: SchemaNode = { keywords: {}, groups: [], isMerged: false }
+class MergedNode implements SchemaNode {
+  readonly parts: readonly SchemaObject[]
+  readonly groups: readonly (readonly Alternative[])[]
+  #keywords: SchemaObject | null = null
+
+  constructor(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]) {
+    this.parts = parts
+    this.groups = groups
+  }
+
+  get isMerged(): boolean {
+    return this.parts.length > 1
+  }
+
+  get keywords(): SchemaObject {
+    this.#keywords ??= merge(this.parts.map(ownKeywords))
+    return this.#keywords
+  }
+}
+
+function plainNode(schema: SchemaObject): SchemaNode {
+  return { parts: [schema], keywords: schema, groups: [], isMerged: false }
+}
+
+const anything = plainNode({})
+
+function groupsOf({
+  anyOf,
+  oneOf,
+  if: condition,
+  then: positive,
+  else: negative,
+}: SchemaObject): Alternative[][] {
+  const groups = [schemaList(anyOf), schemaList(oneOf)]
+    .filter((options) => options.length > 0)
+    .map((options) => options.map((schema) => ({ schema, condition: schema, isMet: true })))
+  if (condition === undefined || (positive === undefined && negative === undefined)) return groups
+  const branches = [
+    { schema: positive ?? true, condition, isMet: true },
+    { schema: negative ?? true, condition, isMet: false },
+  ]
+  return [...groups, branches]
+}
+
+function ownKeywords(part: SchemaObject): SchemaObject {
+  const { $ref: _, allOf: _a, anyOf: _b, oneOf: _c, if: _d, then: _e, else: _f, ...keywords } = part
+  return keywords
+}
 
 const resolved = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
 
 function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
-}
-
-function alternative(schema: Json): Alternative {
-  return { schema, condition: schema, isMet: true }
 }
 
 /** Keywords that say nothing about a value. */
@@ -310,16 +329,15 @@ function referenceAlone(schema: SchemaObject): string | null {
   return typeof $ref === 'string' && !constrains(others) ? $ref : null
 }
 
-function tooDeep(): TypeError {
-  return new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
-}
-
 /**
  * Merges schemas as Fastify's serializer does, with two exceptions. A closed part (`additionalProperties: false`) closes
  * the whole and does not take away what the other parts declare. Alternatives and references that stand in several parts
  * become an `allOf`, so that they are not multiplied out before they are read.
  */
-function merge(parts: readonly SchemaObject[]): SchemaObject {
+function merge(all: readonly SchemaObject[]): SchemaObject {
+  const parts = all.filter((part) => Object.keys(part).length > 0)
+  const [only = {}] = parts
+  if (parts.length <= 1) return only
   const isClosed = parts.some((part) => part.additionalProperties === false)
   // References name the document that they lead into, so definitions need not come along.
   const open = parts.map(({ additionalProperties, definitions: _, $defs: __, ...keywords }) =>
@@ -327,8 +345,12 @@ function merge(parts: readonly SchemaObject[]): SchemaObject {
       ? keywords
       : { ...keywords, additionalProperties },
   )
-  const merged = mergeSchemas(open, { onConflict: 'skip', resolvers }) as SchemaObject
-  return isClosed ? { ...merged, additionalProperties: false } : merged
+  try {
+    const merged = mergeSchemas(open, { onConflict: 'skip', resolvers }) as SchemaObject
+    return isClosed ? { ...merged, additionalProperties: false } : merged
+  } catch (error) {
+    throw new SchemaContradiction((error as Error).message)
+  }
 }
 
 function keepAll(keyword: string, values: readonly Json[], merged: Record<string, Json>): void {

@@ -1,7 +1,7 @@
 /** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type); decisions.md §7: 406. */
 import fc from 'fast-check'
 import t from 'tap'
-import { acceptsAny, isJson, mediaTypeOf, producedTypes } from '../../src/http/media-types.js'
+import { acceptsAny, isJson, mediaTypeOf } from '../../src/http/media-types.js'
 
 const json = ['application/json']
 const both = ['application/json', 'text/csv']
@@ -138,41 +138,6 @@ t.test('JSON is application/json and the +json suffix (RFC 6839 §3.1)', async (
   }
 })
 
-t.test('what a response schema says of the media types of success', async (t) => {
-  const object = { type: 'object' }
-  const rows: readonly (readonly [response: unknown, produced: readonly string[] | null])[] = [
-    [undefined, null],
-    [null, null],
-    [{}, null],
-    ['200', null],
-    [{ 200: object }, json],
-    [{ '2xx': object }, json],
-    [{ '2XX': object }, json],
-    [{ default: object }, json],
-    [{ 200: { $ref: 'user#' } }, json],
-    [{ 200: object, 201: object }, json],
-    [{ 404: object }, null],
-    [{ '4xx': object, 200: object }, json],
-    [{ 204: { type: 'null' } }, null],
-    [{ 204: { description: 'Deleted' } }, null],
-    [{ 205: object }, null],
-    [{ 204: { type: 'null' }, default: object }, null],
-    [{ 200: object, default: { content: { 'application/problem+json': { schema: object } } } }, json],
-    [{ '2xx': object, default: { content: { 'text/csv': { schema: object } } } }, json],
-    [{ 404: object, default: object }, json],
-    [{ DEFAULT: object }, json],
-    [{ 200: object, 204: { type: 'null' } }, json],
-    [{ 200: { content: { 'text/csv': { schema: object } } } }, ['text/csv']],
-    [{ 200: { content: { 'Text/CSV; charset=utf-8': {} } } }, ['text/csv']],
-    [{ 200: { content: { 'application/json': {}, 'text/csv': {} } } }, both],
-    [{ 200: object, 206: { content: { 'text/csv': {} } } }, both],
-  ]
-  for (const [response, produced] of rows) {
-    t.strictSame(producedTypes(response), produced, JSON.stringify(response))
-  }
-  fc.assert(fc.property(fc.anything(), (response) => producedTypes(response)?.length !== 0))
-})
-
 /** RFC 9110 §12.5.1, one type at a time: the ranges of the greatest precedence that match decide. */
 function isTaken(ranges: readonly (readonly [range: string, weight: string])[], name: string): boolean {
   for (const candidate of [name, `${name.split('/')[0]}/*`, '*/*']) {
@@ -190,8 +155,4 @@ t.test('commas and semicolons in quoted strings separate nothing (RFC 9110 §5.6
     'quotes that are quoted',
   )
   t.notOk(acceptsAny('text/html;p=",application/json', ['application/json']), 'one that does not end')
-})
-
-t.test('a schema that leaves the media type open says nothing of it (decisions §7: 406)', async (t) => {
-  t.equal(producedTypes({ 200: { content: { '*/*': {} } } }), null)
 })

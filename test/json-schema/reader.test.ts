@@ -6,8 +6,8 @@ import {
   mapSchema,
   maxSchemaDepth,
   type SchemaObject,
-  typesOf,
 } from '../../src/json-schema/json-schema.js'
+import { formsOf, partsOf, typesOfParts } from '../../src/json-schema/parts.js'
 import { SchemaReader } from '../../src/json-schema/reader.js'
 
 const city = { type: 'string' }
@@ -120,12 +120,11 @@ t.test('allOf says what all of its schemas say', async (t) => {
   }
 })
 
-t.test('schemas that contradict each other are refused, or read as alternatives', async (t) => {
+t.test('schemas that contradict each other can be read one by one, but not merged', async (t) => {
   const schema = { allOf: [{ type: 'string' }, { type: 'object' }] }
-  t.throws(() => new SchemaReader().read(schema), TypeError)
-  const lenient = new SchemaReader({}, { onUnresolved: () => {} })
-  const types = lenient.branches(lenient.read(schema)).flatMap(({ keywords }) => typesOf(keywords))
-  t.strictSame(types, ['string', 'object'])
+  const reader = new SchemaReader()
+  t.throws(() => reader.read(schema).keywords, TypeError)
+  t.strictSame([...typesOfParts(partsOf(reader, [schema]))], ['string', 'object'])
 })
 
 t.test('whoever asks not to fail is told which references lead to nothing', async (t) => {
@@ -159,16 +158,14 @@ t.test('alternatives: of each group, one holds as well', async (t) => {
   ])
 })
 
-t.test(
-  'branches: all that may hold, each once, also in a schema that is an alternative of itself',
-  async (t) => {
-    const reader = new SchemaReader()
-    const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
-    const branches = reader.branches(reader.read(schema, schema))
-    t.equal(branches.length, 3)
-    t.ok(branches.some(({ keywords }) => keywords.type === 'null'))
-  },
-)
+t.test('parts: all that may hold, each once, also in a schema that is its own alternative', async (t) => {
+  const reader = new SchemaReader()
+  const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
+  const parts = partsOf(reader, [reader.absolute(schema, schema)])
+  t.equal(parts.length, 3)
+  t.ok(parts.some(({ type }) => type === 'null'))
+  t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
+})
 
 t.test('int64: the type integer with its format; neither another type, nor a constant', async (t) => {
   const rows: readonly (readonly [schema: Json, isInt64: boolean])[] = [

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { addHook } from '../../fastify/route.js'
+import { isSchemaObject, type Json, type SchemaStore } from '../../json-schema/json-schema.js'
+import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import { isSchemaObject, membersOf, SchemaParts } from '../../json-schema/schema-parts.js'
-import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
+import { SchemaReader } from '../../json-schema/reader.js'
 
 /** Reads a query parameter, as often as it was given; `undefined` where it was not. */
 export type ReadParameter = (request: FastifyRequest) => unknown
@@ -77,6 +78,6 @@ function isJsonSchema(schema: unknown): schema is Json {
 }
 
 function declares(schema: Json, name: string, shared: SchemaStore): boolean {
-  const parts = new SchemaParts(shared).partsOf([{ schema, root: schema }])
-  return membersOf(parts).has(name)
+  const reader = new SchemaReader(shared, { onUnresolved: () => {} })
+  return propertiesOf(partsOf(reader, [reader.absolute(schema, schema)])).has(name)
 }

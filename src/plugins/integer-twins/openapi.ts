@@ -1,6 +1,6 @@
+import { isSchemaObject, type SchemaObject } from '../../json-schema/json-schema.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import { isSchemaObject, type SchemaObject } from '../../json-schema/schema-parts.js'
 import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
 import { twinName } from '../../json-schema/twins.js'
 import { isAlwaysTwinned, isTwinned, KindReader, twinSchema } from './twin-form.js'

@@ -1,4 +1,4 @@
-import { isSchemaObject } from '../../json-schema/schema-parts.js'
+import { isSchemaObject } from '../../json-schema/json-schema.js'
 import { type Json, type Located, type SchemaStore, schemaResolver } from '../../json-schema/schema-refs.js'
 
 /** The kinds of values that a schema has, as far as twins differ by them. */

@@ -1,8 +1,8 @@
 import { isField } from '../../json-schema/field-names.js'
+import { isSchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
-import type { SchemaStore } from '../../json-schema/schema-refs.js'
+import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape.js'
-import { schemaOf200 } from '../fields/openapi.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
 /** What the schema of a list route has to say of paging. */
@@ -32,8 +32,8 @@ export function withPaging<Schema extends RouteSchema>(
  * @param shared gives the schemas that the response schema may refer to
  */
 export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
-  const schema = schemaOf200(response)
-  if (schema === null) return []
+  const schema = bodyFor(responseBodies(response), 200)?.schema
+  if (!isSchemaObject(schema)) return []
   try {
     const shape = shapeOf(schema, shared)
     // A list is an object: the fields of an array's items are none of it.

@@ -15,7 +15,8 @@ import { rememberLast } from '../../fastify/remember-last.js'
 import { RequestContent } from '../../fastify/request-content.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { checkWire } from '../../fastify/wire-checks.js'
-import { mediaTypeOf, producedTypes } from '../../http/media-types.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { producedTypes } from '../../json-schema/responses.js'
 import {
   type Checks,
   integer,

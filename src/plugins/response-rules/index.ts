@@ -4,7 +4,6 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { addHook } from '../../fastify/route.js'
 import { isJson } from '../../http/media-types.js'
-import { type SuccessSchemas, successSchemas } from '../../json-schema/success-schemas.js'
 import { type Checks, integer, listOf, oneOf, resolveOptions, text } from '../../options.js'
 import { problemMediaType } from '../../problem/problem-document.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
@@ -19,6 +18,7 @@ import {
   responseRuleNames,
 } from './response-rules.js'
 import { schemaBreaches } from './schema-breaches.js'
+import { type SuccessSchemas, successSchemas } from './success-schemas.js'
 import { defaultTimeNames, defaultUnixTimes } from './time-names.js'
 
 /** Options of {@link responseRules}. */
@@ -161,8 +161,8 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
 
 /** Is there no schema of success that could be read or left alone, so that a route's payloads are all there is? */
 function hasNothingToRead(response: unknown): boolean {
-  const { judged, leftAlone } = schemasOf(response)
-  return judged.length === 0 && leftAlone.length === 0
+  const { judged, excluded } = schemasOf(response)
+  return judged.length === 0 && excluded.length === 0
 }
 
 function inspectSchemas(
@@ -179,8 +179,8 @@ function inspectSchemas(
     leaveAlone(exclusionReason)
     return
   }
-  const { judged, leftAlone } = schemasOf(route.schema?.response)
-  for (const reason of leftAlone) leaveAlone(reason)
+  const { judged, excluded } = schemasOf(route.schema?.response)
+  for (const reason of excluded) leaveAlone(reason)
   const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
   for (const { status, schema } of judged) {
     const { breaches, unresolved } = schemaBreaches(schema, app.getSchemas(), vocabulary)

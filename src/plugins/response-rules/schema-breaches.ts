@@ -1,14 +1,14 @@
+import type { Json, SchemaObject, SchemaStore } from '../../json-schema/json-schema.js'
 import {
+  formsOf,
   isTuple,
-  membersOf,
   namelessOf,
-  type SchemaObject,
-  type SchemaPart,
-  SchemaParts,
-  typesOf,
+  partsOf,
+  propertiesOf,
+  typesOfParts,
   valuesOf,
-} from '../../json-schema/schema-parts.js'
-import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
+} from '../../json-schema/parts.js'
+import { SchemaReader } from '../../json-schema/reader.js'
 import { isOutcome, mayWrap } from './envelopes.js'
 import {
   bareBreach,
@@ -30,7 +30,7 @@ export interface SchemaVerdict {
 }
 
 interface Node {
-  readonly parts: readonly SchemaPart[]
+  readonly parts: readonly SchemaObject[]
   readonly pointer: string
 }
 
@@ -45,44 +45,45 @@ export function schemaBreaches(
   shared: SchemaStore,
   vocabulary: ResponseVocabulary,
 ): SchemaVerdict {
-  const reader = new SchemaParts(shared)
-  const start = { schema, root: schema }
-  const breaches = reader.formsOf(start).flatMap((form) => topLevelBreaches(form, reader))
+  const unresolved = new Set<string>()
+  const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
+  const start = reader.absolute(schema, schema)
+  const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
   const seen = new Set<SchemaObject>()
-  const pending: Node[] = [{ parts: reader.partsOf([start]), pointer: '' }]
+  const pending: Node[] = [{ parts: partsOf(reader, [start]), pointer: '' }]
   for (const { parts, pointer } of pending) {
-    const fresh = parts.filter((part) => !seen.has(part.schema))
-    for (const part of fresh) seen.add(part.schema)
-    const members = membersOf(parts)
-    // What is declared by schemas that were all seen before has been told of.
-    const told = fresh.length === parts.length ? members : membersOf(fresh)
-    for (const name of told.keys()) {
-      const member = reader.partsOf(members.get(name) ?? [])
+    const fresh = parts.filter((part) => !seen.has(part))
+    for (const part of fresh) seen.add(part)
+    const members = propertiesOf(parts)
+    // Members of schemas that were all seen before have been judged.
+    const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
+    for (const name of unjudged.keys()) {
+      const member = partsOf(reader, members.get(name) ?? [])
       breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
       if (!member.every(isScalar)) pending.push({ parts: member, pointer: memberOf(pointer, name) })
     }
     for (const nameless of namelessOf(fresh))
-      pending.push({ parts: reader.partsOf([nameless]), pointer: `${pointer}/*` })
+      pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
   }
-  return { breaches: withoutRepeats(breaches), unresolved: [...reader.unresolved] }
+  return { breaches: withoutRepeats(breaches), unresolved: [...unresolved] }
 }
 
 const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
 
 // Of most members: there is nothing in them.
-function isScalar({ schema }: SchemaPart): boolean {
-  return scalarTypes.has(schema.type)
+function isScalar(part: SchemaObject): boolean {
+  return scalarTypes.has(part.type)
 }
 
-function topLevelBreaches(form: readonly SchemaPart[], reader: SchemaParts): ResponseBreach[] {
-  const types = typesOf(form)
+function topLevelBreaches(form: readonly SchemaObject[], reader: SchemaReader): ResponseBreach[] {
+  const types = typesOfParts(form)
   const [bare] = [...types].filter((type) => type !== 'null')
   if (bare !== undefined && !types.has('object')) return [bareBreach(bare)]
-  const declaredMembers = membersOf(form)
+  const declaredMembers = propertiesOf(form)
   if (![...declaredMembers.keys()].some(mayWrap)) return []
   const members = [...declaredMembers].map(([name, declared]) => {
-    const member = reader.partsOf(declared)
-    const memberTypes = typesOf(member)
+    const member = partsOf(reader, declared)
+    const memberTypes = typesOfParts(member)
     const isList = memberTypes.has('array')
     const values = valuesOf(member)
     const isState = values.length > 0 && !values.every(isOutcome)
@@ -94,11 +95,11 @@ function topLevelBreaches(form: readonly SchemaPart[], reader: SchemaParts): Res
 function memberBreaches(
   pointer: string,
   name: string,
-  parts: readonly SchemaPart[],
+  parts: readonly SchemaObject[],
   siblings: { has(name: string): boolean },
   vocabulary: ResponseVocabulary,
 ): ResponseBreach[] {
-  const types = typesOf(parts)
+  const types = typesOfParts(parts)
   const isList = types.has('array') && [...types].every((type) => type === 'array' || type === 'null')
   return [
     ...keyBreach(pointer, name, siblings, vocabulary),
@@ -111,19 +112,16 @@ function memberBreaches(
 function dateBreaches(
   pointer: string,
   name: string,
-  parts: readonly SchemaPart[],
+  parts: readonly SchemaObject[],
   vocabulary: ResponseVocabulary,
 ): ResponseBreach[] {
   const time = vocabulary.words.has(name) ? null : namedTime(name, vocabulary)
   // Listed values are words, whatever the name: `best_time: "morning"`.
   if (time === null || time === 'unix' || valuesOf(parts).some((value) => value !== null)) return []
-  const types = typesOf(parts)
+  const types = typesOfParts(parts)
   const formats = formatsOf[time]
   const place = memberOf(pointer, name)
-  if (
-    types.has('string') &&
-    !parts.some(({ schema }) => formats.some((format) => schema.format === format))
-  ) {
+  if (types.has('string') && !parts.some((part) => formats.some((format) => part.format === format))) {
     const problem = `${place} is a time without "format": ${formats.map((format) => `"${format}"`).join(' or ')}`
     return [{ rule: 'dates', problem, instead: `"format": "${formats[0]}"` }]
   }

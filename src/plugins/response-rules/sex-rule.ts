@@ -1,4 +1,5 @@
-import { type SchemaPart, typesOf, valuesOf } from '../../json-schema/schema-parts.js'
+import type { SchemaObject } from '../../json-schema/json-schema.js'
+import { typesOfParts, valuesOf } from '../../json-schema/parts.js'
 import { nounOf } from './plural-names.js'
 import { memberOf, type ResponseBreach, type ResponseVocabulary } from './response-rules.js'
 
@@ -12,7 +13,7 @@ const biological = /biolog|at birth|chromosom|anatom/i
 export function sexBreaches(
   pointer: string,
   name: string,
-  parts: readonly SchemaPart[],
+  parts: readonly SchemaObject[],
   { sexes }: ResponseVocabulary,
 ): ResponseBreach[] {
   const noun = nounOf(name)
@@ -38,13 +39,13 @@ export function sexBreaches(
 }
 
 // `same_sex: boolean` and an object are something else.
-function mayBeWord(parts: readonly SchemaPart[]): boolean {
-  const types = typesOf(parts)
+function mayBeWord(parts: readonly SchemaObject[]): boolean {
+  const types = typesOfParts(parts)
   return types.size === 0 || types.has('string') || types.has('integer') || types.has('number')
 }
 
-function speaksOfGender(parts: readonly SchemaPart[]): boolean {
-  const texts = parts.flatMap(({ schema }) => [schema.title, schema.description])
+function speaksOfGender(parts: readonly SchemaObject[]): boolean {
+  const texts = parts.flatMap((part) => [part.title, part.description])
   const text = texts.filter((part) => typeof part === 'string').join(' ')
   return social.test(text) && !biological.test(text)
 }

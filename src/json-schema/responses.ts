@@ -1,0 +1,105 @@
+import { mediaTypeOf } from '../http/media-types.js'
+import { isPlainObject } from './json-schema.js'
+
+/** What a route declares as the body of an answer. */
+export interface ResponseBody {
+  /** The status, a class of statuses or `default`, in lower case: `200`, `2xx`. */
+  readonly status: string
+  /** `null` where the schema counts for any media type. */
+  readonly mediaType: string | null
+  readonly schema: unknown
+}
+
+/** The bodies that the response schemas of a route declare, in their order. */
+export function responseBodies(response: unknown): ResponseBody[] {
+  const declared = typeof response === 'object' && response !== null ? Object.entries(response) : []
+  return declared.flatMap(([key, schema]): ResponseBody[] => {
+    const status = key.toLowerCase()
+    if (!hasContent(schema)) return [{ status, mediaType: null, schema }]
+    return Object.entries(schema.content).map(([mediaType, body]) => ({
+      status,
+      mediaType: mediaTypeOf(mediaType),
+      schema: typeof body === 'object' && body !== null && 'schema' in body ? body.schema : undefined,
+    }))
+  })
+}
+
+/**
+ * The body that is declared for a status and a media type, as Fastify finds its serializer: by the status, by its class,
+ * the default; of each, by the media type or for any.
+ */
+export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>(
+  bodies: readonly Body[],
+  status: number,
+  mediaType = 'application/json',
+): Body | null {
+  for (const key of [`${status}`, `${Math.trunc(status / 100)}xx`, 'default']) {
+    for (const type of [null, mediaType, '*/*']) {
+      const body = bodies.find((one) => one.status === key && one.mediaType === type)
+      if (body !== undefined) return body
+    }
+  }
+  return null
+}
+
+/**
+ * The bodies of success: those of 2xx except 204 and 205, which have none, and `default` where no 2xx is declared (beside
+ * one, it is the schema of errors).
+ */
+export function successBodies(response: unknown): ResponseBody[] {
+  const bodies = responseBodies(response)
+  const statuses = typeof response === 'object' && response !== null ? Object.keys(response) : []
+  if (!statuses.some(isSuccess)) return bodies.filter(({ status }) => status === 'default')
+  return bodies.filter(({ status }) => isSuccess(status) && status !== '204' && status !== '205')
+}
+
+function isSuccess(status: string): boolean {
+  return /^2(\d\d|xx)$/i.test(status)
+}
+
+/** The media types that a route declares for success; `null` if it declares none, or leaves them open. */
+export function producedTypes(response: unknown): readonly string[] | null {
+  const types = successBodies(response).flatMap(({ mediaType, schema }) => {
+    if (mediaType !== null) return [mediaType]
+    if (isOfType(schema, 'null')) return []
+    // The handler sets the media type of text.
+    return isOfType(schema, 'string') ? ['*/*'] : ['application/json']
+  })
+  return types.length === 0 || types.some((type) => type.includes('*')) ? null : [...new Set(types)]
+}
+
+// `{ type: 'null' }` declares a response without a body.
+function isOfType(schema: unknown, type: string): boolean {
+  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
+}
+
+/** The response schemas of a route with other schemas of bodies; the given object where none changes. */
+export function mapBodies(response: unknown, map: (schema: unknown) => unknown): unknown {
+  if (!isPlainObject(response)) return response
+  return mapValues(response, (declared) => {
+    if (!isPlainObject(declared) || !isPlainObject(declared.content)) return map(declared)
+    const content = mapValues(declared.content, (body) => {
+      const schema = isPlainObject(body) ? map(body.schema) : undefined
+      return !isPlainObject(body) || schema === body.schema ? body : { ...body, schema }
+    })
+    return content === declared.content ? declared : { ...declared, content }
+  })
+}
+
+function mapValues(object: object, map: (value: unknown) => unknown): object {
+  const entries = Object.entries(object)
+  const mapped = entries.map(([key, value]) => [key, map(value)] as const)
+  return mapped.some(([, value], index) => value !== entries[index]?.[1])
+    ? Object.fromEntries(mapped)
+    : object
+}
+
+function hasContent(schema: unknown): schema is { readonly content: object } {
+  return (
+    typeof schema === 'object' &&
+    schema !== null &&
+    'content' in schema &&
+    typeof schema.content === 'object' &&
+    schema.content !== null
+  )
+}
