@@ -8,12 +8,11 @@ import type { Reporter } from '../rules/report.js'
 import { earlyRefusalOf } from './early-refusal.js'
 import { setFrameworkErrorHeaders } from './framework-error-headers.js'
 import { addAppHook } from './route.js'
+import { routeSlot } from './slots.js'
 import { closeWhereFramingIsFaulty, headerRefusals } from './wire-checks.js'
 
 type Next = (error?: Error) => void
 type Admit = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
-
-const routeKey = Symbol('fastify-conventions.admission.route')
 
 /** What is judged of the requests of a route. */
 export interface RouteAdmission {
@@ -22,6 +21,9 @@ export interface RouteAdmission {
   readonly produced: readonly string[] | null
   readonly accepts: Accepts | null
 }
+
+/** What is judged of the requests of a route. */
+export const admissionOfRoute = routeSlot<RouteAdmission>('admission.route')
 
 /** Options of {@link Admission}. */
 export interface AdmissionOptions {
@@ -49,11 +51,6 @@ export class Admission {
     addAppHook(app, 'onRequest', 'problems:admission', this.#admit)
   }
 
-  /** Returns the members of a route's `config` that say what is judged of its requests. */
-  configOf(mode: Mode, produced: readonly string[] | null): object {
-    return { [routeKey]: this.routeAdmission(mode, produced) }
-  }
-
   /** Returns what is judged of the requests of a route. */
   routeAdmission(mode: Mode, produced: readonly string[] | null): RouteAdmission {
     return { mode, produced, accepts: mode === 'off' ? null : this.#acceptance(produced) }
@@ -77,8 +74,7 @@ export class Admission {
   }
 
   #judge(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    const config = request.routeOptions.config as { readonly [routeKey]?: RouteAdmission } | undefined
-    const route = config?.[routeKey]
+    const route = admissionOfRoute.of(request)
     const refusal = this.#refusal(request, route)
     if (refusal === null) next()
     else refuseEarly(request, reply, refusal, next)

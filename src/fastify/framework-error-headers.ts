@@ -1,18 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { appSlot } from './slots.js'
 
 /** Sets headers on an answer, then calls `next`; or answers itself, and does not. */
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
-// A registered symbol: the ESM and the CommonJS build of this package may serve the same app.
-const key = Symbol.for('fastify-conventions.frameworkErrorHeaders')
+const slot = appSlot<SetHeaders[]>('frameworkErrorHeaders')
 
 /**
  * Has headers set on answers that are given before the `onRequest` hook of the plugin runs: by `serverOptions()`, to
  * malformed URLs and over-long parameters, which are errors of the root, and to requests that are not admitted.
  */
 export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
-  if (Object.hasOwn(app, key)) (app as WithSetters)[key]?.push(setHeaders)
-  else app.decorate(key, [setHeaders])
+  const setters = slot.own(app)
+  if (setters === undefined) slot.set(app, [setHeaders])
+  else setters.push(setHeaders)
 }
 
 /**
@@ -38,10 +39,12 @@ export function setFrameworkErrorHeaders(
 // Read at each refusal: a plugin may be registered above a context that exists already.
 function settersOf(app: FastifyInstance): readonly SetHeaders[] {
   const setters: SetHeaders[] = []
-  for (let context: object | null = app; context !== null; context = Object.getPrototypeOf(context)) {
-    if (Object.hasOwn(context, key)) setters.unshift(...((context as WithSetters)[key] ?? []))
+  for (
+    let context: FastifyInstance | null = app;
+    context !== null;
+    context = Object.getPrototypeOf(context)
+  ) {
+    setters.unshift(...(slot.own(context) ?? []))
   }
   return setters
 }
-
-type WithSetters = FastifyInstance & { readonly [key]?: SetHeaders[] }

@@ -1,4 +1,5 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
+import { routeSlot } from './slots.js'
 
 /** Names of fields that an answer is made by, whether or not the client selects them. */
 export type NeededFields = (request: FastifyRequest) => readonly string[]
@@ -8,9 +9,7 @@ interface Need {
   readonly whereNamed: boolean
 }
 
-const key = Symbol.for('fastify-conventions.neededFields')
-
-type WithNeeds = { readonly [key]?: readonly Need[] }
+const needs = routeSlot<readonly Need[]>('neededFields')
 
 /**
  * Says which fields the handler of a route has to read for a convention: a list its key, caching the date.
@@ -19,8 +18,7 @@ type WithNeeds = { readonly [key]?: readonly Need[] }
  * @param whereNamed only where the response schema names them: others the store may not have
  */
 export function needFields(route: RouteOptions, fields: NeededFields, whereNamed = false): void {
-  const known = (route.config as WithNeeds | undefined)?.[key] ?? []
-  route.config = Object.assign({}, route.config, { [key]: [...known, { fields, whereNamed }] })
+  needs.set(route, [...(needs.get(route) ?? []), { fields, whereNamed }])
 }
 
 /**
@@ -29,8 +27,7 @@ export function needFields(route: RouteOptions, fields: NeededFields, whereNamed
  * @param isNamed whether the response schema names a field
  */
 export function neededFields(request: FastifyRequest, isNamed: (name: string) => boolean): readonly string[] {
-  const needs = (request.routeOptions.config as WithNeeds)[key] ?? []
-  return needs.flatMap(({ fields, whereNamed }) =>
+  return (needs.of(request) ?? []).flatMap(({ fields, whereNamed }) =>
     whereNamed ? fields(request).filter(isNamed) : fields(request),
   )
 }

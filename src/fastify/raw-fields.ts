@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
+import { appSlot } from './slots.js'
 
 type Fields = Readonly<Record<string, string>>
 
@@ -9,17 +10,16 @@ export interface RawFields {
   readonly plain: Fields
 }
 
-// A registered symbol: the ESM and the CommonJS build of this package may serve the same app.
-const key = Symbol.for('fastify-conventions.rawFields')
+const rawFields = appSlot<RawFields>('rawFields')
 
 /** Declares the header fields of answers on connections on which no request could be read. */
 export function declareRawFields(app: FastifyInstance, fields: RawFields): void {
-  if (!Object.hasOwn(app, key)) app.decorate(key, fields)
+  if (rawFields.own(app) === undefined) rawFields.set(app, fields)
 }
 
 /** Returns the header fields of an answer on a connection on which no request could be read. */
 export function rawFieldsOf(app: FastifyInstance, socket: Duplex): Fields {
-  const { [key]: fields } = app as { readonly [key]?: RawFields }
+  const fields = rawFields.get(app)
   if (fields === undefined) return {}
   return 'encrypted' in socket ? fields.secure : fields.plain
 }

@@ -4,6 +4,7 @@ import { exclusionReasonOf, matchesUrl } from '../rules/exceptions.js'
 import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
 import { appKey, headSiblings, isRoot, isWithin, printedRoutes } from './internals.js'
+import { routeSlot } from './slots.js'
 
 /** A route that may stay without a convention, because it is declared before the plugin. */
 export interface EarlierRoute {
@@ -201,11 +202,11 @@ function findUnused(routes: AppRoutes, registrations: readonly Watched[], report
 function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: Reporter): void {
   if (mode === 'off' || !earlierRoutesOf(app).some(({ path }) => path.startsWith(app.prefix))) return
   app.addHook('onRoute', function markRoute(route) {
-    route.config = Object.assign({}, route.config, { [isMarked]: true })
+    isMarked.set(route, true)
   })
   app.addHook('onRequest', function refuseUnseenRoute(request, _reply, next) {
-    const { config, url = '' } = request.routeOptions
-    const isKnown = request.is404 || (config as { readonly [isMarked]?: true })[isMarked] === true
+    const { url = '' } = request.routeOptions
+    const isKnown = request.is404 || isMarked.of(request) === true
     if (isKnown || url.includes('*') || earlierRoutes.some((route) => matchesUrl(route.url, url))) next()
     else if (mode === 'report') {
       reporter.observe(
@@ -219,7 +220,7 @@ function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: R
   })
 }
 
-const isMarked = Symbol('fastify-conventions.registration.isMarked')
+const isMarked = routeSlot<true>('registration.isMarked')
 
 /** Without the plugins that the preset of the same context has registered: what is said of it is said of them. */
 function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {

@@ -18,9 +18,10 @@ import {
 } from './reply-serializer.js'
 import { addHook } from './route.js'
 import type { Selection } from './selection.js'
+import { requestSlot, routeSlot } from './slots.js'
 
 /** Where the selection of a request is kept. */
-export const selectionOfRequest = Symbol.for('fastify-conventions.selection')
+export const selections = requestSlot<Selection | null>('selection')
 
 /** How Fastify's answers of one status, and of one media type where the schema tells them apart, become JSON. */
 export interface ResponseWriter {
@@ -227,11 +228,11 @@ export class RouteSerialization {
 
 /** The serialization of a route, made when a plugin first asks for it. Call it from an `onRoute` hook. */
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
-  const known = knownSerialization(route.config)
+  const known = serializations.get(route)
   if (known !== undefined) return known
   const name = `${[route.method].flat().join(', ')} ${route.url}`
   const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
-  route.config = Object.assign({}, route.config, { [serializationOfRoute]: serialization })
+  serializations.set(route, serialization)
   addHook(route, 'preSerialization', 'serialization', serialization.serialize)
   return serialization
 }
@@ -243,16 +244,12 @@ export function writeFast(app: FastifyInstance): void {
   })
 }
 
-/** Do integers that a Number cannot hold get string twins in the answers of a route? */
-export function writesTwins(config: object | undefined): boolean {
-  return knownSerialization(config)?.twins ?? false
+/** Whether integers that a Number cannot hold get string twins in the answer to a request. */
+export function writesTwins(request: FastifyRequest): boolean {
+  return serializations.of(request)?.twins ?? false
 }
 
-function knownSerialization(config: object | undefined): RouteSerialization | undefined {
-  return (config as { [serializationOfRoute]?: RouteSerialization } | undefined)?.[serializationOfRoute]
-}
-
-const serializationOfRoute = Symbol.for('fastify-conventions.serialization')
+const serializations = routeSlot<RouteSerialization>('serialization')
 
 // A GET route and the HEAD route that Fastify adds to it have one response schema between them.
 const writersOfApps = new WeakMap<
@@ -273,7 +270,7 @@ function knownWriters(app: FastifyInstance, response: unknown, purpose: string):
 
 /** What a request selects: `null` for all, `undefined` where nothing has been selected yet. */
 export function selectionOf(request: FastifyRequest): Selection | null | undefined {
-  return (request as FastifyRequest & { [selectionOfRequest]?: Selection | null })[selectionOfRequest]
+  return selections.get(request)
 }
 
 /** What this package writes; `null` where it refuses a value: then Fastify writes, or refuses, as without it. */

@@ -1,9 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { appSlot } from '../fastify/slots.js'
 import { pathOf } from '../http/request-target.js'
 import { ProblemError } from './problem-error.js'
-
-// A registered symbol: the ESM and the CommonJS build of this package may serve the same app.
-const key = Symbol.for('fastify-conventions.pathHints')
 
 /**
  * Returns a hint for the value of a path parameter; `null` for none.
@@ -14,30 +12,32 @@ const key = Symbol.for('fastify-conventions.pathHints')
  */
 export type PathHint = (path: string, pattern: string, name: string) => string | null
 
+const hints = appSlot<PathHint>('pathHints')
+
 /** Sets the function whose hints are added to validation problems of path parameters, in a context and below it. */
 export function declarePathHints(app: FastifyInstance, hintOf: PathHint): void {
-  app.decorate(key, hintOf)
+  hints.set(app, hintOf)
 }
 
 /** Returns the problem with the hints of {@link declarePathHints} for each of its issues that is about the path. */
 export function withPathHints(error: ProblemError, request: FastifyRequest): ProblemError {
-  const { [key]: hintOf } = request.server as { readonly [key]?: PathHint }
+  const hintOf = hints.get(request.server)
   if (error.code !== 'validation' || hintOf === undefined) return error
-  const hints: string[] = []
+  const given: string[] = []
   const errors = error.errors?.map((issue) => {
     const pattern = request.routeOptions.url
     if (issue.in !== 'path' || pattern === undefined) return issue
     const hint = hintOf(pathOf(request.raw.url ?? '/'), pattern, issue.name)
     if (hint === null) return issue
-    hints.push(hint)
+    given.push(hint)
     return { ...issue, message: `${issue.message}; ${hint}` }
   })
-  if (errors === undefined || hints.length === 0) return error
+  if (errors === undefined || given.length === 0) return error
   const { code, statusCode: status, title, headers, extensions } = error
   return new ProblemError(code, {
     status,
     title,
-    detail: [error.message, ...hints].join('; '),
+    detail: [error.message, ...given].join('; '),
     errors,
     ...(headers && { headers }),
     ...(extensions && { extensions }),

@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { passString } from '../fastify/reply-serializer.js'
+import { replySlot } from '../fastify/slots.js'
 import { isField, isProblemField } from '../http/error-headers.js'
 import { exactJson } from '../json/exact-json.js'
 import { withPathHints } from './path-hints.js'
@@ -14,21 +15,13 @@ export { defaultStyle } from './type-base.js'
 
 type WrittenStyle = Omit<ProblemStyle, 'refusals'>
 
-// A registered symbol, so that both builds of this package know it.
-const sendingKey = Symbol.for('fastify-conventions.problems.sending')
-
-/** A reply that remembers whether its `onSend` hooks have begun to run. */
-type Sendable = FastifyReply & { [sendingKey]?: boolean }
-
-/** Decorates the replies of a context, so that {@link markSending} changes no object's shape. */
-export function decorateSending(app: FastifyInstance): void {
-  app.decorateReply(sendingKey, false)
-}
+/** Whether the `onSend` hooks of a reply have begun to run. */
+export const sending = replySlot<boolean>('problems.sending')
 
 /** Notes that the `onSend` hooks of a reply run; returns whether they ran before. */
 export function markSending(reply: FastifyReply): boolean {
-  const before = (reply as Sendable)[sendingKey] === true
-  ;(reply as Sendable)[sendingKey] = true
+  const before = sending.get(reply) === true
+  sending.set(reply, true)
   return before
 }
 
@@ -102,7 +95,7 @@ export function answerProblem(reply: FastifyReply, error: ProblemError, style: W
  */
 export function sendProblem(reply: FastifyReply, error: ProblemError): void {
   const style = styleOf(reply.server)
-  if ((reply as Sendable)[sendingKey] === true) answerPastHooks(reply, error, style)
+  if (sending.get(reply) === true) answerPastHooks(reply, error, style)
   else answerProblem(reply, error, style)
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { appSlot, routeSlot } from '../fastify/slots.js'
 import { defaultTypeBase } from './problem-document.js'
 
 /** Who answers what this package refuses: the package itself, or the error handler of the route's scope. */
@@ -20,18 +21,19 @@ export const defaultStyle: ProblemStyle = Object.freeze({
   refusals: 'answer',
 })
 
-// Registered symbols: the ESM and the CommonJS build of this package may serve the same app.
-const key = Symbol.for('fastify-conventions.problemStyle')
-const routeKey = Symbol.for('fastify-conventions.refusals')
+const styles = appSlot<ProblemStyle>('problemStyle')
+
+/** Who answers what is refused on a route. */
+export const refusalsOfRoute = routeSlot<RefusalsAnsweredBy>('refusals')
 
 /** Sets the style of problems in a context and in those below it. */
 export function declareStyle(app: FastifyInstance, style: ProblemStyle): void {
-  app.decorate(key, style)
+  styles.set(app, style)
 }
 
 /** Returns the style of problems in a context: its own, that of a context above it, else the default. */
 export function styleOf(app: FastifyInstance): ProblemStyle {
-  return (app as { readonly [key]?: ProblemStyle })[key] ?? defaultStyle
+  return styles.get(app) ?? defaultStyle
 }
 
 /** Returns what the `type` of problems begins with in a context. */
@@ -39,13 +41,7 @@ export function typeBaseOf(app: FastifyInstance): string {
   return styleOf(app).typeBase
 }
 
-/** Returns the members of a route's `config` that say who answers what is refused on the route. */
-export function refusalsConfig(refusals: RefusalsAnsweredBy): object {
-  return { [routeKey]: refusals }
-}
-
 /** Returns who answers what is refused of a request: as its route says, else as its context does. */
 export function refusalsOf(request: FastifyRequest): RefusalsAnsweredBy {
-  const config = request.routeOptions.config as { readonly [routeKey]?: RefusalsAnsweredBy } | undefined
-  return config?.[routeKey] ?? styleOf(request.server).refusals
+  return refusalsOfRoute.of(request) ?? styleOf(request.server).refusals
 }

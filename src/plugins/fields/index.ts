@@ -6,12 +6,8 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
 import type { FieldSelection } from '../../fastify/selection.js'
-import {
-  RouteSerialization,
-  selectionOf,
-  selectionOfRequest,
-  serializationOf,
-} from '../../fastify/serialization.js'
+import { RouteSerialization, selectionOf, selections, serializationOf } from '../../fastify/serialization.js'
+import { decorateOnce } from '../../fastify/slots.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import type { SchemaStore } from '../../json-schema/schema-refs.js'
@@ -124,8 +120,17 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   const asked: Asked = new WeakMap()
   const described: { readonly route: RouteOptions; readonly complete: CompleteSchema }[] = []
 
-  let decorated = false
-  if (!app.hasRequestDecorator('fields')) decorateOnce()
+  const decorate = decorateOnce(!app.hasRequestDecorator('fields'), () => {
+    selections.declare(app)
+    app.decorateRequest('fields', {
+      getter() {
+        const request = this as FastifyRequest
+        const selection = selectionOf(request) ?? null
+        if (selection === null) return null
+        return selection.needing(neededFields(request, (name) => selection.isNamed(name)))
+      },
+    })
+  })
 
   app.addHook('onRoute', function selectOnRoute(route) {
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
@@ -146,7 +151,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   })
 
   function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
-    decorateOnce()
+    decorate()
     const about = aboutOf(context, route, label, own)
     const read = about.reads ? addParameter(context, route, own) : () => undefined
     const fields = new RouteFields(about, own, serializationOf(context, route), read)
@@ -192,21 +197,6 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     addHook(route, 'preHandler', 'fields', observer.observeRequest)
     if (narrowsUnasked(own)) addHook(route, 'preSerialization', 'fields', observer.observeAnswer)
     if (own.hidden !== undefined) addHook(route, 'onSend', 'fields', observer.observeSent)
-  }
-
-  // An app in which no route selects may have names of its own; otherwise Fastify tells that they are taken.
-  function decorateOnce(): void {
-    if (decorated) return
-    decorated = true
-    app.decorateRequest(selectionOfRequest, undefined)
-    app.decorateRequest('fields', {
-      getter() {
-        const request = this as FastifyRequest
-        const selection = selectionOf(request) ?? null
-        if (selection === null) return null
-        return selection.needing(neededFields(request, (name) => selection.isNamed(name)))
-      },
-    })
   }
 })
 

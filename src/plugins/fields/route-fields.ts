@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { discard, isResponse } from '../../fastify/payloads.js'
 import { isWrittenByUs } from '../../fastify/reply-serializer.js'
 import type { Selection } from '../../fastify/selection.js'
-import { type RouteSerialization, selectionOf, selectionOfRequest } from '../../fastify/serialization.js'
+import { type RouteSerialization, selectionOf, selections } from '../../fastify/serialization.js'
 import { type FieldBounds, joinPath, splitPath } from '../../json/field-tree.js'
 import { canonicalPath, fieldNames, isField, isList, shapeWithin } from '../../json-schema/field-names.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
@@ -137,7 +137,7 @@ export class RouteFields {
       const errors = selection.messages.map((message) => ({ in: 'query' as const, name: 'fields', message }))
       return new ProblemError('fields-invalid', { detail: selection.detail, errors })
     }
-    ;(request as unknown as { [selectionOfRequest]: Selection | null })[selectionOfRequest] = selection
+    selections.set(request, selection)
     return null
   }
 

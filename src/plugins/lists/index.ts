@@ -7,6 +7,7 @@ import { needFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
+import { decorateOnce, requestSlot } from '../../fastify/slots.js'
 import { memberName } from '../../json-schema/member-name.js'
 import type { SchemaStore } from '../../json-schema/schema-refs.js'
 import {
@@ -143,9 +144,7 @@ const defaults: Required<ListsOptions> = {
 
 const timeNames = { snake_case: defaults.time, camelCase: 'createdAt' } as const
 
-const listOfRequest = Symbol('fastify-conventions.lists.request')
-
-type WithList = { [listOfRequest]: ListRequest | null }
+const requests = requestSlot<ListRequest>('lists.request')
 
 /**
  * Keyset paging for list routes: `limit`, `before_id`, `before_time`, `after_id` and
@@ -161,8 +160,16 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
   const options = withinMaximum('lists', received, resolveOptions('lists', received, checks, defaults))
   const reporter = reporterOf(app)
   const isHeadSibling = headSiblings(app)
-  let decorated = false
-  if (!app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')) decorateOnce()
+  const areFree = !app.hasRequestDecorator('page') && !app.hasReplyDecorator('list')
+  const decorate = decorateOnce(areFree, () => {
+    requests.declare(app)
+    app.decorateRequest('page', {
+      getter() {
+        return requestedOf(this as FastifyRequest).page as Page
+      },
+    })
+    app.decorateReply('list', writeList)
+  })
 
   app.addHook('onRoute', function completeListRoute(route) {
     const isSibling = isHeadSibling(route)
@@ -182,7 +189,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     )
     if (resolved === false) return
     const rules = withinMaximum(label, route.config.lists, resolved)
-    decorateOnce()
+    decorate()
     route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
     needFields(route, (request) => keysOf(requestedOf(request)))
     addHook(route, 'preValidation', 'lists', pageReader({ rules, reporter, told: new Set(), hasMore: false }))
@@ -191,19 +198,6 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
       findHiddenKeys(route, rules, reporter)
     }
   })
-
-  // An app without lists may have names of its own; one with lists is told by Fastify that they are taken.
-  function decorateOnce(): void {
-    if (decorated) return
-    decorated = true
-    app.decorateRequest(listOfRequest, null)
-    app.decorateRequest('page', {
-      getter() {
-        return requestedOf(this as FastifyRequest).page as Page
-      },
-    })
-    app.decorateReply('list', writeList)
-  }
 })
 
 /** What the route's own schema says of `limit`; `config.lists` may say otherwise. */
@@ -299,7 +293,7 @@ function pageReader(list: List) {
       refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
       return
     }
-    ;(request as unknown as WithList)[listOfRequest] = listRequest(page, list)
+    requests.set(request, listRequest(page, list))
     next()
   }
 }
@@ -319,8 +313,7 @@ function keysOf({ page, list }: ListRequest): readonly string[] {
 }
 
 function requestedOf(request: FastifyRequest): ListRequest {
-  const list = (request as unknown as WithList)[listOfRequest]
-  if (list === null || list === undefined)
-    throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
+  const list = requests.get(request)
+  if (list === undefined) throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
   return list
 }

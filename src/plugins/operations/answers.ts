@@ -45,7 +45,7 @@ export class OperationAnswers {
       reply.code(202).header('location', href).header('operation-location', `${href}/status`)
     }
     // Long integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
-    const twins = record.result !== null && writesTwins(reply.routeOptions.config)
+    const twins = record.result !== null && writesTwins(reply.request)
     return asText(reply, withoutHidden(reply, this.#status(reply, record)), twins)
   }
 
@@ -63,7 +63,7 @@ export class OperationAnswers {
     const modified = Math.min(updatedAt, this.#service.options.now())
     if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
     // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
-    const isWide = result !== null && hasLongDigits(result) && !writesTwins(reply.routeOptions.config)
+    const isWide = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
     return isWide ? asText(reply, document, false) : document
   }
 

@@ -6,7 +6,7 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
-import { Admission } from '../../fastify/admission.js'
+import { Admission, admissionOfRoute } from '../../fastify/admission.js'
 import { EmptyBodies } from '../../fastify/empty-body.js'
 import { hasErrorHandler, hasSchemaErrorFormatter, isNotFoundHandlerSet } from '../../fastify/internals.js'
 import { isResponse } from '../../fastify/payloads.js'
@@ -14,6 +14,7 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { RequestContent } from '../../fastify/request-content.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { replySlot, routeSlot } from '../../fastify/slots.js'
 import { checkWire } from '../../fastify/wire-checks.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { producedTypes } from '../../json-schema/responses.js'
@@ -31,15 +32,15 @@ import { logProblem } from '../../problem/problem-log.js'
 import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
 import {
   answerPastHooks,
-  decorateSending,
   isRefusal,
   markSending,
   passOn,
   refuseThrown,
+  sending,
   sendProblem,
   writeProblem,
 } from '../../problem/send-problem.js'
-import { declareStyle, defaultStyle, refusalsConfig, refusalsOf } from '../../problem/type-base.js'
+import { declareStyle, defaultStyle, refusalsOf, refusalsOfRoute } from '../../problem/type-base.js'
 import { validationMessage } from '../../problem/validation-issues.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
@@ -159,8 +160,8 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const before = app.errorHandler
 
   declareStyle(app, options)
-  decorateSending(app)
-  app.decorateReply(handedOver, null)
+  sending.declare(app)
+  handedOver.declare(app)
   admission.install(app)
   if (enforces && !appHandlesErrors) app.setErrorHandler(handleError)
   const handler = app.errorHandler
@@ -192,16 +193,10 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       appHandlesErrors || (route.errorHandler !== undefined && route.errorHandler !== refuseThrown)
     // In the format of the route's other errors.
     const refusals = enforces && mode !== 'enforce' ? 'errorHandler' : options.refusals
-    route.config = Object.assign(
-      {},
-      route.config,
-      admission.configOf(mode, produced),
-      refusalsConfig(refusals),
-      {
-        [modeOfRoute]: mode,
-        [answersItself]: handlesErrors,
-      },
-    )
+    admissionOfRoute.set(route, admission.routeAdmission(mode, produced))
+    refusalsOfRoute.set(route, refusals)
+    modeOfRoute.set(route, mode)
+    answersItself.set(route, handlesErrors)
     if (mode === 'off') return
     if (mode === 'enforce') {
       route.errorHandler = guardErrors(route.errorHandler)
@@ -242,7 +237,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       if (refusalsOf(request) === 'answer') {
         if (isRefusal(thrown) || isRefusalOfFramework(thrown, request))
           return handleError(thrown, request, reply)
-        if (isProblemError(thrown)) (reply as Guarded)[handedOver] = thrown
+        if (isProblemError(thrown)) handedOver.set(reply, thrown)
       }
       return own === undefined
         ? passOn(thrown)
@@ -253,7 +248,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   /** Answers what no route serves, before a body is parsed, and what calls `reply.callNotFound()`. */
   function setNotFoundHandler(): void {
     const options = {
-      config: { [answeredHere]: true },
+      config: answeredHere.config(true),
       errorHandler: guardErrors(undefined),
       preHandler: [],
       preParsing: function refuseUnserved(
@@ -300,8 +295,8 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     payload: unknown,
     status: number,
   ): unknown {
-    const thrown = (reply as Guarded)[handedOver] ?? null
-    if (thrown !== null && !isTaken(thrown, status, payload)) {
+    const thrown = handedOver.get(reply)
+    if (thrown !== undefined && !isTaken(thrown, status, payload)) {
       logProblem(reply, thrown, thrown)
       return writeProblem(reply, thrown, options)
     }
@@ -328,40 +323,32 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
 
   /** Whether the errors of the request are this plugin's to answer: an error handler of the app's own wins in its scope. */
   function isOurs(request: FastifyRequest): boolean {
-    return request.server.errorHandler === handler && configOf(request)[answersItself] !== true
+    return request.server.errorHandler === handler && answersItself.of(request) !== true
   }
 
   /** Whether this plugin answers what no route serves; where it only reports, whether Fastify itself does. */
   function isAnsweredHere(request: FastifyRequest, payload: unknown): boolean {
     const { method, url } = request.raw
     return enforces
-      ? configOf(request)[answeredHere] === true
+      ? answeredHere.of(request) === true
       : isErrorOfFramework(payload, 404, `Route ${method}:${url} not found`)
   }
 })
 
-const modeOfRoute = Symbol('fastify-conventions.problems.mode')
-const answersItself = Symbol('fastify-conventions.problems.answersItself')
-const answeredHere = Symbol('fastify-conventions.problems.answeredHere')
-const handedOver = Symbol('fastify-conventions.problems.handedOver')
+const modeOfRoute = routeSlot<Mode>('problems.mode')
 
-interface ProblemsConfig {
-  readonly [modeOfRoute]?: Mode
-  /** Whether the route has an error handler of its own. What it writes is left alone; what it passes on is answered. */
-  readonly [answersItself]?: boolean
-  readonly [answeredHere]?: boolean
-}
+/** Whether a route has an error handler of its own. What it writes is left alone; what it passes on is answered. */
+const answersItself = routeSlot<boolean>('problems.answersItself')
 
-/** A reply that remembers the problem that an error handler of the app has to answer. */
-type Guarded = FastifyReply & { [handedOver]?: ProblemError | null }
+/** Whether the not-found handler of this plugin answers. */
+const answeredHere = routeSlot<true>('problems.answeredHere')
 
-function configOf(request: FastifyRequest): ProblemsConfig {
-  return (request.routeOptions.config as ProblemsConfig | undefined) ?? {}
-}
+/** The problem that an error handler of the app has to answer. */
+const handedOver = replySlot<ProblemError>('problems.handedOver')
 
 /** Returns the mode of the request's route; `otherwise` where no route serves it. */
 function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
-  return configOf(request)[modeOfRoute] ?? otherwise
+  return modeOfRoute.of(request) ?? otherwise
 }
 
 /**

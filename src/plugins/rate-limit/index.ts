@@ -4,6 +4,7 @@ import { headSiblings } from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { addAppHook } from '../../fastify/route.js'
+import { routeSlot } from '../../fastify/slots.js'
 import { isObject, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { isProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
@@ -68,7 +69,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     let isFailing = false
 
     addAppHook(app, 'onRequest', 'rateLimit', function limitOnRequest(request, reply, next) {
-      const own = hasOwn ? quotaOfRoute(request) : undefined
+      const own = hasOwn ? quotas.of(request) : undefined
       countAgainst(own === undefined ? standard : own, request, reply, next)
     })
 
@@ -112,7 +113,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
     function quotaHook(given?: RateLimitRouteOptions) {
       if (given === undefined) {
         return function limitUncounted(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
-          const isCounted = quotaOfRoute(request) !== null
+          const isCounted = quotas.of(request) !== null
           countAgainst(isCounted ? null : standard, request, reply, nextOf(rest))
         }
       }
@@ -164,7 +165,7 @@ export const rateLimit = conventionPlugin<RateLimitOptions>(
           ? (known ?? null)
           : quotaOf(name, own.max, Number(own.timeWindow), createLimiter(own, name))
       if ([route.method].flat().includes('GET')) ofPaths.set(route.path, quota)
-      route.config = Object.assign({}, route.config, { [routeQuota]: quota })
+      quotas.set(route, quota)
     })
 
     // The log has each change once, not each request.
@@ -197,10 +198,5 @@ function nextOf(rest: readonly unknown[]): (error?: Error) => void {
   return rest.at(-1) as (error?: Error) => void
 }
 
-const routeQuota = Symbol('fastify-conventions.rateLimit.quota')
-
-/** The quota of the request's route; `null` for none, `undefined` where that of the plugin counts. */
-function quotaOfRoute(request: FastifyRequest): Quota | null | undefined {
-  const config = request.routeOptions.config as { [routeQuota]?: Quota | null } | undefined
-  return config?.[routeQuota]
-}
+/** The quota of a route where it is not that of the plugin; `null` for none. */
+const quotas = routeSlot<Quota | null>('rateLimit.quota')

@@ -1,9 +1,9 @@
-import type { FastifyRequest } from 'fastify'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headSiblings } from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
@@ -63,7 +63,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
     // Only then it is worth asking for the route of a request.
     let hasOwn = false
     const outputOf: OutputOf = (request) => {
-      const own = hasOwn ? ownOf(request) : undefined
+      const own = hasOwn ? ownOutput.of(request) : undefined
       return own === undefined ? output : own
     }
 
@@ -93,7 +93,7 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       const own = isWithout ? null : helmetOutput(helmet, app, label, resolved)
       const sets = resolved !== false && resolved.mode === 'enforce'
       hasOwn = true
-      route.config = Object.assign({}, route.config, { [ownOutput]: enforces && !sets ? null : own })
+      ownOutput.set(route, enforces && !sets ? null : own)
       if (own === null) return
       if (sets && !enforces) {
         addHook(
@@ -121,10 +121,5 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
   },
 )
 
-const ownOutput = Symbol('fastify-conventions.securityHeaders.ownOutput')
-
-/** The headers of the request's route; `null` for none, `undefined` where those of the plugin count. */
-function ownOf(request: FastifyRequest): HelmetOutput | null | undefined {
-  const config = request.routeOptions.config as { [ownOutput]?: HelmetOutput | null } | undefined
-  return config?.[ownOutput]
-}
+/** The headers of a route where they are not those of the plugin; `null` for none. */
+const ownOutput = routeSlot<HelmetOutput | null>('securityHeaders.ownOutput')

@@ -7,7 +7,7 @@ import type { AliasPlace } from './alias-place.js'
 import { withCaller } from './caller-tags.js'
 import { madePrivate } from './made-private.js'
 import { ownTarget } from './own-target.js'
-import { type AliasedRequest, type ResolvedAlias, resolvedOf } from './resolve-alias.js'
+import { type ResolvedAlias, resolvedAlias } from './resolve-alias.js'
 
 /**
  * The `onSend` hook of a route that may have an alias, behind all that decides about caching: what is answered under an
@@ -22,8 +22,8 @@ export function finishOwn(place: AliasPlace, vary: readonly string[]) {
     payload: unknown,
     next: (error: null, payload: unknown) => void,
   ): void {
-    const resolved = (request as AliasedRequest)[resolvedOf]
-    if (resolved === null || resolved === undefined) {
+    const resolved = resolvedAlias.get(request)
+    if (resolved === undefined) {
       next(null, payload)
       return
     }

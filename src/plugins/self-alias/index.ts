@@ -16,7 +16,7 @@ import {
   selfAliasDefaults,
 } from './options.js'
 import { refuseReserved } from './refuse-reserved.js'
-import { paramsOf, resolveAlias, resolvedOf } from './resolve-alias.js'
+import { paramsOf, resolveAlias, resolvedAlias } from './resolve-alias.js'
 
 export type {
   Identify,
@@ -55,7 +55,7 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
     const idMembers = [options.id, `${options.id}_str`]
     const described: { readonly route: RouteOptions; readonly parameter: string }[] = []
     let isMet = collections.size === 0
-    app.decorateRequest(resolvedOf, null)
+    resolvedAlias.declare(app)
 
     app.addHook('onRoute', function takeAliasOnRoute(route) {
       const label = `${methodsOf(route).join(', ')} ${route.path} config.selfAlias`

@@ -1,12 +1,10 @@
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import { requestSlot } from '../../fastify/slots.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { AliasPlace } from './alias-place.js'
 import { hasCaller, withoutCaller } from './caller-tags.js'
 import type { Identify, SelfId } from './options.js'
-
-/** Where what is known of a request with an alias is kept, on the request. */
-export const resolvedOf = Symbol('fastify-conventions.selfAlias.resolved')
 
 /** An alias that was put right. */
 export interface ResolvedAlias {
@@ -15,8 +13,8 @@ export interface ResolvedAlias {
   readonly id: string
 }
 
-/** A request that may have had an alias. */
-export type AliasedRequest = FastifyRequest & { [resolvedOf]: ResolvedAlias | null }
+/** The alias of a request. */
+export const resolvedAlias = requestSlot<ResolvedAlias>('selfAlias.resolved')
 
 /** What it takes to put an alias right. */
 export interface AliasResolution {
@@ -41,7 +39,7 @@ export function resolveAlias({ place, aliases, identify, challenge }: AliasResol
     if (!isId(found)) return new TypeError('selfAlias: identify() gave what is no id')
     const id = String(found)
     paramsOf(request)[place.parameter] = id
-    ;(request as AliasedRequest)[resolvedOf] = { alias, id }
+    resolvedAlias.set(request, { alias, id })
     unmarkTags(request, id)
     // A date cannot tell the record of one caller from that of another.
     if (request.headers['if-modified-since'] !== undefined) delete request.headers['if-modified-since']

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
 import { modesOf } from '../../rules/modes.js'
@@ -52,7 +53,8 @@ declare module 'fastify' {
   }
 }
 
-const planOfRoute = Symbol('fastify-conventions.versions.plan')
+/** The plan of a route where it is not that of its version; `null` where none applies. */
+const plans = routeSlot<LifecyclePlan | null>('versions.plan')
 
 /**
  * Versions that end in an orderly way: answers of a deprecated version, errors and unknown
@@ -170,7 +172,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
 
   /** Leaves on a route what is known of it, where that is not what is known of its version. */
   function mark(route: RouteOptions, plan: LifecyclePlan | null): void {
-    route.config = Object.assign({}, route.config, { [planOfRoute]: plan })
+    plans.set(route, plan)
     isAnyMarked = true
   }
 
@@ -187,8 +189,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
   function planOfRequest(request: FastifyRequest): LifecyclePlan | null {
     // What Fastify says of a route it puts together each time.
     if (!isAnyMarked) return planOfPath(request) ?? null
-    const config = request.routeOptions.config as { [planOfRoute]?: LifecyclePlan | null } | undefined
-    const known = config?.[planOfRoute]
+    const known = plans.of(request)
     return known === undefined ? (planOfPath(request) ?? null) : known
   }
 

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+
+/** A value that a convention keeps on routes, in their `config`. */
+export interface RouteSlot<T> {
+  /** Sets the value of a route. Call it from an `onRoute` hook. */
+  set(route: RouteOptions, value: T): void
+  /** Returns the value of a route; `undefined` if it has none. */
+  get(route: Pick<RouteOptions, 'config'>): T | undefined
+  /** Returns the value of the route of a request. Fastify builds `routeOptions` anew at each reading. */
+  of(request: FastifyRequest): T | undefined
+  /** Returns the member of `config` that holds a value, for routes that no `onRoute` hook sees. */
+  config(value: T): object
+}
+
+/** A value that a convention keeps on requests or replies. */
+export interface Slot<Owner, T> {
+  /** Decorates the requests or replies of a context, unless they have the slot: setting it changes no object's shape. */
+  declare(app: FastifyInstance): void
+  set(owner: Owner, value: T): void
+  /** Returns the value; `undefined` if none was set. */
+  get(owner: Owner): T | undefined
+}
+
+/** A value that a convention keeps on a context, for that context and those below it. */
+export interface AppSlot<T> {
+  /** @throws FST_ERR_DEC_ALREADY_PRESENT if the context itself has a value */
+  set(app: FastifyInstance, value: T): void
+  /** Returns the value of a context, or of the closest one above it that has one. */
+  get(app: FastifyInstance): T | undefined
+  /** Returns the value of the context itself. */
+  own(app: FastifyInstance): T | undefined
+}
+
+type Keyed<T> = { [key: symbol]: T | undefined }
+
+// Registered symbols: two copies of this package, such as its ESM and its CommonJS build, may serve one app.
+const keyOf = (name: string): symbol => Symbol.for(`fastify-conventions.${name}`)
+
+/** Returns a slot of routes. */
+export function routeSlot<T>(name: string): RouteSlot<T> {
+  const key = keyOf(name)
+  const valueIn = (config: unknown): T | undefined => (config as Keyed<T> | undefined)?.[key]
+  return {
+    set: (route, value) => {
+      ;(ownConfig(route) as Keyed<T>)[key] = value
+    },
+    get: ({ config }) => valueIn(config),
+    of: (request) => valueIn(request.routeOptions.config),
+    config: (value) => ({ [key]: value }),
+  }
+}
+
+const routeOfConfig = new WeakMap<object, RouteOptions>()
+
+/** Returns the `config` of a route, copied once: the app may have given the same object to several routes. */
+function ownConfig(route: RouteOptions): object {
+  const { config } = route
+  if (config !== undefined && routeOfConfig.get(config) === route) return config
+  const own = Object.assign({}, config)
+  routeOfConfig.set(own, route)
+  route.config = own
+  return own
+}
+
+/** Returns a slot of requests. */
+export function requestSlot<T>(name: string): Slot<FastifyRequest, T> {
+  const key = keyOf(name)
+  return slotOf(key, (app) => {
+    if (!app.hasRequestDecorator(key)) app.decorateRequest(key, undefined)
+  })
+}
+
+/** Returns a slot of replies. */
+export function replySlot<T>(name: string): Slot<FastifyReply, T> {
+  const key = keyOf(name)
+  return slotOf(key, (app) => {
+    if (!app.hasReplyDecorator(key)) app.decorateReply(key, undefined)
+  })
+}
+
+function slotOf<Owner extends object, T>(
+  key: symbol,
+  declare: (app: FastifyInstance) => void,
+): Slot<Owner, T> {
+  return {
+    declare,
+    set: (owner, value) => {
+      ;(owner as Keyed<T>)[key] = value
+    },
+    get: (owner) => (owner as Keyed<T>)[key],
+  }
+}
+
+/** Returns a slot of contexts. */
+export function appSlot<T>(name: string): AppSlot<T> {
+  const key = keyOf(name)
+  const get = (app: object): T | undefined => (app as Keyed<T>)[key]
+  return {
+    set: (app, value) => void app.decorate<unknown>(key, value),
+    get,
+    own: (app) => (Object.hasOwn(app, key) ? get(app) : undefined),
+  }
+}
+
+/**
+ * Returns a function that adds decorators when it is called for the first time; if their names are free they are added
+ * at once. An app in which no route needs them may have decorators of its own with these names. If a route does need
+ * them, Fastify throws that the names are taken.
+ */
+export function decorateOnce(areFree: boolean, decorate: () => void): () => void {
+  let isDone = false
+  function decorateIfNeeded(): void {
+    if (isDone) return
+    isDone = true
+    decorate()
+  }
+  if (areFree) decorateIfNeeded()
+  return decorateIfNeeded
+}
