@@ -1,5 +1,5 @@
 import { cutOf, type FieldCut, type FieldTree } from '../json/field-tree.js'
-import { anything, type Member, type ObjectShape, type Shape } from './shape.js'
+import { anything, leavesOf, type Member, type ObjectShape, type Shape } from './shape.js'
 import { isTwinned, twinName } from './twins.js'
 
 /** The names that a selection may have at the top of shapes; a twin goes by the name of its number. */
@@ -93,27 +93,12 @@ function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
 
 /** The objects that values of the shapes may be, or have as items. */
 function objectsOf(shapes: readonly Shape[]): ObjectShape[] {
-  return [...alternativesOf(shapes)].filter((shape) => shape.kind === 'object')
+  return [...leavesOf(shapes)].filter((shape) => shape.kind === 'object')
 }
 
 /** Do the shapes say nothing of members? Then nobody can say that one is unknown. */
 function isOpen(shapes: readonly Shape[]): boolean {
-  return [...alternativesOf(shapes)].some(({ kind }) => kind === 'anything')
-}
-
-// Each once: an array may have itself as its items.
-function alternativesOf(shapes: readonly Shape[], found = new Set<Shape>()): ReadonlySet<Shape> {
-  for (const shape of shapes) {
-    if (found.has(shape)) continue
-    found.add(shape)
-    if (shape.kind === 'array') alternativesOf([shape.items], found)
-    if (shape.kind === 'choice')
-      alternativesOf(
-        shape.options.map((option) => option.shape),
-        found,
-      )
-  }
-  return found
+  return [...leavesOf(shapes)].some(({ kind }) => kind === 'anything')
 }
 
 function shapesBelow(shapes: readonly Shape[], name: string): Shape[] {

@@ -121,7 +121,21 @@ export class ShapeReader {
    * @param root the document that it is a part of, as for {@link SchemaReader.read}
    */
   read(schema: Json, root?: Json): Shape {
-    const node = this.#context.reader.read(schema, root)
+    try {
+      return this.#read(this.#context.reader.read(schema, root))
+    } catch (error) {
+      // Shapes that were being read stay unfinished.
+      this.#known.clear()
+      this.#depth = 0
+      throw error
+    }
+  }
+
+  #part(schema: Json): Shape {
+    return this.#read(this.#context.reader.read(schema))
+  }
+
+  #read(node: SchemaNode): Shape {
     const known = this.#known.get(node)
     if (known !== undefined) return known as Shape
     if (this.#depth >= maxSchemaDepth)
@@ -168,7 +182,7 @@ export class ShapeReader {
     const [only] = schemas
     const depth = this.#depth
     try {
-      return this.read(schemas.length === 1 && only !== undefined ? only : { allOf: schemas })
+      return this.#part(schemas.length === 1 && only !== undefined ? only : { allOf: schemas })
     } catch (error) {
       if (!mayContradict || !(error instanceof SchemaContradiction)) throw error
       this.#depth = depth
@@ -225,7 +239,7 @@ export class ShapeReader {
 
   #array(keywords: SchemaObject, nullable: boolean): Shape {
     const { items } = keywords
-    if (!Array.isArray(items)) return { kind: 'array', items: this.read(items ?? {}), nullable }
+    if (!Array.isArray(items)) return { kind: 'array', items: this.#part(items ?? {}), nullable }
     const { reader, int64 } = this.#context
     const schema = reader.bundle(keywords)
     if (int64 && holdsInt64(schema))
@@ -237,7 +251,7 @@ export class ShapeReader {
     const required = new Set(Array.isArray(keywords.required) ? (keywords.required as string[]) : [])
     const members = namedSchemas(keywords.properties).map(([name, property]): Member => {
       const fallback = this.#defaultOf(property)
-      return { name, shape: this.read(property), required: required.has(name), fallback }
+      return { name, shape: this.#part(property), required: required.has(name), fallback }
     })
     const names = new Set(members.map(({ name }) => name))
     const rest = keywords.additionalProperties
@@ -250,9 +264,9 @@ export class ShapeReader {
       alsoRequired: [...required].filter((name) => !names.has(name)),
       patterns: namedSchemas(keywords.patternProperties).map(([pattern, property]) => ({
         pattern: new RegExp(pattern),
-        shape: this.read(property),
+        shape: this.#part(property),
       })),
-      rest: rest === undefined || rest === false ? null : this.read(rest),
+      rest: rest === undefined || rest === false ? null : this.#part(rest),
       nullable,
     }
   }
@@ -316,6 +330,19 @@ export function someShape(shape: Shape, test: (shape: Shape) => boolean): boolea
     return test(one) || partsOf(one).some(visit)
   }
   return visit(shape)
+}
+
+/** The shapes among which the values of shapes are, or the items of these values; each once. */
+export function leavesOf(shapes: readonly Shape[]): ReadonlySet<Shape> {
+  const found = new Set<Shape>()
+  const visit = (shape: Shape): void => {
+    if (found.has(shape)) return
+    found.add(shape)
+    if (shape.kind === 'array') visit(shape.items)
+    if (shape.kind === 'choice') for (const option of shape.options) visit(option.shape)
+  }
+  for (const shape of shapes) visit(shape)
+  return found
 }
 
 function partsOf(shape: Shape): readonly Shape[] {

@@ -1,7 +1,7 @@
 import { valueTwin } from '../json/exact-json.js'
 import { arrayTwin, int64Digits } from '../json/integer-text.js'
 import { choose } from './alternatives.js'
-import { type Member, type Shape, someShape } from './shape.js'
+import { leavesOf, type Member, type Shape, someShape } from './shape.js'
 
 const suffix = '_str'
 
@@ -22,9 +22,7 @@ export function isInt64(shape: Shape): boolean {
 
 /** Whether a member of the shape has a declared twin: it may be a 64-bit integer, or an array of them. */
 export function isTwinned(shape: Shape): boolean {
-  if (shape.kind === 'array') return isTwinned(shape.items)
-  if (shape.kind === 'choice') return shape.options.some((option) => isTwinned(option.shape))
-  return isInt64(shape)
+  return [...leavesOf([shape])].some(isInt64)
 }
 
 /** Whether every value of the shape has such a twin: 64-bit integers have, unless they are one of several alternatives. */
@@ -37,9 +35,9 @@ export function isAlwaysTwinned(shape: Shape): boolean {
 
 /** Whether a value of the shape may be an integer, or an array with some, so that it may need a twin. */
 export function mayBeInteger(shape: Shape): boolean {
-  if (shape.kind === 'array') return mayBeInteger(shape.items)
-  if (shape.kind === 'choice') return shape.options.some((option) => mayBeInteger(option.shape))
-  return shape.kind === 'integer' || shape.kind === 'number' || shape.kind === 'anything'
+  return [...leavesOf([shape])].some(
+    ({ kind }) => kind === 'integer' || kind === 'number' || kind === 'anything',
+  )
 }
 
 /** Whether a 64-bit integer is declared anywhere in the shape. */

@@ -1,9 +1,18 @@
-import { isSchemaObject, type SchemaObject } from '../../json-schema/json-schema.js'
+import {
+  isPlainObject,
+  isSchemaObject,
+  type Json,
+  mapSubschemas,
+  namedSchemas,
+  type SchemaObject,
+  type SchemaStore,
+} from '../../json-schema/json-schema.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
-import { isObjectSchema } from '../../json-schema/query-schema.js'
-import type { Json, SchemaStore } from '../../json-schema/schema-refs.js'
-import { twinName } from '../../json-schema/twins.js'
-import { isAlwaysTwinned, isTwinned, KindReader, twinSchema } from './twin-form.js'
+import { partsOf } from '../../json-schema/parts.js'
+import { SchemaReader } from '../../json-schema/reader.js'
+import { mapBodies } from '../../json-schema/responses.js'
+import { anything, type Shape, ShapeReader } from '../../json-schema/shape.js'
+import { isAlwaysTwinned, isInt64, isTwinned, twinName } from '../../json-schema/twins.js'
 
 /** What a completed schema is for. */
 export type TwinPurpose =
@@ -24,18 +33,11 @@ export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinP
 
 /** The response schemas of a route, by status and media type, as they are with the twins of their integers. */
 export function withTwinsInResponse(response: unknown, shared: SchemaStore): unknown {
-  if (!isObjectSchema(response)) return response
-  return mapped(response, (answer) => {
-    if (!isObjectSchema(answer)) return answer
-    const { content } = answer
-    if (!isObjectSchema(content)) return withTwins(answer as Json, shared, 'output')
-    const completed = mapped(content, (media) => {
-      if (!isObjectSchema(media) || !isObjectSchema(media.schema)) return media
-      const schema = withTwins(media.schema as Json, shared, 'output')
-      return schema === media.schema ? media : { ...media, schema }
-    })
-    return completed === content ? answer : { ...answer, content: completed }
-  })
+  return mapBodies(response, (schema) =>
+    isPlainObject(schema) && !('$ref' in schema)
+      ? withTwins(schema as SchemaObject, shared, 'output')
+      : schema,
+  )
 }
 
 /**
@@ -43,14 +45,11 @@ export function withTwinsInResponse(response: unknown, shared: SchemaStore): unk
  * is Fastify's own copy. The app may still compile something of them: so nothing is demanded that was not.
  */
 export function completeShared(shared: SchemaStore): void {
-  for (const schema of Object.values(shared)) {
-    if (typeof schema === 'object' && schema !== null) {
-      Object.assign(schema, withTwins(schema as Json, shared, 'input'))
-    }
-  }
+  for (const schema of Object.values(shared))
+    if (isSchemaObject(schema)) Object.assign(schema, withTwins(schema, shared, 'input'))
 }
 
-// What refers to nothing is completed once, however many routes have it.
+// A schema without references is completed once, however many routes have it.
 const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
   validation: new WeakMap(),
   input: new WeakMap(),
@@ -59,18 +58,21 @@ const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
 const completedMaps = new WeakSet<object>()
 
 class TwinCompleter {
-  readonly #kinds: KindReader
+  // A schema that is not in the store yet has no twins yet.
+  readonly #reader: SchemaReader
+  readonly #shapes: ShapeReader
   readonly #root: Json
   readonly #purpose: TwinPurpose
 
   constructor(shared: SchemaStore, root: Json, purpose: TwinPurpose) {
-    this.#kinds = new KindReader(shared)
+    this.#reader = new SchemaReader(shared, { onUnresolved: () => {} })
+    this.#shapes = new ShapeReader(this.#reader)
     this.#root = root
     this.#purpose = purpose
   }
 
   complete(schema: Json): Json {
-    if (typeof schema !== 'object' || schema === null) return schema
+    if (!isSchemaObject(schema)) return schema
     const { format, reference } = wideMentions(schema)
     if (!format && !reference) return schema
     if (reference) return this.#completeNew(schema)
@@ -79,55 +81,42 @@ class TwinCompleter {
     return completed
   }
 
-  #completeNew(schema: Json): Json {
-    if (Array.isArray(schema)) {
-      const completed = schema.map((part) => this.complete(part))
-      return completed.every((part, index) => part === schema[index]) ? schema : completed
-    }
-    if (!isSchemaObject(schema)) return schema
-    const completed = mapped(schema, (value, keyword) => this.#keyword(keyword, value))
-    return this.#purpose === 'validation'
-      ? completed
-      : this.#withMapTwins(this.#withRequired(completed, schema))
+  #completeNew(schema: SchemaObject): Json {
+    const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
+    const completed = this.#withMemberTwins(within, schema)
+    if (this.#purpose === 'validation') return completed
+    return this.#withMapTwins(this.#purpose === 'output' ? this.#withRequired(completed, schema) : completed)
   }
 
-  #keyword(keyword: string, value: Json): Json {
-    if (keyword === 'properties') return this.#properties(value)
-    if (named.has(keyword) && isSchemaObject(value)) return mapped(value, (one) => this.complete(one))
-    return nested.has(keyword) ? this.complete(value) : value
-  }
-
-  #properties(properties: Json): Json {
-    if (!isSchemaObject(properties)) return properties
-    const completed: [string, Json][] = []
-    let changed = false
-    for (const [name, property] of Object.entries(properties)) {
-      const whole = this.complete(property)
-      completed.push([name, whole])
-      const twin = this.#twinOf(properties, name)
-      if (twin !== null) completed.push([twinName(name), twin])
-      changed ||= whole !== property || twin !== null
-    }
-    return changed ? Object.fromEntries(completed) : properties
-  }
-
-  /** The schema of the twin of a member; `null` where it has none, or the schema has one already. */
-  #twinOf(properties: SchemaObject, name: string): Json | null {
-    const property = properties[name]
-    if (!mentionsWide(property)) return null
-    if (Object.hasOwn(properties, twinName(name))) return null
-    const kinds = this.#kinds.kindsOf(property, this.#root)
-    return isTwinned(kinds) ? twinSchema(kinds, `The digits of ${name}, exact in any client`) : null
+  #withMemberTwins(completed: SchemaObject, { properties }: SchemaObject): SchemaObject {
+    const twins = new Map(
+      namedSchemas(properties)
+        .filter(([name, property]) => isTwinned(this.#shapeOf(property)) && !has(properties, twinName(name)))
+        .map(([name, property]) => [
+          name,
+          this.#twinOf(property, `The digits of ${name}, exact in any client`),
+        ]),
+    )
+    if (twins.size === 0) return completed
+    const entries = namedSchemas(completed.properties).flatMap(([name, property]): [string, Json][] => {
+      const twin = twins.get(name)
+      return twin === undefined
+        ? [[name, property]]
+        : [
+            [name, property],
+            [twinName(name), twin],
+          ]
+    })
+    return { ...completed, properties: Object.fromEntries(entries) }
   }
 
   #withRequired(completed: SchemaObject, { properties, required }: SchemaObject): SchemaObject {
-    if (this.#purpose !== 'output' || !isSchemaObject(properties) || !Array.isArray(required))
-      return completed
+    if (!isSchemaObject(properties) || !Array.isArray(required)) return completed
     const names = required.flatMap((name: string) => {
-      const isAdded = Object.hasOwn(properties, name) && !Object.hasOwn(properties, twinName(name))
-      const mayBeThere = isAdded && mentionsWide(properties[name])
-      const isThere = mayBeThere && isAlwaysTwinned(this.#kinds.kindsOf(properties[name], this.#root))
-      return isThere ? [name, twinName(name)] : name
+      const isAdded = has(properties, name) && !has(properties, twinName(name))
+      return isAdded && isAlwaysTwinned(this.#shapeOf(properties[name] as Json))
+        ? [name, twinName(name)]
+        : name
     })
     return names.length === required.length ? completed : { ...completed, required: names }
   }
@@ -136,38 +125,72 @@ class TwinCompleter {
   #withMapTwins(schema: SchemaObject): SchemaObject {
     const { additionalProperties, patternProperties } = schema
     const rest = additionalProperties === undefined ? undefined : this.#orTwin(additionalProperties)
-    const patterns = isSchemaObject(patternProperties)
-      ? mapped(patternProperties, (property) => this.#orTwin(property))
-      : patternProperties
-    if (rest === additionalProperties && patterns === patternProperties) return schema
+    const patterns = namedSchemas(patternProperties).map(([name, one]) => [name, this.#orTwin(one)] as const)
+    const changed = patterns.some(([name, one]) => one !== (patternProperties as SchemaObject)[name])
+    if (rest === additionalProperties && !changed) return schema
     const completed = { ...schema, ...(rest === undefined ? {} : { additionalProperties: rest }) }
-    if (patterns === patternProperties || !isSchemaObject(patterns)) return completed
+    if (!changed) return completed
     // A pattern need not match the name of the twin, which is then one of the others.
     const others = rest === undefined || rest === true ? {} : { _str$: anyTwin(rest) }
-    return { ...completed, patternProperties: { ...patterns, ...others } }
+    return { ...completed, patternProperties: { ...Object.fromEntries(patterns), ...others } }
   }
 
   #orTwin(schema: Json): Json {
-    if (!isSchemaObject(schema) || completedMaps.has(schema)) return schema
-    const kinds = this.#kinds.kindsOf(schema, this.#root)
-    return isTwinned(kinds)
-      ? eitherOf(schema, twinSchema(kinds, 'The digits of another member, exact in any client'))
-      : schema
+    if (!isSchemaObject(schema) || completedMaps.has(schema) || !isTwinned(this.#shapeOf(schema)))
+      return schema
+    return eitherOf(schema, this.#twinOf(schema, 'The digits of another member, exact in any client'))
+  }
+
+  /** The shape of a part of the schema; that of anything where it cannot be read. */
+  #shapeOf(schema: Json): Shape {
+    if (!mentionsWide(schema)) return anything
+    try {
+      return this.#shapes.read(schema, this.#root)
+    } catch {
+      return anything
+    }
+  }
+
+  /** The schema of the twins of the values of a schema. */
+  #twinOf(schema: Json, description: string): Json {
+    const parts = partsOf(this.#reader, [this.#reader.absolute(schema, this.#root)])
+    const hasNullable = parts.some(({ nullable }) => nullable === true)
+    const shape = this.#shapeOf(schema)
+    const pattern = alternativesOf([shape]).some(isInt64) ? { pattern: '^-?[0-9]+$' } : {}
+    return { ...twinForm([shape], hasNullable), ...pattern, description }
   }
 }
 
-const named = new Set(['patternProperties', 'definitions', '$defs'])
-const nested = new Set([
-  'items',
-  'additionalItems',
-  'additionalProperties',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'if',
-  'then',
-  'else',
-])
+/** @param hasNullable whether null is declared by the keyword of OpenAPI 3.0, rather than as a type */
+function twinForm(shapes: readonly Shape[], hasNullable: boolean, orNull = false): SchemaObject {
+  const alternatives = alternativesOf(shapes)
+  const items = alternatives.flatMap((shape) => (shape.kind === 'array' ? [shape.items] : []))
+  const isNull = orNull || alternatives.some(({ kind, nullable }) => kind === 'null' || nullable)
+  const types = [
+    ...(alternatives.some(isInt64) ? ['string'] : []),
+    ...(items.length > 0 ? ['array'] : []),
+    ...(isNull && !hasNullable ? ['null'] : []),
+  ]
+  return {
+    type: types.length === 1 ? (types[0] as string) : types,
+    ...(isNull && hasNullable ? { nullable: true } : {}),
+    // In an array, null stands for what is no integer.
+    ...(items.length > 0 ? { items: twinForm(items, false, !alternativesOf(items).every(hasTwin)) } : {}),
+  }
+}
+
+function hasTwin(shape: Shape): boolean {
+  return shape.kind === 'null' || isTwinned(shape)
+}
+
+/** The shapes among which a value of these shapes is, without those of items. */
+function alternativesOf(shapes: readonly Shape[]): readonly Shape[] {
+  return shapes.flatMap((shape) =>
+    shape.kind === 'choice'
+      ? [shape, ...alternativesOf(shape.options.map((option) => option.shape))]
+      : [shape],
+  )
+}
 
 function anyTwin(rest: Json): Json {
   const twin = { type: ['string', 'array', 'null'], description: 'The digits of another member' }
@@ -180,17 +203,6 @@ function eitherOf(...options: readonly Json[]): Json {
   return schema
 }
 
-// The given object itself, where nothing in it changes.
-function mapped<Container extends Readonly<Record<string, unknown>>>(
-  object: Container,
-  change: (part: Container[string], name: string) => unknown,
-): Container {
-  let changed: Record<string, unknown> | null = null
-  for (const [name, part] of Object.entries(object)) {
-    const result = change(part as Container[string], name)
-    if (result === part) continue
-    changed ??= { ...object }
-    changed[name] = result
-  }
-  return (changed ?? object) as Container
+function has(schemas: Json | undefined, name: string): boolean {
+  return isSchemaObject(schemas) && Object.hasOwn(schemas, name)
 }
