@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { OnLostDigits } from '../../src/json/integer-text.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
-import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { shapeOf } from '../../src/json-schema/shape.js'
 
 type Stringify = (value: unknown) => string

@@ -9,7 +9,7 @@ import {
   isList,
   shapeWithin,
 } from '../../src/json-schema/field-names.js'
-import type { Json } from '../../src/json-schema/schema-refs.js'
+import type { Json } from '../../src/json-schema/json-schema.js'
 import { shapeOf } from '../../src/json-schema/shape.js'
 
 const text = { type: 'string' }

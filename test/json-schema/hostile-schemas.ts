@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/json-schema/schema-refs.js'
+import type { Json } from '../../src/json-schema/json-schema.js'
 
 type Schema = { readonly [keyword: string]: Json }
 

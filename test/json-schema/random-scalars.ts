@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/json-schema/schema-refs.js'
+import type { Json } from '../../src/json-schema/json-schema.js'
 import { type Draft, drafted, Integer, times } from './schema-drafts.js'
 
 /** What the schemas have in them. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 
 /** A response schema, the shared schemas that it refers to, and payloads that are made for it. */
 export interface Sample {

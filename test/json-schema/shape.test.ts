@@ -1,6 +1,6 @@
 /** What is read out of a response schema. */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { type ObjectShape, type Shape, shapeOf, someShape } from '../../src/json-schema/shape.js'
 
 t.test('kinds of schemas', async (t) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { type FieldCut, fieldTree } from '../../src/json/field-tree.js'
 import { projectionWriter } from '../../src/json/projection.js'
 import { WriterCompiler } from '../../src/json/writer.js'
-import type { Json } from '../../src/json-schema/schema-refs.js'
+import type { Json } from '../../src/json-schema/json-schema.js'
 import { type Shape, shapeOf } from '../../src/json-schema/shape.js'
 import { compileSerializer, refuseLost } from '../json-schema/compiled.js'
 

@@ -1,6 +1,6 @@
 /** Faults that tests found once in the writer: it writes what fast-json-stringify writes (decisions §3, §10). */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }

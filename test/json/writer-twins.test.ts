@@ -1,6 +1,6 @@
 /** Decisions.md §3 "Integer twins": exact on the bytes, in every place that an integer may have. */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { ourWriter } from '../json-schema/compiled.js'
 
 const big = 9_007_199_254_740_993n

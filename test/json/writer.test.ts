@@ -1,6 +1,6 @@
 /** A response schema decides the bytes as it does with Fastify's own serializer (decisions.md §10). */
 import t from 'tap'
-import type { Json } from '../../src/json-schema/schema-refs.js'
+import type { Json } from '../../src/json-schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }

@@ -8,9 +8,9 @@ import { addHook } from '../../fastify/route.js'
 import type { FieldSelection } from '../../fastify/selection.js'
 import { RouteSerialization, selectionOf, selections, serializationOf } from '../../fastify/serialization.js'
 import { decorateOnce } from '../../fastify/slots.js'
+import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import type { SchemaStore } from '../../json-schema/schema-refs.js'
 import {
   type Checks,
   integer,

@@ -8,8 +8,8 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
 import { decorateOnce, requestSlot } from '../../fastify/slots.js'
+import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
-import type { SchemaStore } from '../../json-schema/schema-refs.js'
 import {
   type Check,
   type Checks,

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins } from '../../../src/index.js'
 import { exactJson } from '../../../src/json/exact-json.js'
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import { ourWriter } from '../../json-schema/compiled.js'
 
 const id = { type: 'integer', format: 'int64' }

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Json, SchemaStore } from '../../../src/json-schema/schema-refs.js'
+import type { Json, SchemaStore } from '../../../src/json-schema/json-schema.js'
 import { completeShared, withTwins, withTwinsInResponse } from '../../../src/plugins/integer-twins/openapi.js'
 import { ourWriter } from '../../json-schema/compiled.js'
 import { leavesOf, parseExact, valueIn } from '../../json-schema/exact-tree.js'

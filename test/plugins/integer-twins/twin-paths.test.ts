@@ -1,6 +1,6 @@
 /** What `report` tells of a payload: which integer would get a twin, and which has lost its digits (decisions.md §3). */
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import { shapeOf } from '../../../src/json-schema/shape.js'
 import { twinPaths } from '../../../src/plugins/integer-twins/twin-paths.js'
 import { compileSerializer } from '../../json-schema/compiled.js'

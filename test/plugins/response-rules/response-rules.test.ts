@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseRule, ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
 import { condition, vocabulary } from './rules-vocabulary.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import { payloadBreaches } from '../../../src/plugins/response-rules/payload-breaches.js'
 import { pluralName } from '../../../src/plugins/response-rules/plural-names.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isJson } from '../../../src/http/media-types.js'
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
 import { successSchemas } from '../../../src/plugins/response-rules/success-schemas.js'
 import { condition, vocabulary } from './rules-vocabulary.js'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/json-schema/schema-refs.js'
+import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
 import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/time-names.js'
 
