@@ -1,10 +1,10 @@
 /** The headers of a response; a Fastify reply has them. */
-export interface Headers {
+export interface ReplyHeaders {
   getHeader(name: string): number | string | string[] | undefined
 }
 
 /** Returns a header of a reply as text. */
-export function headerOf(reply: Headers, name: string): string | undefined {
+export function headerOf(reply: ReplyHeaders, name: string): string | undefined {
   const value = reply.getHeader(name)
   return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
 }

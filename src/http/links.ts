@@ -1,18 +1,29 @@
-/** One target of a `Link` header. */
+/** A target of a `Link` header. */
 export interface Link {
-  /** URI reference; what a URI may not hold has to be encoded already. */
+  /** URI reference, encoded. */
   readonly href: string
   readonly rel: string
 }
 
-/** The value of a `Link` header (RFC 8288 §3). */
+/** Returns the value of a `Link` header (RFC 8288 §3). */
 export function formatLinks(links: readonly Link[]): string {
   return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
 }
 
 /**
- * A path and a query with some parameters replaced: those of `replaced` go, those of `set` come last. The path stays
- * one: with two slashes in front it would be a host (RFC 3986 §4.2), and clients take a backslash for a slash.
+ * Returns a `Link` header with more links. Adding the same links again adds nothing: a response that fails late runs
+ * through the hooks twice.
+ *
+ * @param current the value so far
+ */
+export function addLinks(current: string | undefined, added: string): string {
+  if (current === undefined || current.trim() === '') return added
+  return current.includes(added) ? current : `${current}, ${added}`
+}
+
+/**
+ * Returns a path and query with the parameters in `replaced` removed and those in `set` at the end. Several leading
+ * slashes or backslashes become one slash, because clients read two of them as the start of a host (RFC 3986 §4.2).
  */
 export function hrefWith(
   path: string,

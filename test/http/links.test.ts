@@ -1,7 +1,7 @@
-/** RFC 8288 §3 (the Link header); decisions.md §3 "Lists": all other parameters are kept. */
+/** RFC 8288 §3: the Link header, and links to the same resource with other parameters. */
 import fc from 'fast-check'
 import t from 'tap'
-import { formatLinks, hrefWith, type Link } from '../../src/http/links.js'
+import { addLinks, formatLinks, hrefWith, type Link } from '../../src/http/links.js'
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
   t.equal(
@@ -26,6 +26,18 @@ t.test('what is formatted can be read again', async () => {
       fc.array(link),
       (links) => JSON.stringify(read(formatLinks(links))) === JSON.stringify(links),
     ),
+  )
+})
+
+t.test('links are added: none is lost, and adding again adds nothing', async (t) => {
+  t.equal(addLinks(undefined, '</a>; rel="a"'), '</a>; rel="a"')
+  t.equal(addLinks(' ', '</a>; rel="a"'), '</a>; rel="a"')
+  const link = fc.webPath().map((path) => `<${path}>; rel="next"`)
+  fc.assert(
+    fc.property(link, link, (before, added) => {
+      const once = addLinks(before, added)
+      return addLinks(once, added) === once && [before, added].every((one) => once.includes(one))
+    }),
   )
 })
 

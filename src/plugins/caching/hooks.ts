@@ -3,6 +3,7 @@ import { headerOf } from '../../fastify/header-of.js'
 import { trailerNames } from '../../fastify/internals.js'
 import { discard, isResponse } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
+import { replySlot, requestSlot, routeSlot } from '../../fastify/slots.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { varyMerger } from '../../http/vary.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -42,14 +43,9 @@ export interface CachingCounts {
   preconditionFailed: number
 }
 
-/** The property of a request for the version that a write may overwrite. */
-export const expectedVersionKey = Symbol.for('fastify-conventions.expectedVersion')
-const foundKey = Symbol.for('fastify-conventions.caching.found')
-
-interface Slots {
-  [expectedVersionKey]?: ResourceVersion | null | undefined
-  [foundKey]?: PayloadValidators | null
-}
+const expectedVersion = requestSlot<ResourceVersion | null | undefined>('expectedVersion')
+const foundInPayload = replySlot<PayloadValidators>('caching.found')
+const varyOfRoute = routeSlot<(current: string | undefined) => string>('caching.vary')
 
 type Next = (error: Error | null, payload?: unknown) => void
 
@@ -58,15 +54,15 @@ export type CachingHooks = ReturnType<typeof cachingHooks>
 
 /** Decorates the replies of a context for the hooks. */
 export function decorateReplies(app: FastifyInstance): void {
-  app.decorateReply(foundKey, null)
+  foundInPayload.declare(app)
 }
 
 /** Decorates the requests of a context with `expectedVersion`. */
 export function decorateRequests(app: FastifyInstance): void {
-  app.decorateRequest(expectedVersionKey, undefined)
+  expectedVersion.declare(app)
   app.decorateRequest('expectedVersion', {
     getter() {
-      return (this as FastifyRequest & Slots)[expectedVersionKey]
+      return expectedVersion.get(this as FastifyRequest)
     },
   })
 }
@@ -128,7 +124,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
         next,
         (found) => {
           // Set for a 404 too: another request may create the resource before the handler runs.
-          ;(request as Slots)[expectedVersionKey] = found === null ? null : found.version
+          expectedVersion.set(request, found === null ? null : found.version)
           const now = plan.now()
           return decideWrite(request, found && readValidators(found, now), now)
         },
@@ -176,13 +172,13 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     }
     if (found !== null) {
       if (!isReport) setMissingValidators(reply, found)
-      if (isReport || found.isOfItems) (reply as Slots)[foundKey] = found
+      if (isReport || found.isOfItems) foundInPayload.set(reply, found)
     }
     next(null, payload)
   }
 
   function finishOnSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void {
-    const found = (reply as Slots)[foundKey] ?? null
+    const found = foundInPayload.get(reply) ?? null
     // Plugins that compress decorate replies so.
     const isCompressed = 'compress' in reply
     const changes = decideResponse(plan, { request, reply, payload, found, isCompressed })
@@ -261,8 +257,6 @@ function removeHeader(reply: FastifyReply, name: string): void {
   if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-const varyKey = Symbol.for('fastify-conventions.caching.vary')
-
 /** Adds names to the `Vary` of all responses of a route, refusals and {@link varyEarly} included. */
 export function addVary(route: RouteOptions, names: readonly string[]): void {
   const merge = varyMerger(names)
@@ -270,15 +264,12 @@ export function addVary(route: RouteOptions, names: readonly string[]): void {
     reply.header('vary', merge(headerOf(reply, 'vary')))
     next()
   })
-  route.config = Object.assign({}, route.config, { [varyKey]: merge })
+  varyOfRoute.set(route, merge)
 }
 
 /** Sets the `Vary` of a route for a request that is refused before the hooks of the route run. */
 export function varyEarly(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-  const config = request.routeOptions.config as
-    | { readonly [varyKey]?: (current: string | undefined) => string }
-    | undefined
-  const merge = config?.[varyKey]
+  const merge = varyOfRoute.of(request)
   if (merge !== undefined) reply.header('vary', merge(headerOf(reply, 'vary')))
   next()
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { formatLinks, hrefWith } from '../../http/links.js'
+import { headerOf } from '../../fastify/header-of.js'
+import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
 import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
@@ -105,8 +106,7 @@ function linkNext(
     },
   })
   const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
-  const links = [reply.getHeader('link') ?? [], formatLinks([{ href, rel: 'next' }])].flat()
-  reply.header('link', links.join(', '))
+  reply.header('link', addLinks(headerOf(reply, 'link'), formatLinks([{ href, rel: 'next' }])))
 }
 
 function checkOrder(

@@ -1,24 +1,17 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyRequest, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
+import { addAppHook } from '../../fastify/route.js'
 import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions } from '../../options.js'
-import { refuse } from '../../problem/send-problem.js'
 import { modesOf } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
-import { ruledRoutes } from '../../rules/ruled-routes.js'
-import { announce, announced, announceErrors } from './announce.js'
-import {
-  isAnnounced,
-  type LifecyclePlan,
-  lifecycleOf,
-  planOf,
-  retiresAt,
-  withoutEnd,
-} from './lifecycle-plan.js'
+import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
+import { announce, announceOnRoute, refuseRetired } from './hooks.js'
+import { isAnnounced, type LifecyclePlan, lifecycleOf, noEnd, planOf, retiresAt } from './lifecycle.js'
 import { describeLifecycle } from './openapi.js'
 import {
+  type VersionRule,
   type VersionsOptions,
   type VersionsRouteOptions,
   versionRuleNames,
@@ -26,9 +19,7 @@ import {
   versionsDefaults,
   versionsRouteChecks,
 } from './options.js'
-import { retiredProblem } from './retired-problem.js'
-import { versionReader } from './version-reader.js'
-import { type VersionStatus, versionStatuses } from './version-statuses.js'
+import { type VersionStatus, versionReader, versionStatuses } from './version-path.js'
 
 export type {
   LifecycleLinkOptions,
@@ -37,35 +28,32 @@ export type {
   VersionsOptions,
   VersionsRouteOptions,
 } from './options.js'
-export type { VersionStatus } from './version-statuses.js'
+export type { VersionStatus } from './version-path.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How long this route is provided, over what is said of its version; `false` leaves the route alone. */
+    /** Options of `versions` for this route, over those of its version; `false` leaves the route alone. */
     versions?: VersionsRouteOptions | false
   }
   interface FastifyInstance {
     /** The versions of the service. */
     versions: {
-      /** Those that are listed and those that routes have, the first one first, each as it stands now. */
+      /** Returns the versions in the options and those of routes, by number, with their status. */
       list(): readonly VersionStatus[]
     }
   }
 }
 
-/** The plan of a route where it is not that of its version; `null` where none applies. */
-const plans = routeSlot<LifecyclePlan | null>('versions.plan')
+/** The plan of a route that has another one than its version; `null` for none. */
+const routePlan = routeSlot<LifecyclePlan | null>('versions.plan')
 
 /**
- * Versions that end in an orderly way: answers of a deprecated version, errors and unknown
- * paths included, have `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to what to read and what comes instead;
- * after its sunset all below `/v<major>/` is a 410 problem (`version-retired`), and neither a handler nor a hook behind
- * this plugin runs. The OpenAPI document tells of the period.
+ * Deprecation and sunset of versions in the path. Responses of a deprecated version, errors and unknown paths included,
+ * have `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. After the sunset everything below `/v<major>/` is a 410
+ * problem (`version-retired`): neither a handler nor a later hook runs. The OpenAPI document shows the dates.
  *
- * What is registered before it (CORS, maintenance, a rate limit) still runs, and its refusals have the headers too where
- * they are of a known route or path. Wildcard routes below a version are part of it.
- *
- * Not for versions that a header or a media type names: those have no path to tell them by.
+ * Earlier hooks (CORS, maintenance, rate limit) still run, and their refusals have the headers. Wildcard routes below a
+ * version are part of it. Not for versions in a header or a media type.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
@@ -81,75 +69,47 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     routeChecks: versionsRouteChecks,
     app,
   })
-  const modeOfMost = modesOf(versionRuleNames, options)
   const readVersion = versionReader(options.basePath)
-  const listed = new Map<string, LifecyclePlan>()
-  for (const [version, said] of Object.entries(options.versions)) {
-    const lifecycle = lifecycleOf(`versions.versions.${version}`, said, withoutEnd)
-    listed.set(version, planOf(version, lifecycle, modeOfMost))
-  }
-  const met = new Set<string>()
+  const modes = modesOf(versionRuleNames, options)
+  const listed = new Map(
+    Object.entries(options.versions).map(([version, given]) => {
+      const lifecycle = lifecycleOf(`versions.versions.${version}`, given, noEnd)
+      return [version, planOf(version, lifecycle, modes)]
+    }),
+  )
+  const ofRoutes = new Set<string>()
   const described: { readonly route: RouteOptions; readonly plan: LifecyclePlan }[] = []
-  let isAnyMarked = false
-  let soonest = Math.min(...[...listed.values()].map(retiresAt))
+  let hasRoutePlans = false
+  let firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
 
-  app.decorate('versions', { list: () => versionStatuses(listed, met, options.basePath, now()) })
+  app.decorate('versions', { list: () => versionStatuses(listed, ofRoutes, options.basePath, now()) })
 
   app.addHook('onRoute', function followVersionOnRoute(route) {
     const ruled = readRoute(route)
-    const { name, own, modeOf, isHeadSibling } = ruled
+    const { name, own } = ruled
     const version = readVersion(route.path)
-    if (version !== null) met.add(version)
-    if (!isHeadSibling && own === false) {
-      const reason = ruled.exclusionReason ?? ''
-      reporter.addException({
-        plugin: 'versions',
-        route: name,
-        rules: versionRuleNames,
-        reason,
-        unused: false,
-      })
-    } else if (!isHeadSibling) {
-      const isUnlisted =
-        version !== null && ruled.exclusionReason === null && listed.size > 0 && !listed.has(version)
-      if (isUnlisted && modeOf.listed !== 'off') {
-        const instead = [...listed.keys()].map((known) => `/v${known}`).join(', ')
-        const problem = `/v${version} is not among the versions of the service`
-        reporter.addFinding({
-          plugin: 'versions',
-          route: name,
-          rule: 'listed',
-          mode: modeOf.listed,
-          problem,
-          instead,
-        })
-      }
-      // Whether a request will meet the others is not known at boot.
-      ruled.addExceptions(new Set(isUnlisted ? versionRuleNames : ['headers', 'retired']))
-    }
+    if (version !== null) ofRoutes.add(version)
+    if (!ruled.isHeadSibling) checkRoute(ruled, version)
     const ofVersion = version === null ? undefined : listed.get(version)
     if (own === false) {
-      if (ofVersion !== undefined) mark(route, null)
+      if (ofVersion !== undefined) setPlan(route, null)
       return
     }
-    const lifecycle = lifecycleOf(`${name} config.versions`, own, ofVersion?.lifecycle ?? withoutEnd)
-    const isOfMost = modeOf === modeOfMost && saysNothing(own)
-    const plan = isOfMost && ofVersion !== undefined ? ofVersion : planOf(version, lifecycle, modeOf)
-    if (plan !== ofVersion) {
-      if (ofVersion !== undefined || retiresAt(plan) < Number.POSITIVE_INFINITY) mark(route, plan)
-      soonest = Math.min(soonest, retiresAt(plan))
+    const lifecycle = lifecycleOf(`${name} config.versions`, own, ofVersion?.lifecycle ?? noEnd)
+    const isOfVersion = ofVersion !== undefined && sameModes(ofVersion, ruled) && !hasLifecycle(own)
+    const plan = isOfVersion ? ofVersion : planOf(version, lifecycle, ruled.modeOf)
+    if (!isOfVersion) {
+      if (ofVersion !== undefined || retiresAt(plan) < Number.POSITIVE_INFINITY) setPlan(route, plan)
+      firstRetirement = Math.min(firstRetirement, retiresAt(plan))
     }
     if (!isAnnounced(plan)) return
-    addHook(route, 'onSend', 'versions', announce(plan, reporter))
-    if (plan.modeOf.headers === 'enforce') {
-      addHook(route, 'onError', 'versions', announceErrors(plan, reporter))
-      described.push({ route, plan })
-    }
+    announceOnRoute(route, plan, reporter)
+    if (plan.modeOf.headers === 'enforce') described.push({ route, plan })
   })
 
   app.addHook('onReady', function describeVersions(done) {
     for (const { route, plan } of described) {
-      // A route that says nothing of what it takes is deprecated all the same.
+      // A route without a schema is in the document, too.
       route.schema ??= {}
       completeWhenRead(route, (schema) => describeLifecycle(schema, plan.lifecycle, now()))
     }
@@ -157,48 +117,60 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
   })
 
   addAppHook(app, 'onRequest', 'versions', function refuseRetiredOnRequest(request, reply, next) {
-    if (soonest === Number.POSITIVE_INFINITY || now() < soonest) next()
-    else refuseRetired(request, reply, next)
+    const time = firstRetirement === Number.POSITIVE_INFINITY ? 0 : now()
+    if (time < firstRetirement) next()
+    else refuseRetired(planOfRequest(request), time, reporter, request, reply, next)
   })
 
-  // A path that no route serves has no hooks of a route.
+  // The hooks of a route do not run for a path without a route.
   if ([...listed.values()].some(isAnnounced)) {
     addAppHook(app, 'onSend', 'versions', function announceUnknownPaths(request, reply, payload, next) {
-      const plan = request.is404 ? planOfPath(request) : undefined
-      if (plan === undefined || !isAnnounced(plan)) next(null, payload)
-      else next(null, announced(plan, reporter, request, reply, payload))
+      const plan = request.is404 ? planOfPath(request) : null
+      if (plan === null || !isAnnounced(plan)) next(null, payload)
+      else next(null, announce(plan, reporter, request, reply, payload))
     })
   }
 
-  /** Leaves on a route what is known of it, where that is not what is known of its version. */
-  function mark(route: RouteOptions, plan: LifecyclePlan | null): void {
-    plans.set(route, plan)
-    isAnyMarked = true
+  function checkRoute(ruled: RuledRoute<VersionRule, VersionsRouteOptions>, version: string | null): void {
+    const { name: route, own, modeOf, exclusionReason } = ruled
+    const plugin = 'versions'
+    if (own === false) {
+      const reason = exclusionReason ?? ''
+      reporter.addException({ plugin, route, rules: versionRuleNames, reason, unused: false })
+      return
+    }
+    const isUnlisted = version !== null && exclusionReason === null && listed.size > 0 && !listed.has(version)
+    if (isUnlisted && modeOf.listed !== 'off') {
+      const problem = `/v${version} is not among the versions of the service`
+      const instead = [...listed.keys()].map((known) => `/v${known}`).join(', ')
+      reporter.addFinding({ plugin, route, rule: 'listed', mode: modeOf.listed, problem, instead })
+    }
+    // Whether requests break the other rules is not known at boot.
+    ruled.addExceptions(new Set(isUnlisted ? versionRuleNames : ['headers', 'retired']))
   }
 
-  function refuseRetired(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-    const plan = planOfRequest(request)
-    if (plan === null || now() < retiresAt(plan)) next()
-    else if (plan.modeOf.retired === 'enforce') refuse(request, reply, retiredProblem(plan), next)
-    else {
-      reporter.observe('versions', 'retired', request, `${request.method} after the sunset`)
-      next()
-    }
+  function setPlan(route: RouteOptions, plan: LifecyclePlan | null): void {
+    routePlan.set(route, plan)
+    hasRoutePlans = true
   }
 
   function planOfRequest(request: FastifyRequest): LifecyclePlan | null {
-    // What Fastify says of a route it puts together each time.
-    if (!isAnyMarked) return planOfPath(request) ?? null
-    const known = plans.of(request)
-    return known === undefined ? (planOfPath(request) ?? null) : known
+    // Fastify builds `routeOptions` at each access.
+    if (!hasRoutePlans) return planOfPath(request)
+    const plan = routePlan.of(request)
+    return plan === undefined ? planOfPath(request) : plan
   }
 
-  function planOfPath(request: FastifyRequest): LifecyclePlan | undefined {
+  function planOfPath(request: FastifyRequest): LifecyclePlan | null {
     const version = readVersion(request.raw.url ?? '/')
-    return version === null ? undefined : listed.get(version)
+    return version === null ? null : (listed.get(version) ?? null)
   }
 })
 
-function saysNothing({ deprecated, sunset, link }: VersionsRouteOptions): boolean {
-  return deprecated === undefined && sunset === undefined && link === undefined
+function sameModes(one: Pick<LifecyclePlan, 'modeOf'>, other: Pick<LifecyclePlan, 'modeOf'>): boolean {
+  return versionRuleNames.every((rule) => one.modeOf[rule] === other.modeOf[rule])
+}
+
+function hasLifecycle({ deprecated, sunset, link }: VersionsRouteOptions): boolean {
+  return deprecated !== undefined || sunset !== undefined || link !== undefined
 }

@@ -1,58 +1,123 @@
+import { headerOf, type ReplyHeaders } from '../../fastify/header-of.js'
 import { formatHttpDate } from '../../http/http-date.js'
-import { formatLinks, type Link } from '../../http/links.js'
+import { addLinks, formatLinks } from '../../http/links.js'
+import { invalid } from '../../options.js'
+import type { Mode } from '../../rules/modes.js'
+import {
+  type LifecycleLinkOptions,
+  type LifecycleOptions,
+  lifecycleTime,
+  type VersionRule,
+} from './options.js'
 
 /** How long a version, or one route of it, is provided. */
 export interface Lifecycle {
-  /** From when on it should not be used any more, in milliseconds since the epoch; `null` where nobody said. */
+  /** When the deprecation begins, in milliseconds since the epoch; `null` for never. */
   readonly deprecated: number | null
-  /** From when on it is not there any more, in milliseconds since the epoch; `null` where nobody said. */
+  /** When requests begin to be answered with 410, in milliseconds since the epoch; `null` for never. */
   readonly sunset: number | null
-  readonly links: LifecycleLinks
+  readonly links: LifecycleLinkOptions
 }
 
-/** Where to read more, as URI references. */
-export interface LifecycleLinks {
-  /** About the deprecation (RFC 9745 §3). */
-  readonly deprecation?: string
-  /** About the end (RFC 8594 §6). */
-  readonly sunset?: string
-  /** What comes instead: `rel="successor-version"` (RFC 5829 §3.3). */
-  readonly successor?: string
-}
+/** The lifecycle of a version without options. */
+export const noEnd: Lifecycle = Object.freeze({ deprecated: null, sunset: null, links: Object.freeze({}) })
 
-/** The header fields that tell of a lifecycle; `null` for those that have nothing to tell. */
+/** Header fields of a lifecycle; `null` for none. */
 export interface LifecycleHeaders {
-  /** A structured field of the type Date (RFC 9745 §2.1), also where it is yet to come. */
+  /** A structured field of the type Date (RFC 9745 §2.1). */
   readonly deprecation: string | null
   /** An HTTP-date (RFC 8594 §3). */
   readonly sunset: string | null
   readonly link: string | null
 }
 
-/** Writes the header fields of a lifecycle. Constant: call it once. */
-export function lifecycleHeaders({ deprecated, sunset, links }: Lifecycle): LifecycleHeaders {
-  const targets: Link[] = [
+/** What the hooks do for a version or a route, decided at boot. */
+export interface LifecyclePlan {
+  /** The major version; `null` for a route without one. */
+  readonly version: string | null
+  readonly lifecycle: Lifecycle
+  readonly headers: LifecycleHeaders
+  readonly modeOf: Readonly<Record<VersionRule, Mode>>
+}
+
+/**
+ * Returns the lifecycle that options describe, over another one.
+ *
+ * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
+ */
+export function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
+  const deprecated = lifecycleTime(options.deprecated) ?? over.deprecated
+  const sunset = lifecycleTime(options.sunset) ?? over.sunset
+  if (deprecated !== null && sunset !== null && sunset < deprecated) {
+    const expected = `not before deprecated, ${new Date(deprecated).toISOString()} (RFC 9745 §4)`
+    invalid(`${label}.sunset`, expected, new Date(sunset).toISOString())
+  }
+  return Object.freeze({ deprecated, sunset, links: Object.freeze({ ...over.links, ...options.link }) })
+}
+
+/** Returns the plan of a lifecycle. */
+export function planOf(
+  version: string | null,
+  lifecycle: Lifecycle,
+  modeOf: Readonly<Record<VersionRule, Mode>>,
+): LifecyclePlan {
+  return Object.freeze({ version, lifecycle, headers: headersOf(lifecycle), modeOf })
+}
+
+function headersOf({ deprecated, sunset, links }: Lifecycle): LifecycleHeaders {
+  const targets = [
     { href: links.deprecation ?? '', rel: 'deprecation' },
     { href: links.sunset ?? '', rel: 'sunset' },
     { href: links.successor ?? '', rel: 'successor-version' },
   ]
-  const given = targets.filter(({ href }) => href !== '')
-  return {
+  return Object.freeze({
     deprecation: deprecated === null ? null : `@${Math.floor(deprecated / 1000)}`,
     sunset: sunset === null ? null : formatHttpDate(sunset),
-    link: given.length === 0 ? null : formatLinks(given),
+    link: formatLinks(targets.filter(({ href }) => href !== '')) || null,
+  })
+}
+
+/** Whether responses get headers, or are counted in `report` mode. */
+export function isAnnounced({ headers, modeOf }: LifecyclePlan): boolean {
+  const { deprecation, sunset, link } = headers
+  return modeOf.headers !== 'off' && (deprecation !== null || sunset !== null || link !== null)
+}
+
+/** Returns the headers that a response lacks: those of the handler stay, and links are added to its own. */
+export function missingHeaders({ headers }: LifecyclePlan, reply: ReplyHeaders): LifecycleHeaders {
+  const { deprecation, sunset, link } = headers
+  const current = headerOf(reply, 'link')
+  const links = link === null ? null : addLinks(current, link)
+  return {
+    deprecation: headerOf(reply, 'deprecation') === undefined ? deprecation : null,
+    sunset: headerOf(reply, 'sunset') === undefined ? sunset : null,
+    link: links === current ? null : links,
   }
 }
 
-/** Where a version or a route is in its life: `retired` from the second on that `Sunset` names. */
-export function lifecycleStatus(
-  { deprecated, sunset }: Lifecycle,
-  now: number,
-): 'current' | 'deprecated' | 'retired' {
-  if (hasBegun(sunset, now)) return 'retired'
-  return hasBegun(deprecated, now) ? 'deprecated' : 'current'
+/** Returns when requests begin to be answered with 410, in milliseconds since the epoch; `Infinity` for never. */
+export function retiresAt({ lifecycle, modeOf }: LifecyclePlan): number {
+  if (lifecycle.sunset === null || modeOf.retired === 'off') return Number.POSITIVE_INFINITY
+  return toSecond(lifecycle.sunset)
 }
 
-function hasBegun(time: number | null, now: number): boolean {
-  return time !== null && Math.floor(now / 1000) >= Math.floor(time / 1000)
+/** Returns the `detail` of the 410. */
+export function retiredDetail({ version, headers, lifecycle }: LifecyclePlan): string {
+  const subject = version === null ? 'It' : `Version ${version}`
+  const { successor } = lifecycle.links
+  return `${subject} ended on ${headers.sunset ?? ''}${successor === undefined ? '' : `; its successor is ${successor}`}`
+}
+
+/** The phases of a lifecycle. */
+export type LifecycleStatus = 'current' | 'deprecated' | 'retired'
+
+/** Returns the phase of a lifecycle: `retired` from the second that `Sunset` names. */
+export function lifecycleStatus({ deprecated, sunset }: Lifecycle, now: number): LifecycleStatus {
+  if (sunset !== null && now >= toSecond(sunset)) return 'retired'
+  return deprecated !== null && now >= toSecond(deprecated) ? 'deprecated' : 'current'
+}
+
+// The headers have whole seconds.
+function toSecond(time: number): number {
+  return Math.floor(time / 1000) * 1000
 }

@@ -2,14 +2,13 @@ import type { FastifySchema } from 'fastify'
 import { withResponses } from '../../json-schema/added-responses.js'
 import { type Lifecycle, lifecycleStatus } from './lifecycle.js'
 
-/** What a schema says of a lifecycle, for the OpenAPI document alone. */
 type Described = FastifySchema & { readonly description?: unknown }
 
 /**
- * The schema of a route with the period for which it is provided: `deprecated` once it is so, `x-deprecation` and
- * `x-sunset` (RFC 3339), a sentence in the description, the headers of its answers and the 410.
+ * Returns the schema of a route with its lifecycle, for the OpenAPI document: `deprecated` from that time,
+ * `x-deprecation` and `x-sunset` (RFC 3339), a sentence in the description, the headers and the 410.
  *
- * @param now when the document is made, in milliseconds since the epoch
+ * @param now milliseconds since the epoch
  */
 export function describeLifecycle(
   schema: FastifySchema | undefined,
@@ -28,8 +27,8 @@ export function describeLifecycle(
   }
   return withResponses(described, {
     headers: {
-      ...(deprecated === null ? {} : { Deprecation: header('From when on it is deprecated (RFC 9745)') }),
-      ...(sunset === null ? {} : { Sunset: header('From when on it is not there any more (RFC 8594)') }),
+      ...(deprecated === null ? {} : { Deprecation: header('When the deprecation begins (RFC 9745)') }),
+      ...(sunset === null ? {} : { Sunset: header('When the resource ends (RFC 8594)') }),
     },
     statuses: sunset === null ? {} : { 410: 'The version has been retired' },
   })
@@ -39,10 +38,10 @@ function periodSentence({ deprecated, sunset, links }: Lifecycle, now: number): 
   const ends = sunset === null ? '' : `answered with 410 from ${new Date(sunset).toISOString()} on`
   const since = deprecated !== null && deprecated > now ? 'from' : 'since'
   const old = deprecated === null ? '' : `deprecated ${since} ${new Date(deprecated).toISOString()}`
-  const said = [old, ends].filter((part) => part !== '').join(', ')
-  if (said === '') return ''
+  const sentence = [old, ends].filter((part) => part !== '').join(', ')
+  if (sentence === '') return ''
   const instead = links.successor === undefined ? '' : ` Its successor: ${links.successor}`
-  return `${said.charAt(0).toUpperCase()}${said.slice(1)}.${instead}`
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.${instead}`
 }
 
 function header(description: string) {

@@ -1,3 +1,4 @@
+import { timeOf } from '../../http/date-time.js'
 import {
   basePath,
   type Check,
@@ -9,68 +10,92 @@ import {
   text,
 } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
-import { lifecycleTime } from './lifecycle-time.js'
 
 /**
- * What versions are held to: `listed` at boot, every version that routes have is in the list; `headers`, answers tell of
- * deprecation and sunset; `retired`, after the sunset the answer is 410.
+ * The rules of versions: `listed` (at boot, all versions of routes are in the options), `headers` (responses announce
+ * deprecation and sunset), `retired` (requests after the sunset are answered with 410).
  */
 export type VersionRule = 'listed' | 'headers' | 'retired'
 
 /** All of {@link VersionRule}. */
 export const versionRuleNames: readonly VersionRule[] = ['listed', 'headers', 'retired']
 
-/** What `Link` leads to: absolute URLs or paths. */
+/** The targets of `Link`: absolute URLs or paths. */
 export interface LifecycleLinkOptions {
-  /** A page about the deprecation: `rel="deprecation"` (RFC 9745 §3). */
+  /**
+   * A page about the deprecation: `rel="deprecation"` (RFC 9745 §3).
+   * @default none
+   */
   readonly deprecation?: string
-  /** A page about the end: `rel="sunset"` (RFC 8594 §6). */
+  /**
+   * A page about the sunset: `rel="sunset"` (RFC 8594 §6).
+   * @default none
+   */
   readonly sunset?: string
-  /** The version or resource that comes instead, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3). */
+  /**
+   * The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3).
+   * @default none
+   */
   readonly successor?: string
 }
 
 /** How long a version is provided. */
 export interface LifecycleOptions {
   /**
-   * From when on it should not be used any more; may be yet to come. A `Date`, an RFC 3339 date-time, or a date, which
-   * stands for its first moment in UTC.
+   * When the deprecation begins; may be in the future. A `Date`, an RFC 3339 date-time, or a date, which is its first
+   * moment in UTC.
+   * @default never
    */
   readonly deprecated?: Date | string
-  /** From when on it is answered with 410; not before `deprecated` (RFC 9745 §4). Same forms. */
+  /**
+   * When requests begin to be answered with 410; not before `deprecated` (RFC 9745 §4). Same forms.
+   * @default never
+   */
   readonly sunset?: Date | string
+  /**
+   * Pages about the lifecycle.
+   * @default {}
+   */
   readonly link?: LifecycleLinkOptions
 }
 
 /** Options of the plugin `versions`. */
 export interface VersionsOptions extends RuleOptions<VersionRule> {
   /**
-   * The versions of the service by their major number, `{}` for one that is simply there. Where any is listed, routes
-   * have no others. Keep a retired version in it after its routes are gone: it is what answers 410.
-   * @default {}: any version, and none is deprecated
+   * The versions of the service by their major number, `{}` for one without an end. If there are any, routes may have no
+   * others. Keep a retired version after its routes are deleted, so that its paths are answered with 410.
+   * @default {}: any version, without an end
    */
   readonly versions?: Readonly<Record<number | string, LifecycleOptions>>
   /**
-   * Path in front of the version, where the service is mounted below one, such as `/api`.
+   * Path in front of the version, such as `/api`.
    * @default ''
    */
   readonly basePath?: string
   /**
-   * The time, in milliseconds since the epoch.
+   * Returns the time, in milliseconds since the epoch.
    * @default Date.now
    */
   readonly now?: () => number
 }
 
-/** What a route says under `config.versions`, over what is said of its version; `false` leaves the route alone. */
+/** Options of a route under `config.versions`, over those of its version; `false` leaves the route alone. */
 export interface VersionsRouteOptions extends RouteRuleOptions<VersionRule>, LifecycleOptions {}
+
+/**
+ * Returns the time of a `Date`, an RFC 3339 date-time or a date, in milliseconds since the epoch; `null` for anything
+ * else, such as 30 February. A date is its first moment in UTC.
+ */
+export function lifecycleTime(given: unknown): number | null {
+  return timeOf(typeof given === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given)
+}
 
 const time: Check<Date | string> = (label, received) =>
   lifecycleTime(received) === null
     ? invalid(label, "a Date, an RFC 3339 date-time, or a date such as '2027-01-31'", received)
     : (received as Date | string)
 
-// RFC 3986: what a URI reference may have; `<` and `>` would end it in the header.
+// RFC 3986: the characters of a URI reference. `<` and `>` would end it in the header.
 const reference = text("a URL or a path such as '/v2'", /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/)
 
 const lifecycleChecks: Checks<LifecycleOptions> = {
@@ -104,7 +129,7 @@ export const versionsRouteChecks: Checks<VersionsRouteOptions> = {
   ...lifecycleChecks,
 }
 
-/** Where nobody said otherwise. */
+/** Defaults of {@link VersionsOptions}. */
 export const versionsDefaults: Required<VersionsOptions> = {
   mode: 'enforce',
   rules: {},

@@ -1,4 +1,4 @@
-/** Versions that are deprecated and retired: RFC 9745, RFC 8594, decisions §8 "Versions". */
+/** Versions that are deprecated and retired: RFC 9745, RFC 8594. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching, lists, pathGuard, problems } from '../../../src/index.js'
@@ -202,6 +202,50 @@ t.test('no Link of a handler, of a list or of a web Response is lost, and none i
   t.match(told(unchanged), { deprecation, sunset }, 'a 304 too')
 })
 
+t.test('the forms of a date, to the second that the headers have', async (t) => {
+  const rows = [
+    // The examples of RFC 9745 §2.1 and RFC 8594 §3.
+    [{ deprecated: '2023-06-30T23:59:59.999Z' }, { ...none, deprecation: '@1688169599' }],
+    [{ sunset: '2018-12-31T23:59:59Z' }, { ...none, sunset: 'Mon, 31 Dec 2018 23:59:59 GMT' }],
+    [{ deprecated: '2027-01-31' }, { ...none, deprecation: '@1801353600' }],
+    [{ deprecated: '2027-01-31T01:00:00+01:00' }, { ...none, deprecation: '@1801353600' }],
+    [{ deprecated: new Date(0) }, { ...none, deprecation: '@0' }],
+    [{ link: { sunset: '/s' } }, { ...none, link: '</s>; rel="sunset"' }],
+    [
+      { deprecated: '2027-01-31', sunset: '2027-01-31' },
+      { ...none, deprecation: '@1801353600', sunset: 'Sun, 31 Jan 2027 00:00:00 GMT' },
+    ],
+    [{}, none],
+  ] as const
+  for (const [given, expected] of rows) {
+    const app = await appWith(() => {}, { versions: { 1: given } })
+    t.strictSame(told(await app.inject('/v1/users')), expected, JSON.stringify(given))
+  }
+})
+
+t.test('the status turns with the second that the header names', async (t) => {
+  const versions = { 1: { deprecated: new Date(1_900), sunset: new Date(3_999) } }
+  const rows = [
+    [999, 'current', 404],
+    [1_000, 'deprecated', 404],
+    [2_999, 'deprecated', 404],
+    [3_000, 'retired', 410],
+  ] as const
+  for (const [time, status, statusCode] of rows) {
+    const app = await appWith(() => {}, { versions, now: () => time })
+    t.equal(app.versions.list()[0]?.status, status, String(time))
+    t.equal((await app.inject('/v1/users')).statusCode, statusCode, String(time))
+  }
+})
+
+t.test('the version of a path is the whole first segment', async (t) => {
+  const app = await appWith(() => {}, { versions: { 0: lifecycle, 1: lifecycle, 12: lifecycle } })
+  for (const path of ['/v1', '/v1/users/1', '/v12/users?x=/v3', '/v1?x=1', '/v0/'])
+    t.strictSame(told(await app.inject(path)), all, path)
+  for (const path of ['/v01', '/V1', '/v1a', '/v1.1', '/v12a', '/users/v1', '/'])
+    t.strictSame(told(await app.inject(path)), none, path)
+})
+
 t.test('below a base path', async (t) => {
   const app = await appWith((app) => app.get('/a.p/v1/users', async () => ({})), { basePath: '/a.p' })
   t.strictSame(told(await app.inject('/a.p/v1/users')), all)
@@ -303,6 +347,11 @@ t.test('dates and names that cannot be are refused at registration', async (t) =
     [{ versions: { 1: { deprecated: 'Fri, 01 Jan 2027 00:00:00 GMT' } } }, /RFC 3339/],
     [{ versions: { 1: { sunset: new Date(Number.NaN) } } }, /1\.sunset/],
     [{ versions: { 1: { sunset: 1_800_000_000 } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: '' } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: '2027-1-1' } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: '2027-01-31T00:00:00' } } }, /1\.sunset/],
+    [{ versions: { 1: { sunset: null } } }, /1\.sunset/],
+    [{ versions: { 1000000000: {} } }, /major version/],
     [{ versions: { 1: { sunset: new Date(8.64e15) } } }, /1\.sunset/],
     [{ versions: { 1: { deprecated: '2027-01-02', sunset: '2027-01-01' } } }, /RFC 9745 §4/],
     [{ versions: { 1: { link: { successor: '/v2>; rel="x"' } } } }, /link\.successor/],
