@@ -47,6 +47,7 @@ t.test('a 503 gets a Retry-After, unless it has one (decisions §6)', async (t) 
   t.equal(await after(own), '60', 'of the error')
   t.equal(await after(closing, '30'), '30', 'of the reply')
   t.equal(await after(new ProblemError('not-found')), undefined, 'a 404 has none')
+  t.equal(await after(new ProblemError('internal-server-error')), undefined, 'a 500 has none')
 })
 
 t.test('what an error adds that is no JSON is left out, and logged; the rest is answered', async (t) => {

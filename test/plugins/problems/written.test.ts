@@ -132,6 +132,48 @@ t.test('each status gets its code and title, also one without a name of its own'
   }
 })
 
+t.test('a problem has its own length, on a HEAD route of the app too', async (t) => {
+  const writers: Readonly<Record<string, Write>> = {
+    written: (reply) => reply.code(404).header('content-length', '3').send('abc'),
+    thrown: (reply) => {
+      reply.header('content-length', '3')
+      throw Object.assign(new Error('x'), { statusCode: 404 })
+    },
+    response: () => new Response('abc', { status: 404, headers: { 'content-length': '3' } }),
+  }
+  const app = Fastify()
+  await app.register(problems)
+  for (const [name, write] of Object.entries(writers)) {
+    const handler = async (_request: unknown, reply: FastifyReply) => write(reply)
+    app.route({ method: ['GET', 'HEAD'], url: `/v1/${name}`, handler })
+  }
+  for (const url of Object.keys(writers).map((name) => `/v1/${name}`)) {
+    const get = await app.inject(url)
+    t.equal(get.headers['content-length'], String(get.rawPayload.length), `GET ${url}`)
+    const { headers } = await app.inject({ method: 'HEAD', url })
+    t.ok(Number(headers['content-length']) > 3, `HEAD ${url}: ${headers['content-length']}`)
+  }
+})
+
+t.test('only a 503 gets a Retry-After', async (t) => {
+  const app = await appThatWrites({
+    written: (reply) => reply.code(500).send(),
+    stream: (reply) => reply.code(502).send(Readable.from(['x'])),
+    'stream-503': (reply) => reply.code(503).send(Readable.from(['x'])),
+    thrown: () => Promise.reject(Object.assign(new Error('x'), { statusCode: 504 })),
+    'too-many': (reply) => reply.code(429).send(),
+  })
+  for (const [name, expected] of [
+    ['written', undefined],
+    ['stream', undefined],
+    ['stream-503', '5'],
+    ['thrown', undefined],
+    ['too-many', undefined],
+  ] as const) {
+    t.equal((await app.inject(`/v1/${name}`)).headers['retry-after'], expected, name)
+  }
+})
+
 t.test('headers that a handler set stay', async (t) => {
   const app = await appThatWrites({
     login: (reply) =>

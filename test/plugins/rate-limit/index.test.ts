@@ -92,6 +92,25 @@ t.test('who waits for Retry-After is served, whenever that was sent', async (t) 
   }
 })
 
+t.test('Retry-After is at least a second, also at the very end of a window', async (t) => {
+  type Script = (key: string, window: number, max: number, ...rest: unknown[]) => void
+  const redis = {
+    defineCommand: (name: string) => {
+      const script: Script = (...parameters) => {
+        const done = parameters.at(-1) as (error: null, result: readonly number[]) => void
+        done(null, [2, 0])
+      }
+      Object.assign(redis, { [name]: script })
+    },
+  }
+  const app = await appWith({ max: 1, redis })
+  const { statusCode, headers } = await app.inject('/v1/users')
+  t.match(
+    { statusCode, headers },
+    { statusCode: 429, headers: { 'retry-after': '1', ratelimit: '"default";r=0;t=0' } },
+  )
+})
+
 t.test('without the plugin problems a 429 is a problem all the same', async (t) => {
   const app = Fastify()
   await app.register(rateLimit, { max: 1 })
@@ -270,6 +289,34 @@ t.test('a page of another origin reads a 429 and when to come again', async (t) 
     vary: 'Origin',
   })
 })
+
+t.test(
+  'a HEAD route counts with its GET, whichever route is declared in between or ends in a slash',
+  async (t) => {
+    const app = await appWith()
+    const rateLimit = { max: 3, timeWindow: '1 hour' }
+    app.addHook('onRoute', function declareWithEachGet({ method, url }) {
+      if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
+    })
+    app.get('/v1/exports', { config: { rateLimit } }, () => ({}))
+    t.equal(await leftOf(app, '/v1/exports'), '"GET /v1/exports";r=2;t=3600')
+    t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=8;t=60')
+    t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
+
+    const below = await appWith()
+    await below.register(async (child) => void child.get('/', { config: { rateLimit } }, () => ({})), {
+      prefix: '/v1/reports',
+    })
+    for (const [request, left] of [
+      ['/v1/reports', 2],
+      ['/v1/reports/', 1],
+      [{ method: 'HEAD', url: '/v1/reports' }, 0],
+    ] as const) {
+      t.match(await leftOf(below, request), new RegExp(`r=${left};`), JSON.stringify(request))
+    }
+    t.equal((await below.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
+  },
+)
 
 t.test('a 304 tells what is left too', async (t) => {
   const app = await appWith()
