@@ -61,11 +61,11 @@ t.test('brings few dependencies along', async (t) => {
   t.same(Object.keys(manifest.dependencies).sort(), [
     '@fastify/cors',
     '@fastify/error',
-    '@fastify/helmet',
     '@fastify/merge-json-schemas',
     '@fastify/rate-limit',
     'ajv',
     'fastify-plugin',
+    'helmet',
     'json-schema-ref-resolver',
     'pluralize',
   ])

@@ -1,70 +1,92 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { isResponse } from '../../fastify/payloads.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import type { Reporter } from '../../rules/report.js'
-import type { Fields, HelmetOutput } from './helmet-output.js'
+import type { Fields, SecurityFields, SetPolicy } from './fields.js'
 
 /** Returns the headers of the request's route; `null` for none. */
-export type OutputOf = (request: FastifyRequest) => HelmetOutput | null
+export type FieldsOf = (request: FastifyRequest) => SecurityFields | null
 
-/** The `onRequest` hook that sets the headers of a configuration. What is there already stays. */
-export function setSecurityHeaders(outputOf: OutputOf): onRequestHookHandler {
+/** Returns the `onRequest` hook that sets the headers that the reply does not have yet. */
+export function setSecurityHeaders(fieldsOf: FieldsOf): onRequestHookHandler {
   return function securityHeadersOnRequest(request, reply, next): void {
-    const output = outputOf(request)
-    if (output === null) {
+    const all = fieldsOf(request)
+    if (all === null) {
       next()
       return
     }
-    setMissing(reply, fieldsFor(request, output))
-    const { perRequest } = output
-    if (perRequest === null) next()
-    else {
-      perRequest
-        .prepare(request, reply)
-        .then(() => perRequest.apply(request, reply, () => {}))
-        .then(() => next(), next)
-    }
+    const fields = fieldsFor(request, all)
+    for (const name in fields) if (isMissing(reply, name)) reply.header(name, fields[name])
+    if (all.setPolicy === null) next()
+    else setPolicyOf(request, reply, all.setPolicy, next)
   }
 }
 
-function setMissing(reply: FastifyReply, fields: Fields): void {
-  for (const name in fields) if (!reply.hasHeader(name)) reply.header(name, fields[name])
+function setPolicyOf(
+  { raw: request }: FastifyRequest,
+  reply: FastifyReply & { cspNonce?: object },
+  setPolicy: SetPolicy,
+  next: (error?: Error) => void,
+): void {
+  let failure: unknown
+  // The types of HTTP/2 differ; helmet reads the request only in functions of the app.
+  const nonces = setPolicy(request as IncomingMessage, reply.raw as ServerResponse, (error) => {
+    failure = error
+  })
+  if (nonces !== null) reply.cspNonce = nonces
+  next(failure as Error | undefined)
+}
+
+/** Returns the `onSend` hook that counts the responses that lack headers, and changes nothing. */
+export function observeSecurityHeaders(fieldsOf: FieldsOf, reporter: Reporter): onSendHookHandler {
+  return function observeSecurityHeadersOnSend(request, reply, payload, next): void {
+    const all = fieldsOf(request)
+    const names = all === null ? [] : Object.keys(fieldsFor(request, all))
+    const missing = names.filter((name) => isMissing(reply, name))
+    if (missing.length > 0) {
+      reporter.observe('securityHeaders', 'missing', request, `without ${missing.join(', ')}`)
+    }
+    next(null, payload)
+  }
+}
+
+function isMissing(reply: FastifyReply, name: string): boolean {
+  return !reply.hasHeader(name) && !reply.raw.hasHeader(name)
 }
 
 /**
- * The `onSend` hook that gives way: to headers that the app has set, as @fastify/helmet does on the raw response, and to
- * a page, which the policy of an API would break. The report lists the routes.
+ * Returns the `onSend` hook that keeps what the app has set, on the reply or on the raw response as @fastify/helmet does,
+ * and takes the policy of an API from pages. The report lists the routes.
  */
-export function giveWay(outputOf: OutputOf, reporter: Reporter): onSendHookHandler {
-  const told = new Set<string>()
+export function keepHeadersOfApp(fieldsOf: FieldsOf, reporter: Reporter): onSendHookHandler {
+  const reported = new Set<string>()
 
-  function tell(request: FastifyRequest, names: readonly string[], reason: string): void {
+  function report(request: FastifyRequest, names: readonly string[], reason: string): void {
     const { method, routeOptions } = request
     const route = `${method} ${routeOptions.url ?? '*'}`
     const key = `${route} ${names.join()} ${reason}`
-    if (told.has(key)) return
-    told.add(key)
+    if (reported.has(key)) return
+    reported.add(key)
     reporter.addException({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
   }
 
-  return function giveWayOnSend(request, reply, payload, next): void {
-    const output = outputOf(request)
-    if (output === null) {
-      next(null, payload)
-      return
+  return function keepHeadersOfAppOnSend(request, reply, payload, next): void {
+    const all = fieldsOf(request)
+    if (all !== null) {
+      const names = keepFieldsOfApp(reply, fieldsFor(request, all))
+      if (names !== null) report(request, names, 'set by the app')
+      if (isPage(reply, payload) && removePolicy(reply, all))
+        report(request, [policyName], 'a page: text/html')
     }
-    const fields = fieldsFor(request, output)
-    const theirs = theirFields(reply, fields)
-    if (theirs !== null) tell(request, theirs, 'set by the app')
-    if (isPage(reply, payload) && dropsPolicy(reply, output)) tell(request, [policyName], 'a page: text/html')
     next(null, payload)
   }
 }
 
 const policyName = 'content-security-policy'
 
-/** Puts what is on the raw response in the place of ours. Returns the names of what the app has set; `null` for none. */
-function theirFields(reply: FastifyReply, fields: Fields): string[] | null {
+/** Replaces fields that the app has set on the raw response. Returns the names of all that the app has set; `null` for none. */
+function keepFieldsOfApp(reply: FastifyReply, fields: Fields): string[] | null {
   let names: string[] | null = null
   // Fastify keeps the headers of a reply apart until they are sent: most raw responses have none yet.
   const hasRaw = reply.raw.getHeaderNames().length > 0
@@ -81,13 +103,13 @@ function theirFields(reply: FastifyReply, fields: Fields): string[] | null {
   return names
 }
 
-function dropsPolicy(reply: FastifyReply, { pagePolicy }: HelmetOutput): boolean {
+function removePolicy(reply: FastifyReply, { pagePolicy }: SecurityFields): boolean {
   if (pagePolicy === null || reply.getHeader(policyName) !== pagePolicy) return false
   reply.removeHeader(policyName)
   return true
 }
 
-// Most answers are JSON: their media type need not be read.
+// Most responses are JSON: their media type need not be parsed.
 const startsAsText = /^t/i
 
 function isPage(reply: FastifyReply, payload: unknown): boolean {
@@ -95,23 +117,7 @@ function isPage(reply: FastifyReply, payload: unknown): boolean {
   return typeof type === 'string' && startsAsText.test(type) && mediaTypeOf(type) === 'text/html'
 }
 
-/** The `onSend` hook that counts the answers without the headers of a configuration, and changes nothing. */
-export function observeSecurityHeaders(outputOf: OutputOf, reporter: Reporter): onSendHookHandler {
-  return function observeSecurityHeadersOnSend(request, reply, payload, next): void {
-    const output = outputOf(request)
-    const missing = output === null ? [] : missingFields(reply, fieldsFor(request, output))
-    if (missing.length > 0) {
-      reporter.observe('securityHeaders', 'missing', request, `without ${missing.join(', ')}`)
-    }
-    next(null, payload)
-  }
-}
-
-// RFC 6797 §7.2: no Strict-Transport-Security but over TLS; behind a proxy that is trusted, what that says counts.
-function fieldsFor(request: FastifyRequest, { plain, secure }: HelmetOutput): Fields {
+// RFC 6797 §7.2: Strict-Transport-Security over TLS only. `protocol` is that of the trusted proxy, if there is one.
+function fieldsFor(request: FastifyRequest, { plain, secure }: SecurityFields): Fields {
   return plain === secure || request.protocol !== 'https' ? plain : secure
-}
-
-function missingFields(reply: FastifyReply, fields: Fields): string[] {
-  return Object.keys(fields).filter((name) => !reply.hasHeader(name) && !reply.raw.hasHeader(name))
 }

@@ -7,8 +7,8 @@ import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
-import { type HelmetOutput, helmetOutput } from './helmet-output.js'
-import { giveWay, type OutputOf, observeSecurityHeaders, setSecurityHeaders } from './hooks.js'
+import { type Nonces, type SecurityFields, securityFields } from './fields.js'
+import { type FieldsOf, keepHeadersOfApp, observeSecurityHeaders, setSecurityHeaders } from './hooks.js'
 import {
   type SecurityHeadersOptions,
   type SecurityHeadersRouteOptions,
@@ -25,24 +25,32 @@ export type {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Security headers of this route, laid over those of the plugin; `false` for none. */
+    /** Security headers of this route, merged over those of the plugin; `false` for none. */
     securityHeaders?: SecurityHeadersRouteOptions | false
+  }
+
+  interface FastifyReply {
+    /** The nonces in the `Content-Security-Policy`, where `enableCSPNonces` is set. */
+    cspNonce: Nonces
   }
 }
 
+/** The headers of a route that differ from those of the plugin; `null` for none. */
+const fieldsOfRoute = routeSlot<SecurityFields | null>('securityHeaders.fields')
+
 /**
- * Security headers on every answer, errors and 404s among them: those of helmet, by default the few that
- * do something for a JSON API (OWASP REST Security Cheat Sheet). helmet runs at boot, once per configuration; a request
- * gets its output. Only a policy that differs from request to request runs helmet itself. `Strict-Transport-Security`
- * is sent over TLS alone: behind a proxy that ends TLS, set `trustProxy` of Fastify.
+ * Sets security headers on every response, also on errors and 404s: those of helmet, by default the few that have an
+ * effect for a JSON API (OWASP REST Security Cheat Sheet). helmet runs once per configuration at boot. Per request it
+ * runs only for a policy that differs from request to request. `Strict-Transport-Security` is sent over TLS only: behind
+ * a proxy that ends TLS, set `trustProxy` of Fastify.
  *
- * What the app sets itself stays, whether with `reply.header()` or with @fastify/helmet, and the report lists the routes.
- * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document may be pages, and the policy of an API
- * would break them: they have none of it, unless `config.securityHeaders` says what. Other answers that are `text/html`
- * have all but the policy of an API. An answer that a hook gives which was registered earlier has no headers yet; what is
- * no request at all (400, 408, 431 of a connection) has none.
+ * Headers that the app sets, with `reply.header()` or with @fastify/helmet, are kept, and the report lists the routes.
+ * Wildcard routes, WebSocket routes and routes that are hidden from the OpenAPI document may be pages, which the policy of
+ * an API would break: they have no headers unless `config.securityHeaders` sets them. Other responses that are
+ * `text/html` have no policy of an API. A response that an earlier hook sends has no headers, and neither has the answer
+ * to a connection without a request (400, 408, 431), unless `serverOptions()` are used.
  *
- * Not where a proxy in front sets these headers for all that is behind it.
+ * Not for an app behind a proxy that sets these headers.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -55,71 +63,61 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       securityHeadersChecks,
       securityHeadersDefaults,
     )
-    const { default: helmet } = await import('@fastify/helmet')
+    // Loaded here, so that an import of this package does not load it.
+    const { default: helmet } = await import('helmet')
     const reporter = reporterOf(app)
-    const output = helmetOutput(helmet, app, 'securityHeaders', options)
+    const fields = securityFields(helmet, 'securityHeaders', options)
     const enforces = options.mode === 'enforce'
     const isHeadSibling = headSiblings(app)
-    // Only then it is worth asking for the route of a request.
+    // Reading the route of a request takes time, so it is read only if a route has headers of its own.
     let hasOwn = false
-    const outputOf: OutputOf = (request) => {
-      const own = hasOwn ? ownOutput.of(request) : undefined
-      return own === undefined ? output : own
+    const fieldsOf: FieldsOf = (request) => {
+      const own = hasOwn ? fieldsOfRoute.of(request) : undefined
+      return own === undefined ? fields : own
     }
 
     if (enforces) {
-      const setHeaders = setSecurityHeaders(outputOf)
+      const setHeaders = setSecurityHeaders(fieldsOf)
       addAppHook(app, 'onRequest', 'securityHeaders', setHeaders)
-      addAppHook(app, 'onSend', 'securityHeaders', giveWay(outputOf, reporter))
+      addAppHook(app, 'onSend', 'securityHeaders', keepHeadersOfApp(fieldsOf, reporter))
       addFrameworkErrorHeaders(app, setHeaders.bind(app))
-      declareRawFields(app, output)
+      declareRawFields(app, fields)
     }
-    if (options.mode === 'report')
-      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(outputOf, reporter))
+    if (options.mode === 'report') {
+      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(fieldsOf, reporter))
+    }
 
     app.addHook('onRoute', function securityHeadersOnRoute(route) {
       const name = `${[route.method].flat().join(', ')} ${route.path}`
       const label = `${name} config.securityHeaders`
       const given = route.config?.securityHeaders
       const resolved = resolveRouteOptions(label, given, securityHeadersChecks, options)
-      const leftAlone = given === undefined ? exclusionReasonOf(route) : null
+      const reason = given === undefined ? exclusionReasonOf(route) : null
       const isSibling = isHeadSibling(route)
-      if (leftAlone !== null && options.mode !== 'off' && !isSibling) {
-        const told = { plugin: 'securityHeaders', route: name, rules: ['missing'], unused: false }
-        reporter.addException({ ...told, reason: leftAlone })
+      if (reason !== null && options.mode !== 'off' && !isSibling) {
+        reporter.addException({
+          plugin: 'securityHeaders',
+          route: name,
+          rules: ['missing'],
+          reason,
+          unused: false,
+        })
       }
-      if (resolved === options && leftAlone === null) return
-      const isWithout = resolved === false || leftAlone !== null || resolved.mode === 'off'
-      const own = isWithout ? null : helmetOutput(helmet, app, label, resolved)
+      if (resolved === options && reason === null) return
+      const isWithout = resolved === false || reason !== null || resolved.mode === 'off'
+      const own = isWithout ? null : securityFields(helmet, label, resolved)
       const sets = resolved !== false && resolved.mode === 'enforce'
       hasOwn = true
-      ownOutput.set(route, enforces && !sets ? null : own)
+      fieldsOfRoute.set(route, enforces && !sets ? null : own)
       if (own === null) return
+      const ownOf: FieldsOf = () => own
       if (sets && !enforces) {
-        addHook(
-          route,
-          'onRequest',
-          'securityHeaders',
-          setSecurityHeaders(() => own),
-        )
-        addHook(
-          route,
-          'onSend',
-          'securityHeaders',
-          giveWay(() => own, reporter),
-        )
+        addHook(route, 'onRequest', 'securityHeaders', setSecurityHeaders(ownOf))
+        addHook(route, 'onSend', 'securityHeaders', keepHeadersOfApp(ownOf, reporter))
       }
       if (!sets && options.mode !== 'report') {
-        addHook(
-          route,
-          'onSend',
-          'securityHeaders',
-          observeSecurityHeaders(() => own, reporter),
-        )
+        addHook(route, 'onSend', 'securityHeaders', observeSecurityHeaders(ownOf, reporter))
       }
     })
   },
 )
-
-/** The headers of a route where they are not those of the plugin; `null` for none. */
-const ownOutput = routeSlot<HelmetOutput | null>('securityHeaders.ownOutput')

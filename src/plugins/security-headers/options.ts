@@ -1,58 +1,64 @@
-import type { FastifyHelmetOptions } from '@fastify/helmet'
+import type { HelmetOptions } from 'helmet'
 import { type Check, type Checks, flag, invalid, isObject, objectOf, oneOf } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 
-/** Which headers are there without a word. */
+type Headers = NonNullable<HelmetOptions>
+
+/** The headers that are set by default. */
 export type SecurityHeadersProfile = 'api' | 'helmet'
 
 /**
- * The headers, by the names that helmet 8 gives its options: `true` for helmet's default of that header, `false` for no
- * such header, an object for options of its own. The old aliases (`hsts`, `noSniff`, `frameguard` …) are not taken.
+ * The headers, by the names of the options of helmet 8: `true` for helmet's default of a header, `false` for no such
+ * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused. The
+ * default of each is that of {@link SecurityHeadersRouteOptions.profile}.
  */
 export interface HelmetHeaders {
-  /** `Content-Security-Policy`. A directive may be a function of the request, which costs what helmet costs. */
-  readonly contentSecurityPolicy?: FastifyHelmetOptions['contentSecurityPolicy']
-  /** `Cross-Origin-Embedder-Policy`; for pages. */
-  readonly crossOriginEmbedderPolicy?: FastifyHelmetOptions['crossOriginEmbedderPolicy']
-  /** `Cross-Origin-Opener-Policy`; for pages. */
-  readonly crossOriginOpenerPolicy?: FastifyHelmetOptions['crossOriginOpenerPolicy']
-  /** `Cross-Origin-Resource-Policy`: who may load it without CORS, as an image for instance. */
-  readonly crossOriginResourcePolicy?: FastifyHelmetOptions['crossOriginResourcePolicy']
-  /** `Origin-Agent-Cluster`; for pages. */
-  readonly originAgentCluster?: FastifyHelmetOptions['originAgentCluster']
-  /** `Referrer-Policy`. */
-  readonly referrerPolicy?: FastifyHelmetOptions['referrerPolicy']
-  /** `Strict-Transport-Security`; sent over TLS alone (RFC 6797 §7.2). */
-  readonly strictTransportSecurity?: FastifyHelmetOptions['strictTransportSecurity']
-  /** `X-Content-Type-Options: nosniff`. */
-  readonly xContentTypeOptions?: FastifyHelmetOptions['xContentTypeOptions']
-  /** `X-DNS-Prefetch-Control`; for pages. */
-  readonly xDnsPrefetchControl?: FastifyHelmetOptions['xDnsPrefetchControl']
-  /** `X-Download-Options`; for Internet Explorer. */
-  readonly xDownloadOptions?: FastifyHelmetOptions['xDownloadOptions']
-  /** `X-Frame-Options`. */
-  readonly xFrameOptions?: FastifyHelmetOptions['xFrameOptions']
-  /** `X-Permitted-Cross-Domain-Policies`; for plugins of browsers of old. */
-  readonly xPermittedCrossDomainPolicies?: FastifyHelmetOptions['xPermittedCrossDomainPolicies']
-  /** `X-XSS-Protection: 0`; for browsers of old. */
-  readonly xXssProtection?: FastifyHelmetOptions['xXssProtection']
   /**
-   * A nonce in `script-src` and `style-src`, fresh for each request, at `reply.cspNonce`. For pages; costs what helmet
-   * costs.
+   * `Content-Security-Policy`. A directive may be a function of the request, which runs helmet per request.
+   * @default by `profile`
+   */
+  readonly contentSecurityPolicy?: Headers['contentSecurityPolicy']
+  /** `Cross-Origin-Embedder-Policy`, for pages. @default by `profile` */
+  readonly crossOriginEmbedderPolicy?: Headers['crossOriginEmbedderPolicy']
+  /** `Cross-Origin-Opener-Policy`, for pages. @default by `profile` */
+  readonly crossOriginOpenerPolicy?: Headers['crossOriginOpenerPolicy']
+  /** `Cross-Origin-Resource-Policy`: who may load a response without CORS, such as an image. @default by `profile` */
+  readonly crossOriginResourcePolicy?: Headers['crossOriginResourcePolicy']
+  /** `Origin-Agent-Cluster`, for pages. @default by `profile` */
+  readonly originAgentCluster?: Headers['originAgentCluster']
+  /** `Referrer-Policy`. @default by `profile` */
+  readonly referrerPolicy?: Headers['referrerPolicy']
+  /** `Strict-Transport-Security`, sent over TLS only (RFC 6797 §7.2). @default true */
+  readonly strictTransportSecurity?: Headers['strictTransportSecurity']
+  /** `X-Content-Type-Options: nosniff`. @default true */
+  readonly xContentTypeOptions?: Headers['xContentTypeOptions']
+  /** `X-DNS-Prefetch-Control`, for pages. @default by `profile` */
+  readonly xDnsPrefetchControl?: Headers['xDnsPrefetchControl']
+  /** `X-Download-Options`, for Internet Explorer. @default by `profile` */
+  readonly xDownloadOptions?: Headers['xDownloadOptions']
+  /** `X-Frame-Options`. @default by `profile` */
+  readonly xFrameOptions?: Headers['xFrameOptions']
+  /** `X-Permitted-Cross-Domain-Policies`, for plugins of old browsers. @default by `profile` */
+  readonly xPermittedCrossDomainPolicies?: Headers['xPermittedCrossDomainPolicies']
+  /** `X-XSS-Protection: 0`, for old browsers. @default by `profile` */
+  readonly xXssProtection?: Headers['xXssProtection']
+  /**
+   * Adds a nonce per request to `script-src` and `style-src`, and sets `reply.cspNonce`. For pages. Runs helmet per
+   * request.
    * @default false
    */
   readonly enableCSPNonces?: boolean
 }
 
-/** What a route says under `config.securityHeaders`, laid over the options of the plugin; `false` for no headers. */
+/** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
 export interface SecurityHeadersRouteOptions extends HelmetHeaders {
   /**
-   * `enforce` sends the headers, `report` counts the answers that lack them, `off` does nothing.
+   * `enforce` sets the headers, `report` counts the responses that lack them, `off` does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * `api` for what no browser shows as a page: `Content-Security-Policy: default-src 'none';frame-ancestors 'none'`,
+   * `api` for responses that no browser shows as a page: `Content-Security-Policy: default-src 'none';frame-ancestors 'none'`,
    * `Cross-Origin-Resource-Policy: same-origin`, `Referrer-Policy: no-referrer`, `X-Content-Type-Options: nosniff`,
    * `X-Frame-Options: DENY`, and over TLS `Strict-Transport-Security`. `helmet` for pages: the defaults of helmet.
    * @default 'api'
@@ -63,11 +69,11 @@ export interface SecurityHeadersRouteOptions extends HelmetHeaders {
 /** Options of the plugin `securityHeaders`. */
 export interface SecurityHeadersOptions extends SecurityHeadersRouteOptions {}
 
-/** What a route has when all is resolved. */
+/** The options of a route with all defaults. */
 export type ResolvedSecurityHeaders = SecurityHeadersOptions &
   Required<Pick<SecurityHeadersOptions, 'mode' | 'profile'>>
 
-/** What the profiles are made of. Browsers of an API need no word on what only pages do (OWASP REST Security). */
+/** The headers of the profiles. `api` leaves out those that affect pages only (OWASP REST Security Cheat Sheet). */
 export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> = {
   api: {
     contentSecurityPolicy: {
@@ -87,7 +93,7 @@ export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> =
   helmet: {},
 }
 
-/** Checks of {@link SecurityHeadersOptions}, and of what a route says. */
+/** Checks of {@link SecurityHeadersOptions} and of {@link SecurityHeadersRouteOptions}. */
 export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
   mode: oneOf(...modes),
   profile: oneOf('api', 'helmet'),
@@ -107,13 +113,13 @@ export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
   enableCSPNonces: flag,
 }
 
-/** Where nobody said otherwise. */
+/** The defaults of {@link SecurityHeadersOptions}. */
 export const securityHeadersDefaults: ResolvedSecurityHeaders = Object.freeze({
   mode: 'enforce',
   profile: 'api',
 })
 
-/** A flag, or an object of these options; helmet itself passes over names that it does not know. */
+/** Returns a check of a flag or of an object with these options; helmet itself ignores unknown names. */
 function header<Value>(...names: readonly string[]): Check<Value> {
   const options = objectOf<Record<string, unknown>>(
     Object.fromEntries(names.map((name) => [name, (_label: string, received: unknown) => received])),
