@@ -1,43 +1,54 @@
 import { createHash } from 'node:crypto'
-import type { normalizeIP as normalizeAddress } from '@fastify/rate-limit'
-import type { FastifyRequest } from 'fastify'
+import type { normalizeIP as normalize } from '@fastify/rate-limit'
+import { BoundedCache } from '../../bounded-cache.js'
 import type { CallerKey, ResolvedRateLimit } from './options.js'
 
 /** The key of a request that is not counted. */
 export const uncounted = ''
 
-/** The key of all requests that have no address: peers on a Unix domain socket. */
+/** The key of all requests without an address: those on a Unix domain socket. */
 const noAddress = 'unix'
 
-/** The type of Fastify promises an address, which a Unix domain socket does not have. */
-interface WithAddress {
-  readonly ip: string | undefined
-}
+/** Addresses whose keys are kept: parsing one takes longer than all else that counting does. */
+const keptAddresses = 1000
 
-/** Longer keys are kept as their digest: a client may choose how long they are, and they stay in memory. */
-const longestKept = 64
+/** Longer keys are replaced by a digest: clients may choose them, and they stay in memory. */
+const maxKeyLength = 64
+
+type Request = Parameters<NonNullable<ResolvedRateLimit['key']>>[0]
 
 /**
- * Who a request counts for, as a key of bounded length: an address cannot be taken for a key of the app's own.
+ * Returns a function that returns the key by which a request counts. It has a bounded length, and a key of the app is
+ * never equal to an address.
  *
- * @param scope what stands before each key, for quotas that share a store
+ * @param scope a prefix of each key, for quotas that share a store
  * @param normalizeIP the function of @fastify/rate-limit, which is loaded at registration
  */
 export function callerKeys(
   { key, ipv6Subnet }: ResolvedRateLimit,
   scope: string,
-  normalizeIP: typeof normalizeAddress,
-): (request: FastifyRequest) => string | Promise<string> {
-  const ofAddress = ({ ip }: WithAddress): string =>
-    `${scope}${ip === undefined ? noAddress : normalizeIP(ip, ipv6Subnet)}`
-  if (key === undefined) return ofAddress
+  normalizeIP: typeof normalize,
+): (request: Request) => string | Promise<string> {
+  const keys = new BoundedCache<string, string>(keptAddresses)
+
+  // Fastify's type promises an address.
+  function addressKey({ ip }: { readonly ip: string | undefined }): string {
+    if (ip === undefined) return scope + noAddress
+    const known = keys.get(ip)
+    if (known !== undefined) return known
+    const address = scope + normalizeIP(ip, ipv6Subnet)
+    keys.set(ip, address)
+    return address
+  }
+
+  if (key === undefined) return addressKey
   return async function callerKey(request) {
     const own: CallerKey = await key(request)
     if (own === null) return uncounted
-    return own === undefined ? ofAddress(request) : `${scope}key:${bounded(String(own))}`
+    return own === undefined ? addressKey(request) : `${scope}key:${bounded(String(own))}`
   }
 }
 
 function bounded(key: string): string {
-  return key.length <= longestKept ? key : createHash('sha256').update(key).digest('base64url')
+  return key.length <= maxKeyLength ? key : createHash('sha256').update(key).digest('base64url')
 }

@@ -13,74 +13,81 @@ import {
 import { type Mode, modes } from '../../rules/modes.js'
 import { timeWindowOf } from '../../time/time-window.js'
 
-/** Who a request counts for: `undefined` for its address, `null` for nobody, so that it is not counted. */
+/** The caller that a request counts for: `undefined` for its address, `null` for a request that does not count. */
 export type CallerKey = string | number | null | undefined
 
-/** What @fastify/rate-limit needs of a Redis client; [ioredis](https://github.com/redis/ioredis) has it. */
+/** The part of a Redis client that @fastify/rate-limit needs, such as one of [ioredis](https://github.com/redis/ioredis). */
 export interface RateLimitRedis {
-  /** Makes a method of a script. */
+  /** Defines a method that runs a Lua script. */
   defineCommand(name: string, definition: { numberOfKeys?: number; lua: string }): void
 }
 
-/** What a route says under `config.rateLimit`: a quota of its own, in place of that of the plugin. `false` for none. */
+/** Options of a route, under `config.rateLimit`: a quota in place of that of the plugin; `false` for none. */
 export interface RateLimitRouteOptions {
-  /** See {@link RateLimitOptions.max}. */
+  /**
+   * See {@link RateLimitOptions.max}.
+   * @default that of the plugin
+   */
   readonly max?: number
-  /** See {@link RateLimitOptions.timeWindow}. */
+  /**
+   * See {@link RateLimitOptions.timeWindow}.
+   * @default that of the plugin
+   */
   readonly timeWindow?: number | string
 }
 
 /** Options of the plugin `rateLimit`. */
 export interface RateLimitOptions extends RateLimitRouteOptions {
   /**
-   * `enforce` refuses, `report` adds no header and counts who would be refused, `off` does nothing.
+   * `enforce` refuses requests beyond the quota, `report` adds no header and counts these requests, `off` does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * Requests of one caller within a window; below 10^15, as the header fields take no more.
+   * Requests of one caller within a window; below 10^15, the limit of the header fields.
    * @default 1000
    */
   readonly max?: number
   /**
    * Length of the window, which begins with the first request of a caller: milliseconds, or a text such as `'30s'`,
-   * `'1 minute'`, `'2 hours'`. At least one second.
+   * `'1 minute'` or `'2 hours'`. At least one second.
    * @default '1 minute'
    */
   readonly timeWindow?: number | string
   /**
-   * Who a request counts for. It runs before the app's authentication, so it has to check itself what it takes: a key
-   * that a caller can make up is no limit, and one that is another's uses up the quota of that one.
-   * @default the address, `request.ip`: set `trustProxy` of Fastify behind a proxy
+   * Returns the caller that a request counts for. It runs before the app's authentication, so it has to verify its input:
+   * a key that a caller can invent limits nobody, and the key of another caller uses up that caller's quota.
+   * @default the address, `request.ip`; behind a proxy, set `trustProxy` of Fastify
    */
   readonly key?: (request: FastifyRequest) => CallerKey | Promise<CallerKey>
   /**
-   * Leading bits of an IPv6 address that are one caller: a household or a rented server has a whole /64. IPv4 in IPv6
-   * counts as IPv4.
+   * Leading bits of an IPv6 address that make one caller: a household or a rented server has a whole /64. An IPv4-mapped
+   * address counts as IPv4.
    * @default 64
    */
   readonly ipv6Subnet?: number
   /**
-   * Callers that are remembered in memory, of the plugin and of each route with a quota of its own; the one that was
-   * longest away is forgotten first. Some 200 bytes each.
+   * Maximum number of callers in memory, for the plugin and for each route with a quota of its own; the least recently
+   * seen one is dropped first. About 200 bytes each.
    * @default 10_000
    */
   readonly cache?: number
   /**
-   * Client for counting in Redis, where several instances count together. A count that takes longer than half a second
-   * has failed. Give it `maxRetriesPerRequest: 0`, `enableOfflineQueue: false` and a `commandTimeout`, so that it does not
-   * keep what failed to send it later.
+   * Client for counting in Redis, so that several instances count together. A count that takes longer than half a second
+   * fails. The client should have `maxRetriesPerRequest: 0`, `enableOfflineQueue: false` and a `commandTimeout`, so that
+   * it does not queue failed commands.
+   * @default none; each instance counts in memory
    */
   readonly redis?: RateLimitRedis
   /**
-   * What keys in Redis begin with.
+   * Prefix of the keys in Redis.
    * @default 'fastify-rate-limit-'
    */
   readonly nameSpace?: string
   /**
-   * Serves requests uncounted while `redis` or `key` fails; the log tells when it begins and ends. With `false` they are
-   * refused: with 503 `quota-unavailable` and `Retry-After` while `redis` fails, with what `key` throws otherwise. In
-   * `report` mode all are served.
+   * Whether requests are served uncounted while `redis` or `key` fails; the log has the begin and the end. With `false`
+   * they are refused: with 503 `quota-unavailable` and `Retry-After` while `redis` fails, with the error of `key`
+   * otherwise. In `report` mode all are served.
    * @default true
    */
   readonly skipOnError?: boolean
@@ -90,7 +97,7 @@ const timeWindow: Check<number> = (label, received) =>
   timeWindowOf(received) ??
   invalid(label, "at least a second: milliseconds, or a text such as '1 minute'", received)
 
-/** The largest Integer of a structured field (RFC 9651 §3.3.1), as which `max` is sent. */
+/** The largest Integer of a structured field (RFC 9651 §3.3.1), the type of `max` in the header fields. */
 const largestFieldInteger = 999_999_999_999_999
 
 /** Checks of {@link RateLimitRouteOptions}. */
@@ -114,11 +121,14 @@ export const rateLimitChecks: Checks<RateLimitOptions> = {
   skipOnError: flag,
 }
 
-/** What the options of the plugin are when all is resolved. */
+/** The options of the plugin with all defaults. */
 export type ResolvedRateLimit = RateLimitOptions &
-  Required<Omit<RateLimitOptions, 'key' | 'redis' | 'nameSpace'>>
+  Required<Omit<RateLimitOptions, 'key' | 'redis' | 'nameSpace' | 'timeWindow'>> & {
+    /** Milliseconds. */
+    readonly timeWindow: number
+  }
 
-/** Where nobody said otherwise. */
+/** The defaults of {@link RateLimitOptions}. */
 export const rateLimitDefaults: ResolvedRateLimit = Object.freeze({
   mode: 'enforce',
   max: 1000,
@@ -127,3 +137,17 @@ export const rateLimitDefaults: ResolvedRateLimit = Object.freeze({
   cache: 10_000,
   skipOnError: true,
 })
+
+/**
+ * Returns the options that have the same meaning here, out of those that a route has for @fastify/rate-limit. In `report`
+ * mode the app may still have that plugin.
+ */
+export function understoodOptions(given: unknown): RateLimitRouteOptions | false | undefined {
+  if (given === false) return false
+  if (!isObject(given)) return undefined
+  const { max, timeWindow } = given
+  return {
+    ...(Number.isSafeInteger(max) && Number(max) > 0 ? { max: Number(max) } : {}),
+    ...(timeWindowOf(timeWindow) === null ? {} : { timeWindow: timeWindow as number | string }),
+  }
+}

@@ -1,60 +1,70 @@
-import type { FastifyReply } from 'fastify'
-import { keyStyleOf } from '../../fastify/key-style.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import type { Count, Limiter } from './fastify-rate-limit.js'
-import { quotaPolicy, quotaState, sfString, wholeSeconds } from './quota-fields.js'
 
-/** A quota that requests are counted against. */
-export interface Quota {
-  /** Its name in the header fields. */
-  readonly name: string
-  readonly count: Limiter
-  /** Adds the policy and what is left of it to the fields of the reply. */
-  setFields(reply: FastifyReply, count: Count): void
-  /** Returns the problem of a request beyond the quota, with the fields of the quotas that it was counted against before. */
-  refusal(reply: FastifyReply, count: Count): ProblemError
+/** The state of a quota for one caller. */
+export interface QuotaState {
+  /** Requests that are left in the window. */
+  readonly remaining: number
+  /** Milliseconds until the window ends. */
+  readonly ttl: number
 }
 
-/**
- * A quota, and how it is told of.
- *
- * @param max requests within the window
- * @param timeWindow milliseconds
- */
-export function quotaOf(name: string, max: number, timeWindow: number, count: Limiter): Quota {
-  const quoted = sfString(name)
-  const policy = quotaPolicy(name, max, wholeSeconds(timeWindow))
-  return {
-    name,
-    count,
-    setFields(reply, { remaining, ttl }) {
-      reply.header(policyField, beside(reply, policyField, policy))
-      reply.header(stateField, beside(reply, stateField, quotaState(quoted, remaining, wholeSeconds(ttl))))
-    },
-    refusal(reply, { ttl }) {
-      const seconds = wholeSeconds(ttl, 1)
-      return new ProblemError('quota-exceeded', {
-        detail: `There were more than ${max} requests in ${wholeSeconds(timeWindow)} seconds; try again in ${seconds}`,
-        headers: {
-          'retry-after': String(seconds),
-          [policyField]: beside(reply, policyField, policy),
-          [stateField]: beside(reply, stateField, quotaState(quoted, 0, wholeSeconds(ttl))),
-          'cache-control': 'no-store',
-        },
-        extensions: { [violatedPolicies[keyStyleOf(reply.server)]]: [name] },
-      })
-    },
+/** The names of the header fields of a quota (draft-ietf-httpapi-ratelimit-headers). */
+export const policyField = 'ratelimit-policy'
+export const stateField = 'ratelimit'
+
+/** A quota of requests within a window, and what responses tell about it. */
+export class Quota {
+  readonly name: string
+  readonly max: number
+  /** The item of `RateLimit-Policy`, such as `"default";q=1000;w=60`. */
+  readonly policy: string
+  readonly #seconds: number
+  readonly #quotedName: string
+
+  /**
+   * @param max requests within the window
+   * @param timeWindow milliseconds
+   */
+  constructor(name: string, max: number, timeWindow: number) {
+    this.name = name
+    this.max = max
+    this.#seconds = wholeSeconds(timeWindow)
+    this.#quotedName = sfString(name)
+    this.policy = `${this.#quotedName};q=${max};w=${this.#seconds}`
+  }
+
+  /** Returns the item of `RateLimit`, such as `"default";r=999;t=60`. */
+  state({ remaining, ttl }: QuotaState): string {
+    return `${this.#quotedName};r=${remaining};t=${wholeSeconds(ttl)}`
+  }
+
+  /**
+   * Returns the problem of a request beyond the quota.
+   *
+   * @param fields the values of `RateLimit-Policy` and `RateLimit`, which may name further quotas
+   * @param violatedPolicies the name of the extension member
+   */
+  problem(ttl: number, fields: Readonly<Record<string, string>>, violatedPolicies: string): ProblemError {
+    const seconds = wholeSeconds(ttl, 1)
+    return new ProblemError('quota-exceeded', {
+      detail: `There were more than ${this.max} requests in ${this.#seconds} seconds; try again in ${seconds}`,
+      headers: { ...fields, 'retry-after': String(seconds), 'cache-control': 'no-store' },
+      extensions: { [violatedPolicies]: [this.name] },
+    })
   }
 }
 
-// The Internet-Draft on RateLimit header fields writes `violated-policies`, for a problem type of its own.
-const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
+/** Returns a String of RFC 9651 §3.3.3: visible ASCII in quotes. Characters that are not ASCII are percent-encoded. */
+export function sfString(text: string): string {
+  const ascii = text.replace(/[^\x20-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))
+  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
+}
 
-const policyField = 'ratelimit-policy'
-const stateField = 'ratelimit'
-
-/** A List of structured fields with one more item (RFC 9651 §3.1): a request may count against several quotas. */
-function beside(reply: FastifyReply, field: string, item: string): string {
-  const before = reply.getHeader(field)
-  return before === undefined ? item : `${before}, ${item}`
+/**
+ * Returns milliseconds in seconds, rounded up, so that a client that waits for them is not too early.
+ *
+ * @param min the lowest number of seconds
+ */
+export function wholeSeconds(milliseconds: number, min = 0): number {
+  return Math.max(min, Math.ceil(milliseconds / 1000))
 }

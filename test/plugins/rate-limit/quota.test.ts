@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  quotaPolicy,
-  quotaState,
-  sfString,
-  wholeSeconds,
-} from '../../../src/plugins/rate-limit/quota-fields.js'
+import { Quota, sfString, wholeSeconds } from '../../../src/plugins/rate-limit/quota.js'
 
-t.test('the fields are written as the draft has them', async (t) => {
-  t.equal(quotaPolicy('default', 1000, 60), '"default";q=1000;w=60')
-  t.equal(quotaState(sfString('default'), 999, 60), '"default";r=999;t=60')
+t.test('the fields are written as in the draft', async (t) => {
+  const quota = new Quota('default', 1000, 60_000)
+  t.equal(quota.policy, '"default";q=1000;w=60')
+  t.equal(quota.state({ remaining: 999, ttl: 59_001 }), '"default";r=999;t=60')
 })
 
 t.test('a name is a string of RFC 9651, whatever is in it', async (t) => {
