@@ -6,7 +6,13 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
 
 const checked = new WeakSet<object>()
 
@@ -239,6 +245,34 @@ export function printedRoutes(app: FastifyInstance): PrintedRoute[] {
     for (const method of readable) routes.push({ methods: [method], path: pieces.join('') })
   }
   return routes
+}
+
+/** A plugin that adds one `onRequest` hook, such as @fastify/cors. */
+type HookPlugin<Options> = (app: FastifyInstance, options: Options, done: (error?: Error) => void) => void
+
+/**
+ * Returns the `onRequest` hook of a plugin, without adding it: @fastify/cors answers each `OPTIONS` as a preflight, and has no
+ * public function for its hook. The plugin gets an object that inherits from the app and has `members` of its own. Checked
+ * on @fastify/cors 11.4.3, which sets up its hook synchronously.
+ *
+ * @throws TypeError if the plugin adds no hook
+ */
+export function hookOfPlugin<Options>(
+  plugin: HookPlugin<Options>,
+  app: FastifyInstance,
+  options: Options,
+  members: Readonly<Record<string, unknown>>,
+): onRequestHookHandler {
+  const hooks: onRequestHookHandler[] = []
+  const addHook = (_name: string, hook: onRequestHookHandler) => hooks.push(hook)
+  const substitute = Object.assign(Object.create(app) as FastifyInstance, members, { addHook })
+  plugin(substitute, options, (error) => {
+    if (error !== undefined) throw error
+  })
+  const [hook] = hooks
+  if (hook === undefined)
+    throw new TypeError('fastify-conventions does not support this version of @fastify/cors')
+  return hook
 }
 
 /**

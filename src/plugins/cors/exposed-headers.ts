@@ -1,6 +1,6 @@
 /**
- * The response headers of the conventions that a page in another origin may read. A browser lets it read seven others
- * unasked, `Cache-Control` and `Last-Modified` among them (Fetch §3.2.6, CORS-safelisted response-header names).
+ * The response headers of the conventions that a page of another origin may read, besides the seven that browsers always
+ * expose, such as `Cache-Control` and `Last-Modified` (Fetch §3.2.6, CORS-safelisted response-header names).
  */
 export const conventionHeaders: readonly string[] = Object.freeze([
   'Location',
@@ -16,7 +16,7 @@ export const conventionHeaders: readonly string[] = Object.freeze([
   'Idempotent-Replayed',
 ])
 
-/** The value of `Access-Control-Expose-Headers`: the headers of the conventions and these, each once. */
+/** Returns the value of `Access-Control-Expose-Headers`: the headers of the conventions and others, each once. */
 export function exposedHeaders(own: readonly string[]): string {
   const known = new Set<string>()
   return [...conventionHeaders, ...own]

@@ -1,58 +1,34 @@
-import type { FastifyCorsOptions, fastifyCors } from '@fastify/cors'
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { hookOfPlugin } from '../../fastify/internals.js'
 import { isResponse } from '../../fastify/payloads.js'
-import { standInFor } from '../../fastify/stand-in.js'
+import { isPreflight } from '../../fastify/preflight.js'
 import { mergeVary } from '../../http/vary.js'
 
-/** What @fastify/cors does with requests. */
-export interface CorsHooks {
-  /** Sets the headers of an answer. */
-  readonly answer: onRequestHookHandler
-  /** Answers a preflight. */
-  readonly preflight: onRequestHookHandler
-}
-
 /**
- * Sets up @fastify/cors with its route for preflights, and keeps its hooks: it takes every `OPTIONS` for a preflight, and
- * would answer one that is none with a 400.
+ * Sets up @fastify/cors with its route for preflights. Returns its hook, for preflights and for other requests: that of
+ * @fastify/cors answers each `OPTIONS` as a preflight.
  */
-export async function corsHooks(app: FastifyInstance, options: FastifyCorsOptions): Promise<CorsHooks> {
-  // Loaded here, so that an app without CORS does not load it.
+export async function corsHook(
+  app: FastifyInstance,
+  options: FastifyCorsOptions,
+): Promise<onRequestHookHandler> {
+  // Loaded here, so that an import of this package does not load it.
   const { default: plugin } = await import('@fastify/cors')
-  const given = { ...options, strictPreflight: false }
-  const nothing = () => {}
-  return {
-    preflight: hookOf(plugin, app, given, {
-      decorateRequest: app.decorateRequest.bind(app) as () => unknown,
-      options: app.options.bind(app) as () => unknown,
-    }),
-    answer: hookOf(
-      plugin,
-      app,
-      { ...given, preflight: false },
-      { decorateRequest: nothing, options: nothing },
-    ),
+  const common = { ...options, strictPreflight: false }
+  const ignore = (): void => {}
+  const preflight = hookOfPlugin(plugin, app, common, {
+    decorateRequest: app.decorateRequest.bind(app),
+    options: app.options.bind(app),
+  })
+  const others = { decorateRequest: ignore, options: ignore }
+  const response = hookOfPlugin(plugin, app, { ...common, preflight: false }, others)
+  return function setCorsHeaders(request, reply, next) {
+    ;(isPreflight(request) ? preflight : response).call(this, request, reply, next)
   }
 }
 
-function hookOf(
-  plugin: typeof fastifyCors,
-  app: FastifyInstance,
-  options: FastifyCorsOptions,
-  given: Readonly<Record<string, (...args: never[]) => unknown>>,
-): onRequestHookHandler {
-  const hooks: onRequestHookHandler[] = []
-  const standIn = standInFor(app, {
-    ...given,
-    addHook: (_name: string, hook: onRequestHookHandler) => hooks.push(hook),
-  })
-  plugin(standIn, options, (error) => {
-    if (error !== undefined) throw error
-  })
-  return (request, reply, next) => hooks[0]?.call(app, request, reply, next)
-}
-
-/** Says that the answer depends on the origin, whatever the handler has said of `Vary`. */
+/** Adds `Origin` to the `Vary` of a reply. */
 export function varyByOrigin(reply: FastifyReply): void {
   const vary = reply.getHeader('vary')
   if (vary === undefined) reply.header('vary', 'Origin')
@@ -61,7 +37,7 @@ export function varyByOrigin(reply: FastifyReply): void {
   }
 }
 
-/** The `onSend` hook that says so. */
+/** The `onSend` hook that adds `Origin` to `Vary`. */
 export function varyByOriginOnSend(
   _request: FastifyRequest,
   reply: FastifyReply,
@@ -72,7 +48,7 @@ export function varyByOriginOnSend(
   next(null, isResponse(payload) ? varied(payload) : payload)
 }
 
-/** The headers of a web `Response` come last, and would take the place of what is set. */
+/** Returns a web `Response` with `Origin` in its `Vary`: its headers replace those of the reply. */
 function varied(response: Response): Response {
   const vary = response.headers.get('vary')
   if (vary === null || namesOrigin.test(vary)) return response

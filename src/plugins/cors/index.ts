@@ -1,10 +1,9 @@
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { isPreflight } from '../../fastify/preflight.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
-import { corsHooks, varyByOrigin, varyByOriginOnSend } from './hooks.js'
+import { corsHook, varyByOrigin, varyByOriginOnSend } from './hooks.js'
 import {
   type CorsOptions,
   type CorsRouteOptions,
@@ -24,21 +23,20 @@ export type {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may read the answers of this route from another origin; `false` for nobody. */
+    /** The origins whose pages may read responses of this route; `false` for none. */
     cors?: CorsRouteOptions | false
   }
 }
 
 /**
- * Lets pages of other origins use the API (Fetch, CORS protocol): @fastify/cors, which exposes the headers
- * of the conventions, allows the methods of a REST API, and says `Vary: Origin` on every answer that can differ, errors,
- * 304 and what the handler has given a `Vary` of its own included. An `OPTIONS` that is no preflight is served as any
- * other request.
+ * Lets pages of other origins use the API (Fetch, CORS protocol). @fastify/cors sets the headers. This plugin also exposes
+ * the headers of the conventions, allows the methods of a REST API, and adds `Vary: Origin` to every response that can
+ * differ by origin, errors, 304 and responses with a `Vary` of their own included. An `OPTIONS` that is not a preflight
+ * is served like any other request.
  *
- * Nobody is allowed until `origin` says so; without it the plugin adds nothing, and leaves `config.cors` to others.
+ * No origin is allowed by default; without `origin` the plugin adds nothing and ignores `config.cors`.
  *
- * Register it first: a page can read what a later hook answers (a 401, 429 or 503), and not what an earlier one does. Not
- * a protection: who is no browser is not held off. Not where a proxy in front answers CORS.
+ * Not a protection: only browsers follow CORS. Not for an app behind a proxy that answers CORS.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -50,14 +48,14 @@ export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCo
   if (mode === 'report') {
     const reporter = reporterOf(app)
     addAppHook(app, 'onRequest', 'cors', function observeOriginOnRequest(request, _reply, next) {
-      const { origin: asking } = request.headers
-      if (asking !== undefined) reporter.observe('cors', 'origin', request, `asked from ${asking}`)
+      const { origin: from } = request.headers
+      if (from !== undefined) reporter.observe('cors', 'origin', request, `asked from ${from}`)
       next()
     })
     return
   }
 
-  const hooks = await corsHooks(app, {
+  const setHeaders = await corsHook(app, {
     ...common,
     methods: [...methods],
     ...(allowedHeaders === undefined ? {} : { allowedHeaders: [...allowedHeaders] }),
@@ -68,16 +66,15 @@ export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCo
   const varies = variesByOrigin(origin)
 
   addAppHook(app, 'onRequest', 'cors', function corsOnRequest(request, reply, next) {
-    // What is the same for all may be stored, and then given to a page: only what differs can be left out.
+    // Headers that are the same for all origins are always set: a cache may give the response to a page.
     if (varies && request.headers.origin === undefined) next()
-    else (isPreflight(request) ? hooks.preflight : hooks.answer).call(this, request, reply, next)
+    else setHeaders.call(this, request, reply, next)
   })
   if (varies) addAppHook(app, 'onSend', 'cors', varyByOriginOnSend)
   addFrameworkErrorHeaders(app, (request, reply, next) => {
     if (varies) varyByOrigin(reply)
-    // A browser that is refused the preflight does not ask, and its page never learns what is wrong.
-    const hook = isPreflight(request) ? hooks.preflight : hooks.answer
-    hook.call(app, request, reply, next)
+    // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
+    setHeaders.call(app, request, reply, next)
   })
 
   app.addHook('onRoute', function corsOnRoute(route) {
@@ -90,7 +87,7 @@ export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCo
       { origin, credentials, exposedHeaders },
     )
     if (route.config?.cors === undefined || resolved === false) return
-    // @fastify/cors reads this key, and lays it over its own options.
+    // @fastify/cors reads this key and merges it over its own options.
     const own = fastifyCorsOptions(label, {
       ...resolved,
       exposedHeaders: [...exposedHeaders, ...resolved.exposedHeaders],

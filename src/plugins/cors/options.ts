@@ -5,45 +5,52 @@ import { type Check, type Checks, flag, integer, invalid, listOf, oneOf, text } 
 import { type Mode, modes } from '../../rules/modes.js'
 import { exposedHeaders } from './exposed-headers.js'
 
-/**
- * Who is asked whether an origin may read answers: with a callback, or with a promise. It is not asked for requests
- * without `Origin`.
- */
+/** Decides whether an origin may read responses, by a callback or a promise. It is not called for requests without `Origin`. */
 export type CorsOriginFunction = Extract<FastifyCorsOptions['origin'], (...args: never[]) => unknown>
 
-/** Origins that may read answers. */
+/** Origins that may read responses. */
 export type CorsOrigin = boolean | string | RegExp | readonly (string | RegExp)[] | CorsOriginFunction
 
-/** What a route says under `config.cors`, for its own answers; a preflight has the options of the plugin. */
+/** Options of a route, under `config.cors`, for its responses; a preflight has the options of the plugin. */
 export interface CorsRouteOptions {
-  /** Origins that may read the answers of this route. */
+  /**
+   * Origins that may read the responses of this route.
+   * @default those of the plugin
+   */
   readonly origin?: CorsOrigin
-  /** See {@link CorsOptions.credentials}. */
+  /**
+   * See {@link CorsOptions.credentials}.
+   * @default that of the plugin
+   */
   readonly credentials?: boolean
-  /** See {@link CorsOptions.exposedHeaders}. */
+  /**
+   * See {@link CorsOptions.exposedHeaders}; added to those of the plugin.
+   * @default []
+   */
   readonly exposedHeaders?: readonly string[]
 }
 
-/** Options of the plugin `cors`: those of @fastify/cors that do not undo it. */
+/** Options of the plugin `cors`: those of @fastify/cors that do not disable a part of it. */
 export interface CorsOptions {
   /**
-   * `enforce` answers, `report` adds nothing and counts the requests from other origins, `off` does nothing.
+   * `enforce` sets headers and answers preflights, `report` adds nothing and counts the requests from other origins, `off`
+   * does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * Who may read answers: an origin (`'https://app.example'`), several, a regular expression from `^` to `$`, a function,
-   * `'*'` or `true` for everybody (`true` names the origin that asks), `false` for nobody but the service's own pages.
+   * Origins that may read responses: an origin (`'https://app.example'`), several, a regular expression from `^` to `$`, a
+   * function, `'*'` or `true` for all (`true` sends the origin of the request), `false` for none.
    * @default false
    */
   readonly origin?: CorsOrigin
   /**
-   * May a page send cookies, and read the answer? Needs origins that are named.
+   * Whether a page may send cookies and read the response. Not with `origin: true` or `'*'`.
    * @default false
    */
   readonly credentials?: boolean
   /**
-   * Response headers that a page may read, besides those of the conventions.
+   * Response headers that a page may read, in addition to those of the conventions.
    * @default []
    */
   readonly exposedHeaders?: readonly string[]
@@ -53,21 +60,22 @@ export interface CorsOptions {
    */
   readonly methods?: readonly string[]
   /**
-   * Request headers that a page may send. Default: those that it asks for, as its origin is known by then.
+   * Request headers that a page may send.
+   * @default those that the preflight asks for
    */
   readonly allowedHeaders?: readonly string[]
   /**
-   * Seconds for which a browser need not ask again. Browsers cut it: Chromium at two hours, Firefox at a day.
+   * Seconds for which a browser may reuse the answer to a preflight. Chromium reduces it to two hours, Firefox to a day.
    * @default 7200
    */
   readonly maxAge?: number
   /**
-   * Status of the answer to a preflight.
+   * Status of the answer to a preflight; some old clients need 200.
    * @default 204
    */
   readonly optionsSuccessStatus?: 200 | 204
   /**
-   * Keeps the route of preflights out of the OpenAPI document.
+   * Whether the route for preflights is left out of the OpenAPI document.
    * @default true
    */
   readonly hideOptionsRoute?: boolean
@@ -99,10 +107,10 @@ export const corsChecks: Checks<CorsOptions> = {
   hideOptionsRoute: flag,
 }
 
-/** What the options of the plugin are when all is resolved; `allowedHeaders` has no default that is a list. */
+/** The options of the plugin with all defaults; that of `allowedHeaders` is not a list. */
 export type ResolvedCors = CorsOptions & Required<Omit<CorsOptions, 'allowedHeaders'>>
 
-/** Where nobody said otherwise. */
+/** The defaults of {@link CorsOptions}. */
 export const corsDefaults: ResolvedCors = Object.freeze({
   mode: 'enforce',
   origin: false,
@@ -114,23 +122,23 @@ export const corsDefaults: ResolvedCors = Object.freeze({
   hideOptionsRoute: true,
 })
 
-/** Does the answer differ with the origin that asks? Not where it is always the same one, or everybody. */
+/** Whether responses differ by origin. They do not if one origin, or all, or none are allowed. */
 export function variesByOrigin(allowed: CorsOrigin): boolean {
   return typeof allowed !== 'string' && allowed !== false
 }
 
 /**
- * What @fastify/cors is to be told of a route.
+ * Returns the options of @fastify/cors for a route.
  *
- * @throws FST_CONV_OPTION_INVALID for credentials that any page may use
+ * @throws FST_CONV_OPTION_INVALID for `credentials` with all origins
  */
 export function fastifyCorsOptions(
   label: string,
   { origin, credentials, exposedHeaders: own }: Required<CorsRouteOptions>,
 ): FastifyCorsOptions {
-  // Any page could act for the user who is signed in.
+  // Any page could act for the user.
   if (credentials && (origin === true || origin === '*')) {
-    invalid(`${label}.origin`, 'named origins, for credentials is true', origin)
+    invalid(`${label}.origin`, 'named origins, because credentials is true', origin)
   }
   return {
     origin: (typeof origin === 'function' ? settled(origin) : origin) as NonNullable<
@@ -145,9 +153,9 @@ function someOf(label: string, received: readonly unknown[]): readonly (string |
   if (received.length === 0) invalid(label, 'at least one origin, or false', received)
   return Object.freeze(
     received.map((item, index) =>
-      // @fastify/cors takes a list with it for everybody, and it would hide that the others do not count.
+      // With '*' in a list, @fastify/cors allows all origins.
       item === '*'
-        ? invalid(`${label}[${index}]`, "an origin; for everybody '*' alone", item)
+        ? invalid(`${label}[${index}]`, "an origin; '*' only alone", item)
         : origin(`${label}[${index}]`, item),
     ),
   )
@@ -156,7 +164,7 @@ function someOf(label: string, received: readonly unknown[]): readonly (string |
 function origin(label: string, received: unknown): string | RegExp {
   if (received instanceof RegExp) {
     const { source } = received
-    // Without them the author expects that a part of an origin is enough, and it never is.
+    // An expression without anchors suggests that it matches a part of an origin.
     const isWhole = source.startsWith('^') && source.endsWith('$')
     return isWhole
       ? matchingWhole(received)
@@ -169,8 +177,8 @@ function origin(label: string, received: unknown): string | RegExp {
 }
 
 /**
- * Returns an expression that matches whole origins alone. In `/^https:\/\/a\.example|https:\/\/b\.example$/` each anchor
- * belongs to one alternative, and so `https://a.example.evil.example` would pass.
+ * Returns an expression that matches whole origins only. In `/^https:\/\/a\.example|https:\/\/b\.example$/` each anchor
+ * belongs to one alternative, so `https://a.example.evil.example` would match.
  */
 function matchingWhole({ source, flags }: RegExp): RegExp {
   return new RegExp(`^(?:${source})$`, flags.replace(/[gmy]/g, ''))
@@ -178,7 +186,7 @@ function matchingWhole({ source, flags }: RegExp): RegExp {
 
 type Answered = PromiseLike<unknown> | undefined
 
-/** Runs the function of the app so that what it throws becomes an error, and what it returns matches whole origins. */
+/** Wraps the function of the app: its exceptions become errors, and the expressions that it returns match whole origins. */
 function settled(ask: CorsOriginFunction): CorsOriginFunction {
   return function askForOrigin(
     this: unknown,

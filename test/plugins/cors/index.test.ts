@@ -325,7 +325,7 @@ t.test('mistakes are told at boot, by name', async (t) => {
     [{ origin: [] }, /cors\.origin: expected at least one origin, or false/],
     [{ origin: 'null' }, /cors\.origin: expected an origin/],
     [{ origin: /app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
-    [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, for credentials is true/],
+    [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, because credentials is true/],
     [{ origin: true, credentials: true }, /cors\.origin: expected named origins/],
     [{ origin: page, methods: ['get'] }, /cors\.methods\[0\]/],
     [{ origin: page, maxAge: -1 }, /cors\.maxAge/],
