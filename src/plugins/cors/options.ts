@@ -155,7 +155,7 @@ function someOf(label: string, received: readonly unknown[]): readonly (string |
     received.map((item, index) =>
       // With '*' in a list, @fastify/cors allows all origins.
       item === '*'
-        ? invalid(`${label}[${index}]`, "an origin; '*' only alone", item)
+        ? invalid(`${label}[${index}]`, "an origin, or '*' alone without a list", item)
         : origin(`${label}[${index}]`, item),
     ),
   )
