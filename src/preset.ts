@@ -1,25 +1,117 @@
+import type { FastifyPluginAsync } from 'fastify'
 import { conventionPlugin } from './fastify/plugin.js'
+import type { RegistrationOptions } from './fastify/route-watch.js'
 import { writeFast } from './fastify/serialization.js'
 import { type Check, type Checks, invalid, isObject, oneOf, resolveOptions } from './options.js'
-import { type CachingOptions, caching } from './plugins/caching/index.js'
-import { type CorsOptions, cors } from './plugins/cors/index.js'
-import { type FieldsOptions, fields } from './plugins/fields/index.js'
-import { type IntegerTwinsOptions, integerTwins } from './plugins/integer-twins/index.js'
-import { type ListsOptions, lists } from './plugins/lists/index.js'
-import { type MaintenanceOptions, maintenance } from './plugins/maintenance/index.js'
-import { type MethodOverrideOptions, methodOverride } from './plugins/method-override/index.js'
-import { type OperationsOptions, operations } from './plugins/operations/index.js'
-import { type PathGuardOptions, pathGuard } from './plugins/path-guard/index.js'
-import { type ProblemsOptions, problems } from './plugins/problems/index.js'
-import { type RateLimitOptions, rateLimit } from './plugins/rate-limit/index.js'
-import { type ResponseRulesOptions, responseRules } from './plugins/response-rules/index.js'
-import { type SecurityHeadersOptions, securityHeaders } from './plugins/security-headers/index.js'
-import { type SelfAliasOptions, selfAlias } from './plugins/self-alias/index.js'
-import { type VersionsOptions, versions } from './plugins/versions/index.js'
+import { caching } from './plugins/caching/index.js'
+import { cors } from './plugins/cors/index.js'
+import { fields } from './plugins/fields/index.js'
+import { integerTwins } from './plugins/integer-twins/index.js'
+import { lists } from './plugins/lists/index.js'
+import { maintenance } from './plugins/maintenance/index.js'
+import { methodOverride } from './plugins/method-override/index.js'
+import { operations } from './plugins/operations/index.js'
+import { pathGuard } from './plugins/path-guard/index.js'
+import { problems } from './plugins/problems/index.js'
+import { rateLimit } from './plugins/rate-limit/index.js'
+import { responseRules } from './plugins/response-rules/index.js'
+import { securityHeaders } from './plugins/security-headers/index.js'
+import { selfAlias } from './plugins/self-alias/index.js'
+import { versions } from './plugins/versions/index.js'
 import { type Mode, modes } from './rules/modes.js'
 
+/**
+ * The conventions, in the order in which a route meets them at boot: one completes the schema that the next one reads.
+ * The order of a request is the table below. The comment of a plugin here is the comment of its option.
+ */
+const plugins = {
+  /**
+   * Every error as a problem document (RFC 9457); what no route serves; `Accept`.
+   * @default {}
+   */
+  problems,
+  /**
+   * Pages of other origins. No origin is allowed by default.
+   * @default {}
+   */
+  cors,
+  /**
+   * Security headers of helmet.
+   * @default {}
+   */
+  securityHeaders,
+  /**
+   * 503 for all requests while the service is in maintenance.
+   * @default {}
+   */
+  maintenance,
+  /**
+   * Requests of a caller in a time window.
+   * @default {}
+   */
+  rateLimit,
+  /**
+   * Paths: lowercase, plural, versioned.
+   * @default {}
+   */
+  pathGuard,
+  /**
+   * `PUT`, `PATCH` and `DELETE` for clients that can only send `POST`.
+   * @default {}
+   */
+  methodOverride,
+  /**
+   * Deprecation and sunset of versions.
+   * @default {}
+   */
+  versions,
+  /**
+   * `/v1/users/me`: the record of the caller.
+   * @default {}
+   */
+  selfAlias,
+  /**
+   * Keyset pagination.
+   * @default {}
+   */
+  lists,
+  /**
+   * The shape of responses.
+   * @default {}
+   */
+  responseRules,
+  /**
+   * Field selection: `?fields=name,address.city`.
+   * @default {}
+   */
+  fields,
+  /**
+   * Integers beyond 2^53, exact in both directions.
+   * @default {}
+   */
+  integerTwins,
+  /**
+   * Caching headers and conditional requests.
+   * @default {}
+   */
+  caching,
+  /**
+   * Long-running operations.
+   * @default {}
+   */
+  operations,
+}
+
+type Plugins = typeof plugins
+
+/** The options of a plugin, without those of its registration. */
+type OptionsOf<Plugin> =
+  Plugin extends FastifyPluginAsync<infer Options & RegistrationOptions> ? Options : never
+
+type PluginsOptions = { readonly [Name in keyof Plugins]?: OptionsOf<Plugins[Name]> | false }
+
 /** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
-export interface ConventionsOptions {
+export interface ConventionsOptions extends PluginsOptions {
   /**
    * Mode of all plugins that have one and say nothing themselves. With `report` no response changes by a byte: what
    * would be refused, added or altered is counted and logged.
@@ -33,74 +125,49 @@ export interface ConventionsOptions {
    * @default 'fast'
    */
   readonly serializer?: 'fast' | 'fastify'
-  readonly problems?: ProblemsOptions | false
-  readonly cors?: CorsOptions | false
-  readonly securityHeaders?: SecurityHeadersOptions | false
-  readonly maintenance?: MaintenanceOptions | false
-  readonly rateLimit?: RateLimitOptions | false
-  readonly pathGuard?: PathGuardOptions | false
-  readonly methodOverride?: MethodOverrideOptions | false
-  readonly versions?: VersionsOptions | false
-  readonly selfAlias?: SelfAliasOptions | false
-  readonly lists?: ListsOptions | false
-  readonly responseRules?: ResponseRulesOptions | false
-  readonly fields?: FieldsOptions | false
-  readonly integerTwins?: IntegerTwinsOptions | false
-  readonly caching?: CachingOptions | false
-  readonly operations?: OperationsOptions | false
 }
 
-// What is in the object, the plugin itself checks.
+// The plugin itself checks what is in the object.
 const pluginOptions: Check<object | false> = (label, received) =>
   received === false || isObject(received) ? received : invalid(label, 'an object or false', received)
 
-const checks: Checks<ConventionsOptions> = {
+const names = Object.keys(plugins) as (keyof Plugins)[]
+
+const checks = {
+  ...Object.fromEntries(names.map((name) => [name, pluginOptions])),
   mode: oneOf(...modes),
   serializer: oneOf('fast', 'fastify'),
-  problems: pluginOptions,
-  cors: pluginOptions,
-  securityHeaders: pluginOptions,
-  maintenance: pluginOptions,
-  rateLimit: pluginOptions,
-  pathGuard: pluginOptions,
-  methodOverride: pluginOptions,
-  versions: pluginOptions,
-  selfAlias: pluginOptions,
-  lists: pluginOptions,
-  responseRules: pluginOptions,
-  fields: pluginOptions,
-  integerTwins: pluginOptions,
-  caching: pluginOptions,
-  operations: pluginOptions,
-}
+} as Checks<ConventionsOptions>
 
-const defaults: Required<ConventionsOptions> = {
+const defaults = {
+  ...Object.fromEntries(names.map((name) => [name, {}])),
   mode: 'enforce',
   serializer: 'fast',
-  problems: {},
-  cors: {},
-  securityHeaders: {},
-  maintenance: {},
-  rateLimit: {},
-  pathGuard: {},
-  methodOverride: {},
-  versions: {},
-  selfAlias: {},
-  lists: {},
-  responseRules: {},
-  fields: {},
-  integerTwins: {},
-  caching: {},
-  operations: {},
-}
+} as Required<ConventionsOptions>
 
 /**
- * The whole preset: every convention of this package, registered in the order in which a request meets them.
+ * The whole preset: every convention of this package.
  *
  * ```ts
  * const app = Fastify({ ...serverOptions(), logger: true })
  * await app.register(conventions, { pathGuard: { basePath: '/api' }, lists: false })
  * ```
+ *
+ * The path of a request, as `fastify/order.ts` defines it, whichever plugin is registered first:
+ *
+ * - onRequest: problems:admission → cors → securityHeaders → maintenance → rateLimit → pathGuard →
+ *   methodOverride → versions → bearer → xsrf → hooks of the app → caching → hooks of the route →
+ *   problems:expectation → selfAlias
+ * - preParsing: hooks of the app → selfAlias → problems:empty-body → hooks of the route →
+ *   problems:content-coding → integerTwins
+ * - preValidation: hooks of the app → lists → selfAlias → methodOverride → hooks of the route → fields →
+ *   integerTwins
+ * - preHandler: hooks of the app → integerTwins → hooks of the route → fields → idempotency → caching
+ * - preSerialization: hooks of the app → caching → hooks of the route → responseRules → fields → integerTwins
+ *   → serialization
+ * - onSend: problems → cors → securityHeaders → hooks of the app → caching → caching:empty-304 → fields →
+ *   hooks of the route → versions → selfAlias → caching:length-of-304
+ * - onError: hooks of the app → versions → caching → hooks of the route
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
@@ -109,31 +176,13 @@ export const conventions = conventionPlugin<ConventionsOptions>(
   'conventions',
   async function setUpConventions(app, received) {
     const { mode, serializer, ...options } = resolveOptions('conventions', received, checks, defaults)
-
-    if (options.problems !== false) await app.register(problems, withMode(options.problems, mode))
-    if (options.cors !== false) await app.register(cors, withMode(options.cors, mode))
-    if (options.securityHeaders !== false)
-      await app.register(securityHeaders, withMode(options.securityHeaders, mode))
-    if (options.maintenance !== false) await app.register(maintenance, withMode(options.maintenance, mode))
-    // Before pathGuard: what that refuses counts too.
-    if (options.rateLimit !== false) await app.register(rateLimit, withMode(options.rateLimit, mode))
-    if (options.pathGuard !== false) await app.register(pathGuard, withMode(options.pathGuard, mode))
-    if (options.methodOverride !== false)
-      await app.register(methodOverride, withMode(options.methodOverride, mode))
-    if (options.versions !== false) await app.register(versions, withMode(options.versions, mode))
-    if (options.selfAlias !== false) await app.register(selfAlias, withMode(options.selfAlias, mode))
-    if (options.lists !== false) await app.register(lists, withMode(options.lists, mode))
-    if (options.responseRules !== false)
-      await app.register(responseRules, withMode(options.responseRules, mode))
-    if (options.fields !== false) await app.register(fields, withMode(options.fields, mode))
-    if (options.integerTwins !== false) await app.register(integerTwins, withMode(options.integerTwins, mode))
     if (serializer === 'fast' && mode === 'enforce') writeFast(app)
-    if (options.caching !== false) await app.register(caching, withMode(options.caching, mode))
-    if (options.operations !== false) await app.register(operations, options.operations)
+    for (const name of names) {
+      const own = options[name] as { readonly mode?: Mode } | false
+      if (own === false) continue
+      // Operations are started by the app, so there is nothing that a mode could leave out.
+      const ofPlugin = name === 'operations' ? own : { ...own, mode: own.mode ?? mode }
+      await app.register(plugins[name] as FastifyPluginAsync<object>, ofPlugin)
+    }
   },
 )
-
-/** The options of a plugin with the preset's mode, unless they name one. */
-function withMode<Options extends { readonly mode?: Mode }>(options: Options, mode: Mode): Options {
-  return { ...options, mode: options.mode ?? mode }
-}
