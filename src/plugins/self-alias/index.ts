@@ -1,12 +1,11 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { addHook } from '../../fastify/route.js'
 import { invalid, resolveOptions } from '../../options.js'
 import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
-import { type AliasPlace, isRecord, lastCollection, placeBehind, placeOf } from './alias-place.js'
-import { finishOwn } from './finish-own.js'
+import { type AliasPlace, lastCollection, placeAfter, placeOf } from './alias-path.js'
+import { refuseReservedOnRoute, reportOnRoute, resolvedAlias, resolveOnRoute } from './hooks.js'
 import { describeSelfAlias } from './openapi.js'
 import {
   readRouteOptions,
@@ -15,8 +14,6 @@ import {
   selfAliasChecks,
   selfAliasDefaults,
 } from './options.js'
-import { refuseReserved } from './refuse-reserved.js'
-import { paramsOf, resolveAlias, resolvedAlias } from './resolve-alias.js'
 
 export type {
   Identify,
@@ -27,21 +24,20 @@ export type {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Does the route take `me` for the caller's id? `false` leaves it alone. */
+    /** Options of `selfAlias` for this route: `true` if its parameter may be an alias, `false` to leave it alone. */
     selfAlias?: SelfAliasRouteOptions | boolean
   }
 }
 
 /**
- * The self alias: `/v1/users/me`, `/v1/users/self` and what is below them are the caller's own
- * record. The id that `identify` gives stands in `request.params` before anything reads it, so that handlers, schemas and
- * validators stay as they were. The answer has `Content-Location` with the record's own URL (RFC 9110 §8.7), is `private`
- * whatever else is said of its caching, and its `ETag` is the caller's alone. A caller who is not known gets a 401 problem;
- * a record whose id is an alias cannot be made.
+ * `/v1/users/me` and `/v1/users/self`, and the paths below, are the record of the caller. The id that `identify` returns
+ * is in `request.params` before anything reads it, so handlers, schemas and validators do not change. The response has
+ * `Content-Location` with the URL of the record (RFC 9110 §8.7), is `private`, and has an `ETag` of the caller. A caller
+ * who is not known gets a 401 problem. A record cannot have an alias as its id.
  *
- * Who is calling has to be known by then: by `identify` itself, or by an `onRequest` hook.
+ * The caller must be known after the `onRequest` hooks, or `identify` finds it out.
  *
- * Not where an alias can be the id of a record that is there already: nobody could ask for it any more.
+ * Not if an existing record may have an alias as its id: no request could reach it.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -54,28 +50,26 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
     const collections = new Set(options.collections)
     const idMembers = [options.id, `${options.id}_str`]
     const described: { readonly route: RouteOptions; readonly parameter: string }[] = []
-    let isMet = collections.size === 0
+    let hasRoute = collections.size === 0
     resolvedAlias.declare(app)
 
-    app.addHook('onRoute', function takeAliasOnRoute(route) {
+    app.addHook('onRoute', function allowAliasOnRoute(route) {
       const label = `${methodsOf(route).join(', ')} ${route.path} config.selfAlias`
       const own = readRouteOptions(label, route.config?.selfAlias)
       if (own === false || (own === null && exclusionReasonOf(route) !== null)) return
       const mode = own?.mode ?? options.mode
-      const place = own?.param === undefined ? placeBehind(route.path, collections) : null
-      const meant = place ?? (own === null ? null : placeOf(route.path, own.param))
-      const makes = makesRecords(route, meant, own !== null)
-      if (meant !== null || makes) isMet = true
+      const isReport = mode === 'report'
+      const place =
+        (own?.param === undefined ? placeAfter(route.path, collections) : null) ??
+        (own === null ? null : placeOf(route.path, own.param))
+      const writes = writesRecords(route, place, own !== null)
+      if (place !== null || writes) hasRoute = true
       else if (own !== null) invalid(label, 'in a route with one parameter, or with the name of one', own)
       if (mode === 'off') return
-      if (makes) {
-        const refuses = refuseReserved(idMembers, aliases, mode === 'report' ? reporter : null)
-        addHook(route, 'preValidation', 'selfAlias', refuses)
-      }
-      if (meant !== null) {
-        if (mode === 'report') observe(route, meant)
-        else enforce(route, meant)
-      }
+      if (writes) refuseReservedOnRoute(route, idMembers, aliases, isReport ? reporter : null)
+      if (place === null) return
+      if (isReport) reportOnRoute(route, { place, aliases }, reporter)
+      else enforce(route, place)
     })
 
     app.addHook('onReady', function describeAliases(done) {
@@ -83,41 +77,30 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
         const reads = methodsOf(route).includes('GET')
         completeWhenRead(route, (schema) => describeSelfAlias(schema, parameter, options.aliases, reads))
       }
-      if (!isMet) app.log.warn(`selfAlias: no route is in ${options.collections.join(', ')}`)
+      if (!hasRoute) app.log.warn(`selfAlias: no route is in ${options.collections.join(', ')}`)
       done()
     })
 
-    function makesRecords(route: RouteOptions & { path: string }, place: AliasPlace | null, asked: boolean) {
+    function writesRecords(
+      route: RouteOptions & { path: string },
+      place: AliasPlace | null,
+      isConfigured: boolean,
+    ): boolean {
       const methods = methodsOf(route)
-      if (place !== null) return isRecord(place) && methods.some((method) => writing.has(method))
-      const isCollection = asked || collections.has(lastCollection(route.path) ?? '')
-      return isCollection && methods.includes('POST')
+      // A PUT may create a record, and a PATCH may change its id.
+      if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))
+      return methods.includes('POST') && (isConfigured || collections.has(lastCollection(route.path) ?? ''))
     }
 
     function enforce(route: RouteOptions, place: AliasPlace): void {
-      const { identify, challenge } = options
-      if (identify === undefined) {
-        invalid('selfAlias.identify', 'a function of the request that gives the id of the caller', identify)
-      }
-      const resolve = resolveAlias({ place, aliases, identify, challenge })
-      addHook(route, 'preParsing', 'selfAlias', resolve)
-      addHook(route, 'onSend', 'selfAlias', finishOwn(place, options.vary))
+      const { identify, challenge, vary } = options
+      if (identify === undefined)
+        invalid('selfAlias.identify', 'a function of the request that returns the id of the caller', identify)
+      resolveOnRoute(route, { place, aliases, identify, challenge, vary })
       described.push({ route, parameter: place.parameter })
-    }
-
-    function observe(route: RouteOptions, { parameter }: AliasPlace): void {
-      function observeOnRequest(request: FastifyRequest, _reply: FastifyReply, next: () => void): void {
-        const given = paramsOf(request)[parameter]
-        if (given !== undefined && aliases.has(given)) reporter.observe('selfAlias', 'alias', request, given)
-        next()
-      }
-      addHook(route, 'onRequest', 'selfAlias', observeOnRequest)
     }
   },
 )
-
-// What may have an id in its body: a PUT that makes a record, a PATCH that gives it another id.
-const writing: ReadonlySet<string> = new Set(['PUT', 'PATCH'])
 
 function methodsOf({ method }: RouteOptions): readonly string[] {
   return [method].flat()

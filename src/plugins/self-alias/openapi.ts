@@ -3,10 +3,10 @@ import { withResponses } from '../../json-schema/added-responses.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 
 /**
- * The schema of a route with what an alias adds, for the OpenAPI document alone: its parameter may be one, the answer
- * says where the record is found, and 401. A schema of parameters that is no plain JSON Schema object stays as it is.
+ * Returns the schema of a route with what an alias adds, for the OpenAPI document: another form of the parameter, the
+ * header `Content-Location`, and 401. Parameters whose schema is not an object schema stay as they are.
  *
- * @param reads does the route answer with what is at its URL?
+ * @param reads whether the route has GET
  */
 export function describeSelfAlias(
   schema: FastifySchema,
@@ -16,18 +16,21 @@ export function describeSelfAlias(
 ): FastifySchema {
   const described = withResponses(schema, {
     headers: reads ? { 'Content-Location': { type: 'string', description: ownUrl } } : {},
-    statuses: { 401: `${aliases.join(' or ')}, and nobody is known to call` },
+    statuses: { 401: `${aliases.join(' or ')}, and the caller is not known` },
   })
   const { params } = described
   const declared = isObjectSchema(params) ? params.properties?.[parameter] : undefined
   if (!isObjectSchema(params) || !isObjectSchema(declared)) return described
   const { description, ...own } = declared
   const sentence = `${aliases.join(' or ')}: the caller's own`
-  const mended = {
+  const withAliases = {
     description: typeof description === 'string' ? `${description} (${sentence})` : sentence,
     anyOf: [own, { type: 'string', enum: [...aliases] }],
   }
-  return { ...described, params: { ...params, properties: { ...params.properties, [parameter]: mended } } }
+  return {
+    ...described,
+    params: { ...params, properties: { ...params.properties, [parameter]: withAliases } },
+  }
 }
 
-const ownUrl = 'Where the record is found under its own id (RFC 9110 §8.7)'
+const ownUrl = 'The URL of the record under its own id (RFC 9110 §8.7)'

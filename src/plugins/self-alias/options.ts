@@ -17,7 +17,7 @@ import { type Mode, modes } from '../../rules/modes.js'
 /** The id of a record. */
 export type SelfId = string | number | bigint
 
-/** Tells who the caller is; nobody is `null`. */
+/** Returns the id of the caller's record, or a promise of it; `null` if the caller is not known. */
 export type Identify = (
   request: FastifyRequest,
 ) => SelfId | null | undefined | PromiseLike<SelfId | null | undefined>
@@ -25,24 +25,25 @@ export type Identify = (
 /** Options of the plugin `selfAlias`. */
 export interface SelfAliasOptions {
   /**
-   * `enforce` puts the caller's id in place of the alias, `report` changes nothing and counts the requests that have an
-   * alias, `off` does nothing.
+   * `enforce` replaces the alias by the caller's id, `report` changes nothing and counts requests with an alias, `off`
+   * does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * The id of the caller's own record; `null` for a caller who is not known, who is answered with 401. It runs after all
-   * `onRequest` hooks, and only for requests that have an alias. Needed where any route takes part.
+   * Returns the id of the caller's record; `null` is answered with 401. It runs after all `onRequest` hooks, and only for
+   * requests with an alias.
+   * @default none: required if a route may have an alias
    */
   readonly identify?: Identify
   /**
-   * Collections whose records are callers, such as `users`: in each route the first parameter right behind one of them
-   * may be an alias. Routes without that take part by `config.selfAlias`.
+   * Collections whose records are callers, such as `users`: in each route, the first parameter directly after one of them
+   * may be an alias. Other routes use `config.selfAlias`.
    * @default []
    */
   readonly collections?: readonly string[]
   /**
-   * Segments that stand for the caller's own record. Tell `pathGuard` (`selfAliases`) where they are others.
+   * The segments that name the caller's record. Set the option `selfAliases` of `pathGuard` to the same.
    * @default ['me', 'self']
    */
   readonly aliases?: readonly string[]
@@ -52,23 +53,29 @@ export interface SelfAliasOptions {
    */
   readonly challenge?: string
   /**
-   * Request headers that say who the caller is: the `Vary` of what is answered under an alias, so that a browser does not
-   * show the record of the account before.
+   * Request headers that identify the caller. Responses under an alias have them in `Vary`, so that a browser does not
+   * show the record of another account.
    * @default ['authorization', 'cookie']
    */
   readonly vary?: readonly string[]
   /**
-   * Member of a body that holds the id of the record: an alias is refused in it.
+   * Member of a body with the id of the record; it may not be an alias.
    * @default 'id'
    */
   readonly id?: string
 }
 
-/** What a route says under `config.selfAlias`, beside `true` and `false`. */
+/** Options of a route under `config.selfAlias`, besides `true` and `false`. */
 export interface SelfAliasRouteOptions {
-  /** The parameter that may be an alias. Default: that behind one of the collections, else the only one. */
+  /**
+   * The parameter that may be an alias.
+   * @default the one directly after a collection, else the only one
+   */
   readonly param?: string
-  /** What becomes of the alias in this route. */
+  /**
+   * Mode of this route.
+   * @default that of the plugin
+   */
   readonly mode?: Mode
 }
 
@@ -91,11 +98,11 @@ export const selfAliasChecks: Checks<SelfAliasOptions> = {
   id: text(),
 }
 
-/** What is resolved of the options: all but who the caller is, which nobody can guess. */
+/** The options with their defaults; `identify` has none. */
 export type ResolvedOptions = Required<Omit<SelfAliasOptions, 'identify'>> &
   Pick<SelfAliasOptions, 'identify'>
 
-/** Where nobody said otherwise. */
+/** Defaults of {@link SelfAliasOptions}. */
 export const selfAliasDefaults: ResolvedOptions = {
   mode: 'enforce',
   collections: [],
@@ -108,7 +115,7 @@ export const selfAliasDefaults: ResolvedOptions = {
 const routeChecks = objectOf<SelfAliasRouteOptions>({ param: text(), mode: oneOf(...modes) })
 
 /**
- * What a route says: `null` where it says nothing, `false` where it takes no part.
+ * Returns the options of a route: `null` for none, `false` if the plugin leaves it alone.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */

@@ -1,4 +1,4 @@
-/** The self alias: decisions §8, RFC 9110 §8.7. */
+/** The self alias: RFC 9110 §8.7. */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { caching, fields, integerTwins, pathGuard, problems } from '../../../src/index.js'
@@ -205,6 +205,56 @@ t.test('no answer under an alias can be stored by a cache that is shared', async
   t.notOk('content-location' in none, 'an error is not found elsewhere')
 })
 
+t.test('RFC 9110 §8.7: Content-Location only where the response is the record', async (t) => {
+  const app = await presetWith((app) => {
+    app.route({
+      method: ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'],
+      url: '/v1/users/:id',
+      config: { pathGuard: false, caching: false },
+      handler: (request, reply) => {
+        const { status, body, location } = request.query as Record<string, string>
+        if (location !== undefined) reply.header('content-location', location)
+        return reply
+          .code(Number(status) as 200)
+          .type('text/plain')
+          .send(body)
+      },
+    })
+  })
+  const own = '/v1/users/7'
+  const rows = [
+    ['GET', 200, 'x', own],
+    ['GET', 200, '', own],
+    ['GET', 203, 'x', own],
+    ['GET', 299, 'x', own],
+    ['GET', 304, '', own],
+    ['GET', 204, '', undefined],
+    ['GET', 302, '', undefined],
+    ['GET', 404, 'x', undefined],
+    ['HEAD', 200, '', own],
+    ['HEAD', 204, '', undefined],
+    ['PUT', 200, 'x', own],
+    ['PUT', 201, 'x', own],
+    ['PUT', 200, '', undefined],
+    ['PUT', 202, 'x', undefined],
+    ['PUT', 204, '', undefined],
+    ['PUT', 409, 'x', undefined],
+    ['PATCH', 200, 'x', own],
+    ['PATCH', 204, '', undefined],
+    ['POST', 200, 'x', undefined],
+    ['DELETE', 200, 'x', undefined],
+    ['DELETE', 204, '', undefined],
+  ] as const
+  for (const [method, status, body, location] of rows) {
+    const query = `?status=${status}&body=${body}`
+    const { headers } = await app.inject({ method, url: `/v1/users/me${query}`, headers: eve })
+    const expected = location === undefined ? undefined : location + query
+    t.equal(headers['content-location'], expected, `${method} ${status} '${body}'`)
+  }
+  const given = await app.inject({ url: '/v1/users/me?status=200&body=x&location=/given', headers: eve })
+  t.equal(given.headers['content-location'], '/given', 'that of the handler stays')
+})
+
 t.test('the tag of one account is not that of another, even where both have the same version', async (t) => {
   const seen: unknown[] = []
   const app = await presetWith((app) => {
@@ -266,7 +316,7 @@ t.test('a record whose id is an alias cannot be made', async (t) => {
     t.equal(answer.statusCode, status, `${method} ${url} ${JSON.stringify(payload)}`)
     if (status === 400) {
       const [member = ''] = Object.keys(payload)
-      const message = 'is reserved: it stands for the caller'
+      const message = 'is reserved for the caller'
       const errors = [{ in: 'body', pointer: `/${member}`, message }]
       isProblem(t, injected(answer), { status, code: 'validation', errors })
     }

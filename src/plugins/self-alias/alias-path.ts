@@ -1,0 +1,71 @@
+import { pathOf, queryOf } from '../../http/request-target.js'
+import { type PathSegment, routePath } from '../../http/route-path.js'
+
+/** The place of a parameter in a route pattern. */
+export interface AliasPlace {
+  /** Name of the parameter. */
+  readonly parameter: string
+  /** Number of segments before its own. */
+  readonly before: number
+  /** Number of segments after its own; 0 if the pattern is that of the record itself. */
+  readonly after: number
+}
+
+/** Returns the first parameter directly after one of the collections; `null` if there is none. */
+export function placeAfter(pattern: string, collections: ReadonlySet<string>): AliasPlace | null {
+  const segments = routePath(pattern)
+  const at = segments.findIndex((segment, index) => {
+    const collection = segments[index - 1]
+    return segment.kind === 'parameter' && collection?.kind === 'literal' && collections.has(collection.text)
+  })
+  return placeAt(segments, at)
+}
+
+/** Returns the parameter with a name, without a name the only parameter; `null` if there is none, or more than one. */
+export function placeOf(pattern: string, name: string | undefined): AliasPlace | null {
+  const segments = routePath(pattern)
+  const [only, ...others] = segments.filter(
+    ({ kind, text }) => kind === 'parameter' && (name === undefined || nameOf(text) === name),
+  )
+  return only === undefined || others.length > 0 ? null : placeAt(segments, segments.indexOf(only))
+}
+
+/** Returns the last literal segment of a pattern; `null` if the pattern ends with a parameter. */
+export function lastCollection(pattern: string): string | null {
+  const last = routePath(pattern).findLast(({ text }) => text !== '')
+  return last?.kind === 'literal' ? last.text : null
+}
+
+function placeAt(segments: readonly PathSegment[], at: number): AliasPlace | null {
+  const segment = segments[at]
+  if (segment === undefined) return null
+  const last = segments.findLastIndex(({ text }) => text !== '')
+  return { parameter: nameOf(segment.text), before: at, after: last - at }
+}
+
+// `:id`, `:id?`, `:id(^\\d+$)`
+function nameOf(text: string): string {
+  return /^:([^(?]*)/.exec(text)?.[1] ?? ''
+}
+
+/**
+ * Returns a request target with the id instead of the alias, query included; `null` if the alias is not found at its
+ * place, counted from the start or, if the server rewrites its paths, from the end.
+ */
+export function ownTarget(
+  target: string,
+  { before, after }: AliasPlace,
+  alias: string,
+  id: string,
+): string | null {
+  // Clients read two leading slashes as the start of a host (RFC 3986 §4.2).
+  const segments = pathOf(target)
+    .replace(/^[/\\]+/, '/')
+    .split('/')
+  const at = [before + 1, segments.length - 1 - after].find((index) => segments[index] === alias)
+  if (at === undefined) return null
+  // RFC 3986 §3.3: these characters need no encoding in a segment.
+  segments[at] = encodeURIComponent(id).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
+  const query = queryOf(target)
+  return query === '' ? segments.join('/') : `${segments.join('/')}?${query}`
+}

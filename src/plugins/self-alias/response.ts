@@ -1,0 +1,89 @@
+import { isField } from '../../http/error-headers.js'
+import { directiveName, listMembers } from '../../http/list-header.js'
+import type { AliasPlace } from './alias-path.js'
+import { ownTarget } from './alias-path.js'
+
+/** The alias of a request, and the caller's id that replaces it. */
+export interface ResolvedAlias {
+  readonly alias: string
+  readonly id: string
+}
+
+/** A response under an alias. */
+export interface AliasResponse {
+  readonly method: string
+  /** The request target as the client sent it. */
+  readonly target: string
+  readonly status: number
+  readonly hasContent: boolean
+  /** Returns a header of the response. */
+  get(name: string): string | undefined
+}
+
+/**
+ * Returns the headers that a response under an alias gets: it is private, varies by the caller, has an `ETag` of the
+ * caller, and says where the record is found under its own id.
+ *
+ * @param addVary adds the request headers that identify the caller to a `Vary`
+ */
+export function headersUnderAlias(
+  { alias, id }: ResolvedAlias,
+  place: AliasPlace,
+  addVary: (current: string | undefined) => string,
+  response: AliasResponse,
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { 'cache-control': privateOnly(response.get('cache-control')) }
+  const vary = addVary(response.get('vary'))
+  if (vary !== '') headers.vary = vary
+  const etag = response.get('etag')
+  if (etag !== undefined) headers.etag = withCaller(etag, id)
+  if (isRepresentation(response) && response.get('content-location') === undefined) {
+    const target = ownTarget(response.target, place, alias, id)
+    if (target !== null && isField('content-location', target)) headers['content-location'] = target
+  }
+  return headers
+}
+
+/**
+ * Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). A response to POST or DELETE is not,
+ * and one without content has no location.
+ */
+function isRepresentation({ method, status, hasContent }: AliasResponse): boolean {
+  if (method === 'GET' || method === 'HEAD')
+    return status === 304 || (status >= 200 && status < 300 && status !== 204)
+  return (method === 'PUT' || method === 'PATCH') && (status === 200 || status === 201) && hasContent
+}
+
+// Directives that let shared caches store, or that apply to shared caches only; `private="name"` applies to fields.
+const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
+
+/**
+ * Returns a `Cache-Control` that forbids shared caches to store the response (RFC 9111 §5.2.2.7): with `private`, without
+ * contrary directives. With `no-store` it is returned as it is.
+ */
+export function privateOnly(current: string | undefined): string {
+  const directives = listMembers(current ?? '')
+  if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''
+  return [...directives.filter((directive) => !shared.has(directiveName(directive))), 'private'].join(', ')
+}
+
+const mark = ';self='
+
+/**
+ * Returns an entity tag with the caller in it. At one URL, such as `/v1/users/me`, callers get different representations,
+ * which must have different tags (RFC 9110 §8.8.3): else a client that changes its account gets a 304 for the record of
+ * the other account, if both have the same version. Any other text, and a tag with the caller, is returned as it is.
+ */
+export function withCaller(etag: string, id: string): string {
+  const end = endOf(id)
+  return etag.endsWith('"') && !etag.endsWith(end) ? `${etag.slice(0, -1)}${end}` : etag
+}
+
+/** Returns the tags of a precondition without this caller. The tags of other callers stay, and match nothing. */
+export function withoutCaller(tags: string, id: string): string {
+  return tags.includes(mark) ? tags.replaceAll(endOf(id), '"') : tags
+}
+
+function endOf(id: string): string {
+  return `${mark}${encodeURIComponent(id)}"`
+}
