@@ -11,7 +11,7 @@ import {
   shapeWithin,
 } from '../json-schema/field-names.js'
 import type { Shape } from '../json-schema/shape.js'
-import type { ResponseWriter } from './serialization.js'
+import type { ResponseWriter } from './response-writers.js'
 
 /** Which fields a request wants, so that the handler need not read others. */
 export interface FieldSelection {

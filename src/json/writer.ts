@@ -26,13 +26,14 @@ import {
 } from './object-writer.js'
 import { restWriter } from './rest-writer.js'
 
-/** Compiles writers of shapes; what it has compiled it knows. */
+/** Compiles writers of shapes; each shape once. */
 export class WriterCompiler {
-  /** Do integers get string twins? */
+  /** Whether integers get string twins. */
   readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
   readonly #appenders = new Map<Member, AppenderFactory>()
+  readonly #compileSerializer: CompileSerializer
   readonly #serializerOf: (schema: Json) => (value: unknown) => string
 
   /**
@@ -41,7 +42,13 @@ export class WriterCompiler {
    */
   constructor(twins: boolean, compile: CompileSerializer) {
     this.twins = twins
+    this.#compileSerializer = compile
     this.#serializerOf = serializersOf(compile)
+  }
+
+  /** A compiler of writers that write the same without twins. */
+  withoutTwins(): WriterCompiler {
+    return new WriterCompiler(false, this.#compileSerializer)
   }
 
   /** The writer of a shape: what fast-json-stringify makes of its schema, with exact integers and their twins. */

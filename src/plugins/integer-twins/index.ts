@@ -1,8 +1,14 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifySchema,
+  preSerializationHookHandler,
+  RouteOptions,
+} from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addHook } from '../../fastify/route.js'
-import { type RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import type { ParseJson } from '../../json/exact-body.js'
 import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
@@ -10,10 +16,10 @@ import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { loadAjv } from '../../json-schema/schema-match.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
-import { reporterOf } from '../../rules/report.js'
+import { type Reporter, reporterOf } from '../../rules/report.js'
 import { addExactInput } from './exact-input.js'
 import { completeShared, withTwins, withTwinsInResponse } from './openapi.js'
-import { TwinsObserver } from './twins-observer.js'
+import { type TwinChanges, twinChanges } from './twin-changes.js'
 
 /** Options of {@link integerTwins}. */
 export interface IntegerTwinsOptions {
@@ -74,9 +80,9 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       if (own === false || own.mode === 'off') return
       const declares = mentionsWide(route.schema?.response)
       if (own.mode === 'report') {
-        const observer = new TwinsObserver(this, route, reporter)
-        if (declares) prepared.push(observer)
-        addHook(route, 'preSerialization', 'integerTwins', observer.observe)
+        const declared = declaredSerialization(this, route)
+        if (declares) prepared.push(declared)
+        addHook(route, 'preSerialization', 'integerTwins', countTwins(declared, reporter))
         return
       }
       const serialization = serializationOf(this, route)
@@ -110,6 +116,42 @@ interface TwinnedRoute {
   readonly app: FastifyInstance
   readonly route: RouteOptions
   readonly serialization: RouteSerialization
+}
+
+/** The serialization that a route would have in `enforce` mode; it writes none of its answers. */
+function declaredSerialization(app: FastifyInstance, route: RouteOptions): RouteSerialization {
+  const name = `${[route.method].flat().join(', ')} ${route.url}`
+  const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
+  serialization.twins = true
+  return serialization
+}
+
+/** The `preSerialization` hook of `report` mode: counts what twins would change. */
+function countTwins(
+  serialization: RouteSerialization,
+  reporter: Reporter,
+): preSerializationHookHandler<unknown> {
+  return function countTwinsOfAnswer(request, reply, payload, next) {
+    const { twin, lost } = changesOf(serialization, reply, payload)
+    if (lost !== null) {
+      const example = `${lost} is a Number beyond 2^53 in a declared 64-bit integer: its digits are lost`
+      reporter.observe('integerTwins', 'lost-digits', request, example)
+    }
+    if (twin !== null) reporter.observe('integerTwins', 'twin', request, `${twin} would get a twin`)
+    next(null, payload)
+  }
+}
+
+const noChanges: TwinChanges = { twin: null, lost: null }
+
+function changesOf(serialization: RouteSerialization, reply: FastifyReply, payload: unknown): TwinChanges {
+  try {
+    const rewriting = serialization.twinning(reply, payload)
+    return rewriting === null ? noChanges : twinChanges(payload, rewriting.write, rewriting.whole)
+  } catch {
+    // A payload that does not match its schema, or a getter that throws, is the app's to handle, as without this plugin.
+    return noChanges
+  }
 }
 
 /** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */

@@ -1,7 +1,7 @@
 /** Decisions.md §3 "fields", as laws: of random schemas, payloads and selections. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { ResponseWriter } from '../../../src/fastify/serialization.js'
+import type { ResponseWriter } from '../../../src/fastify/response-writers.js'
 import { type FieldBounds, fieldTree } from '../../../src/json/field-tree.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
 import { shapeOf } from '../../../src/json-schema/shape.js'
@@ -133,6 +133,8 @@ function holds(
       const shape = shapeOf(schema, shared, { compile: compileSerializer })
       const compiler = new WriterCompiler(true, compileSerializer)
       const response: ResponseWriter = {
+        status: '200',
+        mediaType: null,
         shape,
         compiler,
         by: 'own',

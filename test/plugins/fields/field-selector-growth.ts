@@ -1,7 +1,7 @@
 // A program: prints by how much the heap grows over many distinct selections. Run it with --expose-gc.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import Fastify from 'fastify'
-import type { ResponseWriter } from '../../../src/fastify/serialization.js'
+import type { ResponseWriter } from '../../../src/fastify/response-writers.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
 import { shapeOf } from '../../../src/json-schema/shape.js'
 import { FieldSelector } from '../../../src/plugins/fields/field-selector.js'
@@ -29,6 +29,8 @@ function directly(): (number: number) => void {
   const shape = shapeOf(schema)
   const compiler = new WriterCompiler(true, compileSerializer)
   const response: ResponseWriter = {
+    status: '200',
+    mediaType: null,
     shape,
     compiler,
     by: 'own',

@@ -1,7 +1,7 @@
 /** Decisions.md §3 "fields": what the selections of a route are. */
 import t from 'tap'
+import type { ResponseWriter } from '../../../src/fastify/response-writers.js'
 import type { Selection } from '../../../src/fastify/selection.js'
-import type { ResponseWriter } from '../../../src/fastify/serialization.js'
 import type { FieldBounds } from '../../../src/json/field-tree.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
 import { shapeOf } from '../../../src/json-schema/shape.js'
@@ -22,6 +22,8 @@ const shape = shapeOf({
 })
 const compiler = new WriterCompiler(true, compileSerializer)
 const response: ResponseWriter = {
+  status: '200',
+  mediaType: null,
   shape,
   compiler,
   by: 'own',

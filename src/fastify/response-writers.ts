@@ -1,0 +1,187 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { exactJson, holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
+import type { OnLostDigits } from '../json/integer-text.js'
+import { hasLongInteger } from '../json/json-text.js'
+import type { Write } from '../json/object-writer.js'
+import { WriterCompiler } from '../json/writer.js'
+import type { CompileSerializer } from '../json-schema/alternatives.js'
+import { isSchemaObject, type Json, type SchemaStore } from '../json-schema/json-schema.js'
+import { responseBodies } from '../json-schema/responses.js'
+import { anything, type Shape, shapeOf, someShape } from '../json-schema/shape.js'
+import { containsInt64 } from '../json-schema/twins.js'
+import { hasSerializerOptions } from './reply-serializer.js'
+
+/** How Fastify's answers of one status, and of one media type where the schema tells them apart, become JSON. */
+export interface ResponseWriter {
+  /** The status, class of statuses or `default` that it is for. */
+  readonly status: string
+  /** `null` for any. */
+  readonly mediaType: string | null
+  readonly shape: Shape
+  readonly compiler: WriterCompiler
+  /**
+   * Who writes it where no fields are selected. `own`: this package, as declared 64-bit integers have twins. `fast`: this
+   * package, and Fastify where a value is refused. `fastify`: Fastify, and this package only where a BigInt needs a twin.
+   */
+  readonly by: 'own' | 'fast' | 'fastify'
+  /** Writes the whole. Compiled when first called where Fastify writes it. */
+  readonly write: Write
+  /** Fastify's serializer of a schema that depends on the media type; `null` where `reply.serialize()` finds it. */
+  readonly stringify: ((payload: unknown) => string) | null
+}
+
+/** What the writers of a route are for. */
+export interface WritingPurpose {
+  /** Whether integers get string twins. */
+  readonly twins: boolean
+  /** Whether this package writes what it writes faster than Fastify does. */
+  readonly fast: boolean
+  /** Method and path pattern, which Fastify's compiler is told. */
+  readonly route: string
+}
+
+/**
+ * The writers of the response schemas of a route, compiled. The HEAD route that Fastify adds to a GET route has the same.
+ *
+ * @throws TypeError for a schema that cannot be read
+ */
+export function responseWriters(
+  app: FastifyInstance,
+  response: unknown,
+  purpose: WritingPurpose,
+): readonly ResponseWriter[] {
+  const known = knownWriters(app, response)
+  const key = `${purpose.twins} ${purpose.fast}`
+  const writers = known?.get(key) ?? newWriters(app, response, purpose)
+  known?.set(key, writers)
+  return writers
+}
+
+function newWriters(
+  app: FastifyInstance,
+  response: unknown,
+  purpose: WritingPurpose,
+): readonly ResponseWriter[] {
+  const shared = app.getSchemas() as SchemaStore
+  const compile = compilerOf(app, purpose)
+  const bodies = responseBodies(response).filter(({ schema }) => isSchemaObject(schema))
+  return bodies.map(({ status, mediaType, schema }): ResponseWriter => {
+    const shape = shapeOf(schema as Json, shared, { compile, int64: purpose.twins })
+    const compiler = new WriterCompiler(purpose.twins, compile)
+    const by = writtenBy(shape, app, purpose)
+    return {
+      status,
+      mediaType,
+      shape,
+      compiler,
+      by,
+      write: by === 'fastify' ? lazily(() => compiler.writerOf(shape)) : compiler.writerOf(shape),
+      stringify: mediaType === null ? null : lazily(() => compile(schema as Json)),
+    }
+  })
+}
+
+/** The writer of an answer that no schema describes. */
+export function openWriter(app: FastifyInstance, purpose: WritingPurpose): ResponseWriter {
+  const compiler = new WriterCompiler(purpose.twins, compilerOf(app, purpose))
+  return {
+    status: 'default',
+    mediaType: null,
+    shape: anything,
+    compiler,
+    by: 'fastify',
+    write: compiler.writerOf(anything),
+    stringify: null,
+  }
+}
+
+function writtenBy(
+  shape: Shape,
+  app: FastifyInstance,
+  { twins, fast }: WritingPurpose,
+): ResponseWriter['by'] {
+  if (twins && containsInt64(shape)) return 'own'
+  return fast && !someShape(shape, isOpen) && !hasSerializerOptions(app) ? 'fast' : 'fastify'
+}
+
+/** Compiles a schema as Fastify does in the context of the route. */
+function compilerOf(app: FastifyInstance, { route }: WritingPurpose): CompileSerializer {
+  return function compileAsFastify(schema) {
+    const compile = app.serializerCompiler
+    if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
+    return compile({ schema, method: 'GET', url: route, httpStatus: '200' })
+  }
+}
+
+// By the response schemas of a route.
+const writersOfApps = new WeakMap<FastifyInstance, WeakMap<object, Map<string, readonly ResponseWriter[]>>>()
+
+function knownWriters(
+  app: FastifyInstance,
+  response: unknown,
+): Map<string, readonly ResponseWriter[]> | undefined {
+  if (typeof response !== 'object' || response === null) return undefined
+  const ofApp = writersOfApps.get(app) ?? new WeakMap<object, Map<string, readonly ResponseWriter[]>>()
+  writersOfApps.set(app, ofApp)
+  const known = ofApp.get(response) ?? new Map<string, readonly ResponseWriter[]>()
+  ofApp.set(response, known)
+  return known
+}
+
+/** What this package writes; `null` where it refuses a value: then Fastify writes, or refuses, as without it. */
+export function jsonIfUsual(payload: unknown, { write }: ResponseWriter): string | null {
+  try {
+    return write(payload, throwLost)
+  } catch {
+    return null
+  }
+}
+
+/** What Fastify makes of a payload, unless that holds BigInts: then it is written with their twins. */
+export function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: ResponseWriter | null): string {
+  const exact = (): string =>
+    writer === null ? (exactJson(payload, true) ?? 'null') : writer.write(payload, throwLost)
+  if (isBigIntPatched() && holdsBigInt(payload)) return exact()
+  let json: string
+  try {
+    json = writer?.stringify?.(payload) ?? (reply.serialize(payload as object) as string)
+  } catch (error) {
+    // Fastify refuses a BigInt where the schema leaves several types open, or where there is none.
+    if (!holdsBigInt(payload)) throw error
+    try {
+      return exact()
+    } catch {
+      throw error
+    }
+  }
+  return typeof json === 'string' && hasLongInteger(json) && holdsBigInt(payload) ? exact() : json
+}
+
+/** Throws for digits that are lost. */
+export const throwLost: OnLostDigits = () => {
+  throw new TypeError(
+    'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string',
+  )
+}
+
+// With alternatives, and with what the schema does not name, Fastify's own serializers are faster. Merging schemas, and
+// reading what every object inherits, is done its way by Fastify alone.
+function isOpen(shape: Shape): boolean {
+  if (shape.isMerged === true) return true
+  if (shape.kind === 'object') {
+    const names = [...shape.members.map(({ name }) => name), ...shape.alsoRequired]
+    return shape.rest !== null || shape.patterns.length > 0 || names.some((name) => name in Object.prototype)
+  }
+  return shape.kind === 'choice' || shape.kind === 'anything' || shape.kind === 'tuple'
+}
+
+/** A function that is made when it is first called. */
+function lazily<Parameters extends readonly unknown[]>(
+  make: () => (...parameters: Parameters) => string,
+): (...parameters: Parameters) => string {
+  let made: ((...parameters: Parameters) => string) | undefined
+  return (...parameters) => {
+    made ??= make()
+    return made(...parameters)
+  }
+}
