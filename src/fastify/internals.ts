@@ -209,11 +209,15 @@ export function headSiblings(app: FastifyInstance): (route: RouteOptions & { pat
   const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
   const exposed = new Set<string>()
   return function isHeadSibling({ method, path, exposeHeadRoute }) {
-    const methods = [method].flat()
-    const exposesHead = exposeHeadRoute ?? exposeHeadRoutes
-    // If Fastify adds a HEAD route, the app can declare none afterwards.
-    if (methods.includes('GET') && !methods.includes('HEAD') && exposesHead) exposed.add(path)
-    if (methods.length !== 1 || methods[0] !== 'HEAD') return false
+    const only = typeof method !== 'string' && method.length === 1 ? method[0] : method
+    if (only !== 'HEAD') {
+      const exposesHead = exposeHeadRoute ?? exposeHeadRoutes
+      // If Fastify adds a HEAD route, the app can declare none afterwards.
+      const isRead =
+        typeof method === 'string' ? only === 'GET' : method.includes('GET') && !method.includes('HEAD')
+      if (isRead && exposesHead) exposed.add(path)
+      return false
+    }
     // A route at `/` below a prefix has a second form with a slash, for which the hook gets the HEAD route only.
     return exposed.has(path) || (path.endsWith('/') && exposed.has(path.slice(0, -1)))
   }

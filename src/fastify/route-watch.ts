@@ -85,7 +85,8 @@ interface Declared {
 class AppRoutes {
   readonly declared: Declared[] = []
   readonly #registrations = new Map<Reporter, Watched[]>()
-  readonly #seen = new Map<string, WeakSet<object>>()
+  /** The plugins that have seen a route, by its options. */
+  readonly #seen = new WeakMap<object, string[]>()
   #isComplete = false
 
   /** Whether all routes of the app are known. */
@@ -114,11 +115,13 @@ class AppRoutes {
   }
 
   see(plugin: string, options: RouteOptions): void {
-    this.#seen.set(plugin, (this.#seen.get(plugin) ?? new WeakSet()).add(options))
+    const known = this.#seen.get(options)
+    if (known === undefined) this.#seen.set(options, [plugin])
+    else known.push(plugin)
   }
 
   isSeen(plugin: string, { options }: Declared): boolean {
-    return options !== null && this.#seen.get(plugin)?.has(options) === true
+    return options !== null && this.#seen.get(options)?.includes(plugin) === true
   }
 }
 

@@ -60,25 +60,36 @@ function placedOn(route: RouteOptions & { [placedKey]?: Placed }): Placed {
 
 /** Sorts the hooks of a route after all `onRoute` hooks have run, and puts back hooks that one of them has dropped. */
 function arrange(route: RouteOptions, placed: Placed): void {
-  const own = [...placed]
   for (const phase of new Set(placed.values())) {
-    const others = hooksOf(route, phase).filter((hook) => !placed.has(hook))
-    const ofPhase = own.filter(([, phaseOfHook]) => phaseOfHook === phase).map(([hook]) => hook)
-    assign(route, phase, sorted(phase, [...others, ...ofPhase]))
+    const hooks = hooksOf(route, phase)
+    const own: AnyHook[] = []
+    for (const [hook, phaseOfHook] of placed) if (phaseOfHook === phase) own.push(hook)
+    if (own.every((hook) => hooks.includes(hook)) && isSorted(phase, hooks)) continue
+    assign(route, phase, sorted(phase, [...hooks.filter((hook) => !placed.has(hook)), ...own]))
   }
 }
 
 function sorted<Hook extends AnyHook>(phase: Phase, hooks: readonly Hook[]): Hook[] {
-  const steps: readonly string[] = order[phase]
-  const rankOf = (hook: AnyHook): number => {
-    const rank = steps.indexOf(stepOf(hook) ?? routeHooks)
-    return rank === -1 ? steps.indexOf(routeHooks) : rank
-  }
-  return [...hooks].sort((one, other) => rankOf(one) - rankOf(other))
+  return [...hooks].sort((one, other) => rankOf(phase, one) - rankOf(phase, other))
 }
 
-function hooksOf(route: RouteOptions, phase: Phase): AnyHook[] {
-  return [(route[phase] ?? []) as AnyHook | AnyHook[]].flat()
+function isSorted(phase: Phase, hooks: readonly AnyHook[]): boolean {
+  return hooks.every((hook, index) => {
+    const next = hooks[index + 1]
+    return next === undefined || rankOf(phase, hook) <= rankOf(phase, next)
+  })
+}
+
+/** The place of a hook in {@link order}: that of its step, or that of the hooks of routes. */
+function rankOf(phase: Phase, hook: AnyHook): number {
+  const steps: readonly string[] = order[phase]
+  const rank = steps.indexOf(stepOf(hook) ?? routeHooks)
+  return rank === -1 ? steps.indexOf(routeHooks) : rank
+}
+
+function hooksOf(route: RouteOptions, phase: Phase): readonly AnyHook[] {
+  const hooks = (route[phase] ?? []) as AnyHook | AnyHook[]
+  return Array.isArray(hooks) ? hooks : [hooks]
 }
 
 function assign(route: RouteOptions, phase: Phase, hooks: AnyHook[]): void {
@@ -86,7 +97,8 @@ function assign(route: RouteOptions, phase: Phase, hooks: AnyHook[]): void {
 }
 
 function mark(hook: AnyHook, step: string): void {
-  Object.defineProperty(hook, stepKey, { value: step, configurable: true })
+  // One hook may be on many routes.
+  if (stepOf(hook) !== step) Object.defineProperty(hook, stepKey, { value: step, configurable: true })
 }
 
 function stepOf(hook: AnyHook & { readonly [stepKey]?: string }): string | undefined {

@@ -1,4 +1,5 @@
 import { rangeOf, type WideRange } from '../json/wide-range.js'
+import { each } from '../options.js'
 
 /** A value of JSON; a JSON Schema is one. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
@@ -34,27 +35,16 @@ export function namedSchemas(value: Json | undefined): [name: string, schema: Js
   return isSchemaObject(value) ? Object.entries(value) : []
 }
 
-const listKeywords = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
-const namedKeywords = [
-  'properties',
-  'patternProperties',
-  'definitions',
-  '$defs',
-  'dependencies',
-  'dependentSchemas',
-] as const
-const singleKeywords = [
-  'additionalItems',
-  'additionalProperties',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  'contains',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-] as const
+/** How a keyword holds the schemas within a schema. */
+const subschemaKeywords: Readonly<Record<string, 'one' | 'list' | 'named'>> = {
+  ...each(['allOf', 'anyOf', 'oneOf', 'prefixItems'], 'list'),
+  ...each(
+    ['properties', 'patternProperties', 'definitions', '$defs', 'dependencies', 'dependentSchemas'],
+    'named',
+  ),
+  ...each(['items', 'additionalItems', 'additionalProperties', 'contains', 'propertyNames', 'not'], 'one'),
+  ...each(['unevaluatedItems', 'unevaluatedProperties', 'if', 'then', 'else'], 'one'),
+}
 
 /** Replaces the schemas one level within a schema. Returns the schema itself where nothing changes. */
 export function mapSubschemas(
@@ -71,22 +61,24 @@ export function mapSubschemas(
     const mapped = list.map((one) => map(one, keyword))
     if (mapped.some((one, index) => one !== list[index])) put(keyword, mapped)
   }
-  for (const keyword of listKeywords) if (Array.isArray(schema[keyword])) mapList(keyword, schema[keyword])
-  for (const keyword of namedKeywords) {
-    const named = namedSchemas(schema[keyword])
-    // A dependency may be a list of names.
-    const mapped = named.map(([name, one]): [string, Json] => [
-      name,
-      Array.isArray(one) ? one : map(one, keyword),
-    ])
-    if (mapped.some(([, one], index) => one !== named[index]?.[1])) put(keyword, Object.fromEntries(mapped))
-  }
-  for (const keyword of singleKeywords) {
+  for (const keyword in schema) {
+    const kind = Object.hasOwn(subschemaKeywords, keyword) ? subschemaKeywords[keyword] : undefined
     const value = schema[keyword]
-    if (value !== undefined) put(keyword, map(value, keyword))
+    if (kind === undefined || value === undefined) continue
+    if (kind === 'named') {
+      const named = namedSchemas(value)
+      // A dependency may be a list of names.
+      const mapped = named.map(([name, one]): [string, Json] => [
+        name,
+        Array.isArray(one) ? one : map(one, keyword),
+      ])
+      if (mapped.some(([, one], index) => one !== named[index]?.[1])) put(keyword, Object.fromEntries(mapped))
+    } else if (kind === 'one' && !(keyword === 'items' && Array.isArray(value))) {
+      put(keyword, map(value, keyword))
+    } else if (Array.isArray(value)) {
+      mapList(keyword, value)
+    }
   }
-  if (Array.isArray(schema.items)) mapList('items', schema.items)
-  else if (schema.items !== undefined) put('items', map(schema.items, 'items'))
   return changed ?? schema
 }
 
