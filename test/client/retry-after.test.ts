@@ -11,12 +11,12 @@ import {
 import { retryAfterField } from '../../src/plugins/maintenance/retry-after.js'
 
 const now = Date.parse('2026-11-20T08:00:00.000Z')
-const otherwise = 5_000
+const fallback = 5_000
 
 function waitOf(field: string | null, date?: string): number {
   const headers = new Headers(date === undefined ? {} : { date })
   if (field !== null) headers.set('retry-after', field)
-  return waitAfter(headers, otherwise, now)
+  return waitAfter(headers, fallback, now)
 }
 
 t.test('seconds and IMF-fixdates are read, and nothing else', async (t) => {
@@ -27,22 +27,22 @@ t.test('seconds and IMF-fixdates are read, and nothing else', async (t) => {
     ['9'.repeat(400), Number.POSITIVE_INFINITY],
     ['Fri, 20 Nov 2026 08:00:30 GMT', 30_000],
     ['Fri, 20 Nov 2026 07:59:00 GMT', -60_000],
-    [null, otherwise],
-    ['', otherwise],
-    ['-5', otherwise],
-    ['1.5', otherwise],
-    ['1e3', otherwise],
-    ['0x10', otherwise],
-    ['5, 5', otherwise],
-    ['soon', otherwise],
-    ['NaN', otherwise],
-    ['Invalid Date', otherwise],
-    ['2026-11-20T08:00:30Z', otherwise],
-    ['Fri, 20 Nov 2026 08:00:30 +0000', otherwise],
-    ['Thu, 20 Nov 2026 08:00:30 GMT', otherwise],
-    ['Tue, 31 Feb 2026 08:00:30 GMT', otherwise],
-    ['Friday, 20-Nov-26 08:00:30 GMT', otherwise],
-    ['Fri Nov 20 08:00:30 2026', otherwise],
+    [null, fallback],
+    ['', fallback],
+    ['-5', fallback],
+    ['1.5', fallback],
+    ['1e3', fallback],
+    ['0x10', fallback],
+    ['5, 5', fallback],
+    ['soon', fallback],
+    ['NaN', fallback],
+    ['Invalid Date', fallback],
+    ['2026-11-20T08:00:30Z', fallback],
+    ['Fri, 20 Nov 2026 08:00:30 +0000', fallback],
+    ['Thu, 20 Nov 2026 08:00:30 GMT', fallback],
+    ['Tue, 31 Feb 2026 08:00:30 GMT', fallback],
+    ['Friday, 20-Nov-26 08:00:30 GMT', fallback],
+    ['Fri Nov 20 08:00:30 2026', fallback],
   ]
   for (const [field, expected] of rows) t.equal(waitOf(field), expected, String(field))
 })
@@ -93,9 +93,9 @@ t.test('who keeps to what this package sends comes no sooner than it says, and n
   const skew = fc.integer({ min: -10_000_000, max: 10_000_000 })
   fc.assert(
     fc.property(left, skew, fc.constantFrom('seconds', 'http-date'), (left, skew, format) => {
-      const sent = retryAfterField({ now, until: now + left, otherwise: 60, jitter: 0, format })
+      const sent = retryAfterField({ now, until: now + left, fallback: 60, jitter: 0, format })
       const headers = new Headers({ 'retry-after': sent, date: new Date(now).toUTCString() })
-      const wait = waitAfter(headers, otherwise, now + skew)
+      const wait = waitAfter(headers, fallback, now + skew)
       return wait >= left && wait < left + 1_000
     }),
   )

@@ -4,88 +4,80 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
-import type { Claim } from './current-maintenance.js'
 import type { MaintenanceOptions, MaintenanceRouteOptions } from './options.js'
 import { retryAfterField } from './retry-after.js'
 import type { Maintenance } from './state.js'
 
-/** What the guard needs to know. */
-export interface GuardSurroundings {
+/** Context of {@link maintenanceHooks}. */
+export interface HooksContext {
   readonly maintenance: Maintenance
   readonly options: Required<MaintenanceOptions>
   readonly reporter: Reporter
 }
 
-/** Returns why a request is refused whatever else is wrong with it; `null` where its route lets it through. */
-export function earlyRefusalBy({ maintenance, options }: GuardSurroundings, refusal: Refusal) {
-  return function earlyRefusal(request: FastifyRequest): ProblemError | null {
-    return maintenance.active && modeOf(request, options.mode) === 'enforce' ? refusal() : null
+/** Returns the hooks that refuse or count requests during maintenance. */
+export function maintenanceHooks({ maintenance, options, reporter }: HooksContext) {
+  /** Returns why a request is refused before any other check; `null` if it is not. */
+  function earlyRefusal(request: FastifyRequest): ProblemError | null {
+    if (!maintenance.active || modeOf(request, options.mode) !== 'enforce') return null
+    return currentProblem(maintenance, options)
   }
-}
 
-/** Why a request is refused now; `null` where it is not. */
-export function refusalBy({ maintenance, options }: GuardSurroundings): () => ProblemError | null {
-  const { now, retryAfter, retryAfterFormat: format, jitter, random } = options
-  return function refusal() {
-    const moment = now()
-    const claim = maintenance.claimAt(moment)
-    if (claim === null) return null
-    const { until } = claim
-    const field = retryAfterField({
-      now: moment,
-      until: until === Number.POSITIVE_INFINITY ? null : until,
-      otherwise: claim.retryAfter ?? retryAfter,
-      jitter: jitter === 0 ? 0 : Math.floor(random() * (jitter + 1)),
-      format,
-    })
-    return new ProblemError('maintenance', {
-      detail: claim.reason ?? wordsOf(claim),
-      headers: { 'retry-after': field, 'cache-control': 'no-store' },
-    })
-  }
-}
-
-/** The `onRequest` hook that lets nobody in while there is maintenance. */
-export function guardBy({ maintenance, options, reporter }: GuardSurroundings, refusal: Refusal) {
-  return function refuseInMaintenance(
+  function refuseInMaintenance(
     request: FastifyRequest,
     reply: FastifyReply,
     next: (error?: Error) => void,
   ): void {
-    if (!maintenance.active) {
-      next()
+    const mode = maintenance.active ? modeOf(request, options.mode) : 'off'
+    const isExempt = mode === 'off' || isAnsweredPreflight(request)
+    const problem = isExempt ? null : currentProblem(maintenance, options)
+    if (problem !== null && mode === 'enforce') {
+      refuse(request, reply, problem, next)
       return
     }
-    const mode = modeOf(request, options.mode)
-    const problem = mode === 'off' || isAnsweredPreflight(request) ? null : refusal()
-    if (problem === null) next()
-    else if (mode === 'report') {
+    if (problem !== null) {
       reporter.observe('maintenance', 'refusal', request, `${request.method} while in maintenance`)
-      next()
-    } else refuse(request, reply, problem, next)
+    }
+    next()
   }
+
+  return { earlyRefusal, refuseInMaintenance }
 }
 
-/** The mode of the request's route; `otherwise` where it says nothing, or there is none. */
-function modeOf(request: FastifyRequest, otherwise: Mode): Mode {
+/** Returns the mode of the request's route. */
+function modeOf(request: FastifyRequest, defaultMode: Mode): Mode {
   const own = request.routeOptions.config?.maintenance as MaintenanceRouteOptions | false | undefined
-  return own === false ? 'off' : (own?.mode ?? otherwise)
+  return own === false ? 'off' : (own?.mode ?? defaultMode)
 }
 
-type Refusal = () => ProblemError | null
+function currentProblem(
+  maintenance: Maintenance,
+  { now, retryAfter, retryAfterFormat, jitter, random }: Required<MaintenanceOptions>,
+): ProblemError | null {
+  const moment = now()
+  const claim = maintenance.claimAt(moment)
+  if (claim === null) return null
+  const until = claim.until === Number.POSITIVE_INFINITY ? null : claim.until
+  const field = retryAfterField({
+    now: moment,
+    until,
+    fallback: claim.retryAfter ?? retryAfter,
+    jitter: jitter === 0 ? 0 : Math.floor(random() * (jitter + 1)),
+    format: retryAfterFormat,
+  })
+  const end = until === null ? '; try again later' : ` until ${new Date(until).toISOString()}`
+  return new ProblemError('maintenance', {
+    detail: claim.reason ?? `The service is in maintenance${end}`,
+    headers: { 'retry-after': field, 'cache-control': 'no-store' },
+  })
+}
 
 /**
- * Is it a CORS preflight, in an app that answers them with @fastify/cors? A browser that gets a 503 for it tells its page
- * of a network error. Where that plugin comes first, those that it answers do not get here.
+ * Whether @fastify/cors answers the request, a CORS preflight. A page cannot read a 503 to a preflight: browsers report a
+ * network error. If @fastify/cors is registered first, its preflights do not get here.
  */
 function isAnsweredPreflight(request: FastifyRequest): boolean {
-  return decoratorOfCors in request && isPreflight(request)
+  return corsDecorator in request && isPreflight(request)
 }
 
-const decoratorOfCors = 'corsPreflightEnabled'
-
-function wordsOf({ until }: Claim): string {
-  return until === Number.POSITIVE_INFINITY
-    ? 'The service is in maintenance; try again later'
-    : `The service is in maintenance until ${new Date(until).toISOString()}`
-}
+const corsDecorator = 'corsPreflightEnabled'

@@ -1,12 +1,10 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
 import { timeOf } from '../../http/date-time.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
-import { type Claim, claimOf } from './current-maintenance.js'
-import { earlyRefusalBy, guardBy, refusalBy } from './hooks.js'
+import { maintenanceHooks } from './hooks.js'
 import { readNotice } from './notice.js'
 import {
   type EnableOptions,
@@ -18,10 +16,8 @@ import {
   maintenanceDefaults,
   maintenanceRouteChecks,
 } from './options.js'
-import type { Poller } from './poller.js'
-import { filePoller, storePoller } from './sources.js'
-import { Maintenance, type MaintenanceState } from './state.js'
-import { MaintenanceSwitch } from './switch.js'
+import { filePoller, MaintenanceSwitch, storePoller } from './sources.js'
+import { type Claim, claimOf, Maintenance, type MaintenanceState } from './state.js'
 
 export type { Schedule } from '../../time/schedule.js'
 export type { MaintenanceNotice } from './notice.js'
@@ -33,43 +29,43 @@ export type {
 } from './options.js'
 export type { RetryAfterFormat } from './retry-after.js'
 export type { MaintenanceSource, MaintenanceState } from './state.js'
-export { memoryMaintenanceStore } from './stores/memory.js'
-export type { MaintenanceStore } from './stores/store.js'
+export { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What maintenance is to this route; `false` lets its requests through. */
+    /** Options of {@link maintenance} for this route; `false` exempts it. */
     maintenance?: MaintenanceRouteOptions | false
   }
   interface FastifyInstance {
     /** The maintenance of this context. */
     maintenance: {
       /**
-       * Begins a maintenance, or changes the one that `enable` began. Resolves when it holds here and the store has it.
+       * Begins a maintenance, or changes the one that `enable` began. Resolves when it is in effect here and in the store.
        * An `until` in the past begins none.
-       * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN; the error of the store, and then nothing changed here
+       * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN; the error of the store, and then nothing changes
        */
       enable(options?: EnableOptions): Promise<void>
       /**
-       * Ends what `enable` began, here or on another instance with the same store. A file and a planned window go on.
-       * @throws the error of the store, and then nothing changed here
+       * Ends what `enable` began, here or on another instance with the same store. A file and a planned window stay in
+       * effect.
+       * @throws the error of the store, and then nothing changes
        */
       disable(): Promise<void>
-      /** The maintenance that is on; `null` while there is none. */
+      /** Returns the maintenance in effect; `null` if there is none. */
       state(): MaintenanceState | null
     }
   }
 }
 
 /**
- * While the service is in maintenance, every request is answered with 503 `maintenance` and `Retry-After`, known path or
- * not, before any handler and any authentication. Requests that were let in finish.
+ * Answers every request with 503 `maintenance` and `Retry-After` while the service is in maintenance, on known and unknown
+ * paths, before any authentication and handler. Requests that are being handled finish.
  *
- * It is begun and ended at run time (`app.maintenance.enable()`, `.disable()`), by a file, by planned windows, or by
- * another instance through a shared store. A source that cannot be reached is taken to say what it said last.
+ * A maintenance begins and ends at run time (`app.maintenance.enable()`, `.disable()`), by a file, by planned windows, or
+ * by another instance through a shared store. The last known state of an unreachable source stays in effect.
  *
- * Register it on the root, before what authenticates, and after the plugin that answers CORS. Not for closing a server:
- * the plugin `problems` answers that. Not for a process that is down: that is for the proxy before it.
+ * Register it on the root, before authentication, and after the plugin that answers CORS. Not for a server that closes:
+ * the plugin `problems` answers then. Not for a process that is down: the proxy in front answers then.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -77,20 +73,24 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
   'maintenance',
   function setUpMaintenance(app, received) {
     const options = resolveOptions('maintenance', received, maintenanceChecks, maintenanceDefaults())
+    const { mode, file, now } = options
     const state = new Maintenance({
       windows: options.windows.map(windowClaim),
-      now: options.now,
+      now,
       schedule: options.schedule,
-      onChange: (changed) => logChange(app, changed),
+      onChange(changed) {
+        if (changed === null) app.log.info('maintenance: off')
+        else app.log.warn({ maintenance: changed }, 'maintenance: on')
+      },
     })
     const enabled = new MaintenanceSwitch(options.store, (notice) =>
-      state.say('switch', notice === null ? null : claimOf('switch', notice)),
+      state.setClaim('switch', notice === null ? null : claimOf('switch', notice)),
     )
 
     app.decorate('maintenance', {
       async enable(given: EnableOptions = {}): Promise<void> {
         const { notice } = readNotice(enableOptions('maintenance.enable()', given))
-        if (notice.until !== undefined && Date.parse(notice.until) <= options.now()) {
+        if (notice.until !== undefined && Date.parse(notice.until) <= now()) {
           app.log.warn(`maintenance: enabled until ${notice.until}, which is past`)
         }
         await enabled.set(notice)
@@ -106,7 +106,14 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
         {},
       )
     })
-    const pollers = pollersOf(received, options, state, enabled, app.log)
+
+    const pollsFile = mode !== 'off' && file !== false
+    // The default store is of this app alone, so it needs no polling.
+    const pollsStore = mode !== 'off' && received.store !== undefined
+    const pollers = [
+      ...(pollsFile ? [filePoller(file, state, options, app.log)] : []),
+      ...(pollsStore ? [storePoller(enabled, options, app.log)] : []),
+    ]
     app.addHook('onReady', async function readMaintenance() {
       state.refresh()
       await Promise.all(pollers.map((poller) => poller.start()))
@@ -116,31 +123,13 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
       for (const poller of pollers) poller.stop()
       done()
     })
-    if (options.mode === 'off') return
-    const surroundings = { maintenance: state, options, reporter: reporterOf(app) }
-    const refusal = refusalBy(surroundings)
-    addAppHook(app, 'onRequest', 'maintenance', guardBy(surroundings, refusal))
-    if (options.mode === 'enforce') refuseWithoutHooks(app, earlyRefusalBy(surroundings, refusal))
+
+    if (mode === 'off') return
+    const hooks = maintenanceHooks({ maintenance: state, options, reporter: reporterOf(app) })
+    addAppHook(app, 'onRequest', 'maintenance', hooks.refuseInMaintenance)
+    if (mode === 'enforce') refuseWithoutHooks(app, hooks.earlyRefusal)
   },
 )
-
-type AnyPoller = Pick<Poller<unknown>, 'start' | 'stop'>
-
-function pollersOf(
-  received: MaintenanceOptions,
-  options: Readonly<Required<MaintenanceOptions>>,
-  state: Maintenance,
-  enabled: MaintenanceSwitch,
-  log: FastifyBaseLogger,
-): readonly AnyPoller[] {
-  const { mode, file } = options
-  if (mode === 'off') return []
-  return [
-    ...(file === false ? [] : [filePoller(file, state, options, log)]),
-    // One in memory, of this app alone, needs no looking at.
-    ...(received.store === undefined ? [] : [storePoller(enabled, options, log)]),
-  ]
-}
 
 function windowClaim({ from, until, reason }: MaintenanceWindow): Claim {
   return {
@@ -150,9 +139,4 @@ function windowClaim({ from, until, reason }: MaintenanceWindow): Claim {
     retryAfter: null,
     reason: reason ?? null,
   }
-}
-
-function logChange(app: FastifyInstance, state: MaintenanceState | null): void {
-  if (state === null) app.log.info('maintenance: over')
-  else app.log.warn({ maintenance: state }, 'maintenance: on')
 }

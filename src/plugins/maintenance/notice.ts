@@ -1,59 +1,59 @@
 import { timeOf } from '../../http/date-time.js'
 import { clip } from '../../text.js'
 
-/** What is said of a maintenance, as JSON: in a store, or in a file. A notice without a word is one too. */
+/** The announcement of a maintenance, as JSON in a store or in a file. All members are optional. */
 export interface MaintenanceNotice {
   /** When it ends, as RFC 3339 date-time. */
   readonly until?: string
-  /** Seconds in `Retry-After`, where nobody knows when it ends. */
+  /** Seconds in `Retry-After` if the end is not known. */
   readonly retryAfter?: number
-  /** Why, for the client's developer; it is the `detail` of the problem. */
+  /** Why; clients get it as the `detail` of the problem. */
   readonly reason?: string
 }
 
-/** A notice as it was read, and what is wrong with it; the rest of it counts. */
+/** A notice without its invalid members, and what is wrong with those. */
 export interface ReadNotice {
   readonly notice: MaintenanceNotice
-  /** `null` where nothing is wrong. */
+  /** `null` if nothing is wrong. */
   readonly fault: string | null
 }
 
-/** Most seconds in a `Retry-After` that somebody sets: a week. */
-export const longestRetryAfter = 604_800
+/** Maximum of a configured `Retry-After`, in seconds: a week. */
+export const maxRetryAfter = 604_800
 
-/** Characters of a reason that are sent. */
-export const longestReason = 500
+/** Maximum length of a reason. */
+const maxReason = 500
 
 /**
- * Reads a notice that came from outside. Members that are not known are not looked at; one that cannot be used is left
- * out: that somebody announced a maintenance is certain all the same.
+ * Reads a notice from a file or a store. Unknown members are ignored. Invalid ones are left out and reported, since the
+ * notice announces a maintenance without them too.
  */
 export function readNotice(value: unknown): ReadNotice {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { notice: {}, fault: 'it is no object' }
+    return { notice: {}, fault: 'it is not an object' }
   }
   const { until, retryAfter, reason } = value as Readonly<Record<string, unknown>>
   const faults: string[] = []
   const notice: { until?: string; retryAfter?: number; reason?: string } = {}
   if (isGiven(until)) {
     const time = timeOf(until)
-    if (time === null) faults.push('until is no RFC 3339 date-time')
+    if (time === null) faults.push('until is not an RFC 3339 date-time')
     else notice.until = new Date(time).toISOString()
   }
   if (isGiven(retryAfter)) {
     if (isRetryAfter(retryAfter)) notice.retryAfter = retryAfter
-    else faults.push(`retryAfter is no integer from 1 to ${longestRetryAfter}`)
+    else faults.push(`retryAfter is not an integer from 1 to ${maxRetryAfter}`)
   }
   if (isGiven(reason)) {
-    if (typeof reason === 'string') notice.reason = clip(reason, longestReason)
-    else faults.push('reason is no text')
+    if (typeof reason === 'string') notice.reason = clip(reason, maxReason)
+    else faults.push('reason is not a string')
   }
   return { notice, fault: faults.length === 0 ? null : faults.join('; ') }
 }
 
-/** Is it a whole number of seconds from one to {@link longestRetryAfter}? */
+/** Whether a value is an integer from 1 to {@link maxRetryAfter}. */
 export function isRetryAfter(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= longestRetryAfter
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxRetryAfter
 }
 
 function isGiven(value: unknown): boolean {

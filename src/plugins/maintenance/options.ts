@@ -12,12 +12,11 @@ import {
 } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { isRetryAfter, longestRetryAfter } from './notice.js'
+import { isRetryAfter, maxRetryAfter } from './notice.js'
 import type { RetryAfterFormat } from './retry-after.js'
-import { memoryMaintenanceStore } from './stores/memory.js'
-import type { MaintenanceStore } from './stores/store.js'
+import { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
 
-/** A maintenance that is planned. */
+/** A planned maintenance. */
 export interface MaintenanceWindow {
   /** When it begins: a `Date`, or RFC 3339 text. */
   readonly from: Date | string
@@ -30,72 +29,75 @@ export interface MaintenanceWindow {
 /** Options of the plugin `maintenance`. */
 export interface MaintenanceOptions {
   /**
-   * `enforce` answers 503 while there is maintenance, `report` changes nothing and counts what it would refuse. `off` does
-   * nothing, whatever a route says, and reads neither file nor store.
+   * `enforce` answers 503 during maintenance, `report` changes nothing and counts what it would refuse. `off` does nothing,
+   * whatever the options of a route, and reads neither file nor store.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * Planned maintenances. What is over is not looked at.
+   * Planned maintenances. Those in the past have no effect.
    * @default []
    */
   readonly windows?: readonly MaintenanceWindow[]
   /**
    * Path of a file whose existence means maintenance. It is empty, or JSON: `{ "until": "<RFC 3339>", "reason": "…" }`,
-   * also with `retryAfter` in seconds. What cannot be read as that is a maintenance without an end.
+   * or with `retryAfter` in seconds. Any other content means maintenance without an end.
    * @default false: none
    */
   readonly file?: string | false
   /**
-   * Where `enable()` and `disable()` write, for several instances to share. It is read again and again.
-   * @default one in memory, of this app alone
+   * Where `enable()` and `disable()` write, for several instances to share. It is polled.
+   * @default a store in memory, for this instance alone
    */
   readonly store?: MaintenanceStore
   /**
-   * Milliseconds between two looks at the file, and at the store. A look that has no answer after two seconds counts as
+   * Milliseconds between two reads of the file, and of the store. A read without an answer after two seconds counts as
    * failed.
    * @default 1000
    */
   readonly pollInterval?: number
   /**
-   * Seconds in `Retry-After` while nobody said when the maintenance ends.
+   * Seconds in `Retry-After` if the end of the maintenance is not known.
    * @default 60
    */
   readonly retryAfter?: number
   /**
-   * How `Retry-After` is written. A date is right only as far as the client's clock is.
+   * The form of `Retry-After`. A date is only as exact as the client's clock.
    * @default 'seconds'
    */
   readonly retryAfterFormat?: RetryAfterFormat
   /**
-   * Up to so many seconds are added to `Retry-After`, so that not all clients come back in the same second.
+   * Maximum of the seconds that are added to `Retry-After` at random, so that clients do not all come back at once.
    * @default 0
    */
   readonly jitter?: number
   /**
-   * The time, in milliseconds since the epoch.
+   * Returns the time in milliseconds since the epoch.
    * @default Date.now
    */
   readonly now?: () => number
   /**
-   * Calls a function after so many milliseconds, unless the function that it returns is called first.
-   * @default setTimeout, without keeping the process alive
+   * Calls a function after a number of milliseconds. Returns a function that cancels the call.
+   * @default setTimeout, which does not keep the process alive
    */
   readonly schedule?: Schedule
   /**
-   * A number from 0 to less than 1, for `jitter`.
+   * Returns a number from 0 to less than 1, for `jitter`.
    * @default Math.random
    */
   readonly random?: () => number
 }
 
-/** What a route says under `config.maintenance`; `false` lets it through. */
+/** Options of a route under `config.maintenance`; `false` exempts it. */
 export interface MaintenanceRouteOptions {
-  /** See {@link MaintenanceOptions.mode}; `off` is the same as `false`. */
+  /**
+   * See {@link MaintenanceOptions.mode}; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
   readonly mode?: Mode
 }
 
-/** What `enable()` is told: when it ends, or how long clients are to wait while nobody knows. */
+/** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
 export type EnableOptions = { readonly reason?: string } & (
   | { readonly until?: Date | string; readonly retryAfter?: never }
   | { readonly until?: never; readonly retryAfter?: number }
@@ -107,13 +109,13 @@ const time: Check<Date | string> = (label, received) =>
     : (received as Date | string)
 
 const seconds: Check<number> = (label, received) =>
-  isRetryAfter(received) ? received : invalid(label, `an integer from 1 to ${longestRetryAfter}`, received)
+  isRetryAfter(received) ? received : invalid(label, `an integer from 1 to ${maxRetryAfter}`, received)
 
 const reason = text()
 
 const windowOf = objectOf<MaintenanceWindow>({ from: time, until: time, reason })
 
-const soundWindow: Check<MaintenanceWindow> = (label, received) => {
+const orderedWindow: Check<MaintenanceWindow> = (label, received) => {
   const window = windowOf(label, received)
   const [from, until] = [time(`${label}.from`, window.from), time(`${label}.until`, window.until)]
   if ((timeOf(from) ?? 0) >= (timeOf(until) ?? 0))
@@ -131,7 +133,7 @@ const store: Check<MaintenanceStore> = (label, received) => {
 /** Checks of {@link MaintenanceOptions}. */
 export const maintenanceChecks: Checks<MaintenanceOptions> = {
   mode: oneOf(...modes),
-  windows: listOf(soundWindow),
+  windows: listOf(orderedWindow),
   file: (label, received) => (received === false ? false : text('a path, or false')(label, received)),
   store,
   pollInterval: integer(10, 3_600_000),
@@ -146,7 +148,7 @@ export const maintenanceChecks: Checks<MaintenanceOptions> = {
 /** Checks of {@link MaintenanceRouteOptions}. */
 export const maintenanceRouteChecks: Checks<MaintenanceRouteOptions> = { mode: oneOf(...modes) }
 
-/** Where nobody said otherwise. */
+/** Returns the defaults of {@link MaintenanceOptions}. */
 export function maintenanceDefaults(): Required<MaintenanceOptions> {
   return {
     mode: 'enforce',
@@ -163,7 +165,7 @@ export function maintenanceDefaults(): Required<MaintenanceOptions> {
   }
 }
 
-/** What `enable()` is told, checked. */
+/** Check of {@link EnableOptions}. */
 export const enableOptions: Check<EnableOptions> = (label, received) => {
   const checked = objectOf<{ until?: Date | string; retryAfter?: number; reason?: string }>({
     until: time,

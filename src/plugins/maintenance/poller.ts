@@ -2,64 +2,59 @@ import { inTime } from '../../time/in-time.js'
 import { Outage } from '../../time/outage.js'
 import type { Schedule } from '../../time/schedule.js'
 
-/** What a {@link Poller} reads, and whom it tells. */
-export interface Polled<Value> {
+/** Options of {@link Poller}. */
+export interface PollerOptions<Value> {
   read(): Promise<Value>
-  /** Takes what was read. */
+  /** Called with each value that was read. */
   take(value: Value): void
-  /** Takes why nothing could be read; the first time only, until it works again. */
+  /** Called when an outage begins. */
   lost(error: unknown): void
-  /** Is told when it works again. */
+  /** Called when an outage ends. */
   found(): void
-  /** Milliseconds from the end of one look to the next one. */
+  /** Milliseconds from the end of one read to the next one. */
   readonly interval: number
   readonly schedule: Schedule
 }
 
-/** Milliseconds after which a look counts as failed. */
-export const patience = 2000
+/** Milliseconds after which a read counts as failed. */
+export const readTimeout = 2000
 
-/** Looks at something again and again, one look at a time. */
+/** Reads something repeatedly, one read at a time. */
 export class Poller<Value> {
-  readonly #polled: Polled<Value>
-  #cancelNext: () => void = () => {}
-  #stopped = false
+  readonly #options: PollerOptions<Value>
   readonly #outage = new Outage()
+  #cancelTimer: () => void = () => {}
+  #stopped = false
 
-  constructor(polled: Polled<Value>) {
-    this.#polled = polled
+  constructor(options: PollerOptions<Value>) {
+    this.#options = options
   }
 
-  /** Looks for the first time, and from then on. Never rejects. */
+  /** Reads once, and then at every interval. Resolves after the first read, and never rejects. */
   async start(): Promise<void> {
-    await this.#look()
+    await this.#poll()
     if (this.#stopped) return
-    this.#cancelNext = this.#polled.schedule(() => void this.start(), this.#polled.interval)
+    this.#cancelTimer = this.#options.schedule(() => void this.start(), this.#options.interval)
   }
 
-  /** What is still being read is not taken. */
+  /** Stops. The value of a read in progress is not taken. */
   stop(): void {
     this.#stopped = true
-    this.#cancelNext()
+    this.#cancelTimer()
   }
 
-  async #look(): Promise<void> {
-    const { take, lost, found } = this.#polled
+  async #poll(): Promise<void> {
+    const { read, take, lost, found, schedule } = this.#options
     try {
-      const value = await this.#readInTime()
+      const value = await inTime(read(), readTimeout, 'an answer', (run, milliseconds) => {
+        this.#cancelTimer = schedule(run, milliseconds)
+        return this.#cancelTimer
+      })
       if (this.#stopped) return
       if (this.#outage.ends()) found()
       take(value)
     } catch (error) {
-      if (this.#stopped) return
-      if (this.#outage.begins()) lost(error)
+      if (!this.#stopped && this.#outage.begins()) lost(error)
     }
-  }
-
-  #readInTime(): Promise<Value> {
-    return inTime(this.#polled.read(), patience, 'an answer', (run, milliseconds) => {
-      this.#cancelNext = this.#polled.schedule(run, milliseconds)
-      return this.#cancelNext
-    })
   }
 }

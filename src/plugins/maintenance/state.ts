@@ -1,95 +1,144 @@
 import type { Schedule } from '../../time/schedule.js'
-import { type Claim, currentMaintenance, type MaintenanceSource } from './current-maintenance.js'
+import type { MaintenanceNotice } from './notice.js'
 
-export type { MaintenanceSource } from './current-maintenance.js'
+/** What began a maintenance: `app.maintenance.enable()` here or on another instance, the file, or a planned window. */
+export type MaintenanceSource = 'switch' | 'file' | 'window'
 
-/** The maintenance that is on. */
+/** The maintenance in effect. */
 export interface MaintenanceState {
-  /** Who says so; of several, the one whose maintenance ends last. */
+  /** What began it; of several, the one that ends last. */
   readonly source: MaintenanceSource
-  /** When it ends, as RFC 3339 date-time in UTC; `null` where nobody said. */
+  /** When it ends, as RFC 3339 date-time in UTC; `null` if that is not known. */
   readonly until: string | null
-  /** Seconds in `Retry-After`, where somebody said them; counts without `until`. */
+  /** Seconds in `Retry-After` if they were given; used only without `until`. */
   readonly retryAfter: number | null
   readonly reason: string | null
 }
 
-/** What {@link Maintenance} needs to know. */
-export interface MaintenanceSurroundings {
+/** A maintenance that a source announces. */
+export interface Claim {
+  readonly source: MaintenanceSource
+  /** When it begins, in milliseconds since the epoch; `-Infinity` if it has begun. */
+  readonly from: number
+  /** When it ends, in milliseconds since the epoch; `Infinity` if that is not known. */
+  readonly until: number
+  readonly retryAfter: number | null
+  readonly reason: string | null
+}
+
+/** The claim in effect at a time. */
+export interface CurrentClaim {
+  /** The claim, with the end of those that follow it without a gap; `null` if there is no maintenance. */
+  readonly claim: Claim | null
+  /** When this changes without an event, in milliseconds since the epoch; `Infinity` for never. */
+  readonly nextChange: number
+}
+
+/** Returns a notice as a claim that has begun. */
+export function claimOf(source: MaintenanceSource, { until, retryAfter, reason }: MaintenanceNotice): Claim {
+  return {
+    source,
+    from: Number.NEGATIVE_INFINITY,
+    until: until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until),
+    retryAfter: retryAfter ?? null,
+    reason: reason ?? null,
+  }
+}
+
+/**
+ * Returns the claim in effect: the one that ends last, of equals the first. It is extended to the end of the claims that
+ * follow it without a gap, so that no client is told to come back during the next maintenance.
+ */
+export function currentClaim(claims: readonly Claim[], now: number): CurrentClaim {
+  const ahead = claims.flatMap(({ from, until }) => [from, until]).filter((time) => time > now)
+  const nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
+  const [first, ...others] = claims.filter(({ from, until }) => from <= now && now < until)
+  if (first === undefined) return { claim: null, nextChange }
+  const last = others.reduce((one, other) => (other.until > one.until ? other : one), first)
+  let { until } = last
+  for (const claim of claims.toSorted((one, other) => one.from - other.from)) {
+    if (claim.from <= until && claim.until > until) until = claim.until
+  }
+  return { claim: until === last.until ? last : { ...last, until }, nextChange }
+}
+
+/** Options of {@link Maintenance}. */
+export interface MaintenanceContext {
   readonly windows: readonly Claim[]
   readonly now: () => number
   readonly schedule: Schedule
-  /** Is told of each change once. */
+  /** Called once for each change. */
   readonly onChange: (state: MaintenanceState | null) => void
 }
 
-/** Whether there is maintenance, of all that is said about it. */
+/** Tracks whether the service is in maintenance, from all sources. */
 export class Maintenance {
-  /** Is it on, as far as is known? All that a request asks while it is off. */
+  /** Whether there may be maintenance. While it is `false`, requests need no other check. */
   active = false
-  readonly #surroundings: MaintenanceSurroundings
-  readonly #notices = new Map<MaintenanceSource, Claim>()
+  readonly #context: MaintenanceContext
+  readonly #claims = new Map<MaintenanceSource, Claim>()
   #claim: Claim | null = null
   #nextChange = Number.POSITIVE_INFINITY
-  #told = 'null'
-  #cancelWake: () => void = () => {}
+  #lastState = 'null'
+  #cancelTimer: () => void = () => {}
   #stopped = false
 
-  constructor(surroundings: MaintenanceSurroundings) {
-    this.#surroundings = surroundings
+  constructor(context: MaintenanceContext) {
+    this.#context = context
   }
 
-  /** Takes what a source says now; `null` for no maintenance. */
-  say(source: MaintenanceSource, claim: Claim | null): void {
-    if (claim === null) this.#notices.delete(source)
-    else this.#notices.set(source, claim)
+  /** Sets what a source announces; `null` for no maintenance. */
+  setClaim(source: MaintenanceSource, claim: Claim | null): void {
+    if (claim === null) this.#claims.delete(source)
+    else this.#claims.set(source, claim)
     this.refresh()
   }
 
-  /** What holds at that moment; ends what has come to its end. */
+  /** Returns the claim in effect at a time. */
   claimAt(now: number): Claim | null {
+    // A timer may be late.
     if (now >= this.#nextChange) this.refresh()
     return this.#claim
   }
 
-  /** Settles what holds now, and wakes when that changes by itself. */
+  /** Updates the state, and sets a timer for the next change. */
   refresh(): void {
-    const { windows, now, onChange } = this.#surroundings
+    const { windows, now, onChange } = this.#context
     const moment = now()
-    const { claim, nextChange } = currentMaintenance([...this.#notices.values(), ...windows], moment)
+    const { claim, nextChange } = currentClaim([...this.#claims.values(), ...windows], moment)
     this.#claim = claim
     this.#nextChange = nextChange
     this.active = claim !== null
-    this.#wakeIn(nextChange - moment)
+    this.#setTimer(nextChange - moment)
     const state = stateOf(claim)
-    const telling = JSON.stringify(state)
-    if (telling === this.#told) return
-    this.#told = telling
+    const text = JSON.stringify(state)
+    if (text === this.#lastState) return
+    this.#lastState = text
     onChange(state)
   }
 
-  /** The state for the app to read. */
+  /** Returns the current state for the app. */
   state(): MaintenanceState | null {
     this.refresh()
     return stateOf(this.#claim)
   }
 
-  /** Wakes no more. */
+  /** Cancels the timer, and sets none any more. */
   stop(): void {
     this.#stopped = true
-    this.#cancelWake()
+    this.#cancelTimer()
   }
 
-  #wakeIn(milliseconds: number): void {
-    this.#cancelWake()
+  #setTimer(milliseconds: number): void {
+    this.#cancelTimer()
     if (this.#stopped || milliseconds === Number.POSITIVE_INFINITY) return
-    // A clock may be set, and a timer has no more than 25 days: look again before.
-    const delay = Math.min(Math.max(1, milliseconds), longestSleep)
-    this.#cancelWake = this.#surroundings.schedule(() => this.refresh(), delay)
+    // The system clock may be set, and setTimeout takes at most 25 days.
+    const delay = Math.min(Math.max(1, milliseconds), maxDelay)
+    this.#cancelTimer = this.#context.schedule(() => this.refresh(), delay)
   }
 }
 
-const longestSleep = 60_000
+const maxDelay = 60_000
 
 function stateOf(claim: Claim | null): MaintenanceState | null {
   if (claim === null) return null

@@ -1,4 +1,3 @@
-/** What a request meets while the service is in maintenance (decisions §6). */
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
@@ -24,7 +23,7 @@ const maintenanceProblem = { status: 503, code: 'maintenance', title: 'In mainte
 interface Served {
   readonly app: FastifyInstance
   readonly clock: ReturnType<typeof manualClock>
-  /** What ran of the app. */
+  /** The hooks and handlers of the app that ran. */
   readonly ran: string[]
 }
 
@@ -54,7 +53,7 @@ async function serviceWith(options: MaintenanceOptions = {}, withProblems = true
 }
 
 t.test(
-  'every request gets the 503: known path or not, any method, good URL or bad; nothing runs',
+  'every request gets the 503: on known and unknown paths, any method, malformed URLs; no hook runs',
   async (t) => {
     for (const withProblems of [true, false]) {
       const { app, ran } = await serviceWith({}, withProblems)
@@ -101,7 +100,7 @@ t.test('HEAD has the headers of the 503, and no body', async (t) => {
   }
 })
 
-t.test('Retry-After counts down to the end, and there the service is back by itself', async (t) => {
+t.test('Retry-After counts down to the end, when the service is back by itself', async (t) => {
   const { app, clock } = await serviceWith()
   await app.maintenance.enable({ until })
   const retryAfter = async () => (await app.inject('/v1/users')).headers['retry-after']
@@ -111,12 +110,12 @@ t.test('Retry-After counts down to the end, and there the service is back by its
   clock.skip(89_499)
   t.equal(await retryAfter(), '1', 'a millisecond before the end')
   clock.skip(1)
-  t.equal((await app.inject('/v1/users')).statusCode, 200, 'the end itself, though no timer told')
+  t.equal((await app.inject('/v1/users')).statusCode, 200, 'at the end, though no timer has run')
   t.equal(app.maintenance.state(), null)
   t.equal((await app.inject('/%zz')).statusCode, 400)
 })
 
-t.test('Retry-After where nobody knows the end, as a date, with jitter', async (t) => {
+t.test('Retry-After without a known end, as a date, with jitter', async (t) => {
   type Row = readonly [
     options: MaintenanceOptions,
     enable: { retryAfter?: number; until?: string },
@@ -141,7 +140,7 @@ t.test('Retry-After where nobody knows the end, as a date, with jitter', async (
 })
 
 t.test(
-  'a route with `maintenance: false` is served, its HEAD too; another method there is not',
+  'a route with `maintenance: false` is served, its HEAD too; other methods of its path are not',
   async (t) => {
     const { app } = await serviceWith()
     await app.maintenance.enable()
@@ -151,7 +150,7 @@ t.test(
   },
 )
 
-t.test('the state can be read: what enable said, null while there is none', async (t) => {
+t.test('state() returns what enable() began, and null without maintenance', async (t) => {
   const { app, clock } = await serviceWith()
   t.equal(app.maintenance.state(), null)
   await app.maintenance.enable({ until: '2026-11-20T09:02:00+01:00', reason: 'move' })
@@ -163,7 +162,7 @@ t.test('the state can be read: what enable said, null while there is none', asyn
   t.equal(app.maintenance.state(), null)
 })
 
-t.test('each change is logged once, and refused requests not as errors', async (t) => {
+t.test('each change is logged once, and refused requests are not errors', async (t) => {
   const clock = manualClock(start)
   const logs = keepLogs()
   const app = Fastify({ ...serverOptions(), logger: logs.logger })
@@ -173,14 +172,14 @@ t.test('each change is logged once, and refused requests not as errors', async (
   const told = () => logs.lines.flatMap(({ msg }) => (msg?.startsWith('maintenance: ') ? [msg] : []))
 
   await app.maintenance.disable()
-  t.strictSame(told(), [], 'what is no change is not told')
+  t.strictSame(told(), [], 'no change, no log')
   await app.maintenance.enable({ until })
   await app.maintenance.enable({ until })
   for (const url of ['/', '/%zz', '/']) await app.inject(url)
   await clock.advance(119_999)
   t.strictSame(told(), ['maintenance: on'])
   await clock.advance(1)
-  t.strictSame(told(), ['maintenance: on', 'maintenance: over'], 'its end is told without a request')
+  t.strictSame(told(), ['maintenance: on', 'maintenance: off'], 'its end is logged without a request')
   t.strictSame(
     logs.lines.filter(({ level }) => level >= levels.error),
     [],
@@ -190,27 +189,24 @@ t.test('each change is logged once, and refused requests not as errors', async (
     'nor with a stack',
   )
   await app.maintenance.enable({ until: start })
-  t.equal(app.maintenance.state(), null, 'an end that is past begins nothing')
+  t.equal(app.maintenance.state(), null, 'an end in the past begins nothing')
   t.match(told().at(-1), /is past/)
   await app.close()
   t.equal(clock.waiting(), 0, 'a closed app has no timer')
 })
 
-t.test(
-  'with refusals: errorHandler the app writes the body; status and headers are there already',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
-    await app.register(maintenance)
-    app.setErrorHandler((error: Error, _request, reply) => reply.send({ told: error.message }))
-    await app.maintenance.enable({ retryAfter: 30, reason: 'move' })
-    const response = await app.inject('/')
-    t.equal(response.statusCode, 503)
-    t.equal(response.headers['retry-after'], '30')
-    t.equal(response.headers['cache-control'], 'no-store')
-    t.strictSame(response.json(), { told: 'move' })
-  },
-)
+t.test('with refusals: errorHandler, the app writes the body; status and headers are set', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
+  await app.register(maintenance)
+  app.setErrorHandler((error: Error, _request, reply) => reply.send({ told: error.message }))
+  await app.maintenance.enable({ retryAfter: 30, reason: 'move' })
+  const response = await app.inject('/')
+  t.equal(response.statusCode, 503)
+  t.equal(response.headers['retry-after'], '30')
+  t.equal(response.headers['cache-control'], 'no-store')
+  t.strictSame(response.json(), { told: 'move' })
+})
 
 const preflight = {
   method: 'OPTIONS',
@@ -218,7 +214,7 @@ const preflight = {
 } as const
 
 for (const order of ['before', 'after'] as const) {
-  t.test(`a CORS preflight gets its answer, with @fastify/cors registered ${order}`, async (t) => {
+  t.test(`a CORS preflight is answered, with @fastify/cors registered ${order}`, async (t) => {
     const app = Fastify(serverOptions())
     await app.register(problems)
     const corsOptions = { exposedHeaders: ['Retry-After'] }
@@ -238,7 +234,7 @@ for (const order of ['before', 'after'] as const) {
       url: '/v1/users',
       headers: { origin: 'https://a.example' },
     })
-    t.equal(plain.statusCode, order === 'before' ? 400 : 503, 'OPTIONS that is no preflight')
+    t.equal(plain.statusCode, order === 'before' ? 400 : 503, 'an OPTIONS that is not a preflight')
     const { headers, statusCode } = await app.inject({
       url: '/v1/users',
       headers: { origin: 'https://a.example' },
@@ -248,7 +244,7 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('beside the other conventions: registered before them, it answers before them', async (t) => {
+t.test('it answers before the other conventions', async (t) => {
   const app = Fastify(serverOptions())
   await app.register(problems)
   await app.register(maintenance)
@@ -269,13 +265,13 @@ t.test('beside the other conventions: registered before them, it answers before 
   }
 })
 
-t.test('without a CORS plugin a preflight is a request as any other', async (t) => {
+t.test('without a CORS plugin, a preflight is refused', async (t) => {
   const { app } = await serviceWith()
   await app.maintenance.enable()
   t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
 })
 
-t.test('in a child context only that is in maintenance', async (t) => {
+t.test('in a child context, the other routes are served', async (t) => {
   const app = Fastify()
   app.get('/v1/users', async () => ({}))
   await app.register(async (child) => {

@@ -1,4 +1,3 @@
-/** Options of the plugin, of routes and of `enable()`; and `report`, which changes no byte (decisions §10). */
 import Fastify, { type FastifyContextConfig } from 'fastify'
 import t from 'tap'
 import { problems, serverOptions } from '../../../src/index.js'
@@ -12,7 +11,7 @@ const invalid = 'FST_CONV_OPTION_INVALID'
 const from = '2026-11-20T08:00:00Z'
 const until = '2026-11-20T09:00:00Z'
 
-t.test('options that are wrong are refused at registration, by their name', async (t) => {
+t.test('an invalid option is refused at registration, by its name', async (t) => {
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
     [{ mode: 'warn' }, invalid, /maintenance\.mode/],
     [{ windows: {} }, invalid, /maintenance\.windows: expected an array/],
@@ -52,7 +51,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
   await t.rejects(async () => app.register(maintenance), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
-t.test('what enable() is told is checked; nothing begins with what is wrong', async (t) => {
+t.test('an invalid option of enable() rejects, and begins nothing', async (t) => {
   const app = Fastify()
   await app.register(maintenance)
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
@@ -86,7 +85,7 @@ t.test('config.maintenance of a route is an object or false', async (t) => {
   }
 })
 
-t.test('report: not one byte changes, and what would be refused is counted by route', async (t) => {
+t.test('report: no byte changes, and the requests that would be refused are counted by route', async (t) => {
   const twin = async (enabled: boolean) => {
     const app = Fastify(serverOptions())
     await app.register(problems)
@@ -111,7 +110,7 @@ t.test('report: not one byte changes, and what would be refused is counted by ro
   ])
 })
 
-t.test('off: nothing is refused, whatever a route says; the state can still be read', async (t) => {
+t.test('off: nothing is refused, whatever the mode of a route; the state can still be read', async (t) => {
   const app = Fastify()
   await app.register(maintenance, { mode: 'off' })
   app.get('/v1/users', { config: { maintenance: { mode: 'enforce' } } }, async () => ({}))

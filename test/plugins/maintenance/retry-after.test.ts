@@ -1,4 +1,4 @@
-/** `Retry-After` (RFC 9110 §10.2.3, decisions §6): never zero, never negative, never before the end. */
+/** `Retry-After` (RFC 9110 §10.2.3): never zero, never negative, never before the end. */
 import fc from 'fast-check'
 import t from 'tap'
 import { parseHttpDate } from '../../../src/http/http-date.js'
@@ -7,7 +7,7 @@ import { type RetryAfterParts, retryAfterField } from '../../../src/plugins/main
 const now = Date.parse('2026-11-20T08:00:00.000Z')
 
 function field(parts: Partial<RetryAfterParts>): string {
-  return retryAfterField({ now, until: null, otherwise: 60, jitter: 0, format: 'seconds', ...parts })
+  return retryAfterField({ now, until: null, fallback: 60, jitter: 0, format: 'seconds', ...parts })
 }
 
 t.test('seconds count down, rounded up, to one and no further', async (t) => {
@@ -22,23 +22,23 @@ t.test('seconds count down, rounded up, to one and no further', async (t) => {
     [-5_000, '1'],
   ]
   for (const [left, expected] of rows) t.equal(field({ until: now + left }), expected, `${left} ms left`)
-  t.equal(field({ otherwise: 120 }), '120', 'without an end')
+  t.equal(field({ fallback: 120 }), '120', 'without an end')
   t.equal(field({ until: now + 1, jitter: 7 }), '8', 'jitter is added')
 })
 
-t.test('a date is the next whole second after the end, and ahead of now', async (t) => {
+t.test('a date is rounded up to the next second, and ahead of now', async (t) => {
   const rows: readonly (readonly [parts: Partial<RetryAfterParts>, expected: string])[] = [
     [{ until: now + 90_000 }, 'Fri, 20 Nov 2026 08:01:30 GMT'],
     [{ until: now + 90_001 }, 'Fri, 20 Nov 2026 08:01:31 GMT'],
     [{ until: now + 90_000, jitter: 5 }, 'Fri, 20 Nov 2026 08:01:35 GMT'],
     [{ until: now - 90_000 }, 'Fri, 20 Nov 2026 08:00:01 GMT'],
-    [{ otherwise: 120 }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
+    [{ fallback: 120 }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
     [{ until: Date.parse('9999-12-31T23:59:59Z'), jitter: 9 }, 'Fri, 31 Dec 9999 23:59:59 GMT'],
   ]
   for (const [parts, expected] of rows) t.equal(field({ ...parts, format: 'http-date' }), expected, expected)
 })
 
-t.test('who keeps to it is never back before the end, and never told to come at once', async () => {
+t.test('a client that follows it is never back before the end, and never told to come at once', async () => {
   const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
   fc.assert(
     fc.property(time, time, fc.integer({ min: 0, max: 3600 }), (now, until, jitter) => {

@@ -1,4 +1,3 @@
-/** Who says that there is maintenance: windows, a file, a store that instances share (decisions §6). */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -11,7 +10,7 @@ import {
   maintenance,
   memoryMaintenanceStore,
 } from '../../../src/plugins/maintenance/index.js'
-import { patience } from '../../../src/plugins/maintenance/poller.js'
+import { readTimeout } from '../../../src/plugins/maintenance/poller.js'
 import { keepLogs, type Logs, levels } from '../../support/logs.js'
 import { type ManualClock, manualClock } from '../../support/manual-clock.js'
 
@@ -39,13 +38,13 @@ async function serviceWith(
   return { app, clock, logs, status: async () => (await app.inject('/')).statusCode }
 }
 
-function toldAbove(logs: Logs, level: keyof typeof levels): (string | undefined)[] {
+function loggedAbove(logs: Logs, level: keyof typeof levels): (string | undefined)[] {
   return logs.lines
     .filter((line) => line.level >= levels[level] && line.msg !== 'maintenance: on')
     .map(({ msg }) => msg)
 }
 
-t.test('a planned window begins and ends by itself, with its reason', async (t) => {
+t.test('a planned window begins and ends without an event, with its reason', async (t) => {
   const reason = 'The database moves'
   const { app, clock, status } = await serviceWith(t, {
     windows: [
@@ -61,19 +60,19 @@ t.test('a planned window begins and ends by itself, with its reason', async (t) 
   t.equal(await status(), 503)
   t.strictSame(app.maintenance.state(), { source: 'window', until, retryAfter: null, reason })
   await app.maintenance.disable()
-  t.equal(await status(), 503, 'disable() ends what enable() began')
+  t.equal(await status(), 503, 'disable() does not end a window')
   await clock.advance(60_000)
   t.equal(await status(), 200)
   await clock.advance(7 * 86_400_000)
   t.equal(await status(), 503, 'the next one')
 })
 
-t.test('a window that has begun when the app boots holds from the first request', async (t) => {
+t.test('a window that has begun when the app boots is in effect for the first request', async (t) => {
   const { status } = await serviceWith(t, { windows: [{ from: '2026-11-20T07:00:00Z', until }] })
   t.equal(await status(), 503)
 })
 
-t.test('a file: there is maintenance while it is there', async (t) => {
+t.test('there is maintenance while the file exists', async (t) => {
   const file = join(t.testdir(), 'maintenance.json')
   const { app, clock, logs, status } = await serviceWith(t, { file, pollInterval: 500 })
   t.equal(await status(), 200)
@@ -87,54 +86,66 @@ t.test('a file: there is maintenance while it is there', async (t) => {
   await rm(file)
   await look(clock)
   t.equal(await status(), 200)
-  t.strictSame(toldAbove(logs, 'warn'), [])
+  t.strictSame(loggedAbove(logs, 'warn'), [])
 })
 
-t.test('a file that is there at boot counts from the first request, and its end is its end', async (t) => {
+t.test('a file that exists at boot is in effect for the first request, until its end', async (t) => {
   const file = join(t.testdir({ maintenance: JSON.stringify({ until }) }), 'maintenance')
   const { clock, status } = await serviceWith(t, { file })
   t.equal(await status(), 503)
   clock.skip(120_000)
-  t.equal(await status(), 200, 'though the file is there')
+  t.equal(await status(), 200, 'though the file exists')
   await look(clock)
   t.equal(await status(), 200)
 })
 
-t.test('a file that is no notice means maintenance without an end; the log tells once why', async (t) => {
-  const folder = t.testdir({})
-  const contents: readonly (readonly [content: string | null, told: RegExp])[] = [
-    ['{"until":', /no JSON/],
-    ['"soon"', /no object/],
-    ['{"until":"tonight"}', /until is no RFC 3339/],
-    [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
-    [null, /no file/],
-  ]
-  for (const [index, [content, told]] of contents.entries()) {
-    const file = join(folder, String(index))
-    if (content === null) await mkdir(file)
-    else await writeFile(file, content)
-    const { app, clock, logs, status } = await serviceWith(t, { file })
-    await look(clock)
-    await look(clock)
-    t.equal(await status(), 503, file)
-    t.match(app.maintenance.state(), { source: 'file', until: null }, file)
-    const warnings = toldAbove(logs, 'warn')
-    t.equal(warnings.length, 1, file)
-    t.match(warnings[0], told, file)
-  }
-})
+t.test(
+  'a file without a valid notice means maintenance without an end; the log has the reason once',
+  async (t) => {
+    const folder = t.testdir({})
+    const contents: readonly (readonly [content: string | null, told: RegExp])[] = [
+      ['{"until":', /not JSON/],
+      ['"soon"', /not an object/],
+      ['[]', /not an object/],
+      ['null', /not an object/],
+      ['{"until":"tonight"}', /until is not an RFC 3339/],
+      ['{"until":1795000000}', /until is not an RFC 3339/],
+      [
+        '{"retryAfter":0,"reason":7}',
+        /retryAfter is not an integer from 1 to 604800; reason is not a string/,
+      ],
+      ['{"retryAfter":1.5}', /retryAfter is not an integer/],
+      ['{"retryAfter":604801}', /retryAfter is not an integer/],
+      [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
+      [null, /not a file/],
+    ]
+    for (const [index, [content, told]] of contents.entries()) {
+      const file = join(folder, String(index))
+      if (content === null) await mkdir(file)
+      else await writeFile(file, content)
+      const { app, clock, logs, status } = await serviceWith(t, { file })
+      await look(clock)
+      await look(clock)
+      t.equal(await status(), 503, file)
+      t.match(app.maintenance.state(), { source: 'file', until: null }, file)
+      const warnings = loggedAbove(logs, 'warn')
+      t.equal(warnings.length, 1, file)
+      t.match(warnings[0], told, file)
+    }
+  },
+)
 
-t.test('a file that cannot be looked for: what it said last holds, and the log tells once', async (t) => {
+t.test('if the file system fails, the last known state stays, and the log has it once', async (t) => {
   const folder = t.testdir({ there: '' })
-  // A name that no file system has: looking for it fails otherwise than by its absence.
+  // No file system takes this name, so the error is not that of an absent file.
   const file = join(folder, 'x'.repeat(5000))
   const { clock, logs, status } = await serviceWith(t, { file })
   await look(clock)
   t.equal(await status(), 200)
-  t.strictSame(toldAbove(logs, 'error').length, 1)
+  t.strictSame(loggedAbove(logs, 'error').length, 1)
 })
 
-t.test('two instances with one store: what one enables, the other keeps a moment later', async (t) => {
+t.test('what one instance enables or disables, the other has after its next read', async (t) => {
   const store = memoryMaintenanceStore()
   const clock = manualClock(start)
   const one = await serviceWith(t, { store }, clock)
@@ -153,11 +164,11 @@ t.test('two instances with one store: what one enables, the other keeps a moment
   t.equal(
     await (await serviceWith(t, { store }, clock)).status(),
     503,
-    'one that boots knows it from the start',
+    'an instance that boots has it for the first request',
   )
 })
 
-/** A store whose answers a test gives. */
+/** A store whose answers a test controls. */
 function heldStore() {
   const held: { get: (() => Promise<MaintenanceNotice | null>) | null; set: () => Promise<void> } = {
     get: null,
@@ -174,33 +185,30 @@ function heldStore() {
   return { store, held, kept }
 }
 
-t.test(
-  'a store that cannot be reached: the last known state holds, told once, until it is back',
-  async (t) => {
-    const { store, held, kept } = heldStore()
-    const { app, clock, logs, status } = await serviceWith(t, { store })
+t.test('while the store is unreachable, the last known state stays, with one log line', async (t) => {
+  const { store, held, kept } = heldStore()
+  const { app, clock, logs, status } = await serviceWith(t, { store })
+  await app.maintenance.enable()
+  for (const get of [() => Promise.reject(new Error('gone')), () => new Promise<null>(() => {})]) {
+    await kept.set(null)
+    held.get = get
+    await clock.advance(5 * readTimeout)
+    t.equal(await status(), 503)
+    held.get = null
+    await clock.advance(3_000)
+    t.equal(await status(), 200, 'the state in the store, once it is reachable')
     await app.maintenance.enable()
-    for (const get of [() => Promise.reject(new Error('gone')), () => new Promise<null>(() => {})]) {
-      await kept.set(null)
-      held.get = get
-      await clock.advance(5 * patience)
-      t.equal(await status(), 503)
-      held.get = null
-      await clock.advance(3_000)
-      t.equal(await status(), 200, 'what it says once it is back')
-      await app.maintenance.enable()
-    }
-    t.equal(toldAbove(logs, 'error').length, 2, 'once for each time')
-    t.equal(logs.lines.filter(({ msg }) => msg?.includes('reached again')).length, 2)
-  },
-)
+  }
+  t.equal(loggedAbove(logs, 'error').length, 2, 'once for each time')
+  t.equal(logs.lines.filter(({ msg }) => msg?.includes('reachable again')).length, 2)
+})
 
 t.test('a store that does not answer at boot delays it by two seconds at most', async (t) => {
   const clock = manualClock(start)
   const store: MaintenanceStore = { get: () => new Promise(() => {}), set: async () => {} }
   const booting = serviceWith(t, { store }, clock)
   while (clock.waiting() === 0) await setImmediate()
-  await clock.advance(patience)
+  await clock.advance(readTimeout)
   t.equal(await (await booting).status(), 200)
 })
 
@@ -215,7 +223,7 @@ t.test('enable() with a store that fails rejects, and nothing changes', async (t
   t.equal(await status(), 503, 'and it can be tried again')
 })
 
-t.test('what was read before something was written does not undo it', async (t) => {
+t.test('a value that was read before a write does not undo it', async (t) => {
   const { store, held } = heldStore()
   const { app, clock, status } = await serviceWith(t, { store })
   let answer: (notice: null) => void = () => {}
@@ -230,25 +238,28 @@ t.test('what was read before something was written does not undo it', async (t) 
   t.equal(await status(), 503)
 })
 
-t.test('enable() and disable() hold in the order of their calls, however long the store takes', async (t) => {
-  const { store, held, kept } = heldStore()
-  const { app, status } = await serviceWith(t, { store })
-  const answers: (() => void)[] = []
-  held.set = () => new Promise((resolve) => answers.push(resolve))
-  const both = [app.maintenance.enable(), app.maintenance.disable()]
-  while (answers.length === 0) await setImmediate()
-  t.equal(answers.length, 1, 'one after the other')
-  answers[0]?.()
-  await both[0]
-  t.equal(await status(), 503)
-  while (answers.length === 1) await setImmediate()
-  answers[1]?.()
-  await both[1]
-  t.equal(await status(), 200)
-  t.equal(await kept.get(), null)
-})
+t.test(
+  'enable() and disable() take effect in the order of the calls, however slow the store is',
+  async (t) => {
+    const { store, held, kept } = heldStore()
+    const { app, status } = await serviceWith(t, { store })
+    const answers: (() => void)[] = []
+    held.set = () => new Promise((resolve) => answers.push(resolve))
+    const both = [app.maintenance.enable(), app.maintenance.disable()]
+    while (answers.length === 0) await setImmediate()
+    t.equal(answers.length, 1, 'one after the other')
+    answers[0]?.()
+    await both[0]
+    t.equal(await status(), 503)
+    while (answers.length === 1) await setImmediate()
+    answers[1]?.()
+    await both[1]
+    t.equal(await status(), 200)
+    t.equal(await kept.get(), null)
+  },
+)
 
-t.test('what a store says that is no notice means maintenance, without what cannot be used', async (t) => {
+t.test('an invalid notice in a store means maintenance, with its valid members', async (t) => {
   const store = {
     get: async () => ({ until: 7, reason: 'move' }) as unknown as MaintenanceNotice,
     set: async () => {},
@@ -256,10 +267,10 @@ t.test('what a store says that is no notice means maintenance, without what cann
   const { app, clock, logs } = await serviceWith(t, { store })
   await look(clock)
   t.match(app.maintenance.state(), { source: 'switch', until: null, reason: 'move' })
-  t.equal(toldAbove(logs, 'warn').length, 1)
+  t.equal(loggedAbove(logs, 'warn').length, 1)
 })
 
-t.test('of several the one that ends last counts', async (t) => {
+t.test('of several sources, the one that ends last wins', async (t) => {
   const file = join(t.testdir({ maintenance: JSON.stringify({ until, reason: 'file' }) }), 'maintenance')
   const { app } = await serviceWith(t, {
     file,
@@ -272,7 +283,7 @@ t.test('of several the one that ends last counts', async (t) => {
   t.match(app.maintenance.state(), { source: 'file', until })
 })
 
-t.test('a closed app looks no more, and waits for no window', async (t) => {
+t.test('a closed app has no timers, for reads or for windows', async (t) => {
   const { app, clock } = await serviceWith(t, {
     store: memoryMaintenanceStore(),
     file: join(t.testdir(), 'none'),
@@ -283,8 +294,89 @@ t.test('a closed app looks no more, and waits for no window', async (t) => {
   t.equal(clock.waiting(), 0)
 })
 
-/** Lets the time pass until the next look, and waits for its end: while it lasts, the timer of its patience waits. */
+t.test('a closed app does not read again after a read that was in progress', async (t) => {
+  const { store, held } = heldStore()
+  const { app, clock, logs } = await serviceWith(t, { store })
+  let answer: (notice: MaintenanceNotice) => void = () => {}
+  held.get = () =>
+    new Promise((resolve) => {
+      answer = resolve
+    })
+  await clock.advance(1000)
+  await app.close()
+  answer({})
+  await clock.advance(10_000)
+  t.equal(clock.waiting(), 0)
+  t.equal(app.maintenance.state(), null, 'nor takes its value')
+  t.notOk(logs.lines.some(({ msg }) => msg === 'maintenance: on'))
+})
+
+t.test('a read that fails after the app has closed is not an outage', async (t) => {
+  const { store, held } = heldStore()
+  const { app, clock, logs } = await serviceWith(t, { store })
+  let fail: (error: Error) => void = () => {}
+  held.get = () =>
+    new Promise((_resolve, reject) => {
+      fail = reject
+    })
+  await clock.advance(1000)
+  await app.close()
+  fail(new Error('gone'))
+  await clock.advance(1)
+  t.strictSame(loggedAbove(logs, 'error'), [])
+})
+
+t.test('a window begins within a minute after the system clock is set ahead', async (t) => {
+  const clock = manualClock(start)
+  const day = 86_400_000
+  let ahead = 0
+  const { logs } = await serviceWith(
+    t,
+    {
+      now: () => clock.now() + ahead,
+      windows: [{ from: '2026-11-30T08:00:00Z', until: '2026-12-01T08:00:00Z' }],
+    },
+    clock,
+  )
+  ahead = 10 * day
+  await clock.advance(59_999)
+  t.strictSame(logs.lines.filter(({ msg }) => msg === 'maintenance: on').length, 0)
+  await clock.advance(1)
+  t.strictSame(logs.lines.filter(({ msg }) => msg === 'maintenance: on').length, 1)
+})
+
+t.test(
+  'a notice in a file: until in any offset, retryAfter, a reason of at most 500 characters',
+  async (t) => {
+    const rows: readonly (readonly [notice: object, state: object])[] = [
+      [
+        { until: '2026-11-20T09:02:00+01:00', reason: 'move' },
+        { until, reason: 'move' },
+      ],
+      [
+        { retryAfter: 604_800, owner: 'ops' },
+        { until: null, retryAfter: 604_800 },
+      ],
+      [
+        { until: null, retryAfter: null, reason: null },
+        { until: null, retryAfter: null, reason: null },
+      ],
+      [{ reason: 'x'.repeat(501) }, { reason: `${'x'.repeat(500)}…` }],
+      [{ reason: 'x'.repeat(500) }, { reason: 'x'.repeat(500) }],
+    ]
+    const folder = t.testdir({})
+    for (const [index, [notice, state]] of rows.entries()) {
+      const file = join(folder, String(index))
+      await writeFile(file, `\n ${JSON.stringify(notice)} \n`)
+      const { app, logs } = await serviceWith(t, { file })
+      t.match(app.maintenance.state(), state, JSON.stringify(notice).slice(0, 80))
+      t.strictSame(loggedAbove(logs, 'warn'), [])
+    }
+  },
+)
+
+/** Advances the time to the next read, and waits for its end: while it lasts, the timer of its timeout waits. */
 async function look(clock: ManualClock): Promise<void> {
   await clock.advance(1000)
-  while (clock.waiting(patience) > 0) await setImmediate()
+  while (clock.waiting(readTimeout) > 0) await setImmediate()
 }

@@ -2,7 +2,7 @@ import { type Check, type Checks, invalid, isObject, resolveOptions, text } from
 import { type MaintenanceNotice, readNotice } from '../notice.js'
 import type { MaintenanceStore } from './store.js'
 
-/** What the store needs of a Redis client; [ioredis](https://github.com/redis/ioredis) has it. */
+/** The commands of a Redis client that the store uses; [ioredis](https://github.com/redis/ioredis) has them. */
 export interface RedisMaintenanceClient {
   get(key: string): Promise<string | null>
   set(key: string, value: string): Promise<unknown>
@@ -12,21 +12,21 @@ export interface RedisMaintenanceClient {
 /** Options of {@link redisMaintenanceStore}. */
 export interface RedisMaintenanceStoreOptions {
   /**
-   * The key that holds the notice; instances with the same key share it. A prefix that the client sets comes before it.
+   * The key of the notice; instances with the same key share it. A key prefix of the client is added in front.
    * @default 'fastify-conventions:maintenance'
    */
   readonly key?: string
 }
 
 /**
- * A {@link MaintenanceStore} in Redis, for several instances of a service. One key holds the notice as JSON,
- * `{ "version": 1, "notice": { "until": "…" } }`, and there is no key while there is none.
+ * Returns a {@link MaintenanceStore} in Redis, for several instances of a service. One key has the notice as JSON,
+ * `{ "version": 1, "notice": { "until": "…" } }`; without a notice there is no key.
  *
- * `get()` rejects where the key holds something else, so that an instance goes on with what it knows. The client says how
- * long it waits: with the defaults of ioredis an `enable()` waits as long as Redis is away. Give it a `commandTimeout`.
- * A command that was given up may have reached Redis all the same.
+ * `get()` rejects if the key has any other value, so that the last known state stays in effect. The client decides how
+ * long commands wait: with the defaults of ioredis, `enable()` waits until Redis is reachable. Set a `commandTimeout`. A
+ * command that timed out may have reached Redis.
  *
- * Not for one instance alone: a file does there without a server.
+ * For a single instance, use a file: it needs no server.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -39,11 +39,12 @@ export function redisMaintenanceStore(
   return {
     async get() {
       const value = await redis.get(key)
-      return value === null ? null : noticeIn(value, `what the Redis key '${key}' holds`)
+      return value === null ? null : noticeIn(value, `the value of the Redis key '${key}'`)
     },
     async set(notice) {
       if (notice === null) await redis.del(key)
-      else await redis.set(key, JSON.stringify({ version, notice: usable(notice, 'the notice to store') }))
+      else
+        await redis.set(key, JSON.stringify({ version, notice: validNotice(notice, 'the notice to store') }))
     },
   }
 }
@@ -63,17 +64,17 @@ const clientWithCommands: Check<RedisMaintenanceClient> = (label, received) =>
 
 function noticeIn(value: string, label: string): MaintenanceNotice {
   const document = parsed(value)
-  if (!isObject(document)) throw new Error(`${label} is no maintenance notice`)
+  if (!isObject(document)) throw new Error(`${label} is not a maintenance notice`)
   if (document.version !== version) {
-    throw new Error(`${label} is no maintenance notice of version ${version}`)
+    throw new Error(`${label} is not a maintenance notice of version ${version}`)
   }
-  return usable(document.notice, label)
+  return validNotice(document.notice, label)
 }
 
-/** One that readers would refuse is neither read nor written. */
-function usable(value: unknown, label: string): MaintenanceNotice {
+/** Returns a notice without faults; throws for any other value, when it is read and when it is written. */
+function validNotice(value: unknown, label: string): MaintenanceNotice {
   const { notice, fault } = readNotice(value)
-  if (fault !== null) throw new Error(`${label} is no maintenance notice: ${fault}`)
+  if (fault !== null) throw new Error(`${label} is not a maintenance notice: ${fault}`)
   return notice
 }
 

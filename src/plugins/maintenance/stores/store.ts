@@ -1,14 +1,25 @@
 import type { MaintenanceNotice } from '../notice.js'
 
 /**
- * Where instances of a service share that they are in maintenance: one notice, or none.
+ * Where instances of a service share whether they are in maintenance: one notice, or none.
  *
- * `get` is asked again and again, off the path of requests. What does not answer in time, or rejects, is unreachable:
- * the last known state stays.
+ * `get` is polled, never while a request waits. A store that rejects or does not answer in time is unreachable; the last
+ * known state stays in effect.
  */
 export interface MaintenanceStore {
-  /** The notice that was set last; `null` where there is none. */
+  /** Returns the current notice; `null` if there is none. */
   get(): Promise<MaintenanceNotice | null>
-  /** Puts a notice in place of the one before; `null` takes it away. Resolves when others can see it. */
+  /** Replaces the notice; `null` removes it. Resolves when other instances can read it. */
   set(notice: MaintenanceNotice | null): Promise<void>
+}
+
+/** Returns a {@link MaintenanceStore} in the memory of the process, for one instance. A restart loses the notice. */
+export function memoryMaintenanceStore(): MaintenanceStore {
+  let current: MaintenanceNotice | null = null
+  return {
+    get: async () => current,
+    set: async (notice) => {
+      current = notice === null ? null : Object.freeze({ ...notice })
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { MaintenanceStore } from '../../../../src/plugins/maintenance/stores/store.js'
 
-/** What every {@link MaintenanceStore} keeps. `open` gives two views of one new store, as two instances have them. */
+/** Tests the contract of a {@link MaintenanceStore}. `open` returns two views of one new store, as two instances have. */
 export async function keepsMaintenanceContract(
   t: Test,
   open: () => Promise<readonly [MaintenanceStore, MaintenanceStore]>,
@@ -11,7 +11,7 @@ export async function keepsMaintenanceContract(
   await t.test('a new store has no notice', async (t) => {
     for (const store of await open()) t.equal(await store.get(), null)
   })
-  await t.test('what one sets, both get, member by member', async (t) => {
+  await t.test('both views get what one sets, member by member', async (t) => {
     const [one, other] = await open()
     for (const set of [notice, { retryAfter: 120 }, {}]) {
       await one.set(set)
@@ -19,7 +19,7 @@ export async function keepsMaintenanceContract(
       t.strictSame({ ...(await other.get()) }, set)
     }
   })
-  await t.test('what one takes away, nobody has', async (t) => {
+  await t.test('both views get null after one removes the notice', async (t) => {
     const [one, other] = await open()
     await one.set(notice)
     await other.set(null)
@@ -27,7 +27,7 @@ export async function keepsMaintenanceContract(
     t.equal(await one.get(), null)
     t.equal(await other.get(), null)
   })
-  await t.test('what was set does not change with the object that it was set from', async (t) => {
+  await t.test('the stored notice does not change with the object that was passed', async (t) => {
     const [one] = await open()
     const mine: { reason?: string } = { reason: 'move' }
     await one.set(mine)

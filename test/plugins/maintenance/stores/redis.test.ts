@@ -1,10 +1,10 @@
-/** Maintenance that instances share in Redis (decisions §6): a real server, and two clients of it. */
+/** Maintenance that instances share in Redis with a real server, and two clients of it. */
 import { setImmediate } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { maintenance } from '../../../../src/plugins/maintenance/index.js'
-import { patience } from '../../../../src/plugins/maintenance/poller.js'
+import { readTimeout } from '../../../../src/plugins/maintenance/poller.js'
 import { type RedisMaintenanceClient, redisMaintenanceStore } from '../../../../src/stores/redis.js'
 import { keepLogs, levels } from '../../../support/logs.js'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.js'
@@ -36,7 +36,7 @@ async function server(t: Test): Promise<PrivateRedis> {
   return redis
 }
 
-/** An instance of a service that looks at the store when the clock says so. */
+/** An instance of a service that reads the store when the clock says so. */
 async function instance(t: Test, client: Redis, clock: ManualClock) {
   const logs = keepLogs()
   const app = Fastify({ logger: logs.logger })
@@ -52,17 +52,17 @@ async function instance(t: Test, client: Redis, clock: ManualClock) {
     app,
     status: async () => (await app.inject('/')).statusCode,
     errors: () => logs.lines.filter(({ level }) => level >= levels.error),
-    found: () => logs.lines.filter(({ msg }) => msg?.includes('reached again')),
+    found: () => logs.lines.filter(({ msg }) => msg?.includes('reachable again')),
   }
 }
 
-/** Lets the time pass until the next look, and waits for its end. */
+/** Advances the time to the next read, and waits for its end. */
 async function look(clock: ManualClock): Promise<void> {
   await clock.advance(1000)
-  while (clock.waiting(patience) > 0) await setImmediate()
+  while (clock.waiting(readTimeout) > 0) await setImmediate()
 }
 
-/** Looks again and again, since a client finds out by itself when its server is back. */
+/** Reads repeatedly: a client notices by itself when its server is back. */
 async function lookUntil(clock: ManualClock, isSo: () => boolean): Promise<void> {
   await until(() => look(clock), isSo)
 }
@@ -79,40 +79,37 @@ t.test('in Redis', { skip }, async (t) => {
     }),
   )
 
-  await t.test(
-    'one key has the notice with its version, and there is none when there is no notice',
-    async (t) => {
-      await one.flushall()
-      const store = redisMaintenanceStore(one)
-      await store.set({ until: '2026-11-20T12:00:00+01:00', reason: 'move' })
-      t.strictSame(JSON.parse((await one.get(defaultKey)) ?? ''), {
-        version: 1,
-        notice: { until: '2026-11-20T11:00:00.000Z', reason: 'move' },
-      })
-      await store.set(null)
-      t.equal(await one.dbsize(), 0)
-    },
-  )
+  await t.test('one key has the notice with its version; without a notice there is no key', async (t) => {
+    await one.flushall()
+    const store = redisMaintenanceStore(one)
+    await store.set({ until: '2026-11-20T12:00:00+01:00', reason: 'move' })
+    t.strictSame(JSON.parse((await one.get(defaultKey)) ?? ''), {
+      version: 1,
+      notice: { until: '2026-11-20T11:00:00.000Z', reason: 'move' },
+    })
+    await store.set(null)
+    t.equal(await one.dbsize(), 0)
+  })
 
-  await t.test('stores with keys of their own know nothing of each other', async (t) => {
+  await t.test('stores with different keys are independent', async (t) => {
     await redisMaintenanceStore(one, { key: 'shop:maintenance' }).set({})
     t.equal(await redisMaintenanceStore(other).get(), null)
     t.strictSame(await redisMaintenanceStore(other, { key: 'shop:maintenance' }).get(), {})
   })
 
-  await t.test('a value that no store wrote rejects, and says what it is not', async (t) => {
+  await t.test('a value that no store wrote rejects, with what is wrong', async (t) => {
     const store = redisMaintenanceStore(one)
     const values: readonly (readonly [value: string, message: RegExp])[] = [
-      ['', /^what the Redis key 'fastify-conventions:maintenance' holds is no maintenance notice$/],
-      ['{"version":1,"not', /is no maintenance notice$/],
-      ['"on"', /is no maintenance notice$/],
-      ['[1]', /is no maintenance notice$/],
-      ['null', /is no maintenance notice$/],
+      ['', /^the value of the Redis key 'fastify-conventions:maintenance' is not a maintenance notice$/],
+      ['{"version":1,"not', /is not a maintenance notice$/],
+      ['"on"', /is not a maintenance notice$/],
+      ['[1]', /is not a maintenance notice$/],
+      ['null', /is not a maintenance notice$/],
       ['{"until":"2026-11-20T12:00:00Z"}', /of version 1$/],
       ['{"version":2,"notice":{}}', /of version 1$/],
-      ['{"version":1}', /it is no object$/],
-      ['{"version":1,"notice":{"until":"tonight"}}', /until is no RFC 3339 date-time$/],
-      ['{"version":1,"notice":{"retryAfter":-1}}', /retryAfter is no integer/],
+      ['{"version":1}', /it is not an object$/],
+      ['{"version":1,"notice":{"until":"tonight"}}', /until is not an RFC 3339 date-time$/],
+      ['{"version":1,"notice":{"retryAfter":-1}}', /retryAfter is not an integer/],
     ]
     for (const [value, message] of values) {
       await one.set(defaultKey, value)
@@ -122,13 +119,13 @@ t.test('in Redis', { skip }, async (t) => {
     await one.hset(defaultKey, 'on', '1')
     await t.rejects(store.get(), /WRONGTYPE/)
     await store.set({})
-    t.strictSame(await store.get(), {}, 'what is set takes its place')
+    t.strictSame(await store.get(), {}, 'a new notice replaces it')
   })
 
-  await t.test('a notice that nobody could read is not written', async (t) => {
+  await t.test('an invalid notice is not written', async (t) => {
     const store = redisMaintenanceStore(one)
     await store.set({ reason: 'move' })
-    await t.rejects(store.set({ until: 'tonight' }), /the notice to store .*until is no RFC 3339/)
+    await t.rejects(store.set({ until: 'tonight' }), /the notice to store .*until is not an RFC 3339/)
     t.strictSame(await store.get(), { reason: 'move' })
   })
 })
@@ -139,7 +136,7 @@ t.test('instances of a service', { skip }, async (t) => {
   const clients = [await connect(t, redis), await connect(t, redis)] as const
   const [one, other] = [await instance(t, clients[0], clock), await instance(t, clients[1], clock)]
 
-  await t.test('what one enables, the other keeps at its next look; what one disables too', async (t) => {
+  await t.test('what one enables or disables, the other has after its next read', async (t) => {
     await one.app.maintenance.enable({ until: '2026-11-20T09:00:00Z', reason: 'move' })
     t.equal(await one.status(), 503)
     await look(clock)
@@ -150,47 +147,50 @@ t.test('instances of a service', { skip }, async (t) => {
     t.equal(await one.status(), 200)
   })
 
-  await t.test('while the key holds something else, what was known holds', async (t) => {
+  await t.test('while the key has any other value, the last known state stays', async (t) => {
     await one.app.maintenance.enable()
     await look(clock)
     await clients[0].set(defaultKey, 'off')
     await look(clock)
     await look(clock)
     t.equal(await other.status(), 503)
-    t.match(other.errors(), [{ err: { message: /no maintenance notice/ } }], 'told once')
+    t.match(other.errors(), [{ err: { message: /not a maintenance notice/ } }], 'logged once')
     await other.app.maintenance.disable()
     await look(clock)
     t.same([await one.status(), await other.status()], [200, 200])
   })
 
-  await t.test('while Redis is away, what was known holds; once it is back, what it says', async (t) => {
-    await one.app.maintenance.enable()
-    await look(clock)
-    const [errors, found] = [other.errors().length, other.found().length]
+  await t.test(
+    'while Redis is unreachable, the last known state stays; then the state in Redis counts',
+    async (t) => {
+      await one.app.maintenance.enable()
+      await look(clock)
+      const [errors, found] = [other.errors().length, other.found().length]
 
-    await redis.kill()
-    await lookUntil(clock, () => other.errors().length > errors)
-    await look(clock)
-    await look(clock)
-    t.equal(await other.status(), 503)
-    t.equal(other.errors().length, errors + 1, 'told once')
-    await t.rejects(one.app.maintenance.disable(), 'who cannot tell the others changes nothing')
-    t.equal(await one.status(), 503)
+      await redis.kill()
+      await lookUntil(clock, () => other.errors().length > errors)
+      await look(clock)
+      await look(clock)
+      t.equal(await other.status(), 503)
+      t.equal(other.errors().length, errors + 1, 'logged once')
+      await t.rejects(one.app.maintenance.disable(), 'without the store nothing changes')
+      t.equal(await one.status(), 503)
 
-    await redis.restart()
-    await lookUntil(clock, () => one.found().length > found && other.found().length > found)
-    t.equal(await other.status(), 503)
-    await one.app.maintenance.disable()
-    await look(clock)
-    t.equal(await other.status(), 200, 'it looks again by itself')
-  })
+      await redis.restart()
+      await lookUntil(clock, () => one.found().length > found && other.found().length > found)
+      t.equal(await other.status(), 503)
+      await one.app.maintenance.disable()
+      await look(clock)
+      t.equal(await other.status(), 200, 'it polls again by itself')
+    },
+  )
 
-  await t.test('a Redis that does not answer is one that is away', async (t) => {
+  await t.test('a Redis that does not answer is unreachable', async (t) => {
     await one.app.maintenance.enable()
     await look(clock)
     const [errors, found] = [other.errors().length, other.found().length]
     redis.pause()
-    await clock.advance(5 * (patience + 1000))
+    await clock.advance(5 * (readTimeout + 1000))
     t.equal(await other.status(), 503)
     t.equal(other.errors().length, errors + 1)
     redis.resume()
@@ -201,7 +201,7 @@ t.test('instances of a service', { skip }, async (t) => {
   })
 })
 
-t.test('a client that is none, and options that are none, are told at once', async (t) => {
+t.test('an invalid client or option throws at once', async (t) => {
   const client: RedisMaintenanceClient = { get: async () => null, set: async () => 'OK', del: async () => 0 }
   const { del: _, ...noClient } = client
   t.throws(() => redisMaintenanceStore(noClient as RedisMaintenanceClient), {

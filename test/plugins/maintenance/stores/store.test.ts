@@ -1,5 +1,5 @@
 import t from 'tap'
-import { memoryMaintenanceStore } from '../../../../src/plugins/maintenance/stores/memory.js'
+import { memoryMaintenanceStore } from '../../../../src/plugins/maintenance/stores/store.js'
 import { keepsMaintenanceContract } from './maintenance-store-contract.js'
 
 t.test('in memory: the contract of all maintenance stores', (t) =>
@@ -9,7 +9,7 @@ t.test('in memory: the contract of all maintenance stores', (t) =>
   }),
 )
 
-t.test('in memory: two stores know nothing of each other', async (t) => {
+t.test('in memory: two stores are independent', async (t) => {
   const [one, other] = [memoryMaintenanceStore(), memoryMaintenanceStore()]
   await one.set({})
   t.equal(await other.get(), null)
