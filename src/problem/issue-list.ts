@@ -1,5 +1,19 @@
 import { clip } from '../text.js'
-import type { ProblemIssue } from './problem-error.js'
+
+/** One fault in the input: where it is, and what is wrong with it. */
+export type ProblemIssue =
+  | {
+      readonly in: 'body'
+      /** JSON Pointer (RFC 6901) into the request body; `''` is the whole body. */
+      readonly pointer: string
+      readonly message: string
+    }
+  | {
+      readonly in: 'query' | 'path' | 'header'
+      /** Name of the parameter or header field. */
+      readonly name: string
+      readonly message: string
+    }
 
 const maxIssues = 50
 // Of all issues together, before they are cut: names in a body can be as long as the body.

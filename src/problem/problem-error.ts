@@ -1,6 +1,8 @@
 import { statusCode } from '../http/status.js'
-import { boundedIssues } from './issue-list.js'
+import { boundedIssues, type ProblemIssue } from './issue-list.js'
 import { kebabCode } from './problem-code.js'
+
+export type { ProblemIssue } from './issue-list.js'
 
 /**
  * Every kind of problem that this package answers with, by its `code`.
@@ -63,21 +65,6 @@ export interface ProblemType {
 
 /** The codes of {@link problemTypes}. */
 export type ProblemCode = keyof typeof problemTypes
-
-/** One fault in the input: where it is, and what is wrong with it. */
-export type ProblemIssue =
-  | {
-      readonly in: 'body'
-      /** JSON Pointer (RFC 6901) into the request body; `''` is the whole body. */
-      readonly pointer: string
-      readonly message: string
-    }
-  | {
-      readonly in: 'query' | 'path' | 'header'
-      /** Name of the parameter or header field. */
-      readonly name: string
-      readonly message: string
-    }
 
 /** What an occurrence of a problem adds to its type. */
 export interface ProblemErrorOptions {
