@@ -4,75 +4,31 @@ import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-
 import { neededFields } from '../../fastify/needed-fields.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
-import { addHook } from '../../fastify/route.js'
 import type { FieldSelection } from '../../fastify/selection.js'
 import { RouteSerialization, selectionOf, selections, serializationOf } from '../../fastify/serialization.js'
 import { decorateOnce } from '../../fastify/slots.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import {
-  type Checks,
-  integer,
-  invalid,
-  listOf,
-  oneOf,
-  resolveOptions,
-  resolveRouteOptions,
-  text,
-} from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
+import { invalid, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
 import { holdParameter, type ReadParameter } from './bypass-query-validation.js'
-import { FieldsObserver } from './fields-observer.js'
+import { addCountHooks, addSelectHooks, isRead, RouteFields } from './hooks.js'
 import { namesFields, withFieldsParameter } from './openapi.js'
-import { type AboutRoute, type IsHidden, isRead, RouteFields } from './route-fields.js'
+import {
+  type FieldsOptions,
+  type FieldsRouteOptions,
+  fieldsChecks,
+  fieldsDefaults,
+  fieldsRouteChecks,
+  narrowsUnasked,
+  type ResolvedFields,
+} from './options.js'
+import type { RouteFacts } from './selectable.js'
 
 export type { FieldSelection } from '../../fastify/selection.js'
-export type { IsHidden } from './route-fields.js'
-
-/** Options of {@link fields}. */
-export interface FieldsOptions {
-  /**
-   * `enforce` projects, `report` changes nothing and counts the requests that ask for it and the answers that the
-   * default set or a hidden field would narrow, `off` does nothing.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
-  /**
-   * Most names in a selection.
-   * @default 64
-   */
-  readonly maxNames?: number
-  /**
-   * Most characters of the parameter.
-   * @default 1024
-   */
-  readonly maxLength?: number
-  /**
-   * Most segments of a dot path.
-   * @default 4
-   */
-  readonly maxDepth?: number
-}
-
-/** What a route says under `config.fields`; `false` leaves the parameter alone. */
-export interface FieldsRouteOptions extends FieldsOptions {
-  /** Dot paths of what is answered where the request names no fields. Default: all. */
-  readonly default?: readonly string[]
-  /**
-   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
-   * handler runs). To whom a field is hidden it is unknown. An answer that cannot be narrowed (a string, a stream, a
-   * status without a schema) is a 500 where a field is hidden. Not for secrets: errors are never projected.
-   */
-  readonly hidden?: Readonly<Record<string, true | IsHidden>>
-  /**
-   * Member that holds the items of a list; the selection applies to each of them, and what stands beside it stays.
-   * Default: the member of `config.lists`, else the array that is named like the path's last segment. `null`: no list.
-   */
-  readonly list?: string | null
-}
+export type { FieldsOptions, FieldsRouteOptions, IsHidden } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -84,22 +40,6 @@ declare module 'fastify' {
     readonly fields: FieldSelection | null
   }
 }
-
-const bounds: Checks<FieldsOptions> = {
-  mode: oneOf(...modes),
-  maxNames: integer(1, 10_000),
-  maxLength: integer(1, 100_000),
-  maxDepth: integer(1, 100),
-}
-
-const routeChecks: Checks<FieldsRouteOptions> = {
-  ...bounds,
-  default: listOf(text()),
-  hidden: checkHidden,
-  list: (label, received) => (received === null ? null : text()(label, received)),
-}
-
-const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLength: 1024, maxDepth: 4 }
 
 /**
  * Field selection: `GET ...?fields=name,address.city` answers just those fields, of an item
@@ -114,7 +54,7 @@ const defaults: Required<FieldsOptions> = { mode: 'enforce', maxNames: 64, maxLe
  * FST_CONV_OPTION_INVALID when the app gets ready, for a default or hidden field that the schema does not have
  */
 export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFields(app, received) {
-  const options = resolveOptions('fields', received, bounds, defaults)
+  const options = resolveOptions('fields', received, fieldsChecks, fieldsDefaults)
   const reporter = reporterOf(app)
   const routes: RouteFields[] = []
   const asked: Asked = new WeakMap()
@@ -134,37 +74,35 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
 
   app.addHook('onRoute', function selectOnRoute(route) {
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
-    const own = resolveRouteOptions<FieldsRouteOptions, Resolved>(
+    const own = resolveRouteOptions<FieldsRouteOptions, ResolvedFields>(
       label,
       route.config?.fields,
-      routeChecks,
+      fieldsRouteChecks,
       options,
     )
     if (own === false || own.mode === 'off' || !concerns(this, route, label, own, asked)) return
-    if (own.mode === 'report') observe(this, route, label, own)
+    if (own.mode === 'report') count(this, route, label, own)
     else select(this, route, label, own)
   })
   app.addHook('onReady', function prepareFields(done) {
-    for (const route of routes) route.check()
+    for (const route of routes) route.prepare()
     for (const { route, complete } of described) completeWhenRead(route, complete)
     done()
   })
 
-  function select(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
+  function select(context: FastifyInstance, route: Route, label: string, own: ResolvedFields): void {
     decorate()
-    const about = aboutOf(context, route, label, own)
-    const read = about.reads ? addParameter(context, route, own) : () => undefined
-    const fields = new RouteFields(about, own, serializationOf(context, route), read)
+    const facts = factsOf(context, route, label, own)
+    const read = facts.reads ? addParameter(context, route, own) : () => undefined
+    const serialization = serializationOf(context, route)
+    const fields = new RouteFields(facts, own, serialization)
     routes.push(fields)
-    addHook(route, 'preHandler', 'fields', fields.select)
-    if (own.hidden !== undefined) {
-      addHook(route, 'onSend', 'fields', fields.refuseUnnarrowed)
-      tellOfPolls(route, label)
-    }
+    addSelectHooks(route, fields, own, serialization, read)
+    if (own.hidden !== undefined) reportPolls(route, label)
   }
 
   // Operations have routes of their own, which do not know what the route that starts one hides.
-  function tellOfPolls(route: Route, label: string): void {
+  function reportPolls(route: Route, label: string): void {
     if (typeof route.config?.operations !== 'object') return
     reporter.addException({
       plugin: 'fields',
@@ -175,7 +113,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     })
   }
 
-  function addParameter(context: FastifyInstance, route: Route, own: Resolved): ReadParameter {
+  function addParameter(context: FastifyInstance, route: Route, own: ResolvedFields): ReadParameter {
     const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
     const declared = querystring ?? query
     const complete: CompleteSchema = (schema) =>
@@ -186,31 +124,20 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     return holdParameter(context, route, declared, 'fields')
   }
 
-  function observe(context: FastifyInstance, route: Route, label: string, own: Resolved): void {
+  function count(context: FastifyInstance, route: Route, label: string, own: ResolvedFields): void {
     const name = `${[route.method].flat().join(', ')} ${route.url}`
     const { response } = route.schema ?? {}
     const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
-    const about = aboutOf(context, route, label, own)
-    const fields = new RouteFields(about, own, serialization, () => undefined)
-    const observer = new FieldsObserver(reporter, narrowsUnasked(own) ? fields : null, serialization)
+    const fields = new RouteFields(factsOf(context, route, label, own), own, serialization)
     routes.push(fields)
-    addHook(route, 'preHandler', 'fields', observer.observeRequest)
-    if (narrowsUnasked(own)) addHook(route, 'preSerialization', 'fields', observer.observeAnswer)
-    if (own.hidden !== undefined) addHook(route, 'onSend', 'fields', observer.observeSent)
+    addCountHooks(route, fields, own, reporter)
   }
 })
 
 type Route = RouteOptions & { readonly path: string }
 
-type Resolved = Required<FieldsOptions> & FieldsRouteOptions
-
 /** What is known of response schemas: a GET route and the HEAD route that Fastify adds to it have the same. */
 type Asked = WeakMap<object, { readonly path: string; readonly namesFields: boolean }>
-
-/** Do requests without the parameter get less than all? */
-function narrowsUnasked(own: Resolved): boolean {
-  return own.default !== undefined || own.hidden !== undefined
-}
 
 /** A read selects; a write only hides. */
 function isReadRoute(route: Route): boolean {
@@ -221,7 +148,13 @@ function isReadRoute(route: Route): boolean {
  * Whether the plugin has anything to do on a route: there is something to select from, or to hide. A route whose options
  * name fields is read again when all schemas are known, and then it has to have them.
  */
-function concerns(app: FastifyInstance, route: Route, label: string, own: Resolved, asked: Asked): boolean {
+function concerns(
+  app: FastifyInstance,
+  route: Route,
+  label: string,
+  own: ResolvedFields,
+  asked: Asked,
+): boolean {
   const reads = isReadRoute(route)
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
@@ -249,7 +182,7 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
   return () => app.getSchemas() as SchemaStore
 }
 
-function aboutOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): AboutRoute {
+function factsOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): RouteFacts {
   return { label, reads: isReadRoute(route), isList: isList(route), lists: listNames(app, route, own) }
 }
 
@@ -265,15 +198,4 @@ function listNames(app: FastifyInstance, route: Route, own: FieldsRouteOptions):
   const declared = typeof lists === 'object' ? [lists.member ?? memberName(route.path, keyStyleOf(app))] : []
   const last = route.path.split('/').at(-1) ?? ''
   return [...declared, last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
-}
-
-function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {
-  if (typeof received !== 'object' || received === null || Array.isArray(received)) {
-    return invalid(label, 'an object of true or predicates, by dot path', received)
-  }
-  for (const [path, hides] of Object.entries(received)) {
-    if (hides !== true && typeof hides !== 'function')
-      invalid(`${label}['${path}']`, 'true or a predicate', hides)
-  }
-  return Object.freeze({ ...received })
 }

@@ -1,0 +1,96 @@
+import type { FastifyRequest } from 'fastify'
+import { type Checks, integer, invalid, listOf, oneOf, text } from '../../options.js'
+import { type Mode, modes } from '../../rules/modes.js'
+
+/** Options of {@link fields}. */
+export interface FieldsOptions {
+  /**
+   * `enforce` projects. `report` changes nothing and counts the requests that ask for it and the answers that the default
+   * set or a hidden field would narrow. `off` does nothing.
+   * @default 'enforce'
+   */
+  readonly mode?: Mode
+  /**
+   * Most names in a selection.
+   * @default 64
+   */
+  readonly maxNames?: number
+  /**
+   * Most characters of the parameter.
+   * @default 1024
+   */
+  readonly maxLength?: number
+  /**
+   * Most segments of a dot path.
+   * @default 4
+   */
+  readonly maxDepth?: number
+}
+
+/** What a route sets under `config.fields`; `false` leaves the parameter alone. */
+export interface FieldsRouteOptions extends FieldsOptions {
+  /**
+   * Dot paths of what is answered where the request names no fields.
+   * @default all fields
+   */
+  readonly default?: readonly string[]
+  /**
+   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
+   * handler runs). To whom a field is hidden it is unknown. An answer that cannot be narrowed (a string, a stream, a
+   * status without a schema) is a 500 where a field is hidden. Not for secrets: errors are never projected.
+   * @default none
+   */
+  readonly hidden?: Readonly<Record<string, true | IsHidden>>
+  /**
+   * Member that holds the items of a list; the selection applies to each of them, and what stands beside it stays.
+   * `null`: no list.
+   * @default the member of `config.lists`, else the array that is named like the path's last segment
+   */
+  readonly list?: string | null
+}
+
+/** Whether a field is hidden from a request. */
+export type IsHidden = (request: FastifyRequest) => boolean
+
+/** The options of a route, with those of the plugin. */
+export type ResolvedFields = Required<FieldsOptions> & FieldsRouteOptions
+
+/** Checks of the plugin's options. */
+export const fieldsChecks: Checks<FieldsOptions> = {
+  mode: oneOf(...modes),
+  maxNames: integer(1, 10_000),
+  maxLength: integer(1, 100_000),
+  maxDepth: integer(1, 100),
+}
+
+/** Checks of a route's options. */
+export const fieldsRouteChecks: Checks<FieldsRouteOptions> = {
+  ...fieldsChecks,
+  default: listOf(text()),
+  hidden: checkHidden,
+  list: (label, received) => (received === null ? null : text()(label, received)),
+}
+
+/** Defaults of the plugin's options. */
+export const fieldsDefaults: Required<FieldsOptions> = {
+  mode: 'enforce',
+  maxNames: 64,
+  maxLength: 1024,
+  maxDepth: 4,
+}
+
+/** Whether requests without the parameter get less than all. */
+export function narrowsUnasked(options: FieldsRouteOptions): boolean {
+  return options.default !== undefined || options.hidden !== undefined
+}
+
+function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {
+  if (typeof received !== 'object' || received === null || Array.isArray(received)) {
+    return invalid(label, 'an object of true or predicates, by dot path', received)
+  }
+  for (const [path, hides] of Object.entries(received)) {
+    if (hides !== true && typeof hides !== 'function')
+      invalid(`${label}['${path}']`, 'true or a predicate', hides)
+  }
+  return Object.freeze({ ...received })
+}
