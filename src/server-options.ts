@@ -6,12 +6,10 @@ import { incomingRequest, pendingResponse } from './fastify/internals.js'
 import { rawFieldsOf } from './fastify/raw-fields.js'
 import { closeWhereFramingIsFaulty } from './fastify/wire-checks.js'
 import { type Checks, resolveOptions, text } from './options.js'
-import { problemDocument } from './problem/problem-document.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { logProblem } from './problem/problem-log.js'
 import { problemOf } from './problem/problem-of.js'
-import { rawProblem } from './problem/raw-problem.js'
-import { answerProblem, defaultStyle } from './problem/send-problem.js'
+import { defaultStyle, sendProblem, sendRawProblem } from './problem/send-problem.js'
 
 /** Options of {@link serverOptions}. */
 export interface ServerOptions {
@@ -70,7 +68,7 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       setFrameworkErrorHeaders(request, reply, () => {
         // Not where a preflight is answered instead: that is no error.
         logProblem(reply, refusal ?? error, problem)
-        answerProblem(reply, problem, { ...defaultStyle, typeBase })
+        sendProblem(reply, problem, { ...defaultStyle, typeBase })
       })
     },
     clientErrorHandler: function answerClientError(this: FastifyInstance | undefined, error, socket) {
@@ -93,10 +91,9 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         socket.destroy(error)
         return
       }
-      const document = problemDocument(clientProblem(error.code), typeBase)
       // Fastify calls it on the app.
       const fields = this === undefined ? {} : rawFieldsOf(this, socket)
-      socket.end(rawProblem(document, new Date(), fields))
+      sendRawProblem(socket, clientProblem(error.code), typeBase, fields)
       lingerThenDestroy(socket)
     },
     return503OnClosing: false,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import type { Readable, Writable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
 
 /** What was decided about a POST before it was routed. */
@@ -35,4 +35,26 @@ export function markRequest(raw: RawRequest, decided: OverrideMark): void {
 /** What was decided about a request; `undefined` for most. */
 export function markOf(request: FastifyRequest): OverrideMark | undefined {
   return (request.raw as { readonly [mark]?: OverrideMark })[mark]
+}
+
+/** Returns the length of the body by the header section; `null` if it is not known. */
+export function lengthOf({ headers, httpVersionMajor }: RawRequest): number | null {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  if (length !== undefined) return Number(length)
+  return coding === undefined && httpVersionMajor < 2 ? 0 : null
+}
+
+/** Removes the header fields that announce content. */
+export function forgetContent({ headers }: RawRequest): void {
+  delete headers['content-type']
+  delete headers['content-length']
+  delete headers['transfer-encoding']
+}
+
+/** Discards the rest of a body after the response. Node.js does it only for bodies of which nothing was read. */
+export function discardUnreadBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!raw.readableDidRead || raw.readableEnded) return
+  // The response of HTTP/2 finishes with its stream, which waits until all of the body is read.
+  const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
+  stream.once('finish', () => raw.resume())
 }

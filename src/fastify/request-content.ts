@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { ProblemError } from '../problem/problem-error.js'
-import { asRefusal, refuse } from '../problem/send-problem.js'
+import { refuse } from '../problem/send-problem.js'
 import { clip } from '../text.js'
 import { type BodyParser, bodyParsers } from './internals.js'
 import { addHook } from './route.js'
 
-/** Refuses content that cannot be read as what it says it is: JSON that is not UTF-8, and content with a coding. */
+/** Refuses JSON that is not UTF-8, and content with a coding that no hook of the app decodes. */
 export class RequestContent {
   readonly #enforces: (request: FastifyRequest) => boolean
   readonly #contexts = new Set<FastifyInstance>()
@@ -25,12 +25,12 @@ export class RequestContent {
     }
   }
 
-  /** Call it when the app gets ready: only then are all parsers known. */
+  /** Call it in `onReady`, when all parsers are known. */
   prepare(): void {
     for (const app of this.#contexts) this.#checkUtf8(app)
   }
 
-  /** Lets parsers that take JSON as a string take its bytes first. Fastify's string has lost what was not UTF-8. */
+  /** Gives the parsers of JSON the bytes: in Fastify's string, invalid bytes are already replaced. */
   #checkUtf8(app: FastifyInstance): void {
     const parsers = bodyParsers(app)
     for (const [type, parser] of parsers) {
@@ -46,14 +46,24 @@ export class RequestContent {
       asBuffer: true,
       fn: function parseUtf8(request, bytes, done) {
         if (isUtf8(bytes as Buffer) || !enforces(request)) return parser.fn(request, String(bytes), done)
-        done(asRefusal(notUtf8()))
+        const refusal = notUtf8()
+        refusals.add(refusal)
+        done(refusal)
         return undefined
       },
     }
   }
 }
 
-/** The refusal of JSON that is not UTF-8 (RFC 8259 §8.1). */
+// A body parser cannot refuse a request itself.
+const refusals = new WeakSet<object>()
+
+/** Whether an error is a refusal by a body parser of this module. */
+export function isRefusal(thrown: unknown): boolean {
+  return typeof thrown === 'object' && thrown !== null && refusals.has(thrown)
+}
+
+/** Returns the problem of JSON that is not UTF-8 (RFC 8259 §8.1). */
 export function notUtf8(): ProblemError {
   return new ProblemError('body-malformed', { detail: 'The body is not UTF-8, as JSON has to be' })
 }
@@ -67,9 +77,7 @@ export function isCoded({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
 const uncoded: ReadonlySet<string> = new Set(['', 'identity'])
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/**
- * The `preParsing` hook. A hook of the app that decodes gives another stream, or takes the header away.
- */
+/** The `preParsing` hook. A hook of the app that decodes passes on another stream, or removes the header. */
 function refuseCoded(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -80,9 +88,9 @@ function refuseCoded(
     next(null, payload)
     return
   }
-  // RFC 9110 §15.5.16: a 415 for a coding says which ones are taken.
+  // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
   const problem = new ProblemError('unsupported-media-type', {
-    detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not taken here`,
+    detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not supported here`,
     headers: { 'accept-encoding': 'identity' },
   })
   refuse(request, reply, problem, next)

@@ -2,10 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isHostValue, repeatsHost } from '../http/host-field.js'
-import { problemDocument } from '../problem/problem-document.js'
 import { ProblemError } from '../problem/problem-error.js'
-import { rawProblem } from '../problem/raw-problem.js'
-import { refuse } from '../problem/send-problem.js'
+import { refuse, sendRawProblem } from '../problem/send-problem.js'
 import { rawFieldsOf } from './raw-fields.js'
 import { addHook } from './route.js'
 
@@ -104,5 +102,5 @@ function refuseConnect(
   app.log.info({ req: { method, url }, res: { statusCode: problem.statusCode } }, problem.message)
   socket.on('error', () => socket.destroy())
   const fields = { ...rawFieldsOf(app, socket), ...problem.headers }
-  socket.end(rawProblem(problemDocument(problem, typeBase), new Date(), fields))
+  sendRawProblem(socket, problem, typeBase, fields)
 }

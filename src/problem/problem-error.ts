@@ -1,14 +1,14 @@
 import { statusCode } from '../http/status.js'
+import { wordsOf } from '../words/key-names.js'
 import { boundedIssues, type ProblemIssue } from './issue-list.js'
-import { kebabCode } from './problem-code.js'
 
 export type { ProblemIssue } from './issue-list.js'
 
 /**
- * Every kind of problem that this package answers with, by its `code`.
+ * The problem types of this package, by their `code`.
  *
- * The `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3);
- * what happened this time goes into `detail`. `docs/errors.md` describes each of them; a test keeps both in step.
+ * A `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3); the text about
+ * one occurrence is the `detail`. `docs/errors.md` describes each code; a test compares both.
  */
 export const problemTypes = frozen({
   'request-malformed': { status: 400, title: 'Malformed request' },
@@ -55,41 +55,60 @@ function frozen<Types extends Readonly<Record<string, ProblemType>>>(types: Type
   return Object.freeze(types)
 }
 
-/** What belongs to a problem code, whatever happened this time. */
+/** What all occurrences of a problem code have in common. */
 export interface ProblemType {
-  /** HTTP status that goes with the code. */
+  /** HTTP status of the code. */
   readonly status: number
-  /** Short summary of the kind of problem; the same on every occurrence (RFC 9457 §3.1.3). */
+  /** Short summary of the problem type; the same in every occurrence (RFC 9457 §3.1.3). */
   readonly title: string
 }
 
 /** The codes of {@link problemTypes}. */
 export type ProblemCode = keyof typeof problemTypes
 
-/** What an occurrence of a problem adds to its type. */
+/** Options of a {@link ProblemError}. */
 export interface ProblemErrorOptions {
-  /** What happened this time, for the client's developer. Of a 5xx only the texts of this package's own codes are sent. */
+  /**
+   * Explains the occurrence to the client's developer. For a 5xx it is sent only if the code is one of this package.
+   * @default the title
+   */
   readonly detail?: string
-  /** HTTP status, 400–599. Needed for a code that is not one of {@link problemTypes}; without it the answer is a 500. */
+  /**
+   * HTTP status, 400–599. Required for a code that is not one of {@link problemTypes}; 500 without it.
+   * @default the status of the code
+   */
   readonly status?: number
-  /** Summary of the kind of problem. Default: the title of the code, else the code in words. */
+  /**
+   * Summary of the problem type.
+   * @default the title of the code, or the code in words
+   */
   readonly title?: string
   /**
-   * The faults in the input, one by one. Not sent for a 5xx. At most 50 and about 10,000 characters are kept, and each of
-   * their texts is cut after 300, as they may grow with the input.
+   * The faults in the input. Not sent for a 5xx. At most 50 and about 10,000 characters are kept, and each text is cut
+   * after 300, because they may grow with the input.
+   * @default none
    */
   readonly errors?: readonly ProblemIssue[]
-  /** Header fields of the answer, such as `Allow` or `Retry-After`. */
+  /**
+   * Header fields of the response, such as `Allow` or `Retry-After`.
+   * @default none
+   */
   readonly headers?: Readonly<Record<string, string>>
-  /** Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. Not sent for a 5xx. */
+  /**
+   * Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. Not sent for a 5xx.
+   * @default none
+   */
   readonly extensions?: Readonly<Record<string, unknown>>
-  /** What caused it; goes to the log only. */
+  /**
+   * The cause, for the log only.
+   * @default none
+   */
   readonly cause?: unknown
 }
 
-// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+// Registered symbols: the ESM and the CommonJS build of this package recognise each other's errors.
 const brand = Symbol.for('fastify-conventions.problem')
-const mendedKey = Symbol.for('fastify-conventions.problem.mended')
+const changesKey = Symbol.for('fastify-conventions.problem.changes')
 
 /**
  * An error that the client sees as a problem document (RFC 9457). Throw it from a handler or a hook:
@@ -99,12 +118,12 @@ const mendedKey = Symbol.for('fastify-conventions.problem.mended')
  * throw new ProblemError('not-retryable', { status: 409, detail: 'only a failed payment is retried' })
  * ```
  *
- * It also carries `statusCode` and `headers`, so any other Fastify error handler answers sensibly with it.
- * Not for faults of the server: throw an ordinary error there; its text is for the log, not for the client.
+ * It has `statusCode` and `headers`, which other error handlers of Fastify use.
+ * Not for faults of the server: throw an ordinary error, whose text goes to the log and not to the client.
  *
- * The constructor throws nothing: a mistake in an argument must not hide the error that is reported. A code that is not
- * lower-kebab is put in that form, a missing or impossible `status` becomes 500, and a member of another type is left
- * out. When the problem is answered, the log has a warning that names what was changed.
+ * The constructor never throws: a mistake in an argument must not hide the error. A code is put in lower-kebab case, a
+ * missing or invalid `status` becomes 500, and a member of another type is left out. When the problem is sent, the log has
+ * a warning that names the changes.
  */
 export class ProblemError extends Error {
   /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
@@ -115,7 +134,7 @@ export class ProblemError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly extensions: Readonly<Record<string, unknown>> | undefined
   constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
-    const mended: string[] = []
+    const changes: string[] = []
     const given: Given = isObject(options) ? options : {}
     /** Returns a member of the expected type, or `undefined`. */
     function take<Value>(
@@ -125,7 +144,7 @@ export class ProblemError extends Error {
     ) {
       const value = given[name]
       if (value === undefined || is(value)) return value
-      mended.push(`${name}: expected ${expected}`)
+      changes.push(`${name}: expected ${expected}`)
       return undefined
     }
     const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
@@ -133,9 +152,9 @@ export class ProblemError extends Error {
       : undefined
     const status = take('status', isErrorStatus, 'an integer from 400 to 599') ?? type?.status
     if (status === undefined && given.status === undefined)
-      mended.push('status: a code of your own needs one')
+      changes.push('status: a code of your own needs one')
     const known = type === undefined ? kebabCode(code) : code
-    if (known !== code) mended.push('code: expected words in lowercase, joined by hyphens')
+    if (known !== code) changes.push('code: expected words in lowercase, joined by hyphens')
     const written = known ?? statusCode(status ?? 500)
     const title = take('title', isText, 'a text') ?? type?.title ?? inWords(written)
     const detail = take('detail', isString, 'a text') ?? title
@@ -148,7 +167,7 @@ export class ProblemError extends Error {
     this.errors = errors === undefined ? undefined : boundedIssues(errors)
     this.headers = take('headers', isRecord<string>, 'an object')
     this.extensions = take('extensions', isRecord<unknown>, 'an object')
-    if (mended.length > 0) Object.defineProperty(this, mendedKey, { value: mended })
+    if (changes.length > 0) Object.defineProperty(this, changesKey, { value: changes })
   }
 
   get [brand](): true {
@@ -156,9 +175,9 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns what was wrong with the arguments of a {@link ProblemError} and was changed, in words. */
-export function mendedOf(error: ProblemError): readonly string[] {
-  return (error as { readonly [mendedKey]?: readonly string[] })[mendedKey] ?? []
+/** Returns what the constructor of a {@link ProblemError} has changed in its arguments, in words. */
+export function changesOf(error: ProblemError): readonly string[] {
+  return (error as { readonly [changesKey]?: readonly string[] })[changesKey] ?? []
 }
 
 /** Whether a value is a {@link ProblemError}, of whichever copy of the package. */
@@ -194,4 +213,18 @@ function isIssueList(value: unknown): value is readonly ProblemIssue[] {
 
 function inWords(code: string): string {
   return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ')
+}
+
+const inKebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const maxLength = 100
+
+/**
+ * Returns a code in lower-kebab case, the form of a problem code: `E_FUNDS` and `eFunds` are `e-funds`. Returns `null` if
+ * that is not possible, or if the code is longer than 100 characters.
+ */
+export function kebabCode(code: unknown): string | null {
+  if (typeof code !== 'string' || code.length > maxLength) return null
+  if (inKebabCase.test(code)) return code
+  const kebab = wordsOf(code).join('-')
+  return inKebabCase.test(kebab) ? kebab : null
 }

@@ -1,24 +1,26 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { discardUnreadBody } from '../fastify/raw-request.js'
 import { passString } from '../fastify/reply-serializer.js'
 import { replySlot } from '../fastify/slots.js'
 import { isField, isProblemField } from '../http/error-headers.js'
 import { exactJson } from '../json/exact-json.js'
 import { withPathHints } from './path-hints.js'
 import { problemDocument, problemMediaType } from './problem-document.js'
-import { isProblemError, mendedOf, ProblemError } from './problem-error.js'
+import { changesOf, isProblemError, ProblemError } from './problem-error.js'
 import { logRefusal } from './problem-log.js'
-import { type ProblemStyle, refusalsOf, styleOf } from './type-base.js'
+import { type ProblemStyle, refusalsOf, styleOf } from './problem-style.js'
+import { rawProblem } from './raw-problem.js'
 
-export { defaultStyle } from './type-base.js'
+export { defaultStyle } from './problem-style.js'
 
-type WrittenStyle = Omit<ProblemStyle, 'refusals'>
+type DocumentStyle = Omit<ProblemStyle, 'refusals'>
 
 /** Whether the `onSend` hooks of a reply have begun to run. */
 export const sending = replySlot<boolean>('problems.sending')
 
-/** Notes that the `onSend` hooks of a reply run; returns whether they ran before. */
+/** Notes that the `onSend` hooks of a reply run. Returns whether they have run before. */
 export function markSending(reply: FastifyReply): boolean {
   const before = sending.get(reply) === true
   sending.set(reply, true)
@@ -26,13 +28,14 @@ export function markSending(reply: FastifyReply): boolean {
 }
 
 /**
- * Puts status and headers of a problem on the reply and returns its document as JSON. What cannot be written, be it a
- * header field or a member, is left out and logged. A problem is not stored, unless its own headers say otherwise.
+ * Sets status and headers of a problem on the reply, and returns its document as JSON: the payload for an `onSend` hook.
+ * Header fields and members that cannot be written are left out and logged. The response has `no-store`, unless the
+ * problem or the reply has a `Cache-Control`.
  */
-export function writeProblem(reply: FastifyReply, given: ProblemError, style: WrittenStyle): string {
+export function writeProblem(reply: FastifyReply, given: ProblemError, style: DocumentStyle): string {
   const error = withPathHints(given, reply.request)
-  const mended = mendedOf(given)
-  if (mended.length > 0) reply.log.warn({ mended }, 'arguments of a ProblemError were changed')
+  const changes = changesOf(given)
+  if (changes.length > 0) reply.log.warn({ changes }, 'arguments of a ProblemError were changed')
   const document = jsonOf(error, style, reply)
   reply.code(error.statusCode)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
@@ -40,24 +43,25 @@ export function writeProblem(reply: FastifyReply, given: ProblemError, style: Wr
   if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(style.retryAfter))
   }
-  // A coding that the handler announced was for the body it meant to send.
-  reply.removeHeader('content-encoding').header('content-type', problemMediaType)
+  // These describe the body that the problem replaces.
+  reply.removeHeader('content-encoding').removeHeader('content-length')
+  reply.header('content-type', problemMediaType)
   return document
 }
 
-/** Characters of a problem document: its own members fit many times over, those of an error may have no end. */
-const longestDocument = 65_536
+/** Maximum number of characters of a problem document. */
+const maxDocumentLength = 65_536
 
-/** Returns the document as JSON, without what the error adds to it where that cannot be written or is too long. */
-function jsonOf(error: ProblemError, { typeBase }: WrittenStyle, { request, log }: FastifyReply): string {
+/** Returns the document as JSON; without the members that the error adds, if they are no JSON or too long. */
+function jsonOf(error: ProblemError, { typeBase }: DocumentStyle, { request, log }: FastifyReply): string {
   const { code, statusCode: status, title, message: detail, errors } = error
   const json = (problem: ProblemError): string => documentJson(problem, typeBase, request.id)
   try {
     const whole = json(error)
-    if (whole.length <= longestDocument) return whole
+    if (whole.length <= maxDocumentLength) return whole
     log.warn({ length: whole.length }, 'a problem is too long, and its members are not sent')
     const withIssues = json(new ProblemError(code, { status, title, detail, ...(errors && { errors }) }))
-    if (withIssues.length <= longestDocument) return withIssues
+    if (withIssues.length <= maxDocumentLength) return withIssues
   } catch (err) {
     log.warn({ err }, 'the members of a problem are no JSON, and are not sent')
   }
@@ -80,65 +84,73 @@ function fieldsOf(error: ProblemError, { log }: FastifyReply): Readonly<Record<s
   return Object.fromEntries(kept)
 }
 
-/** Sends a problem document, whatever serializer or response schema the route has. */
-export function answerProblem(reply: FastifyReply, error: ProblemError, style: WrittenStyle): FastifyReply {
-  // What was said of the answer in whose place the problem stands does not hold for the problem.
+/**
+ * Sends a problem, whatever serializer or response schema the route has: the one way to answer a request with a problem.
+ * If the `onSend` hooks of the reply run already, one of them has failed, or a header field cannot be written. The problem
+ * is then sent past all hooks, because the usual way would fail again.
+ */
+export function sendProblem(
+  reply: FastifyReply,
+  error: ProblemError,
+  style: DocumentStyle = styleOf(reply.server),
+): FastifyReply {
+  // The directives of the reply are for the response that the problem replaces.
   reply.header('cache-control', 'no-store')
   const document = writeProblem(reply, error, style)
-  // A string that is already serialized passes by the route's response schema, which need not know of problems.
-  return passString(reply).send(document)
+  return sending.get(reply) === true ? sendPastHooks(reply, document) : passString(reply).send(document)
+}
+
+function sendPastHooks(reply: FastifyReply, document: string): FastifyReply {
+  const headers = { ...reply.getHeaders(), 'content-length': Buffer.byteLength(document) }
+  const { statusCode } = reply
+  reply.hijack()
+  const writable = Object.entries(headers).filter(([name, value]) => isField(name, value))
+  reply.raw.writeHead(statusCode, Object.fromEntries(writable) as OutgoingHttpHeaders)
+  reply.raw.end(reply.request.method === 'HEAD' ? undefined : document)
+  return reply
 }
 
 /**
- * Sends a problem in the style of the reply's context: the usual way, or past the hooks where the hooks that run on
- * every answer are running already.
- */
-export function sendProblem(reply: FastifyReply, error: ProblemError): void {
-  const style = styleOf(reply.server)
-  if (sending.get(reply) === true) answerPastHooks(reply, error, style)
-  else answerProblem(reply, error, style)
-}
-
-/**
- * Refuses a request: the one way in which this package ends a request that it does not serve. The problem is logged and
- * sent; no error handler of the app sees it, so a handler that answers 500 to what it does not know changes nothing.
- * Where `refusals: 'errorHandler'` says so, the error is handed over instead, with its status and headers on the reply.
+ * Sends a problem on a connection on which no request could be read, and ends it.
  *
- * @param handOver passes an error to the error handler of the route's scope: `next` of a hook
+ * @param fields further header fields
+ */
+export function sendRawProblem(
+  socket: Writable,
+  problem: ProblemError,
+  typeBase: string,
+  fields: Readonly<Record<string, string>>,
+): void {
+  socket.end(rawProblem(problemDocument(problem, typeBase), new Date(), fields))
+}
+
+/**
+ * Refuses a request: the one way to end a request that a convention does not serve. The problem is logged and sent. Error
+ * handlers of the app do not get it, unless `refusals: 'errorHandler'` is set: then the error is passed on, with its
+ * status and headers on the reply.
+ *
+ * @param passOn passes an error to the error handler of the route: `next` of a hook
  */
 export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   error: ProblemError,
-  handOver: (error: ProblemError) => void,
+  passOn: (error: ProblemError) => void,
 ): void {
-  discardUnread(request, reply)
+  discardUnreadBody(request, reply)
   if (refusalsOf(request) === 'errorHandler') {
-    // An error handler need not look at the headers of errors.
+    // An error handler may ignore the headers of errors.
     reply.code(error.statusCode).headers(fieldsOf(error, reply))
-    handOver(error)
+    passOn(error)
     return
   }
   logRefusal(reply, error)
   sendProblem(reply, error)
 }
 
-const refusals = new WeakSet<ProblemError>()
-
-/** Marks a problem as a refusal, for where it can only be thrown or passed to a callback, as in a body parser. */
-export function asRefusal(error: ProblemError): ProblemError {
-  refusals.add(error)
-  return error
-}
-
-/** Whether {@link asRefusal} has marked what was thrown. */
-export function isRefusal(thrown: unknown): boolean {
-  return thrown instanceof ProblemError && refusals.has(thrown)
-}
-
 /**
- * The `errorHandler` of a route of this package: problems that its handler throws are refusals. Other errors are passed
- * on to the error handler of the route's scope.
+ * The `errorHandler` of a route of this package: a problem that its handler throws is a refusal. Other errors are passed on
+ * to the error handler of the context.
  */
 export function refuseThrown(
   thrown: unknown,
@@ -151,36 +163,5 @@ export function refuseThrown(
       isPassedOn = true
     })
   }
-  return isPassedOn ? passOn(thrown) : undefined
-}
-
-/** Returns what an error handler returns to pass an error on to the next one, whatever was thrown. */
-export function passOn(thrown: unknown): Promise<never> {
-  return Promise.reject(thrown)
-}
-
-/** Node.js discards an unread body once it is answered, but not where a part of the body was read before. */
-function discardUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (!raw.readableDidRead || raw.readableEnded) return
-  // The response of HTTP/2 finishes with its stream, which waits until all of the body is read.
-  const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
-  stream.once('finish', () => raw.resume())
-}
-
-/**
- * Sends a problem past all hooks, for when a hook that runs on every answer has failed, or a header cannot be written:
- * whatever is tried the usual way would fail again, and end in Fastify's own words about the cause. Nobody may store
- * it, whatever was said of the answer in whose place it stands.
- */
-export function answerPastHooks(reply: FastifyReply, error: ProblemError, style: WrittenStyle): void {
-  const document = writeProblem(reply, error, style)
-  const headers = {
-    ...reply.getHeaders(),
-    'cache-control': 'no-store',
-    'content-length': Buffer.byteLength(document),
-  }
-  reply.hijack()
-  const writable = Object.entries(headers).filter(([name, value]) => isField(name, value))
-  reply.raw.writeHead(error.statusCode, Object.fromEntries(writable) as OutgoingHttpHeaders)
-  reply.raw.end(reply.request.method === 'HEAD' ? undefined : document)
+  return isPassedOn ? Promise.reject(thrown) : undefined
 }

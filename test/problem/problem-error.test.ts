@@ -5,7 +5,7 @@ import t from 'tap'
 import { bootErrors } from '../../src/boot-errors.js'
 import { statusTitle } from '../../src/http/status.js'
 import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
-import { isProblemError, mendedOf, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
+import { changesOf, isProblemError, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
 import { type Finding, findingsTable } from '../../src/rules/findings.js'
 
 type BootCode = keyof typeof bootErrors
@@ -96,7 +96,7 @@ t.test('a code of the consumer’s own is put into words, and needs a status of 
   for (const [code, status] of rows) {
     const error = new ProblemError(code, status === undefined ? {} : { status })
     t.match(error, { statusCode: code === 'not-found' ? 404 : 500, code }, `${code} ${status}`)
-    t.match(mendedOf(error), [/^status: /], `${code} ${status}: what was wrong`)
+    t.match(changesOf(error), [/^status: /], `${code} ${status}: what was wrong`)
   }
 })
 

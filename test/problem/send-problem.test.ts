@@ -1,8 +1,8 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import { ProblemError } from '../../src/index.js'
-import { answerProblem, defaultStyle, refuse, writeProblem } from '../../src/problem/send-problem.js'
-import { declareStyle } from '../../src/problem/type-base.js'
+import { declareStyle } from '../../src/problem/problem-style.js'
+import { defaultStyle, refuse, sendProblem, writeProblem } from '../../src/problem/send-problem.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
@@ -69,7 +69,7 @@ t.test('what an error adds that is no JSON is left out, and logged; the rest is 
       extensions,
     })
     const app = Fastify({ logger: logs.logger })
-    app.get('/v1/orders', async (_request, reply) => answerProblem(reply, error, style))
+    app.get('/v1/orders', async (_request, reply) => sendProblem(reply, error, style))
     const response = await app.inject('/v1/orders')
 
     const expected = { typeBase: style.typeBase, status: 409, code: 'not-retryable', detail: 'It is paid' }
@@ -93,7 +93,7 @@ t.test('a header field that cannot be written is left out, and logged; the other
   } as unknown as Record<string, string>
   const app = Fastify({ logger: logs.logger })
   app.get('/v1/orders', async (_request, reply) =>
-    answerProblem(reply, new ProblemError('conflict', { status: 409, headers }), style),
+    sendProblem(reply, new ProblemError('conflict', { status: 409, headers }), style),
   )
   const response = await app.inject('/v1/orders')
 
@@ -105,12 +105,12 @@ t.test('a header field that cannot be written is left out, and logged; the other
   ])
 })
 
-t.test('answerProblem sends it, whatever serializer and schema the route has', async (t) => {
+t.test('a problem is sent, whatever serializer and schema the route has', async (t) => {
   const app = Fastify()
   const schema = { response: { '4xx': { type: 'object', properties: {} } } }
   app.get('/v1/users', { schema }, async (_request, reply) => {
     reply.serializer(() => 'no JSON')
-    return answerProblem(reply, new ProblemError('not-found', { detail: 'no user' }), style)
+    return sendProblem(reply, new ProblemError('not-found', { detail: 'no user' }), style)
   })
 
   const expected = { typeBase: style.typeBase, status: 404, code: 'not-found', detail: 'no user' }

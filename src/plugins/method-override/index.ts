@@ -1,7 +1,6 @@
-import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { markOf, type OverrideMark } from '../../fastify/raw-request.js'
+import { discardUnreadBody, markOf, type OverrideMark } from '../../fastify/raw-request.js'
 import { addAppHook } from '../../fastify/route.js'
 import { resolveOptions } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
@@ -72,7 +71,7 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       const mark = markOf(request)
       if (mark === undefined) next()
       else {
-        discardUnread(request, reply)
+        discardUnreadBody(request, reply)
         settle(mark, request, reply, next)
       }
     })
@@ -112,14 +111,4 @@ const defaultBodyLimit = 1_048_576
 /** Does a route take bodies that are larger than what is searched? Then it is none of this plugin's. */
 function takesMore(request: FastifyRequest, limit: number): boolean {
   return !request.is404 && (request.routeOptions.bodyLimit ?? 0) > limit
-}
-
-/**
- * Node discards what nobody has read of a body once it is answered, so that the connection can go on; but not where a
- * part was read before.
- */
-function discardUnread(request: FastifyRequest, reply: FastifyReply): void {
-  // The response of HTTP/2 finishes with its stream, and that one not before all is read.
-  const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
-  stream.once('finish', () => request.raw.resume())
 }

@@ -1,5 +1,4 @@
-import { forgetContent, lengthOf } from '../../fastify/empty-body.js'
-import { markRequest, type RawRequest } from '../../fastify/raw-request.js'
+import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../fastify/raw-request.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { type OverrideDecision, type OverrideRules, overrideDecision } from './override-decision.js'

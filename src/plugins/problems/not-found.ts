@@ -1,76 +1,47 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { expectationRefusal } from '../../fastify/wire-checks.js'
-import { pathOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { segmentTooLong } from '../../problem/problem-of.js'
-import { refuse } from '../../problem/send-problem.js'
 import { clip } from '../../text.js'
-import { patchTypes } from './unsupported-media-type.js'
+import { acceptPatch, type Content } from './media-types.js'
 
-/**
- * Answers a request that no route serves: `OPTIONS` on a known path with 204 and `Allow` (RFC 9110 §9.3.7), another
- * method on a known path with 405 and `Allow` (§15.5.6), and 404 where there is nothing.
- *
- * @param patchContexts the contexts that have PATCH routes: what they parse is what `Accept-Patch` names
- * @param handOver see {@link refuse}
- */
-export function answerUnserved(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  patchContexts: Iterable<FastifyInstance>,
-  handOver: (error: ProblemError) => void,
-): void {
-  const found = lookUp(request, patchContexts)
-  if (found instanceof ProblemError) refuse(request, reply, found, handOver)
-  else reply.code(204).headers(found).header('cache-control', 'no-store').send()
+/** A request that no route serves. */
+export interface UnservedRequest {
+  readonly method: string
+  /** The raw path. */
+  readonly path: string
+  /** The longest value of a path parameter. */
+  readonly maxParamLength: number
+  /** Returns the methods of the routes at the path, without OPTIONS. */
+  readonly methodsAtPath: () => readonly string[]
+  /** Whether a context with PATCH routes parses a media type. */
+  readonly parsesPatch: Content['parses']
 }
 
-/** Returns why nothing serves the request; for `OPTIONS` on a known path, the header fields of the answer. */
-function lookUp(
-  request: FastifyRequest,
-  patchContexts: Iterable<FastifyInstance>,
-): ProblemError | Readonly<Record<string, string>> {
-  const refusal = expectationRefusal(request)
-  if (refusal !== null) return refusal
-  const path = pathOf(request.raw.url ?? '/') || '/'
-  // RFC 9110 §9.3.7: `*` asks the server as a whole whether it is there.
-  if (path === '*' && request.method === 'OPTIONS') return {}
-  // What is too long for a parameter is too long for the rest of a path: the same answer, whatever it meets.
-  if (path.split('/').some((segment) => segment.length > longestSegment(request))) {
+/**
+ * Returns the problem of a request that no route serves: 405 with `Allow` for another method on a known path (RFC 9110
+ * §15.5.6), else 404. Returns the header fields of a 204 for `OPTIONS` on a known path (§9.3.7).
+ */
+export function judgeUnserved(request: UnservedRequest): ProblemError | Readonly<Record<string, string>> {
+  const { method, path, maxParamLength } = request
+  // RFC 9110 §9.3.7: OPTIONS * is about the server.
+  if (path === '*' && method === 'OPTIONS') return {}
+  // A segment that is too long for a parameter is a 414 at any place of a path.
+  if (path.split('/').some((segment) => segment.length > maxParamLength)) {
     return new ProblemError('uri-too-long', { detail: segmentTooLong })
   }
-  const methods = methodsAt(request, path)
-  // A handler that calls `reply.callNotFound()` serves the path and the method, but has nothing there.
-  if (methods.length === 0 || methods.includes(request.method as HTTPMethods)) {
-    return new ProblemError('not-found', { detail: `There is nothing at ${clip(path, longestShown)}` })
+  const methods = request.methodsAtPath()
+  // A handler that calls reply.callNotFound() serves the path and the method.
+  if (methods.length === 0 || methods.includes(method)) {
+    return new ProblemError('not-found', { detail: `There is nothing at ${clip(path, maxShown)}` })
   }
   const headers = {
     allow: [...methods, 'OPTIONS'].sort().join(', '),
-    ...(methods.includes('PATCH') ? patchTypes(patchContexts) : {}),
+    ...(methods.includes('PATCH') ? acceptPatch(request.parsesPatch) : undefined),
   }
-  if (request.method === 'OPTIONS') return headers
+  if (method === 'OPTIONS') return headers
   return new ProblemError('method-not-allowed', {
-    detail: `${request.method} is not among the methods of ${clip(path, longestShown)}: ${headers.allow}`,
+    detail: `${method} is not among the methods of ${clip(path, maxShown)}: ${headers.allow}`,
     headers,
   })
 }
 
-// OPTIONS does not make a path known: @fastify/cors has an OPTIONS route for every path there may be.
-function methodsAt(request: FastifyRequest, path: string): HTTPMethods[] {
-  const { host, ':authority': authority, 'accept-version': version } = request.headers
-  const constraints = { host: host ?? authority, version }
-  return request.server.supportedMethods.filter(
-    (method) =>
-      method !== 'OPTIONS' &&
-      request.server.findRoute({ method, url: path, constraints } as SoughtRoute) !== null,
-  ) as HTTPMethods[]
-}
-
-function longestSegment(request: FastifyRequest): number {
-  const { routerOptions, maxParamLength } = request.server.initialConfig
-  return routerOptions?.maxParamLength ?? maxParamLength ?? 100
-}
-
-type SoughtRoute = Parameters<FastifyInstance['findRoute']>[0]
-
-const longestShown = 200
+const maxShown = 200

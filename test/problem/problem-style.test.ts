@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { declareStyle, defaultStyle, typeBaseOf } from '../../src/problem/type-base.js'
+import { declareStyle, defaultStyle, typeBaseOf } from '../../src/problem/problem-style.js'
 
 t.test('what types of problems begin with is said for a context and those below it', async (t) => {
   const app = Fastify()

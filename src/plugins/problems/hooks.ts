@@ -1,0 +1,271 @@
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  onSendHookHandler,
+  RequestPayload,
+  RouteOptions,
+} from 'fastify'
+import { isNotFoundHandlerSet } from '../../fastify/internals.js'
+import { isResponse } from '../../fastify/payloads.js'
+import { isCoded, isRefusal } from '../../fastify/request-content.js'
+import { replySlot, routeSlot } from '../../fastify/slots.js'
+import { expectationRefusal } from '../../fastify/wire-checks.js'
+import { pathOf } from '../../http/request-target.js'
+import { isProblemError, ProblemError } from '../../problem/problem-error.js'
+import { logProblem } from '../../problem/problem-log.js'
+import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
+import { refusalsOf } from '../../problem/problem-style.js'
+import { markSending, refuse, sendProblem, writeProblem } from '../../problem/send-problem.js'
+import type { Mode } from '../../rules/modes.js'
+import type { Reporter } from '../../rules/report.js'
+import { isAnswered, isErrorOfFramework, keptFields, problemInBody, problemInResponse } from './error-body.js'
+import { type Content, unsupportedMediaType } from './media-types.js'
+import { judgeUnserved } from './not-found.js'
+import type { ProblemsOptions } from './options.js'
+
+export const modeOfRoute = routeSlot<Mode>('problems.mode')
+
+/** Whether a route has an error handler of its own. What it sends is kept; what it passes on is answered here. */
+export const hasOwnHandler = routeSlot<boolean>('problems.hasOwnHandler')
+
+/** Whether the not-found handler of this plugin answers. */
+const isAnsweredHere = routeSlot<true>('problems.isAnsweredHere')
+
+/** The problem that was passed to an error handler of the app. */
+export const passedOn = replySlot<ProblemError>('problems.passedOn')
+
+type ErrorHandler = FastifyInstance['errorHandler']
+
+/** The error handlers of a context. */
+export interface Handlers {
+  /** The one before this plugin. */
+  readonly before: ErrorHandler
+  /** Whether it is the app's, which this plugin does not replace. */
+  readonly isOfApp: boolean
+  /** The one that is in force: that of this plugin, or `before`. */
+  current: ErrorHandler
+}
+
+/** Returns the mode of the route of a request; that of the plugin if no route serves it. */
+export function modeOf(request: FastifyRequest, { mode }: Required<ProblemsOptions>): Mode {
+  return modeOfRoute.of(request) ?? mode
+}
+
+/** Returns the error handler of the plugin. */
+export function errorHandler(app: FastifyInstance, options: Required<ProblemsOptions>, { before }: Handlers) {
+  return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    if (modeOf(request, options) === 'enforce') {
+      const problem = unsupportedMediaType(problemOf(thrown, reply.statusCode), contentOf(request))
+      logProblem(reply, thrown, problem)
+      sendProblem(reply, problem)
+    }
+    // To the handler before, which answers as without this plugin.
+    else if (thrown instanceof Error) reply.send(thrown)
+    else before.call(app, thrown as never, request, reply)
+  }
+}
+
+/**
+ * Returns a function that makes the error handler of a route, which runs before the one of the app, that of the route or
+ * of the context. Refusals by Fastify and by this package are answered; all other errors are passed on.
+ */
+export function routeErrorHandler(
+  { mode }: Required<ProblemsOptions>,
+  handlers: Handlers,
+  handleError: ReturnType<typeof errorHandler>,
+) {
+  return function errorHandlerOf(own: RouteOptions['errorHandler']) {
+    return function handleErrorOfRoute(
+      thrown: unknown,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): unknown {
+      const isOfPlugin =
+        own === undefined && (mode !== 'enforce' || request.server.errorHandler === handlers.current)
+      if (isOfPlugin && !handlers.isOfApp) return handleError(thrown, request, reply)
+      if (refusalsOf(request) === 'answer') {
+        if (isRefusal(thrown) || isRefusalOfFramework(thrown, request))
+          return handleError(thrown, request, reply)
+        if (isProblemError(thrown)) passedOn.set(reply, thrown)
+      }
+      if (own === undefined) return Promise.reject(thrown)
+      return own.call(request.server, thrown as FastifyError, request, reply)
+    }
+  }
+}
+
+// What Fastify refuses before a handler runs, or in its place.
+const refusalsOfFramework: ReadonlySet<unknown> = new Set([
+  'FST_ERR_CTP_BODY_TOO_LARGE',
+  'FST_ERR_CTP_EMPTY_JSON_BODY',
+  'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
+  'FST_ERR_CTP_INVALID_JSON_BODY',
+  'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+  'FST_ERR_ROUTE_MISSING_CONTENT_TYPE',
+  'FST_ERR_HANDLER_TIMEOUT',
+])
+
+function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean {
+  if (!(thrown instanceof Error)) return false
+  const { code, validation } = thrown as Partial<FastifyError>
+  if (refusalsOfFramework.has(code) || isJsonSyntaxError(thrown)) return true
+  // Fastify parses text/plain, so the validator refuses a text where the schema wants an object.
+  return (
+    validation !== undefined && unsupportedMediaType(problemOf(thrown), contentOf(request)).statusCode === 415
+  )
+}
+
+function contentOf(request: FastifyRequest): Content {
+  return {
+    method: request.method,
+    contentType: request.headers['content-type'],
+    isCoded: isCoded(request),
+    isText: typeof request.body === 'string',
+    parses: (type) => request.server.hasContentTypeParser(type),
+  }
+}
+
+/** Sets the not-found handler. It answers before the body is parsed, and for `reply.callNotFound()`. */
+export function setNotFoundHandler(
+  app: FastifyInstance,
+  errorHandler: RouteOptions['errorHandler'],
+  patchContexts: ReadonlySet<FastifyInstance>,
+): void {
+  const options = {
+    config: isAnsweredHere.config(true),
+    errorHandler,
+    preHandler: [],
+    preParsing: function refuseUnserved(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      _payload: RequestPayload,
+      next: (error: Error) => void,
+    ) {
+      answerUnserved(request, reply, patchContexts, next)
+    },
+  }
+  try {
+    // Fastify's types have two of these options. If it ignored the others, the handler would still answer.
+    app.setNotFoundHandler(options, function handleUnserved(request, reply) {
+      answerUnserved(request, reply, patchContexts, (error) => reply.send(error))
+    })
+  } catch (error) {
+    if (!isNotFoundHandlerSet(error)) throw error
+    app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
+  }
+}
+
+function answerUnserved(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  patchContexts: ReadonlySet<FastifyInstance>,
+  passOn: (error: ProblemError) => void,
+): void {
+  const { server, method } = request
+  const path = pathOf(request.raw.url ?? '/') || '/'
+  const { routerOptions, maxParamLength } = server.initialConfig
+  const verdict =
+    expectationRefusal(request) ??
+    judgeUnserved({
+      method,
+      path,
+      maxParamLength: routerOptions?.maxParamLength ?? maxParamLength ?? 100,
+      methodsAtPath: () => methodsAtPath(request, path),
+      parsesPatch: (type) => [...patchContexts].some((app) => app.hasContentTypeParser(type)),
+    })
+  if (verdict instanceof ProblemError) refuse(request, reply, verdict, passOn)
+  else reply.code(204).headers(verdict).header('cache-control', 'no-store').send()
+}
+
+type FindRouteOptions = Parameters<FastifyInstance['findRoute']>[0]
+
+// Without OPTIONS: @fastify/cors has an OPTIONS route for all paths.
+function methodsAtPath({ server, headers }: FastifyRequest, path: string): string[] {
+  const { host, ':authority': authority, 'accept-version': version } = headers
+  const constraints = { host: host ?? authority, version }
+  return server.supportedMethods.filter(
+    (method) =>
+      method !== 'OPTIONS' &&
+      server.findRoute({ method: method as HTTPMethods, url: path, constraints } as FindRouteOptions) !==
+        null,
+  )
+}
+
+/** Returns the `onSend` hook, which rewrites error bodies that are no problem documents, or counts them. */
+export function errorBodyHook(
+  options: Required<ProblemsOptions>,
+  handlers: Handlers,
+  reporter: Reporter,
+): onSendHookHandler {
+  /** Whether this plugin answers the errors of a request: an error handler of the app has precedence. */
+  function isOurs(request: FastifyRequest): boolean {
+    return request.server.errorHandler === handlers.current && hasOwnHandler.of(request) !== true
+  }
+
+  /** Whether this plugin answers a request without a route; if it does not enforce, whether Fastify itself does. */
+  function isUnservedOurs(request: FastifyRequest, payload: unknown): boolean {
+    const { method, url } = request.raw
+    return options.mode === 'enforce'
+      ? isAnsweredHere.of(request) === true
+      : isErrorOfFramework(payload, 404, `Route ${method}:${url} not found`)
+  }
+
+  function bodyOfError(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    status: number,
+  ): unknown {
+    const thrown = passedOn.get(reply)
+    if (thrown !== undefined && !isAnswered(thrown, status, payload)) {
+      logProblem(reply, thrown, thrown)
+      return writeProblem(reply, thrown, options)
+    }
+    const mode =
+      request.is404 && !isUnservedOurs(request, payload) ? modeOfRoute.of(request) : modeOf(request, options)
+    if (mode === undefined || mode === 'off' || !isOurs(request)) return payload
+    const problem = isResponse(payload)
+      ? problemInResponse(payload)
+      : problemInBody(
+          status,
+          String(reply.getHeader('content-type') ?? ''),
+          reply.hasHeader('content-encoding'),
+          payload,
+        )
+    if (mode === 'report') {
+      if (problem !== null)
+        reporter.observe('problems', 'body', request, `${status} without a problem document`)
+      return payload
+    }
+    if (problem === null) {
+      keepErrorBody(reply, payload, status)
+      return payload
+    }
+    if (isResponse(payload)) {
+      for (const [name, value] of keptFields(payload)) reply.header(name, value)
+      payload.body?.cancel().catch(() => {})
+    }
+    return writeProblem(reply, unsupportedMediaType(problem, contentOf(request)), options)
+  }
+
+  function keepErrorBody(reply: FastifyReply, payload: unknown, status: number): void {
+    if (status === 503 && !reply.hasHeader('retry-after')) {
+      reply.header('retry-after', String(options.retryAfter))
+    }
+    if (!isResponse(payload) && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  }
+
+  return function problemOnSend(request, reply, payload, next) {
+    const isAgain = markSending(reply)
+    // A hook has failed on a problem, and would fail again. Fastify's own error body would have the cause.
+    if (isAgain && reply.statusCode >= 500 && modeOf(request, options) === 'enforce' && isOurs(request)) {
+      sendProblem(reply, new ProblemError('internal-server-error'), options)
+      return
+    }
+    const status = isResponse(payload) ? payload.status : reply.statusCode
+    next(null, status < 400 ? payload : bodyOfError(request, reply, payload, status))
+  }
+}
