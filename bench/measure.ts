@@ -1,9 +1,11 @@
 /** One figure per variant and counted round, in the order of the rounds. */
 export type Samples<Name extends string = string> = Readonly<Record<Name, readonly number[]>>
 
-/** Where the middle of some figures is, and how far they reach. */
+/** Where the middle of some ratios is, and how far they reach. */
 export interface Spread {
   readonly median: number
+  /** The mean of the cheapest rounds to that of the other variant: neighbours on a machine only ever add. */
+  readonly cheapest: number
   readonly min: number
   readonly max: number
 }
@@ -70,7 +72,15 @@ export function summarize(samples: Samples, baseline: string): VariantSummary[] 
  * @throws RangeError when they have not as many figures, or the other cost nothing
  */
 export function ratioTo(samples: Samples, variant: string, other: string): Spread {
-  return spread(ratios(variant, samples[variant] ?? [], other, samples[other] ?? []))
+  const figures = samples[variant] ?? []
+  const reference = samples[other] ?? []
+  const byRound = ratios(variant, figures, other, reference)
+  return {
+    median: median(byRound),
+    cheapest: cheapestMean(figures) / cheapestMean(reference),
+    min: Math.min(...byRound),
+    max: Math.max(...byRound),
+  }
 }
 
 /** The items, started at another one each turn. */
@@ -94,8 +104,10 @@ export function shares(total: number, most: number): number[] {
   return Array.from({ length: parts }, (_, part) => Math.floor((total + part) / parts))
 }
 
-function spread(figures: readonly number[]): Spread {
-  return { median: median(figures), min: Math.min(...figures), max: Math.max(...figures) }
+/** The mean of the cheapest third of the figures. */
+function cheapestMean(figures: readonly number[]): number {
+  const cheapest = figures.toSorted((a, b) => a - b).slice(0, Math.ceil(figures.length / 3))
+  return cheapest.reduce((sum, figure) => sum + figure, 0) / cheapest.length
 }
 
 function ratios(

@@ -69,7 +69,7 @@ export function markdownReport(report: SuiteReport): string {
     `![${report.name}: ratio to ${report.baseline}](./${report.name}.svg)`,
     '',
     markdownRow(heads),
-    markdownRow(heads.map((_, column) => (column === 0 || column > 3 ? '---' : '---:'))),
+    markdownRow(heads.map((_, column) => (column === 0 || column > 4 ? '---' : '---:'))),
     ...rows.map(markdownRow),
     '',
     ...Object.entries(report.facts).map(([fact, value]) => `- ${fact}: ${value}`),
@@ -91,13 +91,13 @@ export function verdict(row: ReportRow): string {
 }
 
 function headings(report: SuiteReport): string[] {
-  return ['variant', report.unit, `ratio to ${report.baseline}`, 'min–max', 'bound']
+  return ['variant', report.unit, `ratio to ${report.baseline}`, 'cheapest', 'min–max', 'bound']
 }
 
 function cells(row: ReportRow, baseline: string): string[] {
-  const { median, min, max } = row.ratio
+  const { median, cheapest, min, max } = row.ratio
   const spread = row.variant === baseline ? '' : `${min.toFixed(2)}–${max.toFixed(2)}`
-  return [row.variant, figure(row.cost), median.toFixed(2), spread, verdict(row)]
+  return [row.variant, figure(row.cost), median.toFixed(2), cheapest.toFixed(2), spread, verdict(row)]
 }
 
 /** Three digits that count; all of a larger number. */
