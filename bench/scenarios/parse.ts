@@ -1,16 +1,16 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { digitsOfBody } from '../../src/json/exact-digits.js'
-import { applyWide } from '../../src/plugins/integer-twins/input/wide-apply.js'
-import { readWide } from '../../src/plugins/integer-twins/input/wide-input.js'
-import { compileWidePlan } from '../../src/plugins/integer-twins/input/wide-plan.js'
+import { hasLongDigits } from '../../src/json/json-text.js'
+import { quoteLongNumbers } from '../../src/json/parse-exact.js'
+import { putExactIntegers } from '../../src/plugins/integer-twins/int64-input.js'
+import { int64PlacesOf } from '../../src/plugins/integer-twins/int64-places.js'
 import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n
 const long = bodyOf((index) => firstLargeId + BigInt(index * 7919))
 const short = bodyOf((index) => 1_000_000n + BigInt(index * 7919))
 
-const plan = compileWidePlan(
+const places = int64PlacesOf(
   {
     type: 'object',
     properties: {
@@ -28,7 +28,7 @@ const plan = compileWidePlan(
       },
     },
   },
-  { place: 'body' },
+  {},
 )
 const withBigInt = jsonBigint({ useNativeBigInt: true })
 const parser = Fastify().getDefaultJsonParser('error', 'error')
@@ -53,7 +53,7 @@ export default microScenario({
     },
     exactShort: {
       about: 'the exact parser, nothing declared',
-      run: () => digitsOfBody(parseAsFastify(short), short, parseAsFastify),
+      run: () => read(short),
     },
     exactShortDeclared: {
       about: 'the exact parser, the ids declared int64: to BigInts as well',
@@ -72,10 +72,15 @@ function bodyOf(idOf: (index: number) => bigint): string {
 }
 
 function exact(text: string): unknown {
-  if (plan === null) throw new Error('there is nothing declared')
-  const body = digitsOfBody(parseAsFastify(text), text, parseAsFastify)
-  const { value, found } = readWide(plan, body.value, body.digits)
-  return applyWide(plan, value, found).value
+  if (places === null) throw new Error('there is nothing declared')
+  const input = { ...read(text), distinct: null }
+  putExactIntegers({ ...places, part: 'body' }, input)
+  return input.value
+}
+
+function read(text: string): { value: unknown; written: unknown } {
+  const written: unknown = hasLongDigits(text) ? JSON.parse(quoteLongNumbers(text)) : undefined
+  return { value: parseAsFastify(text), written }
 }
 
 function parseAsFastify(text: string): unknown {

@@ -42,7 +42,8 @@ export function hasLongInteger(json: string): boolean {
   })
 }
 
-const longRun = 16
+/** Integers of fewer digits are always safe. */
+export const longRun = 16
 const minus = 0x2d
 // What stands beside digits that are not all of a number.
 const insideOfToken = new Set('".eE+')

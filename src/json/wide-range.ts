@@ -22,15 +22,6 @@ export function rangeOf(format: unknown): WideRange | null {
   return ranges.get(format) ?? null
 }
 
-/** The range of what either allows. */
-export function unitedRange(one: WideRange | null, other: WideRange | null): WideRange | null {
-  if (one === null || other === null || one === other) return one ?? other
-  return {
-    min: one.min < other.min ? one.min : other.min,
-    max: one.max > other.max ? one.max : other.max,
-  }
-}
-
 /** Is the integer one that the range allows? */
 export function isWithin(range: WideRange, value: bigint): boolean {
   return value >= range.min && value <= range.max

@@ -1,8 +1,7 @@
 /** RFC 8259 §6 (numbers), for integers of 64 bits. */
 import fc from 'fast-check'
 import t from 'tap'
-import { exactInteger, isWithin, rangeOf, unitedRange } from '../../src/json/wide-range.js'
-import { StandIns } from '../../src/plugins/integer-twins/input/stand-ins.js'
+import { exactInteger, isWithin, rangeOf } from '../../src/json/wide-range.js'
 
 t.test('the integer that a literal is', async (t) => {
   const rows: readonly (readonly [literal: string, exact: bigint | null])[] = [
@@ -60,32 +59,7 @@ t.test('ranges', async (t) => {
   t.strictSame(int64, { min: -(2n ** 63n), max: 2n ** 63n - 1n })
   t.strictSame(uint64, { min: 0n, max: 2n ** 64n - 1n })
   for (const format of ['int32', 'Int64', '', undefined, null, 64]) t.equal(rangeOf(format), null)
-  t.equal(unitedRange(null, int64), int64)
-  t.equal(unitedRange(int64, null), int64)
-  t.equal(unitedRange(int64, int64), int64)
-  t.equal(unitedRange(null, null), null)
-  t.strictSame(unitedRange(int64, uint64), { min: -(2n ** 63n), max: 2n ** 64n - 1n })
-  t.strictSame(unitedRange(uint64, int64), { min: -(2n ** 63n), max: 2n ** 64n - 1n })
   t.ok(isWithin({ min: 0n, max: 1n }, 1n))
   t.notOk(isWithin({ min: 0n, max: 1n }, 2n))
   t.notOk(isWithin({ min: 0n, max: 1n }, -1n))
-})
-
-t.test('Numbers that stand for integers: the same for the same, and no other', async () => {
-  const near = fc.oneof(
-    fc.bigInt({ min: 2n ** 53n - 8n, max: 2n ** 53n + 24n }),
-    fc.bigInt({ min: -(2n ** 53n) - 24n, max: -(2n ** 53n) + 8n }),
-    fc.bigInt({ min: 2n ** 63n - 5_000n, max: 2n ** 63n - 1n }),
-    fc.bigInt({ min: -4n, max: 4n }),
-  )
-  fc.assert(
-    fc.property(fc.array(near, { maxLength: 60 }), (integers) => {
-      const standIns = new StandIns()
-      const numbers = new Map(integers.map((integer) => [integer, standIns.of(integer)]))
-      return (
-        new Set(numbers.values()).size === numbers.size &&
-        [...numbers].every(([integer, number]) => Number.isInteger(number) && standIns.of(integer) === number)
-      )
-    }),
-  )
 })

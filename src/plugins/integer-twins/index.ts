@@ -9,15 +9,14 @@ import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addHook } from '../../fastify/route.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
-import type { ParseJson } from '../../json/exact-body.js'
 import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
 import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import { loadAjv } from '../../json-schema/schema-match.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
-import { addExactInput } from './exact-input.js'
+import { loadAjv } from './conditions.js'
+import { addInputHooks } from './hooks.js'
 import { completeShared, withTwins, withTwinsInResponse } from './openapi.js'
 import { type TwinChanges, twinChanges } from './twin-changes.js'
 
@@ -65,7 +64,6 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
     await loadAjv()
     const options = resolveOptions('integerTwins', received, checks, defaults)
     const reporter = reporterOf(app)
-    const parse = jsonParserOf(app)
     const prepared: { prepare(): void }[] = []
     const twinned: TwinnedRoute[] = []
     const contexts = new Set<FastifyInstance>()
@@ -90,8 +88,8 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       contexts.add(this)
       // What refers to others may not be readable; the report is to say so at boot.
       if (wideMentions(route.schema?.response).reference) prepared.push(serialization)
-      const input = addExactInput(this, route, parse)
-      if (input !== null) prepared.push(input)
+      const readSchemas = addInputHooks(this, route)
+      if (readSchemas !== null) prepared.push({ prepare: readSchemas })
       if (mentionsWide(route.schema?.body)) {
         const { schema = {} } = route
         route.schema = { ...schema, ...bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation') }
@@ -169,18 +167,3 @@ function bodyWithTwins(
 ): Partial<Pick<FastifySchema, 'body'>> {
   return isObjectSchema(body) ? { body: withTwins(body as Json, shared, purpose) } : {}
 }
-
-/** Fastify's own parser, with the app's view of prototype poisoning. */
-function jsonParserOf(app: FastifyInstance): ParseJson {
-  const { onProtoPoisoning = 'error', onConstructorPoisoning = 'error' } = app.initialConfig
-  const parser = app.getDefaultJsonParser(onProtoPoisoning, onConstructorPoisoning) as unknown as SyncParser
-  return function parseJson(text) {
-    const outcome: { error: Error | null; value?: unknown } = { error: null }
-    // It calls back at once.
-    parser(null, text, (error, value) => Object.assign(outcome, { error, value }))
-    if (outcome.error !== null) throw outcome.error
-    return outcome.value
-  }
-}
-
-type SyncParser = (request: null, text: string, done: (error: Error | null, value?: unknown) => void) => void

@@ -1,8 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
-import { hasLongDigits } from '../../json/json-text.js'
-import { parseWithBigInts } from '../../json/parse-with-big-ints.js'
+import { parseExact } from '../../json/parse-exact.js'
 import { type Checks, flag, integer, invalid, isObject, resolveOptions, text } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { type Duration, duration } from './options.js'
@@ -157,7 +156,7 @@ export class OperationDefinitions {
 
 /** Reads what {@link exactJson} wrote. */
 export function readExactJson(json: string): unknown {
-  return hasLongDigits(json) ? parseWithBigInts(json) : JSON.parse(json)
+  return parseExact(json)
 }
 
 function contextOf<Input>(

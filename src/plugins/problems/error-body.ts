@@ -1,7 +1,6 @@
 import { isProblemField } from '../../http/error-headers.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { hasLongDigits } from '../../json/json-text.js'
-import { parseWithBigInts } from '../../json/parse-with-big-ints.js'
+import { parseExact } from '../../json/parse-exact.js'
 import { longestDetail, problemMediaType } from '../../problem/problem-document.js'
 import type { ProblemError } from '../../problem/problem-error.js'
 import { problemOfBody } from '../../problem/problem-of.js'
@@ -71,7 +70,7 @@ function messageOf(payload: unknown): unknown {
 function parsed(payload: unknown): unknown {
   const json = String(payload)
   try {
-    return hasLongDigits(json) ? parseWithBigInts(json) : JSON.parse(json)
+    return parseExact(json)
   } catch {
     return undefined
   }

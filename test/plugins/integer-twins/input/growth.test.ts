@@ -1,10 +1,14 @@
 /** A small request does not stop the server: what reads client text takes time in proportion to it. */
 import t from 'tap'
-import { digitsOfBody } from '../../../../src/json/exact-digits.js'
-import { markLongLiterals } from '../../../../src/json/long-literals.js'
-import { applyWide } from '../../../../src/plugins/integer-twins/input/wide-apply.js'
-import { readWide } from '../../../../src/plugins/integer-twins/input/wide-input.js'
-import { compileWidePlan } from '../../../../src/plugins/integer-twins/input/wide-plan.js'
+import { hasLongDigits } from '../../../../src/json/json-text.js'
+import { quoteLongNumbers } from '../../../../src/json/parse-exact.js'
+import {
+  type Int64Input,
+  needsPreparation,
+  prepareInput,
+  putExactIntegers,
+} from '../../../../src/plugins/integer-twins/int64-input.js'
+import { int64PlacesOf } from '../../../../src/plugins/integer-twins/int64-places.js'
 import { superlinearSeeds } from '../../../support/growth.js'
 
 /** Of text: repeated, they once made a scanner go back, or are what JSON is made of. */
@@ -36,7 +40,7 @@ const properties = {
   either: { anyOf: [int64, { type: 'string', format: 'uuid' }, { type: 'string' }] },
   map: { type: 'object', additionalProperties: { type: 'array', items: int64 } },
 }
-const plan = compileWidePlan({ type: 'object', properties }, { place: 'body' })
+const places = int64PlacesOf({ type: 'object', properties }, {})
 
 t.test('a text is scanned in linear time, be it JSON or not', async (t) => {
   for (const [before, after] of [
@@ -44,7 +48,7 @@ t.test('a text is scanned in linear time, be it JSON or not', async (t) => {
     ['{"note":"9007199254740993', '"}'],
     ['[', '9007199254740993]'],
   ]) {
-    const scan = (input: string): unknown => markLongLiterals(before + input + after)
+    const scan = (input: string): unknown => quoteLongNumbers(before + input + after)
     t.strictSame(await superlinearSeeds(seeds, scan), [], `${before}…${after}`)
   }
 })
@@ -76,10 +80,13 @@ t.test('a body is read in linear time', async (t) => {
 })
 
 function read(text: string): unknown {
-  if (plan === null) throw new Error('there is nothing declared')
-  const { value, digits } = digitsOfBody(JSON.parse(text), text, JSON.parse)
-  const { value: made, found, refusal } = readWide(plan, value, digits)
-  return refusal ?? applyWide(plan, made, found)
+  if (places === null) throw new Error('there is nothing declared')
+  const plan = { ...places, part: 'body' } as const
+  const isLong = hasLongDigits(text)
+  const written: unknown = isLong ? JSON.parse(quoteLongNumbers(text)) : undefined
+  const input: Int64Input = { value: JSON.parse(text), written, distinct: null }
+  const refusal = needsPreparation(plan, text, isLong) ? prepareInput(plan, input) : null
+  return refusal ?? putExactIntegers(plan, input)
 }
 
 function neighbour(_: string, index: number): bigint {

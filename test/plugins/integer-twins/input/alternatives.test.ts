@@ -1,18 +1,19 @@
-/** decisions.md §3 "Integer twins": `anyOf` and its like. What is declared depends on the alternative that is meant. */
+/** `anyOf` and its like: which integers are declared depends on the alternatives that hold. */
+import Fastify from 'fastify'
 import t from 'tap'
-import { applyWide } from '../../../../src/plugins/integer-twins/input/wide-apply.js'
-import { readWide } from '../../../../src/plugins/integer-twins/input/wide-input.js'
 import {
+  answerOf,
   fromInt64,
   fromUint64,
   int64,
   objectOf,
-  planOf,
   received,
   receivedStrictly,
+  recursive,
   type Schema,
+  self,
   uint64,
-} from './wide-support.js'
+} from './support.js'
 
 const long = '9007199254740993'
 const exact = 9007199254740993n
@@ -45,45 +46,44 @@ t.test('the same member declared differently', async (t) => {
     [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
     [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
   ]
-  for (const [text, value] of rows) t.strictSame(receivedStrictly(measure, text), { value }, text)
+  for (const [text, value] of rows) t.strictSame(await receivedStrictly(measure, text), { value }, text)
 })
 
 t.test('alternatives that differ by the format of a member alone', async (t) => {
   const dated = (format: string, value: Schema): Schema => objectOf({ at: { type: 'string', format }, value })
-  const plan = planOf({ anyOf: [dated('uuid', { type: 'integer' }), dated('date-time', int64)] })
+  const schema = { anyOf: [dated('uuid', { type: 'integer' }), dated('date-time', int64)] }
   const rows: readonly (readonly [at: string, value: unknown])[] = [
     ['0b1f1d3e-6a2b-4c55-9d0a-2f8f7d9e1c00', 5],
     ['2026-11-20T08:00:00Z', 5n],
   ]
   for (const [at, value] of rows) {
-    const read = readWide(plan, { at, value: 5 })
-    t.strictSame(applyWide(plan, read.value, read.found).value, { at, value }, at)
+    t.strictSame(await receivedStrictly(schema, `{"at":"${at}","value":5}`), { value: { at, value } }, at)
   }
 })
 
 t.test('what only the alternative tells to be wrong', async (t) => {
   t.strictSame(
-    receivedStrictly(measure, '{"kind":"count","value":-0}'),
+    await receivedStrictly(measure, '{"kind":"count","value":-0}'),
     invalid('/value', 'must be 0, not -0'),
   )
   t.strictSame(
-    receivedStrictly(measure, '{"kind":"count","value":9223372036854775808}'),
+    await receivedStrictly(measure, '{"kind":"count","value":9223372036854775808}'),
     invalid('/value', fromInt64),
   )
-  t.strictSame(receivedStrictly(measure, '{"kind":"count","value":1e30}'), invalid('/value', fromInt64))
-  t.match(receivedStrictly(measure, '{"kind":"count","value":1.5}'), { errors: [] })
-  t.match(receivedStrictly(measure, '{"kind":"count","value":1e400}'), { errors: [] })
+  t.strictSame(await receivedStrictly(measure, '{"kind":"count","value":1e30}'), invalid('/value', fromInt64))
+  t.match(await receivedStrictly(measure, '{"kind":"count","value":1.5}'), { refusal: { issues: [] } })
+  t.match(await receivedStrictly(measure, '{"kind":"count","value":1e400}'), { refusal: { issues: [] } })
   const ranges = { oneOf: [kind('signed', int64), kind('unsigned', uint64)] }
-  t.strictSame(receivedStrictly(ranges, '{"kind":"unsigned","value":18446744073709551615}'), {
+  t.strictSame(await receivedStrictly(ranges, '{"kind":"unsigned","value":18446744073709551615}'), {
     value: { kind: 'unsigned', value: 18446744073709551615n },
   })
   t.strictSame(
-    receivedStrictly(ranges, '{"kind":"signed","value":18446744073709551615}'),
+    await receivedStrictly(ranges, '{"kind":"signed","value":18446744073709551615}'),
     invalid('/value', fromInt64),
   )
   for (const value of ['-1', '-9007199254740993']) {
     t.strictSame(
-      receivedStrictly(ranges, `{"kind":"unsigned","value":${value}}`),
+      await receivedStrictly(ranges, `{"kind":"unsigned","value":${value}}`),
       invalid('/value', fromUint64),
     )
   }
@@ -92,13 +92,13 @@ t.test('what only the alternative tells to be wrong', async (t) => {
 t.test('in arrays, maps and each other', async (t) => {
   const schema = objectOf({ all: { type: 'array', items: { anyOf: [measure, { type: 'null' }] } } })
   const text = `{"all":[{"kind":"count","value":1},null,{"kind":"ratio","value":1},{"kind":"count","value":${long}}]}`
-  t.strictSame(receivedStrictly(schema, text), {
+  t.strictSame(await receivedStrictly(schema, text), {
     value: {
       all: [{ kind: 'count', value: 1n }, null, { kind: 'ratio', value: 1 }, { kind: 'count', value: exact }],
     },
   })
   const map = { type: 'object', additionalProperties: { anyOf: [{ type: 'boolean' }, int64] } }
-  t.strictSame(receivedStrictly(map, `{"a":true,"b":${long}}`), { value: { a: true, b: exact } })
+  t.strictSame(await receivedStrictly(map, `{"a":true,"b":${long}}`), { value: { a: true, b: exact } })
 })
 
 t.test('alternatives beside what always holds', async (t) => {
@@ -106,24 +106,32 @@ t.test('alternatives beside what always holds', async (t) => {
     { id: int64, kind: {} },
     { anyOf: [kind('a', int64), kind('b', { type: 'number' })] },
   )
-  t.strictSame(receivedStrictly(schema, `{"id":${long},"kind":"b","value":1}`), {
+  t.strictSame(await receivedStrictly(schema, `{"id":${long},"kind":"b","value":1}`), {
     value: { id: exact, kind: 'b', value: 1 },
   })
-  t.strictSame(receivedStrictly(schema, '{"id":-0,"kind":"b"}'), invalid('/id', 'must be 0, not -0'))
+  t.strictSame(await receivedStrictly(schema, '{"id":-0,"kind":"b"}'), invalid('/id', 'must be 0, not -0'))
 })
 
 t.test('if, then, else', async (t) => {
   const test = { properties: { exact: { const: true } }, required: ['exact'] }
   const schema = conditional(test, objectOf({ value: int64 }), objectOf({ value: { type: 'number' } }))
-  t.strictSame(receivedStrictly(schema, `{"exact":true,"value":${long}}`), {
+  t.strictSame(await receivedStrictly(schema, `{"exact":true,"value":${long}}`), {
     value: { exact: true, value: exact },
   })
-  t.strictSame(receivedStrictly(schema, '{"exact":true,"value":1}'), { value: { exact: true, value: 1n } })
-  t.strictSame(receivedStrictly(schema, '{"exact":false,"value":1}'), { value: { exact: false, value: 1 } })
-  t.strictSame(receivedStrictly(schema, '{"value":1.5}'), { value: { value: 1.5 } })
+  t.strictSame(await receivedStrictly(schema, '{"exact":true,"value":1}'), {
+    value: { exact: true, value: 1n },
+  })
+  t.strictSame(await receivedStrictly(schema, '{"exact":false,"value":1}'), {
+    value: { exact: false, value: 1 },
+  })
+  t.strictSame(await receivedStrictly(schema, '{"value":1.5}'), { value: { value: 1.5 } })
   const onlyThen = conditional(test, objectOf({ value: int64 }))
-  t.strictSame(receivedStrictly(onlyThen, '{"exact":true,"value":1}'), { value: { exact: true, value: 1n } })
-  t.strictSame(receivedStrictly(onlyThen, '{"exact":false,"value":1}'), { value: { exact: false, value: 1 } })
+  t.strictSame(await receivedStrictly(onlyThen, '{"exact":true,"value":1}'), {
+    value: { exact: true, value: 1n },
+  })
+  t.strictSame(await receivedStrictly(onlyThen, '{"exact":false,"value":1}'), {
+    value: { exact: false, value: 1 },
+  })
 })
 
 t.test('an integer that may be another number', async (t) => {
@@ -137,7 +145,7 @@ t.test('an integer that may be another number', async (t) => {
     ['9223372036854775808', 2 ** 63],
   ]
   for (const [json, x] of rows)
-    t.strictSame(receivedStrictly(schema, `{"x":${json}}`), { value: { x } }, json)
+    t.strictSame(await receivedStrictly(schema, `{"x":${json}}`), { value: { x } }, json)
 })
 
 t.test('an integer of 64 bits whose type is also number', async (t) => {
@@ -149,7 +157,7 @@ t.test('an integer of 64 bits whose type is also number', async (t) => {
     ['1e30', 1e30],
   ]
   for (const [json, x] of rows)
-    t.strictSame(receivedStrictly(schema, `{"x":${json}}`), { value: { x } }, json)
+    t.strictSame(await receivedStrictly(schema, `{"x":${json}}`), { value: { x } }, json)
 })
 
 t.test('references in alternatives', async (t) => {
@@ -157,33 +165,28 @@ t.test('references in alternatives', async (t) => {
     definitions: { count: kind('count', int64), ratio: kind('ratio', { type: 'number' }) },
     anyOf: [{ $ref: '#/definitions/count' }, { $ref: '#/definitions/ratio' }],
   }
-  t.strictSame(receivedStrictly(schema, '{"kind":"count","value":1}'), {
+  t.strictSame(await receivedStrictly(schema, '{"kind":"count","value":1}'), {
     value: { kind: 'count', value: 1n },
   })
-  t.strictSame(receivedStrictly(schema, '{"kind":"ratio","value":1}'), { value: { kind: 'ratio', value: 1 } })
-  const shared = { all: { ...schema, $id: 'all' } }
-  t.strictSame(received({ type: 'array', items: { $ref: 'all#' } }, '[{"kind":"count","value":1}]', shared), {
-    value: [{ kind: 'count', value: 1n }],
+  t.strictSame(await receivedStrictly(schema, '{"kind":"ratio","value":1}'), {
+    value: { kind: 'ratio', value: 1 },
   })
+  const shared = { all: { ...schema, $id: 'all' } }
+  t.strictSame(
+    await received({ type: 'array', items: { $ref: 'all#' } }, '[{"kind":"count","value":1}]', shared),
+    {
+      value: [{ kind: 'count', value: 1n }],
+    },
+  )
 })
 
 t.test('a tree of alternatives', async (t) => {
-  const tree = {
-    anyOf: [int64, { type: 'array', items: { $ref: '#' } }, objectOf({ number: { type: 'number' } })],
-  }
-  t.strictSame(receivedStrictly(tree, `[1,[${long},{"number":1}]]`), { value: [1n, [exact, { number: 1 }]] })
-})
-
-t.test('an alternative of itself, and one that cannot be tested', async (t) => {
-  const apply = (schema: Schema, value: unknown): unknown => {
-    const plan = planOf(schema)
-    const read = readWide(plan, value)
-    return applyWide(plan, read.value, read.found).value
-  }
-  t.strictSame(apply({ anyOf: [{ $ref: '#' }, int64] }, 5), 5n)
-  const untestable = { anyOf: [objectOf({ id: int64 }, { minProperties: 'x' }), objectOf({ x: {} })] }
-  t.strictSame(apply(untestable, { id: 5 }), { id: 5n })
-  t.strictSame(apply({ anyOf: [int64, false, true] }, 5), 5n)
+  const tree = recursive({
+    anyOf: [int64, { type: 'array', items: self }, objectOf({ number: { type: 'number' } })],
+  })
+  t.strictSame(await receivedStrictly(tree, `[1,[${long},{"number":1}]]`), {
+    value: [1n, [exact, { number: 1 }]],
+  })
 })
 
 t.test('neighbours in a set of alternatives stay what JSON.parse makes of them', async (t) => {
@@ -194,6 +197,22 @@ t.test('neighbours in a set of alternatives stay what JSON.parse makes of them',
     { kind: 'ratio', value: 9007199254740992 },
     { kind: 'count', value: exact },
   ]
-  t.strictSame(receivedStrictly(schema, `[${ratio},${count}]`), { value: values })
-  t.strictSame(receivedStrictly(schema, `[${count},${ratio}]`), { value: [...values].reverse() })
+  t.strictSame(await receivedStrictly(schema, `[${ratio},${count}]`), { value: values })
+  t.strictSame(await receivedStrictly(schema, `[${count},${ratio}]`), { value: [...values].reverse() })
+})
+
+t.test('where no alternative can be tested, or none holds, an integer is exact all the same', async (t) => {
+  const schemas: readonly Schema[] = [
+    { anyOf: [objectOf({ id: int64 }, { minProperties: 'x' }), objectOf({ x: {} })] },
+    { oneOf: [objectOf({ id: int64 }, { required: ['x'] }), objectOf({ id: int64 }, { required: ['y'] })] },
+  ]
+  for (const body of schemas) {
+    const app = Fastify()
+    app.setValidatorCompiler(() => () => true)
+    const headers = { 'content-type': 'application/json' }
+    const payload = `{"id":${long}}`
+    const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
+    t.strictSame(result, { value: { id: exact } }, JSON.stringify(body))
+    await app.close()
+  }
 })

@@ -2,18 +2,21 @@
  * Numbers that stand for integers of which no two may seem equal (`uniqueItems`): neighbours beyond 2^53 are the same
  * Number. The second of them gets the next Number towards zero that is free.
  */
-export class StandIns {
-  readonly #given = new Map<bigint, number>()
-  // Where to go on looking, so that a long row of neighbours takes no time squared.
+export class DistinctNumbers {
+  readonly #numbers = new Map<string, number>()
+  // Where to go on looking, so that a long row of neighbours does not take quadratic time.
   readonly #next = new Map<number, number>()
 
-  /** The Number for an integer: the same for the same, another for another. */
-  of(exact: bigint): number {
-    const known = this.#given.get(exact)
-    if (known !== undefined) return known
-    const standIn = this.#free(Number(exact))
-    this.#given.set(exact, standIn)
-    return standIn
+  /** The Number for an integer, given by its digits: the same for the same, another for another. */
+  add(digits: string): number {
+    const number = this.#numbers.get(digits) ?? this.#free(Number(digits))
+    this.#numbers.set(digits, number)
+    return number
+  }
+
+  /** The Number that stands for an integer, if there is one. */
+  get(digits: string): number | undefined {
+    return this.#numbers.get(digits)
   }
 
   #free(from: number): number {

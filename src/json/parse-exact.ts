@@ -1,0 +1,93 @@
+import { isDecimal } from './int64.js'
+import { hasLongDigits, longRun } from './json-text.js'
+import { exactInteger } from './wide-range.js'
+
+/**
+ * Parses JSON as `JSON.parse` does, except that an integer of up to 20 digits that a Number cannot hold becomes a BigInt.
+ *
+ * @throws SyntaxError for text that is not JSON
+ */
+export function parseExact(json: string): unknown {
+  const holder = { value: JSON.parse(json) as unknown }
+  if (hasLongDigits(json)) restore(holder, { value: JSON.parse(quoteLongNumbers(json)) })
+  return holder.value
+}
+
+/**
+ * Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. Strings are
+ * left as they are. Takes time in proportion to the text.
+ *
+ * @param json JSON; other text gives text that may or may not be JSON
+ */
+export function quoteLongNumbers(json: string): string {
+  let quoted = ''
+  let taken = 0
+  for (let index = 0; index < json.length; ) {
+    const code = json.charCodeAt(index)
+    if (code === quote) {
+      index = endOfString(json, index + 1)
+    } else if (isDigit(code) || code === minus) {
+      const end = endOfNumber(json, index + 1)
+      if (end - index >= longRun) {
+        quoted += `${json.slice(taken, index)}"${json.slice(index, end)}"`
+        taken = end
+      }
+      index = end
+    } else {
+      index++
+    }
+  }
+  return quoted + json.slice(taken)
+}
+
+type Container = Record<string, unknown>
+
+// Not recursive: a body may nest deeper than the stack of calls.
+function restore(root: Container, written: Container): void {
+  const left: [Container, Container][] = [[root, written]]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [values, texts] = next
+    for (const key of Object.keys(texts)) {
+      const [value, text] = [values[key], texts[key]]
+      if (typeof value === 'object' && value !== null) left.push([value as Container, text as Container])
+      else if (typeof value === 'number' && typeof text === 'string')
+        values[key] = longInteger(value, text) ?? value
+    }
+  }
+}
+
+/** The integer that a text is, if a Number cannot hold it. */
+function longInteger(value: number, text: string): bigint | null {
+  return Number.isSafeInteger(value) || !isDecimal(text) ? null : exactInteger(text)
+}
+
+const quote = 0x22
+const plus = 0x2b
+const minus = 0x2d
+const dot = 0x2e
+const backslash = 0x5c
+const lowerE = 0x65
+
+/** The index behind the string whose first character is at `start`. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start); end >= 0; end = json.indexOf('"', end + 1)) {
+    let first = end
+    while (first > start && json.charCodeAt(first - 1) === backslash) first--
+    if ((end - first) % 2 === 0) return end + 1
+  }
+  return json.length
+}
+
+function endOfNumber(json: string, start: number): number {
+  let end = start
+  while (end < json.length && isNumberPart(json.charCodeAt(end))) end++
+  return end
+}
+
+function isNumberPart(code: number): boolean {
+  return isDigit(code) || code === dot || code === minus || code === plus || (code | 0x20) === lowerE
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}

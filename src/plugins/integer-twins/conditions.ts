@@ -1,0 +1,106 @@
+import type { Ajv } from 'ajv'
+import { utcDateTime } from '../../http/date-time.js'
+import { rangeOf } from '../../json/wide-range.js'
+import {
+  isSchemaObject,
+  type Json,
+  mapSchema,
+  type SchemaObject,
+  schemaList,
+} from '../../json-schema/json-schema.js'
+import { type Alternative, SchemaReader } from '../../json-schema/reader.js'
+import { twinName } from '../../json-schema/twins.js'
+import type { Int64Option } from './int64-places.js'
+import { isTwinned } from './twinned-schemas.js'
+
+let AjvClass: typeof Ajv | undefined
+
+/** Loads Ajv, which not every app that imports this package needs. Call it before the first {@link Conditions}. */
+export async function loadAjv(): Promise<void> {
+  AjvClass ??= (await import('ajv')).Ajv
+}
+
+/**
+ * Tells the alternatives of a schema apart (`anyOf`, `oneOf`, `if`) by Ajv, whatever validator the app has: the input is
+ * valid by that one already, or will be judged by it.
+ */
+export class Conditions {
+  readonly #reader: SchemaReader
+  readonly #validators: [Ajv | null, Ajv | null] = [null, null]
+
+  constructor(reader: SchemaReader) {
+    this.#reader = reader
+  }
+
+  /** Compiles the test of an alternative. One that cannot be tested may always hold. */
+  test({ condition, isMet }: Omit<Alternative, 'schema'>): Int64Option['holds'] {
+    if (typeof condition === 'boolean') return () => condition === isMet
+    try {
+      const schema = withTwins(this.#reader.bundle(condition)) as object
+      const [plain, withFormats] = [this.#validator(0).compile(schema), this.#validator(1).compile(schema)]
+      return function holds(value, formats) {
+        try {
+          return (formats ? withFormats : plain)(value) === isMet
+        } catch {
+          return true
+        }
+      }
+    } catch {
+      return () => true
+    }
+  }
+
+  #validator(index: 0 | 1): Ajv {
+    if (AjvClass === undefined) throw new TypeError('Ajv is not loaded')
+    this.#validators[index] ??= new AjvClass({
+      strict: false,
+      validateSchema: false,
+      allowUnionTypes: true,
+      $data: true,
+      logger: false,
+      formats,
+      validateFormats: index === 1,
+    })
+    return this.#validators[index]
+  }
+}
+
+// A Number at the very end of a range stands for the integers that are rounded to it.
+function isInRange(format: string): (value: number) => boolean {
+  const range = rangeOf(format)
+  return (value) => range === null || (value >= Number(range.min) && value <= Number(range.max))
+}
+
+/** The formats that tell one alternative from another. */
+const formats = {
+  'date-time': (text: string) => utcDateTime(text) !== null,
+  uuid: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  int64: { type: 'number', validate: isInRange('int64') },
+  uint64: { type: 'number', validate: isInRange('uint64') },
+} as const
+
+/** A schema by which an object is valid too if it has the twin of an integer in place of the integer. */
+function withTwins(schema: Json): Json {
+  const reader = new SchemaReader()
+  return mapSchema(schema, (changed, { properties }) => {
+    const names = Object.keys(isSchemaObject(properties) ? properties : {}).filter((name) =>
+      isTwinned(reader, reader.absolute((properties as SchemaObject)[name] as Json, schema)),
+    )
+    if (names.length === 0) return changed
+    const required = schemaList(changed.required)
+    const either = names.filter((name) => required.includes(name)).map(requiredOrTwin)
+    return {
+      ...changed,
+      properties: {
+        ...Object.fromEntries(names.map((name) => [twinName(name), true])),
+        ...(changed.properties as SchemaObject),
+      },
+      required: required.filter((name) => !names.includes(name as string)),
+      ...(either.length > 0 && { allOf: [...schemaList(changed.allOf), ...either] }),
+    }
+  })
+}
+
+function requiredOrTwin(name: string): Json {
+  return { anyOf: [{ required: [name] }, { required: [twinName(name)] }] }
+}

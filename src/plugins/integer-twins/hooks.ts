@@ -1,0 +1,239 @@
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { notUtf8 } from '../../fastify/request-content.js'
+import { addHook } from '../../fastify/route.js'
+import { requestSlot } from '../../fastify/slots.js'
+import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { hasLongDigits } from '../../json/json-text.js'
+import { quoteLongNumbers } from '../../json/parse-exact.js'
+import type { SchemaStore } from '../../json-schema/json-schema.js'
+import { mentionsWide } from '../../json-schema/mentions-wide.js'
+import { boundedIssues, textOfIssues } from '../../problem/issue-list.js'
+import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import { longestDetail } from '../../problem/problem-of.js'
+import { refuse } from '../../problem/send-problem.js'
+import { validationIssues } from '../../problem/validation-issues.js'
+import { clip } from '../../text.js'
+import {
+  copyOf,
+  type InputRefusal,
+  type Int64Input,
+  type Int64Plan,
+  needsPreparation,
+  prepareInput,
+  putExactIntegers,
+} from './int64-input.js'
+import { int64PlacesOf } from './int64-places.js'
+
+/** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
+const parts = [
+  { keyword: 'params', name: 'params', part: 'path' },
+  { keyword: 'body', name: 'body', part: 'body' },
+  { keyword: 'querystring', name: 'query', part: 'query' },
+] as const
+
+type Name = (typeof parts)[number]['name']
+type Next = (error?: Error) => void
+
+interface PlannedPart {
+  readonly name: Name
+  readonly plan: Int64Plan
+}
+
+/** What is known of a request from its first hook to its last. */
+interface InputState {
+  /** The body as it came, as far as it came; `null` where it is not collected. */
+  text: string | null
+  /** Whether bytes came that are not UTF-8. */
+  isMalformed: boolean
+  readonly inputs: Partial<Record<Name, Int64Input>>
+}
+
+const states = requestSlot<InputState>('integerTwins.input')
+
+function stateOf(request: FastifyRequest): InputState {
+  const known = states.get(request)
+  if (known !== undefined) return known
+  const state: InputState = { text: null, isMalformed: false, inputs: {} }
+  states.set(request, state)
+  return state
+}
+
+/**
+ * Adds the hooks to a route that may declare 64-bit integers in its input: parser and validator of the app see Numbers,
+ * and what is valid by them becomes exact BigInts. Call it from an `onRoute` hook.
+ *
+ * @returns a function that reads the schemas, for when all shared schemas are known; `null` for a route without them
+ */
+export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
+  const { schema } = route
+  if (schema === undefined || !parts.some(({ keyword }) => mentionsWide(schema[keyword]))) return null
+  let planned: readonly PlannedPart[] = []
+  let hasBody = false
+  states.declare(app)
+
+  if (mentionsWide(schema.body)) {
+    addHook(route, 'preParsing', 'integerTwins', function collectBody(request, _reply, payload, next) {
+      if (hasBody && isJson(mediaTypeOf(request.headers['content-type']))) {
+        collectText(payload as Readable, request.routeOptions.bodyLimit, stateOf(request))
+      }
+      next(null, payload)
+    })
+  }
+  addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
+    if (planned.length === 0) return next()
+    const state = stateOf(request)
+    if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
+    const refusals = planned.flatMap(({ name, plan }) => preparePart(request, name, plan, state) ?? [])
+    if (refusals.length === 0) return next()
+    refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
+  })
+  addHook(route, 'preHandler', 'integerTwins', function putIntegers(request, reply, next) {
+    const { inputs } = stateOf(request)
+    for (const { name, plan } of planned) {
+      const refusal = putExact(request, name, plan, inputs)
+      if (refusal !== null) return refuseInput(request, reply, refusal, next)
+    }
+    next()
+  })
+  return function readSchemas() {
+    const shared = app.getSchemas() as SchemaStore
+    planned = parts.flatMap(({ keyword, name, part }) => {
+      const places = int64PlacesOf(schema[keyword], shared)
+      return places === null ? [] : [{ name, plan: { ...places, part } }]
+    })
+    hasBody = planned.some(({ name }) => name === 'body')
+  }
+}
+
+function preparePart(
+  request: FastifyRequest,
+  name: Name,
+  plan: Int64Plan,
+  state: InputState,
+): InputRefusal | null {
+  const text = name === 'body' ? state.text : null
+  const value: unknown = request[name]
+  const isLong = text !== null && hasLongDigits(text)
+  const copy = text === null ? copyOf(value) : undefined
+  const input: Int64Input = { value, written: isLong ? writtenAs(text) : copy, distinct: null }
+  state.inputs[name] = input
+  if (text !== null && !needsPreparation(plan, text, isLong)) return null
+  const refusal = prepareInput(plan, input)
+  put(request, name, input.value)
+  return refusal
+}
+
+function putExact(
+  request: FastifyRequest,
+  name: Name,
+  plan: Int64Plan,
+  inputs: InputState['inputs'],
+): InputRefusal | null {
+  const input = { written: undefined, distinct: null, ...inputs[name], value: request[name] }
+  const refusal = putExactIntegers(plan, input)
+  if (refusal === null) put(request, name, input.value)
+  return refusal
+}
+
+function put(request: FastifyRequest, name: Name, value: unknown): void {
+  if (request[name] !== value) (request as unknown as Record<Name, unknown>)[name] = value
+}
+
+/** A body with the text of its long numbers; nothing where only the parser of the app takes it for JSON. */
+function writtenAs(text: string): unknown {
+  try {
+    return JSON.parse(quoteLongNumbers(text))
+  } catch {
+    return undefined
+  }
+}
+
+// Listening to a stream makes it flow. So this waits until the parser listens, and hears what the parser hears.
+function collectText(payload: Readable, limit: number, state: InputState): void {
+  payload.on('newListener', function listenAlong(event) {
+    if (event !== 'data') return
+    payload.removeListener('newListener', listenAlong)
+    const chunks: (string | Uint8Array)[] = []
+    let length = 0
+    payload.on('data', (chunk: string | Uint8Array) => {
+      length += chunk.length
+      // The parser refuses what is over its limit: no need to keep it.
+      if (length <= limit) chunks.push(chunk)
+    })
+    payload.on('end', () => {
+      if (length <= limit) readText(chunks, state)
+    })
+  })
+}
+
+const byteOrderMark = '\ufeff'
+
+function readText(chunks: readonly (string | Uint8Array)[], state: InputState): void {
+  const bytes = Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
+  state.isMalformed = !isUtf8(bytes)
+  const text = bytes.toString()
+  state.text = text.startsWith(byteOrderMark) ? text.slice(1) : text
+}
+
+/** Adds what else is wrong with the input, as the validator of the app is not asked any more. */
+function allFaults(
+  request: FastifyRequest,
+  planned: readonly PlannedPart[],
+  { inputs }: InputState,
+  refusals: readonly InputRefusal[],
+): InputRefusal {
+  // Before the integers are put in, which the validator does not know.
+  const ofSchemas = parts.flatMap(({ keyword, name }) =>
+    validationIssues(schemaFaults(request, keyword, name), keyword),
+  )
+  const ofIntegers = planned.flatMap(({ name, plan }) => putExact(request, name, plan, inputs)?.issues ?? [])
+  const known = refusals.flatMap(({ issues }) => issues)
+  // A twin has been taken for the member that it is the twin of.
+  const ofTwins = new Set(known.map((issue) => placeOf(issue).replaceAll(twinEnd, '') + issue.message))
+  known.push(...ofIntegers.filter((issue) => !ofTwins.has(placeOf(issue) + issue.message)))
+  const places = known.map(placeOf)
+  // What holds a fault is at fault because of it.
+  const isKnown = (place: string): boolean =>
+    places.some((one) => one === `${place}_str` || `${one}/`.startsWith(`${place}/`))
+  const others = ofSchemas.filter((issue) => !isKnown(placeOf(issue)))
+  const isMismatch =
+    refusals.every(({ kind }) => kind === 'mismatch') && ofIntegers.length + others.length === 0
+  return { kind: isMismatch ? 'mismatch' : 'invalid', issues: boundedIssues([...known, ...others]) }
+}
+
+const twinEnd = /_str(?=\/|$)/g
+
+function placeOf(issue: ProblemIssue): string {
+  return issue.in === 'body' ? `body${issue.pointer}` : `${issue.in}/${issue.name}`
+}
+
+/** The faults that the app's validator finds in a part; none where it cannot be asked at once. */
+function schemaFaults(
+  request: FastifyRequest,
+  keyword: (typeof parts)[number]['keyword'],
+  name: Name,
+): readonly unknown[] {
+  const validate: unknown = request.getValidationFunction(keyword)
+  if (typeof validate !== 'function') return []
+  try {
+    const outcome: unknown = validate(request[name] ?? null)
+    if (outcome instanceof Promise) outcome.catch(() => {})
+    const { errors } = validate as { readonly errors?: unknown }
+    return outcome === false && Array.isArray(errors) ? errors : []
+  } catch {
+    return []
+  }
+}
+
+function refuseInput(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { kind, issues }: InputRefusal,
+  next: Next,
+): void {
+  const code: ProblemCode = kind === 'mismatch' ? 'integer-twin-mismatch' : 'validation'
+  const detail = clip(textOfIssues(issues), longestDetail)
+  refuse(request, reply, new ProblemError(code, { detail, errors: issues }), next)
+}

@@ -1,0 +1,133 @@
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { integerTwins, problems } from '../../../../src/index.js'
+import type { ProblemIssue } from '../../../../src/problem/problem-error.js'
+
+/** What comes of an input: what the handler gets, or what is answered instead. */
+export type Received =
+  | { readonly value: unknown }
+  | {
+      readonly refusal: {
+        /** By the code of the problem: `integer-twin-mismatch`, or `validation`. */
+        readonly kind: 'mismatch' | 'invalid'
+        readonly issues: readonly ProblemIssue[]
+      }
+    }
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>
+
+export const int64: Schema = { type: 'integer', format: 'int64' }
+export const uint64: Schema = { type: 'integer', format: 'uint64' }
+
+export const fromInt64 = 'must be an integer from -9223372036854775808 to 9223372036854775807'
+export const fromUint64 = 'must be an integer from 0 to 18446744073709551615'
+
+/** An object with declared members. */
+export function objectOf(properties: Schema, more: Schema = {}): Schema {
+  return { type: 'object', properties, ...more }
+}
+
+/** A schema that may contain itself, as `{ $ref: '#/definitions/self' }`. */
+export function recursive(self: Schema): Schema {
+  return { $ref: '#/definitions/self', definitions: { self } }
+}
+
+export const self: Schema = { $ref: '#/definitions/self' }
+
+/** What comes of a JSON body, with Fastify's own validator, which converts types. */
+export function received(
+  schema: Schema,
+  payload: string,
+  shared: Record<string, Schema> = {},
+): Promise<Received> {
+  return send(schema, {}, shared, payload)
+}
+
+/** The same with a validator that converts nothing. */
+export function receivedStrictly(schema: Schema, payload: string): Promise<Received> {
+  return send(schema, { coerceTypes: false, useDefaults: false, removeAdditional: false }, {}, payload)
+}
+
+/** What comes of a query string, or of one path parameter. */
+export function receivedText(
+  schema: Schema,
+  values: Readonly<Record<string, string | readonly string[]>>,
+  part: 'path' | 'query' = 'query',
+): Promise<Received> {
+  const entries = Object.entries(values).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
+  return part === 'query'
+    ? ask({ querystring: schema }, { url: `/x?${new URLSearchParams(entries)}` }, 'query')
+    : ask({ params: schema }, { url: `/x/${encodeURIComponent(entries[0]?.[1] ?? '')}` }, 'params')
+}
+
+type CustomOptions = NonNullable<FastifyServerOptions['ajv']>['customOptions']
+
+function send(
+  body: Schema,
+  customOptions: CustomOptions,
+  shared: Record<string, Schema>,
+  payload: string,
+): Promise<Received> {
+  const headers = { 'content-type': 'application/json' }
+  return ask({ body }, { method: 'POST', url: '/x', headers, payload }, 'body', customOptions, shared)
+}
+
+const services = new Map<string, Promise<Service>>()
+
+async function ask(
+  schema: object,
+  request: object,
+  part: Part,
+  customOptions: CustomOptions = {},
+  shared: Record<string, Schema> = {},
+): Promise<Received> {
+  const key = JSON.stringify([schema, customOptions, shared])
+  const known = services.get(key)
+  if (known !== undefined) return (await known)(request)
+  const app = Fastify({ ajv: { customOptions: { ...customOptions, strict: false } } })
+  for (const one of Object.values(shared)) app.addSchema(one)
+  const service = serviceOf(app, schema, part)
+  services.set(key, service)
+  return (await service)(request)
+}
+
+/** What comes of a request to a route with a schema. */
+export async function answerOf(
+  app: FastifyInstance,
+  schema: object,
+  request: object,
+  part: Part = 'body',
+): Promise<Received> {
+  const service = await serviceOf(app, schema, part)
+  return service(request)
+}
+
+type Part = 'body' | 'params' | 'query'
+type Service = (request: object) => Promise<Received>
+
+async function serviceOf(app: FastifyInstance, schema: object, part: Part): Promise<Service> {
+  await app.register(problems)
+  await app.register(integerTwins)
+  let value: unknown
+  app.route({
+    method: part === 'body' ? 'POST' : 'GET',
+    url: part === 'params' ? '/x/:id' : '/x',
+    schema,
+    handler: async (received) => {
+      // Fastify's own parameters have no prototype.
+      value = part === 'body' ? received.body : { ...(received[part] as object) }
+      return ''
+    },
+  })
+  return async function answer(request) {
+    const response = await app.inject(request)
+    if (response.statusCode === 200) return { value }
+    const { status, code, errors } = response.json()
+    if (status !== 400) throw new Error(response.payload)
+    return {
+      refusal: { kind: code === 'integer-twin-mismatch' ? 'mismatch' : 'invalid', issues: errors ?? [] },
+    }
+  }
+}

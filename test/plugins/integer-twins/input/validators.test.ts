@@ -1,0 +1,161 @@
+/** Whatever a validator does to an input, the handler gets exact BigInts, or the request is refused. */
+import Fastify from 'fastify'
+import t from 'tap'
+import { answerOf, int64, objectOf, type Received, received, type Schema } from './support.js'
+
+const long = '9007199254740993'
+const exact = 9007199254740993n
+const list: Schema = { type: 'array', items: int64 }
+const rounded = 'must be written in plain digits, as it is beyond 2^53'
+
+/** What comes of a body if the validator of the app puts something else in its place. */
+async function validated(
+  body: Schema,
+  payload: string,
+  change: (value: unknown) => unknown,
+  type = 'application/json',
+): Promise<Received> {
+  const app = Fastify()
+  app.setValidatorCompiler(() => (value: unknown) => ({ value: change(value) }))
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, text, done) => {
+      done(null, Object.fromEntries(new URLSearchParams(String(text))))
+    },
+  )
+  app.addContentTypeParser('application/vnd.bytes', { parseAs: 'buffer' }, (_request, bytes, done) =>
+    done(null, bytes),
+  )
+  app.addContentTypeParser('application/vnd.rounded', { parseAs: 'string' }, (_request, text, done) => {
+    done(null, JSON.parse(String(text)))
+  })
+  const headers = { 'content-type': type }
+  const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
+  await app.close()
+  return result
+}
+
+t.test('defaults become BigInts', async (t) => {
+  const schema = objectOf({
+    id: { ...int64, default: 5 },
+    more: objectOf({ ids: { ...list, default: [1, 2] } }, { default: {} }),
+  })
+  t.strictSame(await received(schema, '{}'), { value: { id: 5n, more: { ids: [1n, 2n] } } })
+  t.strictSame(await received(schema, `{"id":${long}}`), { value: { id: exact, more: { ids: [1n, 2n] } } })
+})
+
+t.test('members that the validator removes', async (t) => {
+  const schema = objectOf({ id: int64, inner: objectOf({ id: int64 }, { additionalProperties: false }) })
+  const text = `{"inner":{"x":${long},"id":${long},"y_str":"1"},"id":1}`
+  t.strictSame(await received(schema, text), { value: { inner: { id: exact }, id: 1n } })
+})
+
+t.test('a value that the validator makes anew', async (t) => {
+  const schema = objectOf({ id: int64, ids: list, map: { type: 'object', additionalProperties: int64 } })
+  const text = `{"id":${long},"ids":[${long},9007199254740992],"map":{"a":9007199254740992,"b":${long}}}`
+  t.strictSame(await validated(schema, text, structuredClone), {
+    value: {
+      id: exact,
+      ids: [exact, 9007199254740992n],
+      map: { a: 9007199254740992n, b: exact },
+    },
+  })
+})
+
+t.test('values that the validator puts there', async (t) => {
+  const schema = objectOf({ id: int64, ids: list, inner: objectOf({ id: int64 }) })
+  const text = `{"id":${long},"ids":[${long}],"inner":{"id":${long}}}`
+  const rows: readonly (readonly [made: unknown, value: unknown])[] = [
+    ['text', 'text'],
+    [7, 7],
+    [{}, {}],
+    [[], []],
+    [
+      { id: 7, ids: [7, 8], inner: { id: 7 } },
+      { id: 7n, ids: [7n, 8n], inner: { id: 7n } },
+    ],
+    [
+      { id: [7], ids: 7, inner: [] },
+      { id: [7], ids: 7, inner: [] },
+    ],
+    [
+      { id: null, ids: null, inner: null },
+      { id: null, ids: null, inner: null },
+    ],
+    [
+      { id: {}, ids: {}, inner: 7 },
+      { id: {}, ids: {}, inner: 7 },
+    ],
+    [
+      { id: 'a', ids: ['a', null, true], inner: 'a' },
+      { id: 'a', ids: ['a', null, true], inner: 'a' },
+    ],
+    [
+      { id: 7n, ids: [7n] },
+      { id: 7n, ids: [7n] },
+    ],
+    [{ inner: { id: 9007199254740992 } }, { inner: { id: exact } }],
+  ]
+  for (const [index, [made, value]] of rows.entries()) {
+    t.strictSame(await validated(schema, text, () => made), { value }, `row ${index}`)
+  }
+})
+
+t.test('a rounded Number at another place than it was sent is refused, not taken for exact', async (t) => {
+  const schema = objectOf({ id: int64, other: int64, ids: list })
+  const rows: readonly (readonly [text: string, made: unknown, pointer: string])[] = [
+    [`{"id":${long}}`, { other: 9007199254740992 }, '/other'],
+    [`{"ids":[1,${long}]}`, { ids: [9007199254740992] }, '/ids/0'],
+    ['{"id":1}', { id: 9007199254740992 }, '/id'],
+    ['{"id":1}', { id: 1.5 }, '/id'],
+  ]
+  for (const [text, made, pointer] of rows) {
+    t.match(await validated(schema, text, () => made), { refusal: { issues: [{ pointer }] } }, text)
+  }
+})
+
+t.test('a body of another content type', async (t) => {
+  const form = 'application/x-www-form-urlencoded'
+  const toNumbers = (value: unknown): unknown => ({ id: Number((value as { id: string }).id) })
+  const schema = objectOf({ id: int64 })
+  t.strictSame(await validated(schema, `id=${long}`, toNumbers, form), { value: { id: exact } })
+  t.strictSame(await validated(schema, 'id=5', toNumbers, form), { value: { id: 5n } })
+  t.match(await validated(schema, 'id=0x20000000000001', toNumbers, form), {
+    refusal: { issues: [{ pointer: '/id', message: rounded }] },
+  })
+  const same = (value: unknown): unknown => value
+  t.match(await validated(schema, `{"id":${long}}`, same, 'application/vnd.rounded'), {
+    refusal: { issues: [{ pointer: '/id', message: rounded }] },
+  })
+  const map = { type: 'object', additionalProperties: int64 }
+  t.strictSame(await validated(map, 'abc', same, 'application/vnd.bytes'), { value: Buffer.from('abc') })
+})
+
+t.test('a hook of the app that changes the body', async (t) => {
+  for (const [made, result] of [
+    [{ id: 7 }, { value: { id: 7n } }],
+    [
+      { id: 9007199254740994 },
+      { refusal: { kind: 'invalid', issues: [{ in: 'body', pointer: '/id', message: rounded }] } },
+    ],
+  ]) {
+    const app = Fastify()
+    app.addHook('preValidation', async (request) => {
+      request.body = made
+    })
+    const headers = { 'content-type': 'application/json' }
+    const body = objectOf({ id: int64 })
+    const payload = `{"id":${long}}`
+    t.strictSame(await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload }), result)
+    await app.close()
+  }
+})
+
+t.test('path and query integers where the validator does not convert', async (t) => {
+  const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } })
+  const querystring = objectOf({ id: int64, ids: list })
+  const result = await answerOf(app, { querystring }, { url: `/x?id=${long}&ids=1&ids=2` }, 'query')
+  t.match(result, { value: { id: exact, ids: [1n, 2n] } })
+  await app.close()
+})
