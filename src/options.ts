@@ -1,7 +1,7 @@
 import { bootErrors } from './boot-errors.js'
 import { clip } from './text.js'
 
-/** Accepts a value or throws, naming the option (`label`), what was expected and what came. */
+/** Returns the value of an option, or throws an error with its name (`label`), what was expected and what was received. */
 export type Check<T> = (label: string, received: unknown) => T
 
 /** A check for every option of `Options`. */
@@ -9,11 +9,11 @@ export type Checks<Options> = {
   readonly [Key in keyof Required<Options>]: Check<Exclude<Required<Options>[Key], undefined>>
 }
 
-// Fastify hands these to a plugin along with the plugin's own options.
+// Options of `register()`, which Fastify passes to plugins too.
 const optionsOfRegister: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
 
 /**
- * Checks the options a plugin was registered with and lays them over its defaults, into a new frozen object.
+ * Returns the options of a plugin, checked and merged over its defaults, in a new frozen object.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -30,8 +30,8 @@ export function resolveOptions<Options extends object, Defaults extends Options>
 }
 
 /**
- * Resolves what a route says under `config.<plugin>`: absent means the plugin's own options, an object is laid
- * over them, `false` means off. The result is frozen; `false` comes back as `false`.
+ * Returns the options of a route under `config.<plugin>`: those of the plugin if absent, an object merged over them in a
+ * new frozen object, or `false` for off.
  *
  * @throws FST_CONV_OPTION_INVALID for anything else, FST_CONV_OPTION_UNKNOWN
  */
@@ -47,7 +47,7 @@ export function resolveRouteOptions<Options extends object, Resolved extends Opt
   return Object.freeze({ ...resolved, ...checkEach(label, received, checks) })
 }
 
-/** One of the listed values. */
+/** Returns a check for one of the listed values. */
 export function oneOf<const Values extends readonly (string | number | boolean)[]>(
   ...values: Values
 ): Check<Values[number]> {
@@ -58,7 +58,7 @@ export function oneOf<const Values extends readonly (string | number | boolean)[
       : invalid(label, values.length === 1 ? expected : `one of ${expected}`, received)
 }
 
-/** A whole number within bounds, both included. */
+/** Returns a check for an integer from `min` to `max`. */
 export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER): Check<number> {
   const expected =
     max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
@@ -68,25 +68,25 @@ export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER): Che
       : invalid(label, expected, received)
 }
 
-/** A string that is not empty; `pattern` narrows it, `expected` says to what. */
+/** Returns a check for a string that matches `pattern`, by default a non-empty one. */
 export function text(expected = 'a non-empty string', pattern = /./s): Check<string> {
   return (label, received) =>
     typeof received === 'string' && pattern.test(received) ? received : invalid(label, expected, received)
 }
 
-/** A function; `expected` says of what. */
+/** Returns a check for a function. */
 export function functionOf<Fn>(expected: string): Check<Fn> {
   return (label, received) =>
     typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
 }
 
-/** A path that a service is mounted below, or `''`. */
+/** Checks a path below which a service is mounted, or `''`. */
 export const basePath: Check<string> = text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/)
 
-/** `true` or `false`. */
+/** Checks a boolean. */
 export const flag: Check<boolean> = oneOf(true, false)
 
-/** A list whose items all pass `check`; comes back as a new frozen list. */
+/** Returns a check for an array whose items pass `check`. It returns a new frozen array. */
 export function listOf<Item>(check: Check<Item>): Check<readonly Item[]> {
   return (label, received) =>
     Array.isArray(received)
@@ -94,12 +94,12 @@ export function listOf<Item>(check: Check<Item>): Check<readonly Item[]> {
       : invalid(label, 'an array', received)
 }
 
-/** An object with no other keys than those of `checks`, each optional; comes back as a new frozen object. */
+/** Returns a check for an object with the keys of `checks`, all optional. It returns a new frozen object. */
 export function objectOf<Options extends object>(checks: Checks<Options>): Check<Readonly<Options>> {
   return (label, received) => Object.freeze(checkEach(label, object(label, received), checks))
 }
 
-/** The same value under each of the keys. */
+/** Returns an object with the same value under each key. */
 export function each<Key extends string, Value>(keys: readonly Key[], value: Value): Record<Key, Value> {
   return Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>
 }
@@ -109,7 +109,7 @@ export function invalid(label: string, expected: string, received: unknown): nev
   throw new bootErrors.FST_CONV_OPTION_INVALID(label, expected, show(received))
 }
 
-/** Is it an object that can hold options: no list, and not `null`? */
+/** Whether a value is an object, and not an array or `null`. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -125,7 +125,7 @@ function checkEach<Options extends object>(
       const known = Object.keys(checks).sort().join(', ')
       throw new bootErrors.FST_CONV_OPTION_UNKNOWN(`${label}.${name}`, known)
     }
-    // An option that is passed as undefined is an option that is not set.
+    // undefined is the same as an absent option.
     if (value !== undefined) checked[name] = checks[name as keyof Options](`${label}.${name}`, value)
   }
   return checked as Options
@@ -135,15 +135,15 @@ function object(label: string, received: unknown): Record<string, unknown> {
   return isObject(received) ? received : invalid(label, 'an object', received)
 }
 
-const longestShown = 80
+const maxShown = 80
 
 function show(value: unknown): string {
   if (typeof value === 'function') return `a function (${value.name || 'anonymous'})`
   if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'string') return clip(`'${value}'`, longestShown)
+  if (typeof value === 'string') return clip(`'${value}'`, maxShown)
   if (typeof value !== 'object' || value === null) return String(value)
   try {
-    return clip(JSON.stringify(value), longestShown)
+    return clip(JSON.stringify(value), maxShown)
   } catch {
     return Object.prototype.toString.call(value)
   }

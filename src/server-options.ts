@@ -14,45 +14,46 @@ import { defaultStyle, sendProblem, sendRawProblem } from './problem/send-proble
 /** Options of {@link serverOptions}. */
 export interface ServerOptions {
   /**
-   * What the `type` of a problem begins with; give the plugin `problems` the same.
+   * The prefix of the `type` of a problem; the same as that of the plugin `problems`.
    * @default 'urn:problem-type:fastify-conventions:'
    */
   readonly typeBase?: string
 }
 
-/** What {@link serverOptions} hands to Fastify. */
+/** The options for Fastify that {@link serverOptions} returns. */
 export interface ConventionServerOptions {
-  /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees; both 503 in maintenance. */
+  /** Answers a malformed URL (400) and an over-long parameter (414), which no hook sees; 503 in maintenance. */
   frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void
-  /** Answers what is no HTTP request: a broken request line (400), header overflow (431), a slow request (408). */
+  /** Answers connections without a valid request: a broken request line (400), header overflow (431), a slow request (408). */
   clientErrorHandler(error: Error & { readonly code?: string }, socket: Socket): void
-  /** Fastify's own 503 is no problem document; the plugin `problems` answers instead. */
+  /** Fastify's own 503 is not a problem document; the plugin `problems` answers instead. */
   readonly return503OnClosing: false
-  /** Node's own answer to a missing Host has no body; the plugin `problems` answers instead. */
+  /** Node's response to a missing `Host` has no body; the plugin `problems` answers instead. */
   readonly http: {
     readonly requireHostHeader: false
-    /** How often Node looks for requests that take too long, in milliseconds. */
+    /** Milliseconds between two checks for requests that have timed out. */
     readonly connectionsCheckingInterval: number
   }
-  /** Milliseconds within which a request has to arrive whole, body included; 408 after that. HTTP/2 has no such limit. */
+  /** Milliseconds within which a whole request has to arrive, body included; then 408. HTTP/2 has no such limit. */
   readonly requestTimeout: number
 }
 
 const checks: Checks<ServerOptions> = { typeBase: text() }
 
 /**
- * Options for the Fastify constructor, for what no plugin can reach. Spread them first, then your own:
+ * Returns options for the Fastify constructor, for errors that no plugin can answer. Spread them first, then your own:
  *
  * ```ts
  * const app = Fastify({ ...serverOptions(), logger: true })
  * await app.register(conventions)
  * ```
  *
- * With them a bad URL, an over-long parameter, a header overflow, a broken request line, a missing Host, a request that
- * takes more than 60 seconds to arrive (`requestTimeout`) and one that comes in while the server closes are answered as problems too. The last two need the plugin `problems`; without
- * it they are served. Over HTTPS a missing Host is still answered by Node itself.
+ * With these options a malformed URL, an over-long parameter, a header overflow, a broken request line, a missing `Host`, a
+ * request that takes more than 60 seconds to arrive (`requestTimeout`), and one that arrives while the server closes are
+ * answered with problems. For a missing `Host` and a closing server the plugin `problems` is needed; without it these
+ * requests are served. Over HTTPS Node.js itself answers a missing `Host`.
  *
- * Not while you only report: it changes answers at once.
+ * Not with `mode: 'report'`: they change responses at once.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -62,11 +63,11 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
     frameworkErrors: function answerFrameworkError(error, request, reply) {
       const refusal = earlyRefusalOf(request)
       const problem = refusal ?? problemOf(error)
-      // A 414 may be stored unless it says otherwise.
+      // A 414 is cacheable by default (RFC 9110 §15.5.15).
       reply.code(problem.statusCode).header('cache-control', 'no-store')
       closeWhereFramingIsFaulty(request, reply)
       setFrameworkErrorHeaders(request, reply, () => {
-        // Not where a preflight is answered instead: that is no error.
+        // Not reached if a preflight is answered.
         logProblem(reply, refusal ?? error, problem)
         sendProblem(reply, problem, { ...defaultStyle, typeBase })
       })
@@ -78,12 +79,12 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       }
       const before = pendingResponse(socket)
       if (before?.headersSent === true) {
-        // Bytes of ours would corrupt an answer that is on its way.
+        // A second response would corrupt the one that is being sent.
         socket.destroy(error)
         return
       }
       if (before?.req.complete === true) {
-        // A request that arrived whole gets its own answer, and then nothing more is read.
+        // A whole request gets its own response; then the connection is closed.
         before.once('close', () => socket.destroy())
         return
       }
@@ -91,7 +92,7 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         socket.destroy(error)
         return
       }
-      // Fastify calls it on the app.
+      // Fastify calls this function on the app.
       const fields = this === undefined ? {} : rawFieldsOf(this, socket)
       sendRawProblem(socket, clientProblem(error.code), typeBase, fields)
       lingerThenDestroy(socket)
@@ -102,13 +103,13 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
   }
 }
 
-/** Milliseconds: a body of 1 MiB at 17 kB/s. Fastify's own default is none, so that a body may take for ever. */
+/** Milliseconds: enough for a body of 1 MiB at 17 kB/s. Fastify's default is no limit. */
 const requestTimeout = 60_000
 
-/** Milliseconds between two looks at what has timed out. Node's own are 30,000. */
+/** Milliseconds. Node's default is 30,000. */
 const connectionsCheckingInterval = 5_000
 
-const clientProblems: Readonly<Record<string, ProblemCode>> = {
+const codesOfErrors: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
   HPE_HEADER_OVERFLOW: 'header-fields-too-large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
@@ -123,18 +124,18 @@ const clientDetails: Readonly<Partial<Record<ProblemCode, string>>> = {
 }
 
 function clientProblem(code: string | undefined): ProblemError {
-  const problem = clientProblems[code ?? ''] ?? 'request-malformed'
+  const problem = codesOfErrors[code ?? ''] ?? 'request-malformed'
   return new ProblemError(problem, { detail: clientDetails[problem] ?? '' })
 }
 
-/** Whether the request that is still arriving was answered before its end. */
+/** Whether the request that is arriving has its response already. */
 function isAnswered(socket: Socket): boolean {
   return incomingRequest(socket)?.complete === false
 }
 
 const lingerFor = 1000
 
-// Closing at once with bytes of the client unread would reset the connection and lose the answer on its way.
+// Closing with unread bytes would reset the connection, and the client could lose the response.
 function lingerThenDestroy(socket: Socket): void {
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), lingerFor)

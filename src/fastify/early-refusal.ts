@@ -2,17 +2,17 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
 import { appSlot } from './slots.js'
 
-/** Returns why a request is refused whatever it asks for; `null` where it is not. */
+/** Returns the problem for which all requests are refused; `null` for none. */
 export type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
 
 const earlyRefusal = appSlot<EarlyRefusal>('earlyRefusal')
 
-/** Has the refusal asked before a request is refused for another reason, also where no hook sees the request. */
+/** Sets a refusal that takes precedence over all others, also for requests that no hook sees. */
 export function refuseWithoutHooks(app: FastifyInstance, refusal: EarlyRefusal): void {
   earlyRefusal.set(app, refusal)
 }
 
-/** Returns why a request is refused, whatever else is wrong with it; `null` where nothing refuses it. */
+/** Returns the problem of the refusal that takes precedence; `null` for none. */
 export function earlyRefusalOf(request: FastifyRequest): ProblemError | null {
   return earlyRefusal.get(request.server)?.(request) ?? null
 }

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { appSlot } from './slots.js'
 
-/** Sets headers on an answer, then calls `next`; or answers itself, and does not. */
+/** Sets headers on a reply, then calls `next`; or sends the reply, and does not. */
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
 const slot = appSlot<SetHeaders[]>('frameworkErrorHeaders')
 
 /**
- * Has headers set on answers that are given before the `onRequest` hook of the plugin runs: by `serverOptions()`, to
- * malformed URLs and over-long parameters, which are errors of the root, and to requests that are not admitted.
+ * Adds a function that sets headers on replies that are sent before the plugin's `onRequest` hook runs: by `serverOptions()`
+ * for malformed URLs and over-long parameters, which are errors of the root, and by admission.
  */
 export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
   const setters = slot.own(app)
@@ -17,8 +17,8 @@ export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHe
 }
 
 /**
- * Sets what {@link addFrameworkErrorHeaders} took for the request's context and those above it, then goes on; whatever
- * fails with them, there is an answer.
+ * Runs the functions of {@link addFrameworkErrorHeaders} for the request's context and those above it, then `answer`, also
+ * if one of them fails.
  */
 export function setFrameworkErrorHeaders(
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export function setFrameworkErrorHeaders(
   next()
 }
 
-// Read at each refusal: a plugin may be registered above a context that exists already.
+// Read at each refusal: a plugin may be registered above a context that exists.
 function settersOf(app: FastifyInstance): readonly SetHeaders[] {
   const setters: SetHeaders[] = []
   for (

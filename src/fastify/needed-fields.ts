@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { routeSlot } from './slots.js'
 
-/** Names of fields that an answer is made by, whether or not the client selects them. */
+/** Returns the names of fields that the response needs, whether or not the client selects them. */
 export type NeededFields = (request: FastifyRequest) => readonly string[]
 
 interface Need {
@@ -12,17 +12,17 @@ interface Need {
 const needs = routeSlot<readonly Need[]>('neededFields')
 
 /**
- * Says which fields the handler of a route has to read for a convention: a list its key, caching the date.
+ * Adds fields that the handler of a route has to read for a convention: the key of a list, the date for caching.
  * `request.fields.names` contains them. Call it from an `onRoute` hook.
  *
- * @param whereNamed only where the response schema names them: others the store may not have
+ * @param whereNamed whether only those are added that the response schema names
  */
 export function needFields(route: RouteOptions, fields: NeededFields, whereNamed = false): void {
   needs.set(route, [...(needs.get(route) ?? []), { fields, whereNamed }])
 }
 
 /**
- * The fields that the answer to a request is made by.
+ * Returns the fields that the response to a request needs.
  *
  * @param isNamed whether the response schema names a field
  */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Does a browser ask whether a page may send a request (Fetch §4.8)? Other `OPTIONS` are no matter of CORS. */
+/** Whether a request is a CORS preflight (Fetch §4.8). Other `OPTIONS` have nothing to do with CORS. */
 export function isPreflight({ raw: { method, headers } }: FastifyRequest): boolean {
   return (
     method === 'OPTIONS' &&

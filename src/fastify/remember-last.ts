@@ -1,8 +1,8 @@
 /**
- * A function that knows its last answer: the HEAD route that Fastify adds to a GET route comes right after it and has
- * the same schemas, so what was found out of them need not be found out again. Keys are compared by identity.
+ * Returns a function that keeps its last result: the HEAD route that Fastify adds to a GET route follows it and has the
+ * same schemas. Keys are compared by identity.
  *
- * Not across `onRoute` and `onReady`: in between, Fastify turns what schema builders made into schemas, in place.
+ * Not across `onRoute` and `onReady`: in between, Fastify replaces schemas of schema builders in place.
  */
 export function rememberLast<Key, Answer>(ask: (key: Key) => Answer): (key: Key) => Answer {
   let last: { readonly key: Key; readonly answer: Answer } | undefined

@@ -6,27 +6,27 @@ import { type Reporter, reporterOf } from '../rules/report.js'
 import { appKey, headSiblings, isRoot, isWithin, printedRoutes } from './internals.js'
 import { routeSlot } from './slots.js'
 
-/** A route that may stay without a convention, because it is declared before the plugin. */
+/** A route that is declared before the plugin, and may stay without the convention. */
 export interface EarlierRoute {
-  /** Path pattern as it was registered; a final `*` stands for everything below. */
+  /** Path pattern as it was registered; a final `*` matches all paths below. */
   readonly url: string
-  /** Why; the boot report shows it. */
+  /** The reason, for the boot report. */
   readonly reason: string
 }
 
-/** What every plugin of this package takes beside its own options. */
+/** Options of all plugins of this package. */
 export interface RegistrationOptions {
   /**
-   * Routes that are declared before the plugin has been loaded, and may stay without it. Any other such route is a
-   * finding: it fails the boot, or is reported where the plugin's `mode` is `report`.
+   * Routes that are declared before the plugin is loaded, and may stay without it. Any other such route is a finding: it
+   * fails the boot, or is reported if the plugin's `mode` is `report`.
    *
-   * Not for routes of your own: `await` the registration and declare them afterwards.
+   * Not for your own routes: `await` the registration, and declare them after it.
    * @default []
    */
   readonly earlierRoutes?: readonly EarlierRoute[]
 }
 
-/** One plugin of this package in one context. */
+/** A plugin of this package in a context. */
 export interface Registration {
   readonly app: FastifyInstance
   readonly plugin: string
@@ -34,17 +34,17 @@ export interface Registration {
   readonly earlierRoutes: readonly EarlierRoute[]
 }
 
-/** The name under which the preset is registered. It stands for all plugins that it registers. */
+/** The name of the preset. Its findings replace those of the plugins that it registers. */
 export const presetName = 'conventions'
 
-/** The rule that routes are declared after the plugins that serve them. */
+/** The rule that routes are declared after the plugins. */
 const rule = 'registration'
 
 /**
- * Watches which routes a plugin sees. When the app gets ready, every route that the plugin should serve and has not
- * seen is a finding, and so is a context without routes.
+ * Watches which routes a plugin sees. When the app gets ready, each route in its context that the plugin has not seen is a
+ * finding, and so is a context without routes.
  *
- * @returns a function to call when the plugin is set up: the routes that are declared until then are its own
+ * @returns a function to call after the set-up of the plugin: routes that are declared until then are its own
  */
 export function watchRoutes(registration: Registration): () => void {
   const { app, plugin } = registration
@@ -52,7 +52,7 @@ export function watchRoutes(registration: Registration): () => void {
   const routes = routesOf(app)
   const registrations = routes.registrationsOf(reporter)
   const watched: Watched = { ...registration, servesRoutes: false }
-  if (registrations.length === 0) reporter.checkAtReady(() => findUnseen(routes, registrations, reporter))
+  if (registrations.length === 0) reporter.checkAtReady(() => addUnseen(routes, registrations, reporter))
   const isCovered = registrations.some((other) => other.plugin === presetName && other.app === app)
   if (!routes.isComplete && !isCovered) refuseUnseen(watched, reporter)
   registrations.push(watched)
@@ -75,9 +75,9 @@ interface Declared {
   readonly methods: readonly string[]
   readonly path: string
   readonly context: FastifyInstance
-  /** Why no rule looks at it; `null` where they do. */
+  /** The reason for which no rule applies; `null` if they do. */
   readonly exclusionReason: string | null
-  /** What the onRoute hooks get; `null` where the app was created before this module was loaded. */
+  /** The options that `onRoute` hooks get; `null` if the app was created before this module was loaded. */
   readonly options: RouteOptions | null
 }
 
@@ -94,7 +94,7 @@ class AppRoutes {
     return this.#isComplete
   }
 
-  /** Notes the routes of an app from now on, given the root context and what is declared already. */
+  /** Notes the routes of an app from now on, given the root context and the routes that are declared already. */
   note(root: FastifyInstance, declared: readonly Declared[]): void {
     const { declared: all } = this
     const isHeadSibling = headSiblings(root)
@@ -127,8 +127,8 @@ class AppRoutes {
 
 const appRoutes = new WeakMap<object, AppRoutes>()
 
-// Fastify publishes each new app here, whichever copy of Fastify makes it. An `onRoute` hook that is added later does
-// not see the routes before it.
+// All copies of Fastify publish each new app on this channel. An `onRoute` hook that is added later does not see the
+// routes before it.
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { readonly fastify: FastifyInstance }
   const routes = new AppRoutes()
@@ -139,7 +139,7 @@ subscribe('fastify.initialization', (message) => {
 function routesOf(app: FastifyInstance): AppRoutes {
   const routes = appRoutes.get(appKey(app)) ?? new AppRoutes()
   appRoutes.set(appKey(app), routes)
-  // Created before this module was loaded. Which context a route is in is known at the root alone, which serves all.
+  // The app was created before this module was loaded. At the root, the context of earlier routes does not matter.
   if (!routes.isComplete && isRoot(app)) routes.note(app, earlierRoutesOf(app))
   return routes
 }
@@ -151,8 +151,8 @@ function earlierRoutesOf(root: FastifyInstance): Declared[] {
   })
 }
 
-/** Adds a finding for each route that a plugin serves and has not seen, and for a plugin that serves none. */
-function findUnseen(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
+/** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
+function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
   const met = new Set<EarlierRoute>()
   for (const route of routes.declared) {
     const unseenBy = registrations.filter(
@@ -162,7 +162,7 @@ function findUnseen(routes: AppRoutes, registrations: readonly Watched[], report
       const name = `${route.methods.join(', ')} ${route.path}`
       const declared = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
       if (declared !== undefined) met.add(declared)
-      const reason = declared?.reason ?? (speaksToAny(route, unseenBy) ? null : route.exclusionReason)
+      const reason = declared?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
       if (reason !== null)
         reporter.addException({ plugin, route: name, rules: [rule], reason, unused: false })
       else if (mode !== 'off') {
@@ -176,10 +176,10 @@ function findUnseen(routes: AppRoutes, registrations: readonly Watched[], report
       reporter.addException({ plugin, route: url, rules: [rule], reason, unused: true })
     }
   }
-  findUnused(routes, registrations, reporter)
+  addUnused(routes, registrations, reporter)
 }
 
-function findUnused(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
+function addUnused(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
   const idle = registrations.filter(({ app, servesRoutes }) => {
     if (servesRoutes) return false
     const others = routes.declared.filter(({ exclusionReason }) => exclusionReason === null)
@@ -200,7 +200,7 @@ function findUnused(routes: AppRoutes, registrations: readonly Watched[], report
 
 /**
  * Refuses requests on routes that a plugin has not seen. For a context of an app that was created before this module was
- * loaded: which of the routes before the plugin are in the context, only a request tells.
+ * loaded: only a request shows which of the earlier routes are in the context.
  */
 function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: Reporter): void {
   if (mode === 'off' || !earlierRoutesOf(app).some(({ path }) => path.startsWith(app.prefix))) return
@@ -225,14 +225,14 @@ function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: R
 
 const isMarked = routeSlot<true>('registration.isMarked')
 
-/** Without the plugins that the preset of the same context has registered: what is said of it is said of them. */
+/** Returns the registrations without the plugins that the preset of the same context has registered. */
 function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {
   const presets = new Set(registrations.filter(({ plugin }) => plugin === presetName).map(({ app }) => app))
   return registrations.filter(({ app, plugin }) => plugin === presetName || !presets.has(app))
 }
 
-/** Whether the route's `config` says something to one of the plugins. */
-function speaksToAny({ options }: Declared, registrations: readonly Watched[]): boolean {
+/** Whether the route's `config` has options for one of the plugins. */
+function configuresAny({ options }: Declared, registrations: readonly Watched[]): boolean {
   const config = (options?.config ?? {}) as Readonly<Record<string, unknown>>
   return registrations.some(({ plugin }) => config[plugin] !== undefined && config[plugin] !== false)
 }

@@ -7,12 +7,11 @@ import { refuse, sendRawProblem } from '../problem/send-problem.js'
 import { rawFieldsOf } from './raw-fields.js'
 import { addHook } from './route.js'
 
-/** Field lines that a request may have; Node reads the first 1,000 and drops the others without an error. */
+/** Maximum number of field lines of a request. Node reads the first 1,000 and ignores the others. */
 const maxFieldLines = 998
 
 /**
- * Answers the requests that Node answers by itself, or not at all: those with an `Expect` that is not known, and
- * `CONNECT`.
+ * Answers requests that Node.js does not pass on: those with an unknown `Expect`, and `CONNECT`.
  */
 export function checkWire(app: FastifyInstance, typeBase: string): void {
   app.addHook('onRoute', function refuseExpectationOnRoute(route) {
@@ -26,7 +25,7 @@ export function checkWire(app: FastifyInstance, typeBase: string): void {
         server.emit('request', request, response)
       })
     }
-    // HTTP/2 has an answer of its own to CONNECT, and its own limit on fields.
+    // HTTP/2 answers CONNECT itself, and has its own limit on fields.
     if (app.initialConfig.http2 !== true) {
       server.maxHeadersCount ??= 0
       if (server.listenerCount('connect') === 0) {
@@ -40,8 +39,8 @@ export function checkWire(app: FastifyInstance, typeBase: string): void {
 }
 
 /**
- * Closes the connection after a request in HTTP/1.0 with `Transfer-Encoding`: a proxy in front may have read another
- * length (RFC 9112 §6.1).
+ * Closes the connection after a request of HTTP/1.0 with `Transfer-Encoding`: a proxy may have read another length (RFC
+ * 9112 §6.1).
  */
 export function closeWhereFramingIsFaulty({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.httpVersionMinor === 0 && raw.httpVersionMajor === 1 && 'transfer-encoding' in raw.headers) {
@@ -49,7 +48,7 @@ export function closeWhereFramingIsFaulty({ raw }: FastifyRequest, reply: Fastif
   }
 }
 
-/** Returns a function that says why a request is refused for its header section; `null` where it is not. */
+/** Returns a function that returns the problem of an invalid header section; `null` for a valid one. */
 export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null {
   let lastHost = ''
   return function headerRefusal({ headers, rawHeaders }) {
@@ -71,8 +70,8 @@ export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null 
 }
 
 /**
- * Returns why a request is refused for its `Expect`, of which only `100-continue` is known (RFC 9110 §10.1.1); `null`
- * where it is not. Node has handled `100-continue` by then.
+ * Returns the problem of an `Expect` other than `100-continue` (RFC 9110 §10.1.1), which Node.js handles; `null` for a
+ * valid one.
  */
 export function expectationRefusal({ raw }: FastifyRequest): ProblemError | null {
   const { expect } = raw.headers
@@ -90,7 +89,7 @@ function refuseExpectation(
   else refuse(request, reply, refusal, next)
 }
 
-/** Answers `CONNECT`, which asks for a tunnel: there is none, and so no method that its target allows. */
+/** Answers `CONNECT` with 405 and an empty `Allow`: there are no tunnels. */
 function refuseConnect(
   app: FastifyInstance,
   { method, url }: IncomingMessage,

@@ -1,6 +1,6 @@
 import { clip } from '../text.js'
 
-/** One fault in the input: where it is, and what is wrong with it. */
+/** One fault in the input. */
 export type ProblemIssue =
   | {
       readonly in: 'body'
@@ -16,19 +16,19 @@ export type ProblemIssue =
     }
 
 const maxIssues = 50
-// Of all issues together, before they are cut: names in a body can be as long as the body.
+// Of all issues together, before their texts are cut: names in a body can be as long as the body.
 const maxCharacters = 10_000
 const maxTextLength = 300
 
 /**
- * Collects the issues of one problem, at most 50 and about 10,000 characters. Each of their texts is cut after 300
- * characters. The first issue is always in it.
+ * Collects the issues of a problem, at most 50 and about 10,000 characters. Each text is cut after 300 characters. The
+ * first issue is always kept.
  */
 export class IssueList {
   readonly issues: ProblemIssue[] = []
   #left = maxCharacters
 
-  /** Whether {@link IssueList.add} would leave out what it is given. */
+  /** Whether {@link IssueList.add} ignores further issues. */
   get isFull(): boolean {
     return this.issues.length >= maxIssues || this.#left <= 0
   }
@@ -41,7 +41,7 @@ export class IssueList {
   }
 }
 
-/** The same issues within the bounds of an {@link IssueList}. */
+/** Returns the issues within the bounds of an {@link IssueList}. */
 export function boundedIssues(issues: readonly ProblemIssue[]): readonly ProblemIssue[] {
   const list = new IssueList()
   for (const issue of issues) {
@@ -51,7 +51,7 @@ export function boundedIssues(issues: readonly ProblemIssue[]): readonly Problem
   return list.issues
 }
 
-/** The issues as one text: `body/name is required, query/limit must be integer`. */
+/** Returns the issues as one text: `body/name is required, query/limit must be integer`. */
 export function textOfIssues(issues: readonly ProblemIssue[]): string {
   return issues
     .map((issue) => `${issue.in}${issue.in === 'body' ? issue.pointer : `/${issue.name}`} ${issue.message}`)

@@ -4,21 +4,21 @@ import { longestDetail } from './problem-document.js'
 import type { ProblemCode, ProblemError } from './problem-error.js'
 
 /**
- * Logs what was thrown, and puts the status of the problem on the reply, so that the line in the log has it: a fault of
- * the client as info, in the words that the client gets, a fault of the server as an error with its request. What the
- * log was told already is logged without what was thrown. What a client can make long is cut.
+ * Logs an error, and sets the status of its problem on the reply, so that the log line has it: an error of the client at
+ * level info with the text that the client gets, an error of the server at level error with the request. Texts that a
+ * client can make long are cut.
  */
 export function logProblem(reply: FastifyReply, thrown: unknown, problem: ProblemError): void {
   const { log } = reply
   reply.code(problem.statusCode)
   const message = clip(problem.message, longestDetail)
-  if (isToldAlready(problem)) log.info({ res: reply }, message)
+  if (isOutage(problem)) log.info({ res: reply }, message)
   else if (problem.statusCode < 500)
-    log.info({ err: inWordsOf(problem, bounded(thrown), thrown), res: reply }, message)
+    log.info({ err: asProblem(problem, bounded(thrown), thrown), res: reply }, message)
   else log.error({ err: bounded(thrown), req: reply.request, res: reply }, clip(problem.title, longestDetail))
 }
 
-/** Logs a refusal: without a stack where the client is at fault, for it would only show where this package refuses. */
+/** Logs a refusal; an error of the client without a stack, which would only show this package. */
 export function logRefusal(reply: FastifyReply, problem: ProblemError): void {
   const { name, code, message, statusCode } = problem
   const isClients = statusCode < 500
@@ -29,15 +29,12 @@ export function logRefusal(reply: FastifyReply, problem: ProblemError): void {
   )
 }
 
-/**
- * Whether many requests end in the problem while something is away or off, of which the log has told once. With a stack
- * for each of them, nothing else would be found in the log.
- */
-function isToldAlready({ code }: ProblemError): boolean {
-  return toldAlready.has(code)
+/** Whether the problem is that of many requests during an outage, whose cause the log has once. */
+function isOutage({ code }: ProblemError): boolean {
+  return outageCodes.has(code)
 }
 
-const toldAlready: ReadonlySet<string> = new Set<ProblemCode>([
+const outageCodes: ReadonlySet<string> = new Set<ProblemCode>([
   'maintenance',
   'operations-full',
   'operations-unavailable',
@@ -45,43 +42,43 @@ const toldAlready: ReadonlySet<string> = new Set<ProblemCode>([
   'server-closing',
 ])
 
-// What is not logged as it was thrown is logged as the client gets it: its stack would repeat the message.
-function inWordsOf({ name: type, code, message }: ProblemError, logged: unknown, thrown: unknown): unknown {
+// An error that is too long is logged with the text of the problem.
+function asProblem({ name: type, code, message }: ProblemError, logged: unknown, thrown: unknown): unknown {
   return logged === thrown ? thrown : { type, code, message: clip(message, longestDetail) }
 }
 
-/** Characters of a stack; an error's message stands in it once more. */
-const longestStack = 8_000
+/** Maximum number of characters of a stack, which contains the message. */
+const maxStackLength = 8_000
 
-/** Returns what was thrown as it is logged: without texts of any length, and without the faults a validator found. */
+/** Returns an error for the log: with texts of bounded length, and without the errors of a validator. */
 function bounded(thrown: unknown, depth = 0): unknown {
-  if (typeof thrown === 'string') return clip(thrown, longestStack)
+  if (typeof thrown === 'string') return clip(thrown, maxStackLength)
   if (!(thrown instanceof Error)) return thrown
   const { name: type, message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
   const isLong =
     message.length > longestDetail ||
-    stack.length > longestStack ||
+    stack.length > maxStackLength ||
     'validation' in thrown ||
     hasLongMembers(thrown)
-  const boundedCause = cause === undefined || depth >= deepestCause ? undefined : bounded(cause, depth + 1)
+  const boundedCause = cause === undefined || depth >= maxCauseDepth ? undefined : bounded(cause, depth + 1)
   if (!isLong && boundedCause === cause) return thrown
   return {
     type,
     ...(typeof code === 'string' && { code: clip(code, longestDetail) }),
     message: clip(message, longestDetail),
-    stack: clip(stack, longestStack),
+    stack: clip(stack, maxStackLength),
     ...(boundedCause !== undefined && { cause: boundedCause }),
   }
 }
 
-const deepestCause = 3
+const maxCauseDepth = 3
 
-/** Whether the members that were added to an error are long, or cannot be written: the log writes all of them. */
+/** Whether members that were added to an error are too long for the log, or no JSON: the log has all of them. */
 function hasLongMembers(thrown: Error): boolean {
   const members = Object.entries(thrown).filter(([name]) => name !== 'cause')
   if (members.every(([, value]) => isShort(value))) return false
   try {
-    return JSON.stringify(members).length > longestStack
+    return JSON.stringify(members).length > maxStackLength
   } catch {
     return true
   }

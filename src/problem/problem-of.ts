@@ -8,7 +8,7 @@ import { isDefaultMessage, validationIssues } from './validation-issues.js'
 
 export { longestDetail } from './problem-document.js'
 
-/** The framework's own errors, by their code. */
+/** The problem codes of Fastify's errors. */
 const causes: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_NOT_FOUND: 'not-found',
   FST_ERR_BAD_URL: 'uri-malformed',
@@ -21,7 +21,7 @@ const causes: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_HANDLER_TIMEOUT: 'handler-timeout',
 }
 
-// Codes that stand for a whole status; the other codes of these statuses have a cause of their own.
+// The codes of errors without a code of Fastify, by status.
 const byStatus: Readonly<Record<number, ProblemCode>> = Object.fromEntries(
   (
     [
@@ -39,7 +39,7 @@ const byStatus: Readonly<Record<number, ProblemCode>> = Object.fromEntries(
   ).map((code) => [problemTypes[code].status, code]),
 )
 
-/** Why a path is answered with `uri-too-long`. */
+/** The `detail` of `uri-too-long`. */
 export const segmentTooLong = 'A segment of the path is too long'
 
 const details: Readonly<Partial<Record<ProblemCode, string>>> = {
@@ -51,17 +51,16 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
 }
 
 /**
- * The problem that a thrown value is to the client. What a 4xx error says is taken for the client's developer, as
- * Fastify does, up to {@link longestDetail}; a 5xx keeps its text as `cause`, for the log. Of headers see
- * {@link foreignFields}.
+ * Returns the problem for a thrown value. The message of a 4xx becomes the detail, as in Fastify, up to
+ * {@link longestDetail}; that of a 5xx is kept as `cause` for the log. For headers see {@link foreignFields}.
  *
- * @param thrown whatever was thrown: an error of the framework, of the handler, or no error at all
- * @param statusSoFar status of the reply before; counts where the error has none and it is 400–599
+ * @param thrown an error of Fastify or of the app, or any other value
+ * @param statusSoFar the status of the reply, which is used if the error has none and it is 400–599
  */
 export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   if (isProblemError(thrown)) return thrown
   const error = typeof thrown === 'object' && thrown !== null ? (thrown as ThrownFields) : {}
-  // A response that breaks its schema carries `validation` too; that is a fault of the server.
+  // An error of response validation has `validation` too; it is a 5xx.
   const isInput = !isErrorStatus(error.statusCode) || error.statusCode < 500
   if (Array.isArray(error.validation) && isInput) return validationProblem(error, thrown)
 
@@ -84,21 +83,21 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 }
 
 /**
- * The problem behind an error answer that a handler wrote itself. A 4xx with a JSON object keeps its members; its
- * `code` is put in kebab-case, and goes where that yields none; `detail`, else `message`, becomes the detail; what
- * Fastify's own error answers repeat goes. Other bodies, HTML among them, are not kept.
+ * Returns the problem for an error body that a handler has sent. A 4xx with a JSON object keeps its members: the `code` is
+ * put in kebab case or dropped, `detail` or `message` becomes the detail, and members that repeat the status are dropped.
+ * Other bodies, such as HTML, are dropped.
  */
 export function problemOfBody(status: number, body: unknown): ProblemError {
   const problem = problemOf({ statusCode: status })
   if (status >= 500 || typeof body !== 'object' || body === null || Array.isArray(body)) return problem
   const { message, detail, code, title, statusCode: _, ...members } = body as Record<string, unknown>
   if (members.error === reasonPhrases[status]) delete members.error
-  const said = [detail, message].find(hasText)
-  if (message !== undefined && message !== said) members.message = message
+  const text = [detail, message].find(hasText)
+  if (message !== undefined && message !== text) members.message = message
   return new ProblemError(kebabCode(code) ?? problem.code, {
     status,
     title: hasText(title) ? title : problem.title,
-    ...(said === undefined ? {} : { detail: said }),
+    ...(text === undefined ? {} : { detail: text }),
     extensions: members,
   })
 }

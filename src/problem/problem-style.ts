@@ -2,19 +2,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { appSlot, routeSlot } from '../fastify/slots.js'
 import { defaultTypeBase } from './problem-document.js'
 
-/** Who answers what this package refuses: the package itself, or the error handler of the route's scope. */
+/** Who answers refused requests: this package, or the error handler of the route. */
 export type RefusalsAnsweredBy = 'answer' | 'errorHandler'
 
-/** How problems are written. */
+/** The options of a context that problem documents depend on. */
 export interface ProblemStyle {
-  /** What the `type` of a problem begins with. */
+  /** The prefix of the `type` of a problem. */
   readonly typeBase: string
-  /** Seconds in the `Retry-After` of a 503 that has none. */
+  /** Seconds in the `Retry-After` of a 503 without one. */
   readonly retryAfter: number
   readonly refusals: RefusalsAnsweredBy
 }
 
-/** The style of a context in which the plugin `problems` is not registered. */
+/** The style of a context without the plugin `problems`. */
 export const defaultStyle: ProblemStyle = Object.freeze({
   typeBase: defaultTypeBase,
   retryAfter: 5,
@@ -23,7 +23,7 @@ export const defaultStyle: ProblemStyle = Object.freeze({
 
 const styles = appSlot<ProblemStyle>('problemStyle')
 
-/** Who answers what is refused on a route. */
+/** Who answers refused requests of a route. */
 export const refusalsOfRoute = routeSlot<RefusalsAnsweredBy>('refusals')
 
 /** Sets the style of problems in a context and in those below it. */
@@ -31,17 +31,17 @@ export function declareStyle(app: FastifyInstance, style: ProblemStyle): void {
   styles.set(app, style)
 }
 
-/** Returns the style of problems in a context: its own, that of a context above it, else the default. */
+/** Returns the style of problems in a context: its own, that of a context above it, or the default. */
 export function styleOf(app: FastifyInstance): ProblemStyle {
   return styles.get(app) ?? defaultStyle
 }
 
-/** Returns what the `type` of problems begins with in a context. */
+/** Returns the prefix of the `type` of problems in a context. */
 export function typeBaseOf(app: FastifyInstance): string {
   return styleOf(app).typeBase
 }
 
-/** Returns who answers what is refused of a request: as its route says, else as its context does. */
+/** Returns who answers a refused request, by its route or its context. */
 export function refusalsOf(request: FastifyRequest): RefusalsAnsweredBy {
   return refusalsOfRoute.of(request) ?? styleOf(request.server).refusals
 }

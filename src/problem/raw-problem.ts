@@ -2,9 +2,9 @@ import { reasonPhrases } from '../http/status.js'
 import { type ProblemDocument, problemMediaType } from './problem-document.js'
 
 /**
- * Returns a whole response in HTTP/1.1 bytes, for a connection on which no request could be read. It is not stored.
+ * Returns a whole response of HTTP/1.1 with `no-store`, for a connection on which no request could be read.
  *
- * @param fields header fields besides its own
+ * @param fields further header fields
  */
 export function rawProblem(
   document: ProblemDocument,

@@ -3,21 +3,21 @@ import { clip } from '../text.js'
 import { IssueList } from './issue-list.js'
 import type { ProblemIssue } from './problem-error.js'
 
-/** What a schema validator says of one fault; Ajv's form, which other validators of Fastify follow. */
+/** An error of a schema validator, in Ajv's form. */
 export interface SchemaFault {
   readonly instancePath?: unknown
   readonly keyword?: unknown
   readonly message?: unknown
   readonly params?: unknown
-  /** The name that is wrong, of a fault that is found under `propertyNames`. */
+  /** The invalid name, for an error under `propertyNames`. */
   readonly propertyName?: unknown
 }
 
 const places = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const
 
 /**
- * The faults of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, as many as an
- * {@link IssueList} takes. Faults beyond these are not looked at.
+ * Returns the errors of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, within the bounds
+ * of an {@link IssueList}.
  */
 export function validationIssues(
   faults: readonly unknown[],
@@ -32,32 +32,30 @@ export function validationIssues(
 }
 
 /**
- * The message that Fastify's own formatter gives to an error of validation, cut. Its own grows with the faults and with
- * the names in them, to many times the length of the body.
+ * Returns the message of Fastify's own formatter, cut. Fastify's can be many times as long as the body, because it
+ * contains all errors with the names in them.
  */
 export function validationMessage(faults: readonly unknown[], part: string): string {
   let text = ''
   for (const given of faults) {
     if (text.length > maxMessageLength) break
-    text += `${text === '' ? '' : ', '}${wordsOf(given, part)}`
+    text += `${text === '' ? '' : ', '}${textOf(given, part)}`
   }
   return clip(text, maxMessageLength)
 }
 
-/** Whether a message is Fastify's own, and not that of a formatter of the app. */
+/** Whether a message is that of Fastify's own formatter. */
 export function isDefaultMessage(
   message: string,
   faults: readonly unknown[],
   part: string | undefined,
 ): boolean {
-  return (
-    faults.length > 0 && message.startsWith(wordsOf(faults[0], part ?? '').slice(0, maxMessageLength - 1))
-  )
+  return faults.length > 0 && message.startsWith(textOf(faults[0], part ?? '').slice(0, maxMessageLength - 1))
 }
 
 const maxMessageLength = 1000
 
-function wordsOf(given: unknown, part: string): string {
+function textOf(given: unknown, part: string): string {
   const { instancePath, message } = faultOf(given)
   return `${part}${typeof instancePath === 'string' ? instancePath : ''} ${message}`
 }
@@ -70,7 +68,7 @@ function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
     : { in: place, name: unescaped(pointer.split('/', 2)[1] ?? ''), message }
 }
 
-// Validators other than Ajv may say it in words, or in a form of their own.
+// Other validators may have texts, or a form of their own.
 function faultOf(given: unknown): SchemaFault {
   return typeof given === 'object' && given !== null ? given : { message: given }
 }
@@ -79,7 +77,7 @@ function isPlace(part: string | undefined): part is keyof typeof places {
   return part !== undefined && Object.hasOwn(places, part)
 }
 
-// Ajv points at the object that lacks a member or has one too many; a client wants the member.
+// For a missing or additional member, Ajv points at its object.
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
   const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isText)
@@ -96,7 +94,7 @@ function messageOf(fault: SchemaFault): string {
   if (fault.keyword === 'const') return `must be ${shown(param(fault, 'allowedValue'))}`
   const allowed = fault.keyword === 'enum' ? param(fault, 'allowedValues') : undefined
   if (Array.isArray(allowed)) return `must be one of ${allowed.slice(0, maxAllowed).map(shown).join(', ')}`
-  // A regular expression is for the developer of the server.
+  // Regular expressions are not for clients.
   const pattern = param(fault, 'pattern')
   return isText(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
 }
