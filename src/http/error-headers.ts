@@ -1,6 +1,6 @@
 import { isFieldName } from './field-name.js'
 
-// They frame or describe the body that an error would have had: a problem document is another one.
+// They describe the body of the error, which the problem document replaces.
 const ofBody: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
@@ -9,21 +9,21 @@ const ofBody: ReadonlySet<string> = new Set([
   'trailer',
 ])
 
-/** Can a problem have the header field: is it written as one, and not about another body? */
+/** Whether a problem may have a header field: it is valid, and does not describe another body. */
 export function isProblemField(name: string, value: unknown): boolean {
   return isField(name, value) && !ofBody.has(name.toLowerCase())
 }
 
-/** Can the field be written at all (RFC 9110 §5.1, §5.5)? Node refuses others. */
+/** Whether a header field is valid (RFC 9110 §5.1, §5.5). Node.js throws for others. */
 export function isField(name: string, value: unknown): boolean {
   return isFieldName(name) && [value].flat().every(isFieldValue)
 }
 
 /**
- * The header fields that a problem takes over from an error that is none, as text. Of a 5xx that is `Retry-After` alone:
- * the others may tell what is inside the server. What cannot be written is still among them.
+ * Returns the header fields that a problem takes from an error of another kind, as text: of a 5xx `Retry-After` only,
+ * because others may reveal the inside of the server. Invalid fields are included.
  *
- * @param headers the member `headers` of whatever was thrown
+ * @param headers the member `headers` of the thrown value
  */
 export function foreignFields(headers: unknown, status: number): Record<string, string> | undefined {
   if (typeof headers !== 'object' || headers === null) return undefined
@@ -35,7 +35,7 @@ export function foreignFields(headers: unknown, status: number): Record<string, 
 }
 
 function isTaken(name: string, status: number): boolean {
-  // The connection is the server's own.
+  // The server decides about the connection.
   return status < 500 ? name !== 'connection' && !ofBody.has(name) : name === 'retry-after'
 }
 

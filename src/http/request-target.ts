@@ -1,4 +1,4 @@
-// The scheme and the authority, which end where the path, the query or the fragment starts (RFC 3986 §3.2).
+// The scheme and the authority, up to the path, the query or the fragment (RFC 3986 §3.2).
 const absoluteStart = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 const slash = 47
 

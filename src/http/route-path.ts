@@ -1,24 +1,24 @@
-/** One segment of a route's path pattern. */
+/** A segment of the path pattern of a route. */
 export interface PathSegment {
-  /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may have text in front: `files-*`. */
+  /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may follow text: `files-*`. */
   readonly kind: 'literal' | 'parameter' | 'mixed' | 'wildcard'
-  /** As it stands in the pattern; for a literal with `::` undone. */
+  /** The text of the pattern; in a literal, `:` for `::`. */
   readonly text: string
 }
 
-/** A stretch of a segment: literal text, with `::` undone, or a parameter or wildcard as it stands. */
+/** A part of a segment: literal text, with `:` for `::`, or the text of a parameter or wildcard. */
 export interface SegmentPart {
   readonly literal: boolean
   readonly text: string
 }
 
-// To the router only these end a name: `:a_:b` is one parameter, and `:id::b` as well.
+// In the router only these characters end a name: `:a_:b` is one parameter, and so is `:id::b`.
 const nameEnd = /[(\-./]/g
 
 /**
- * Splits a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon) into its
- * segments, where the router splits it. The empty segment before the first slash is left out; others that are empty
- * (doubled or trailing slash) are literals with no text.
+ * Returns the segments of a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon),
+ * as the router splits it. The empty segment before the first slash is omitted; other empty segments (double or trailing
+ * slash) are literals with an empty text.
  */
 export function routePath(pattern: string): readonly PathSegment[] {
   const segments: PathSegment[] = []
@@ -31,7 +31,7 @@ export function routePath(pattern: string): readonly PathSegment[] {
   return segments
 }
 
-/** The parts of a segment in the router's notation: `:id.json` is the parameter `:id` and the literal `.json`. */
+/** Returns the parts of a segment: `:id.json` is the parameter `:id` and the literal `.json`. */
 export function segmentParts(text: string): readonly SegmentPart[] {
   if (!text.includes(':') && !text.includes('*')) return text === '' ? [] : [{ literal: true, text }]
   const parts: SegmentPart[] = []
@@ -62,14 +62,14 @@ function segment(text: string): PathSegment {
 function segmentEnd(pattern: string, start: number): number {
   const slash = pattern.indexOf('/', start)
   const end = slash === -1 ? pattern.length : slash
-  // Only a parameter may have a slash in it: one of its expression.
+  // Only the expression of a parameter may have a slash.
   if (!pattern.slice(start, end).includes(':')) return end
   let at = start
   while (at < pattern.length && pattern[at] !== '/') at = partEnd(pattern, at)
   return Math.min(at, pattern.length)
 }
 
-/** The end of what starts at `at`: an escaped colon, a parameter or a character. */
+/** Returns the end of the part at `at`: an escaped colon, a parameter or a character. */
 function partEnd(text: string, at: number): number {
   if (text.startsWith('::', at)) return at + 2
   return isParameterStart(text, at) ? parameterEnd(text, at) : at + 1
@@ -87,7 +87,7 @@ function parameterEnd(text: string, start: number): number {
   return text[close + 1] === '?' ? close + 2 : close + 1
 }
 
-/** Where the parenthesis at `open` closes; the end of a text where it does not, which the router refuses. */
+/** Returns where the parenthesis at `open` closes; the end of the text if it does not, which the router refuses. */
 function closingParenthesis(text: string, open: number): number {
   let depth = 0
   for (let at = open; at < text.length; at++) {
@@ -98,7 +98,7 @@ function closingParenthesis(text: string, open: number): number {
   return text.length
 }
 
-// Behind a parameter the router takes a star for text.
+// After a parameter, the router reads a star as text.
 function isWildcard(text: string, at: number, before: readonly SegmentPart[]): boolean {
   return text[at] === '*' && at === text.length - 1 && before.length === 0
 }

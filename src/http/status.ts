@@ -1,7 +1,6 @@
 /**
- * Reason phrases of the error statuses, as the RFCs have them now (RFC 9110 §15.5–15.6, RFC 6585, RFC 8470,
- * RFC 7725, RFC 4918). A table of our own: `node:http` changes its words between versions, and codes that
- * clients branch on are made from them.
+ * Reason phrases of the error statuses, as in the current RFCs (RFC 9110 §15.5–15.6, RFC 6585, RFC 8470, RFC 7725,
+ * RFC 4918). Problem codes are made from them, so they must not change with `node:http`.
  */
 export const reasonPhrases: Readonly<Record<number, string>> = Object.freeze({
   400: 'Bad Request',
@@ -42,12 +41,12 @@ export const reasonPhrases: Readonly<Record<number, string>> = Object.freeze({
   511: 'Network Authentication Required',
 })
 
-/** The problem code of a status that no nearer cause is known for: its reason phrase in lower-kebab. */
+/** Returns the problem code of a status without a known cause: its reason phrase in kebab case. */
 export function statusCode(status: number): string {
   return statusTitle(status).toLowerCase().replaceAll(' ', '-')
 }
 
-/** The title of a status, in sentence case. */
+/** Returns the title of a status, in sentence case. */
 export function statusTitle(status: number): string {
   const phrase = reasonPhrases[status] ?? `Status ${status}`
   const kept = phrase.startsWith('URI') || phrase.startsWith('HTTP') ? 4 : 1

@@ -1,10 +1,10 @@
 /**
- * Is it an origin as a browser sends it (RFC 6454 §6.2): scheme, host and port, the default port left out, in lowercase,
- * and nothing behind? `null` is none: any page in a sandbox has that one.
+ * Whether a text is an origin as browsers send it (RFC 6454 §6.2): scheme, host and port in lowercase, without the default
+ * port, and nothing else. `null` is not one, because all pages in sandboxes have it.
  */
 export function isWebOrigin(text: string): boolean {
   if (!originShape.test(text)) return false
-  // A URL parser knows the origin of the schemes of the web alone; those of apps have only their shape.
+  // A URL parser returns an origin for the schemes of the web only; other schemes are checked by the shape.
   return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
 }
 

@@ -5,7 +5,7 @@ import { formatHttpDate, parseHttpDate } from '../../src/http/http-date.js'
 
 const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
 const now = Date.parse('2026-11-20T12:00:00Z')
-const seed = Date.parse('1994-11-06T08:49:37Z')
+const example = Date.parse('1994-11-06T08:49:37Z')
 
 t.test('RFC 9110 §5.6.7: all three formats are read, and mean the same', async (t) => {
   for (const text of [
@@ -14,18 +14,18 @@ t.test('RFC 9110 §5.6.7: all three formats are read, and mean the same', async 
     'Sun Nov  6 08:49:37 1994',
     'Sun Nov 06 08:49:37 1994',
   ]) {
-    t.equal(parseHttpDate(text, now), seed, text)
+    t.equal(parseHttpDate(text, now), example, text)
   }
 })
 
 t.test('RFC 9110 §5.6.7: what is generated is IMF-fixdate, fractions of a second cut off', async (t) => {
-  t.equal(formatHttpDate(seed), 'Sun, 06 Nov 1994 08:49:37 GMT')
-  t.equal(formatHttpDate(seed + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
-  t.equal(formatHttpDate(seed + 1000), 'Sun, 06 Nov 1994 08:49:38 GMT')
+  t.equal(formatHttpDate(example), 'Sun, 06 Nov 1994 08:49:37 GMT')
+  t.equal(formatHttpDate(example + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
+  t.equal(formatHttpDate(example + 1000), 'Sun, 06 Nov 1994 08:49:38 GMT')
   t.equal(formatHttpDate(0), 'Thu, 01 Jan 1970 00:00:00 GMT')
   t.equal(formatHttpDate(-1), 'Wed, 31 Dec 1969 23:59:59 GMT')
   t.equal(
-    formatHttpDate(seed),
+    formatHttpDate(example),
     'Sun, 06 Nov 1994 08:49:37 GMT',
     'what was kept of another second is not taken',
   )
@@ -148,9 +148,9 @@ t.test(
 t.test(
   'RFC 9110 §5.6.7: the name of the day is one of a week; that it fits the date is not asked',
   async (t) => {
-    t.equal(parseHttpDate('Mon, 06 Nov 1994 08:49:37 GMT', now), seed)
-    t.equal(parseHttpDate('Wednesday, 06-Nov-94 08:49:37 GMT', now), seed)
-    t.equal(parseHttpDate('Sat Nov  6 08:49:37 1994', now), seed)
+    t.equal(parseHttpDate('Mon, 06 Nov 1994 08:49:37 GMT', now), example)
+    t.equal(parseHttpDate('Wednesday, 06-Nov-94 08:49:37 GMT', now), example)
+    t.equal(parseHttpDate('Sat Nov  6 08:49:37 1994', now), example)
     t.equal(parseHttpDate('Xyz, 06 Nov 1994 08:49:37 GMT', now), null)
     t.equal(parseHttpDate('Someday, 06-Nov-94 08:49:37 GMT', now), null)
   },
@@ -179,7 +179,7 @@ t.test('RFC 9110 §5.6.7: a year of two digits is never more than 50 years ahead
   }
   t.equal(
     parseHttpDate('Sunday, 06-Nov-94 08:49:37 GMT'),
-    seed,
+    example,
     'by default it is the current time that counts',
   )
 })

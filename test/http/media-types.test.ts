@@ -1,4 +1,4 @@
-/** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type); decisions.md §7: 406. */
+/** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type). */
 import fc from 'fast-check'
 import t from 'tap'
 import { acceptsAny, isJson, mediaTypeOf } from '../../src/http/media-types.js'

@@ -1,4 +1,4 @@
-/** Writes under preconditions: nothing is overwritten that the caller has not seen (decisions.md §4, RFC 9110 §13.1). */
+/** Writes under preconditions: nothing is overwritten that the caller has not seen (RFC 9110 §13.1). */
 import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, ProblemError, problems } from '../../../src/index.js'

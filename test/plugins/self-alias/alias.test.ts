@@ -73,6 +73,7 @@ t.test('what is made private is stored by no shared cache', async (t) => {
     ['Public , S-MaxAge=5,max-age=60', 'max-age=60, private'],
     ['private="set-cookie", max-age=1', 'max-age=1, private'],
     ['private', 'private'],
+    ['public, proxy-revalidate, max-age=5', 'max-age=5, private'],
     ['no-cache="a, public", public', 'no-cache="a, public", private'],
     ['no-store', 'no-store'],
     ['public, NO-STORE', 'public, NO-STORE'],

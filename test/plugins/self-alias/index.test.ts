@@ -47,6 +47,7 @@ function addUsers(app: FastifyInstance, seen: unknown[] = []): void {
     return reply.code(204).send()
   })
   app.post('/v1/users/:id/follow', { schema: { params } }, handler)
+  app.put('/v1/users/:id/settings', { schema: { params } }, handler)
   app.get('/v1/users/:id/friends/:friend_id', { schema: { params } }, handler)
   app.post('/v1/users', async (_request, reply) => reply.code(201).send({ id: 1 }))
   app.get('/v1/orders/:id', async (request) => request.params)
@@ -229,6 +230,7 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
     ['GET', 299, 'x', own],
     ['GET', 304, '', own],
     ['GET', 204, '', undefined],
+    ['GET', 300, 'x', undefined],
     ['GET', 302, '', undefined],
     ['GET', 404, 'x', undefined],
     ['HEAD', 200, '', own],
@@ -253,6 +255,52 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
   }
   const given = await app.inject({ url: '/v1/users/me?status=200&body=x&location=/given', headers: eve })
   t.equal(given.headers['content-location'], '/given', 'that of the handler stays')
+})
+
+t.test('the status, the headers and the body of a web Response count', async (t) => {
+  const app = await presetWith((app) => {
+    app.route({
+      method: ['GET', 'PUT'],
+      url: '/v1/users/:id',
+      handler: (request) => {
+        const { status, body } = request.query as { status: string; body?: string }
+        const headers = { etag: '"v7"', vary: 'accept', 'cache-control': 's-maxage=5' }
+        return new Response(body ?? null, { status: Number(status), headers })
+      },
+    })
+  })
+  for (const [method, query, isFound] of [
+    ['GET', 'status=200&body=x', true],
+    ['GET', 'status=302&body=x', false],
+    ['PUT', 'status=200&body=x', true],
+    ['PUT', 'status=200', false],
+  ] as const) {
+    const { headers } = await app.inject({ method, url: `/v1/users/me?${query}`, headers: eve })
+    t.match(headers, {
+      etag: '"v7;self=7"',
+      vary: 'accept, authorization, cookie',
+      'cache-control': 'private',
+    })
+    t.equal('content-location' in headers, isFound, `${method} ${query}`)
+  }
+})
+
+t.test('routes that are not of the API keep the alias, unless they ask for it', async (t) => {
+  const app = await presetWith((app) => {
+    app.get('/v1/users/:id/*', async (request) => request.params)
+    app.get('/v1/users/:id/hidden', { schema: { hide: true } as object }, async (request) => request.params)
+    app.get(
+      '/v1/users/:id/a/*',
+      { config: { selfAlias: { param: 'id' } } },
+      async (request) => request.params,
+    )
+  })
+  for (const [path, id] of [
+    ['file', 'me'],
+    ['hidden', 'me'],
+    ['a/file', '7'],
+  ] as const)
+    t.equal((await app.inject({ url: `/v1/users/me/${path}`, headers: eve })).json().id, id, path)
 })
 
 t.test('the tag of one account is not that of another, even where both have the same version', async (t) => {
@@ -309,6 +357,7 @@ t.test('a record whose id is an alias cannot be made', async (t) => {
     ['POST', '/v1/users', { id: 'mel', name: 'me' }, 201],
     ['POST', '/v1/users', [], 201],
     ['POST', '/v1/users/7/follow', { id: 'me' }, 200],
+    ['PUT', '/v1/users/7/settings', { id: 'me' }, 200],
     ['PUT', '/v1/users/7', { name: 'me' }, 200],
   ] as const
   for (const [method, url, payload, status] of rows) {

@@ -195,7 +195,7 @@ t.test('no Link of a handler, of a list or of a web Response is lost, and none i
   t.match([web.statusCode, web.body], [203, 'x'])
   const late = await app.inject('/v1/late')
   t.strictSame([late.statusCode, told(late)], [500, all], 'finished twice, told once')
-  t.match((await app.inject('/v1/says-itself')).headers, { deprecation: '@1', sunset: 'never', link })
+  t.strictSame(told(await app.inject('/v1/says-itself')), { deprecation: '@1', sunset: 'never', link })
   const { etag = '' } = (await app.inject('/v1/own')).headers
   const unchanged = await app.inject({ url: '/v1/own', headers: { 'if-none-match': String(etag) } })
   t.equal(unchanged.statusCode, 304)
@@ -278,7 +278,8 @@ t.test('the list of versions, as they stand', async (t) => {
 
   const bare = Fastify()
   await bare.register(versions)
-  for (const version of [10, 9]) bare.get(`/v${version}/users`, async () => ({}))
+  for (const version of [10, 9, '01']) bare.get(`/v${version}/users`, async () => ({}))
+  await bare.ready()
   t.strictSame(
     bare.versions.list().map(({ version }) => version),
     [9, 10],
@@ -287,10 +288,14 @@ t.test('the list of versions, as they stand', async (t) => {
 })
 
 t.test('in report mode no byte changes, and what would happen is counted', async (t) => {
-  const app = await appWith((app) => app.get('/v1/users', async () => ({})), {
-    mode: 'report',
-    now: () => after,
-  })
+  const app = await appWith(
+    (app) => {
+      app.get('/v1/users', async () => ({}))
+      app.get('/v1/says-itself', async (_request, reply) => reply.headers(all).send({}))
+    },
+    { mode: 'report', now: () => after },
+  )
+  await app.inject('/v1/says-itself')
   for (const [url, status] of [
     ['/v1/users', 200],
     ['/v1/unknown', 404],
@@ -300,6 +305,7 @@ t.test('in report mode no byte changes, and what would happen is counted', async
   }
   const observed = app.conventions.report().observations.map(({ rule, route, count }) => [rule, route, count])
   t.strictSame(observed, [
+    ['retired', '/v1/says-itself', 1],
     ['retired', '/v1/users', 1],
     ['headers', '/v1/users', 1],
     ['retired', '*', 1],
@@ -317,6 +323,32 @@ t.test('a retirement can be tried: told, counted, and still served', async (t) =
   t.match(app.conventions.report().observations, [{ plugin: 'versions', rule: 'retired', count: 1 }])
 })
 
+t.test('a route has modes of its own, and each rule can be off', async (t) => {
+  const app = await appWith(
+    (app) => {
+      const config = (rules: VersionsOptions['rules'] & object) => ({ config: { versions: { rules } } })
+      app.get('/v1/served', config({ retired: 'off' }), async () => ({}))
+      app.get('/v1/counted', config({ retired: 'report' }), async () => ({}))
+      app.get('/v1/silent', config({ retired: 'off', headers: 'off' }), async () => ({}))
+      app.get('/v1/users', async () => ({}))
+    },
+    { now: () => after },
+  )
+  for (const [path, status, expected] of [
+    ['served', 200, all],
+    ['counted', 200, all],
+    ['silent', 200, none],
+    ['users', 410, all],
+  ] as const) {
+    const answer = await app.inject(`/v1/${path}`)
+    t.strictSame([answer.statusCode, told(answer)], [status, expected], path)
+  }
+  t.strictSame(
+    app.conventions.report().observations.map(({ rule, route }) => [rule, route]),
+    [['retired', '/v1/counted']],
+  )
+})
+
 t.test('off is off', async (t) => {
   const app = await appWith((app) => app.get('/v3/users', async () => ({})), {
     mode: 'off',
@@ -324,6 +356,8 @@ t.test('off is off', async (t) => {
   })
   t.strictSame(told(await app.inject('/v1/users')), none)
   t.strictSame((await app.inject('/v3/users')).statusCode, 200)
+  t.match(app.conventions.report(), { findings: [], observations: [] })
+  t.equal(app.conventions.report().findings.length, 0)
 })
 
 t.test('a route of a version that is not listed does not boot, unless it is excepted', async (t) => {
@@ -335,10 +369,21 @@ t.test('a route of a version that is not listed does not boot, unless it is exce
   const excepted = await appWith((app) => {
     const config = { versions: { except: ['listed'] as const, reason: 'a trial' } }
     app.get('/v3/users', { config }, async () => ({}))
+    app.get(
+      '/v2/users',
+      { config: { versions: { except: ['listed'], reason: 'not needed' } } },
+      async () => ({}),
+    )
     app.get('/v3/files/*', async () => ({}))
   })
   await t.resolves(async () => void (await excepted.ready()))
-  t.match(excepted.conventions.report().exceptions, [{ reason: 'a trial', unused: false }])
+  t.strictSame(
+    excepted.conventions.report().exceptions.map(({ reason, unused }) => [reason, unused]),
+    [
+      ['a trial', false],
+      ['not needed', true],
+    ],
+  )
 })
 
 t.test('dates and names that cannot be are refused at registration', async (t) => {

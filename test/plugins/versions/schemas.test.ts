@@ -71,6 +71,16 @@ t.test('what is yet to come is announced, and not yet deprecated', async (t) => 
   t.strictSame(Object.keys(responses).sort(), ['200', '304', '412'])
 })
 
+t.test('at the very time it is deprecated', async (t) => {
+  const { operationOf } = await documentOf({ versions: { 1: { deprecated: '2026-11-20' } } }, (app) =>
+    app.get('/v1/users', { schema }, () => ({})),
+  )
+  t.match(operationOf('/v1/users'), {
+    deprecated: true,
+    description: 'Deprecated since 2026-11-20T00:00:00.000Z.',
+  })
+})
+
 t.test('in report mode the document stays as it is', async (t) => {
   const { operationOf } = await documentOf(
     { mode: 'report', versions: { 1: { deprecated: '2026-01-01' } } },
