@@ -212,15 +212,8 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
 
 /** Has this package write the answers of all routes to come that it writes faster than Fastify, and as it does. */
 export function writeFast(app: FastifyInstance): void {
-  const routes: RouteSerialization[] = []
   app.addHook('onRoute', function writeFastOnRoute(route) {
-    if (route.schema?.response === undefined) return
-    const serialization = serializationOf(this, route)
-    serialization.fast = true
-    routes.push(serialization)
-  })
-  app.addHook('onReady', async function compileWriters() {
-    for (const route of routes) route.prepare()
+    if (route.schema?.response !== undefined) serializationOf(this, route).fast = true
   })
 }
 

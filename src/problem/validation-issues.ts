@@ -1,4 +1,5 @@
 import { exactJson } from '../json/exact-json.js'
+import { nameOfToken, pointerToken } from '../json/json-pointer.js'
 import { clip } from '../text.js'
 import { IssueList } from './issue-list.js'
 import type { ProblemIssue } from './problem-error.js'
@@ -65,7 +66,7 @@ function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
   const message = messageOf(fault)
   return place === 'body'
     ? { in: place, pointer, message }
-    : { in: place, name: unescaped(pointer.split('/', 2)[1] ?? ''), message }
+    : { in: place, name: nameOfToken(pointer.split('/', 2)[1] ?? ''), message }
 }
 
 // Other validators may have texts, or a form of their own.
@@ -81,7 +82,7 @@ function isPlace(part: string | undefined): part is keyof typeof places {
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
   const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isText)
-  return member === undefined ? at : `${at}/${escaped(member)}`
+  return member === undefined ? at : `${at}/${pointerToken(member)}`
 }
 
 const memberParams = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName']
@@ -113,13 +114,4 @@ function param(fault: SchemaFault, name: string): unknown {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
-}
-
-// RFC 6901 §3.
-function escaped(member: string): string {
-  return member.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
-function unescaped(token: string): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~')
 }

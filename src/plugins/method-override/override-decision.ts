@@ -1,4 +1,5 @@
 import type { RequestFields } from '../../http/field-name.js'
+import { pointerToken } from '../../json/json-pointer.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 import { isFromElsewhere } from './is-from-elsewhere.js'
@@ -79,5 +80,5 @@ function refused(detail: string, errors: readonly ProblemIssue[]): OverrideDecis
 }
 
 function pointerTo(name: string): string {
-  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return `/${pointerToken(name)}`
 }

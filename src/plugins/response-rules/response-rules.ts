@@ -1,3 +1,4 @@
+import { pointerToken } from '../../json/json-pointer.js'
 import { type KeyStyle, restyledKey } from '../../words/key-names.js'
 import { type EnvelopePart, wrappingMember } from './envelopes.js'
 import { isTwin, pluralName } from './plural-names.js'
@@ -27,7 +28,7 @@ export interface ResponseVocabulary extends TimeVocabulary {
 
 /** The member of a pointer; `*` stands for any item of an array and any key of a map. */
 export function memberOf(pointer: string, name: string): string {
-  return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return `${pointer}/${pointerToken(name)}`
 }
 
 /** What is wrong with a body that is no object. */
