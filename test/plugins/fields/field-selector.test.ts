@@ -170,6 +170,17 @@ t.test('selections are kept, the latest hundred of them', async (t) => {
   t.not(selector.select(['name'], none), first, 'the next one does')
 })
 
+t.test('a selection is kept under a key that is no longer than the parameter may be', async (t) => {
+  for (const [maxLength, isKept] of [
+    [30, true],
+    [15, false],
+  ] as const) {
+    const selector = new FieldSelector(shape, [], { ...bounds, maxLength }, null)
+    const hidden = new Set(['secret', 'name'])
+    t.equal(selector.select(['id'], hidden) === selector.select(['id'], hidden), isKept, `${maxLength}`)
+  }
+})
+
 t.test('default and hidden paths are checked against the schema', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   t.strictSame(selector.unknown(['name', 'id_str', 'address.city', 'tags.key']), [])

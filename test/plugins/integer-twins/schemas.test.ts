@@ -17,6 +17,29 @@ t.test('the schema may stand under the status, its class, or default', async (t)
   }
 })
 
+t.test('boot reports a response schema that cannot be read, also one that is a reference', async (t) => {
+  const tuple = { type: 'object', properties: { ids: { type: 'array', items: [id] } } }
+  const rows: readonly (readonly [schema: object, reason: RegExp])[] = [
+    [tuple, /a tuple holds 64-bit integers/],
+    [{ $ref: 'tuple#' }, /a tuple holds 64-bit integers/],
+    [{ anyOf: [{ type: 'null' }, { $ref: 'tuple#' }] }, /a tuple holds 64-bit integers/],
+  ]
+  for (const [schema, reason] of rows) {
+    const app = Fastify()
+    await app.register(integerTwins)
+    app.addSchema({ $id: 'tuple', ...tuple })
+    app.get('/v1/users/:id', { schema: { response: { 200: schema } } }, () => ({ ids: [5] }))
+    await app.ready()
+    const { exceptions } = app.conventions.report()
+    t.match(
+      exceptions.filter(({ plugin }) => plugin === 'integerTwins'),
+      [{ route: 'GET /v1/users/:id', reason }],
+      JSON.stringify(schema),
+    )
+    t.equal((await app.inject('/v1/users/1')).payload, '{"ids":[5]}', 'Fastify writes the answer')
+  }
+})
+
 t.test('it may be one of several media types; the answer’s own counts', async (t) => {
   const content = {
     'application/json': { schema: user },
