@@ -24,7 +24,7 @@ import {
   prepareInput,
   putExactIntegers,
 } from './int64-input.js'
-import { int64PlacesOf } from './int64-places.js'
+import { int64PlacesOf, namesWithInt64 } from './int64-places.js'
 
 /** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
 const parts = [
@@ -39,6 +39,8 @@ type Next = (error?: Error) => void
 interface PlannedPart {
   readonly name: Name
   readonly plan: Int64Plan
+  /** The members that may have 64-bit integers; `null` where others may too. */
+  readonly members: readonly string[] | null
 }
 
 /** What is known of a request from its first hook to its last. */
@@ -82,7 +84,7 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     })
   }
   addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
-    if (planned.length === 0) return next()
+    if (hasNone(planned, request) && states.get(request) === undefined) return next()
     const state = stateOf(request)
     if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
     const refusals = planned.flatMap(({ name, plan }) => preparePart(request, name, plan, state) ?? [])
@@ -90,6 +92,8 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
   })
   addHook(route, 'preHandler', 'integerTwins', function putIntegers(request, reply, next) {
+    // The validator may have put in defaults.
+    if (hasNone(planned, request)) return next()
     const { inputs } = stateOf(request)
     for (const { name, plan } of planned) {
       const refusal = putExact(request, name, plan, inputs)
@@ -101,10 +105,21 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     const shared = app.getSchemas() as SchemaStore
     planned = parts.flatMap(({ keyword, name, part }) => {
       const places = int64PlacesOf(schema[keyword], shared)
-      return places === null ? [] : [{ name, plan: { ...places, part } }]
+      return places === null
+        ? []
+        : [{ name, plan: { ...places, part }, members: namesWithInt64(places.root) }]
     })
     hasBody = planned.some(({ name }) => name === 'body')
   }
+}
+
+/** Whether none of the members that may have 64-bit integers is there. */
+function hasNone(planned: readonly PlannedPart[], request: FastifyRequest): boolean {
+  return planned.every(({ name, members }) => {
+    const value = request[name] as Readonly<Record<string, unknown>> | undefined
+    if (members === null || typeof value !== 'object' || value === null) return false
+    return !members.some((member) => Object.hasOwn(value, member))
+  })
 }
 
 function preparePart(

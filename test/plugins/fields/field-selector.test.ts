@@ -177,7 +177,8 @@ t.test('a selection is kept under a key that is no longer than the parameter may
   ] as const) {
     const selector = new FieldSelector(shape, [], { ...bounds, maxLength }, null)
     const hidden = new Set(['secret', 'name'])
-    t.equal(selector.select(['id'], hidden) === selector.select(['id'], hidden), isKept, `${maxLength}`)
+    const first = selector.select(['id'], hidden)
+    t.equal(first === selector.select(['id'], hidden), isKept, `${maxLength}`)
   }
 })
 

@@ -182,3 +182,20 @@ t.test('a body that comes in pieces is exact too', async (t) => {
   const { got } = (await (await fetch(`${origin}/v1/orders`, init)).json()) as { got: string }
   t.same(JSON.parse(got), { id: '9007199254740993n', note: 'café' })
 })
+
+t.test('a default of the schema is a BigInt too, and what is absent stays absent', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  const querystring = {
+    type: 'object',
+    properties: { limit: { type: 'integer' }, before_id: int64, after_id: { ...int64, default: 5 } },
+  }
+  app.get('/v1/users', { schema: { querystring } }, (request) =>
+    Object.entries(request.query as object).map(([name, value]) => [name, typeof value]),
+  )
+  const { payload } = await app.inject('/v1/users?limit=2')
+  t.strictSame(JSON.parse(payload), [
+    ['limit', 'number'],
+    ['after_id', 'bigint'],
+  ])
+})
