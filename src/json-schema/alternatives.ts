@@ -1,6 +1,5 @@
 import { holdsBigInt } from '../json/exact-json.js'
-import { isDecimal } from '../json/int64.js'
-import { rangeOf } from '../json/wide-range.js'
+import { isDecimal, rangeOf } from '../json/int64.js'
 import { type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
 

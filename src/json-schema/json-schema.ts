@@ -1,4 +1,4 @@
-import { rangeOf, type WideRange } from '../json/wide-range.js'
+import { type Int64Range, rangeOf } from '../json/int64.js'
 import { each } from '../options.js'
 
 /** A value of JSON; a JSON Schema is one. */
@@ -146,7 +146,7 @@ export function typesOf(schema: SchemaObject): readonly string[] {
  *
  * @param schema keywords of one schema; those of {@link SchemaNode} include what `$ref` and `allOf` add
  */
-export function int64RangeOf(schema: SchemaObject): WideRange | null {
+export function int64RangeOf(schema: SchemaObject): Int64Range | null {
   const isInteger = [schema.type].flat().includes('integer') && schema.const === undefined
   return isInteger ? rangeOf(schema.format) : null
 }

@@ -1,4 +1,4 @@
-import { rangeOf, type WideRange } from '../json/wide-range.js'
+import { type Int64Range, rangeOf } from '../json/int64.js'
 import {
   type CompileSerializer,
   isLargeInteger,
@@ -26,7 +26,7 @@ export type Shape = ShapeBase &
   (
     | { readonly kind: 'text'; readonly format: TextFormat | null }
     /** `int64`: the range of a declared 64-bit integer, `null` for another. */
-    | { readonly kind: 'integer'; readonly int64: WideRange | null }
+    | { readonly kind: 'integer'; readonly int64: Int64Range | null }
     | { readonly kind: 'number' | 'boolean' | 'null' | 'anything' }
     | { readonly kind: 'constant'; readonly json: string }
     | ObjectForm

@@ -1,5 +1,4 @@
-import { isDecimal } from './int64.js'
-import { isWithin, type WideRange } from './wide-range.js'
+import { type Int64Range, isDecimal, isWithin } from './int64.js'
 
 /** Called when the digits of a declared 64-bit integer are lost: the value is a Number beyond 2^53. May throw. */
 export type OnLostDigits = (value: number) => void
@@ -10,7 +9,7 @@ export type OnLostDigits = (value: number) => void
  *
  * @throws TypeError if the value is not an integer, or is out of the range. The message does not contain the value.
  */
-export function int64Digits(value: unknown, range: WideRange, onLost: OnLostDigits): string | null {
+export function int64Digits(value: unknown, range: Int64Range, onLost: OnLostDigits): string | null {
   if (typeof value === 'bigint') return inRange(value, range).toString()
   if (typeof value === 'number' && Number.isInteger(value)) {
     if (Number.isSafeInteger(value)) {
@@ -34,12 +33,12 @@ const mostSafeLength = 18
 const mostLength = 20
 const minus = 0x2d
 
-function checkDecimal(text: string, range: WideRange): void {
+function checkDecimal(text: string, range: Int64Range): void {
   if (text.length > mostLength) throw outOfRange()
   inRange(BigInt(text), range)
 }
 
-function inRange(value: bigint, range: WideRange): bigint {
+function inRange(value: bigint, range: Int64Range): bigint {
   if (!isWithin(range, value)) throw outOfRange()
   return value
 }

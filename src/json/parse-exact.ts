@@ -1,6 +1,5 @@
-import { isDecimal } from './int64.js'
+import { exactInteger, isDecimal } from './int64.js'
 import { hasLongDigits, longRun } from './json-text.js'
-import { exactInteger } from './wide-range.js'
 
 /**
  * Parses JSON as `JSON.parse` does, except that an integer of up to 20 digits that a Number cannot hold becomes a BigInt.

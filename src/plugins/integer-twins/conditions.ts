@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv'
 import { utcDateTime } from '../../http/date-time.js'
-import { rangeOf } from '../../json/wide-range.js'
+import { rangeOf } from '../../json/int64.js'
 import {
   isSchemaObject,
   type Json,

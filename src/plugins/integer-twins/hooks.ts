@@ -7,8 +7,8 @@ import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { quoteLongNumbers } from '../../json/parse-exact.js'
+import { mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
-import { mentionsWide } from '../../json-schema/mentions-wide.js'
 import { boundedIssues, textOfIssues } from '../../problem/issue-list.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { longestDetail } from '../../problem/problem-of.js'
@@ -70,12 +70,12 @@ function stateOf(request: FastifyRequest): InputState {
  */
 export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
   const { schema } = route
-  if (schema === undefined || !parts.some(({ keyword }) => mentionsWide(schema[keyword]))) return null
+  if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
   let planned: readonly PlannedPart[] = []
   let hasBody = false
   states.declare(app)
 
-  if (mentionsWide(schema.body)) {
+  if (mentionsInt64(schema.body)) {
     addHook(route, 'preParsing', 'integerTwins', function collectBody(request, _reply, payload, next) {
       if (hasBody && isJson(mediaTypeOf(request.headers['content-type']))) {
         collectText(payload as Readable, request.routeOptions.bodyLimit, stateOf(request))

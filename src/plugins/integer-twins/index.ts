@@ -9,8 +9,8 @@ import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addHook } from '../../fastify/route.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { int64Mentions, mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
-import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { type Checks, oneOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
@@ -76,7 +76,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
         options,
       )
       if (own === false || own.mode === 'off') return
-      const declares = mentionsWide(route.schema?.response)
+      const declares = mentionsInt64(route.schema?.response)
       if (own.mode === 'report') {
         const declared = declaredSerialization(this, route)
         if (declares) prepared.push(declared)
@@ -87,14 +87,14 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       serialization.twins = true
       contexts.add(this)
       // What refers to others may not be readable; the report is to say so at boot.
-      if (wideMentions(route.schema?.response).reference) prepared.push(serialization)
+      if (int64Mentions(route.schema?.response).reference) prepared.push(serialization)
       const readSchemas = addInputHooks(this, route)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      if (mentionsWide(route.schema?.body)) {
+      if (mentionsInt64(route.schema?.body)) {
         const { schema = {} } = route
         route.schema = { ...schema, ...bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation') }
       }
-      if (declares || mentionsWide(route.schema?.body)) twinned.push({ app: this, route, serialization })
+      if (declares || mentionsInt64(route.schema?.body)) twinned.push({ app: this, route, serialization })
     })
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()

@@ -1,5 +1,4 @@
-import { isDecimal } from '../../json/int64.js'
-import { exactInteger } from '../../json/wide-range.js'
+import { exactInteger, isDecimal } from '../../json/int64.js'
 
 /** What becomes of a member that came with a string twin, or as the twin alone. */
 export type TwinResult = { readonly value: unknown } | TwinFault

@@ -1,4 +1,4 @@
-import { rangeOf, type WideRange } from '../../json/wide-range.js'
+import { type Int64Range, rangeOf } from '../../json/int64.js'
 import {
   isSchemaObject,
   type Json,
@@ -15,7 +15,7 @@ import { declaresInt64, isTwinned } from './twinned-schemas.js'
 /** A place of an input where a schema declares a 64-bit integer, or where a path to one leads through. */
 export interface Int64Place {
   /** `null` where no 64-bit integer is declared. */
-  readonly range: WideRange | null
+  readonly range: Int64Range | null
   /** Whether other numbers are valid too. */
   readonly allowsNumbers: boolean
   readonly allowsText: boolean

@@ -1,3 +1,4 @@
+import { int64Mentions, mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import {
   isPlainObject,
   isSchemaObject,
@@ -7,7 +8,6 @@ import {
   type SchemaObject,
   type SchemaStore,
 } from '../../json-schema/json-schema.js'
-import { mentionsWide, wideMentions } from '../../json-schema/mentions-wide.js'
 import { partsOf } from '../../json-schema/parts.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { mapBodies } from '../../json-schema/responses.js'
@@ -73,7 +73,7 @@ class TwinCompleter {
 
   complete(schema: Json): Json {
     if (!isSchemaObject(schema)) return schema
-    const { format, reference } = wideMentions(schema)
+    const { format, reference } = int64Mentions(schema)
     if (!format && !reference) return schema
     if (reference) return this.#completeNew(schema)
     const completed = known[this.#purpose].get(schema) ?? this.#completeNew(schema)
@@ -143,7 +143,7 @@ class TwinCompleter {
 
   /** The shape of a part of the schema; that of anything where it cannot be read. */
   #shapeOf(schema: Json): Shape {
-    if (!mentionsWide(schema)) return anything
+    if (!mentionsInt64(schema)) return anything
     try {
       return this.#shapes.read(schema, this.#root)
     } catch {

@@ -1,4 +1,4 @@
-import { rangeOf } from '../../json/wide-range.js'
+import { rangeOf } from '../../json/int64.js'
 import { type Json, type SchemaObject, schemaList } from '../../json-schema/json-schema.js'
 import { partsOf } from '../../json-schema/parts.js'
 import type { SchemaReader } from '../../json-schema/reader.js'
