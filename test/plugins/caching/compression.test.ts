@@ -70,6 +70,26 @@ function unchunked(bytes: Buffer): Buffer {
   }
 }
 
+t.test('the coding identity changes no tag', async (t) => {
+  const app = await appWith({ order: 'before', validators: false })
+  app.get('/v1/plain', (_, reply) => reply.header('content-encoding', 'identity').etag('a').send('{}'))
+  app.get('/v1/streamed', (_, reply) =>
+    reply
+      .header('content-encoding', 'identity')
+      .etag('a')
+      .send(Readable.from(['{}'])),
+  )
+  for (const url of ['/v1/plain', '/v1/streamed'])
+    t.equal((await app.inject({ url, headers: { 'accept-encoding': 'identity' } })).headers.etag, '"a"', url)
+})
+
+t.test('a 412 after the handler varies by the coding as its 200 does', async (t) => {
+  const app = await appWith({ order: 'before', validators: false })
+  const answer = await app.inject({ url: '/v1/small', headers: { 'if-match': '"old"' } })
+  t.equal(answer.statusCode, 412)
+  t.match(answer.headers.vary, /accept-encoding/)
+})
+
 for (const order of ['before', 'after'] as const) {
   for (const validators of [false, true]) {
     t.test(`registered ${order} caching, validators: ${validators}`, async (t) => {

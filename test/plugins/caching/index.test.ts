@@ -2,7 +2,13 @@
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
-import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
+import {
+  type CachingOptions,
+  type CachingRouteOptions,
+  caching,
+  type Observation,
+  problems,
+} from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0, 500)
@@ -202,12 +208,17 @@ t.test('a redirect of the moment is not kept as long as the answer would be; 202
   ] as const) {
     const { headers } = await app.inject(`/v1/${status}`)
     t.equal(headers['cache-control'], cacheControl, `${status}`)
+    t.equal('expires' in headers, cacheControl !== 'no-cache', `${status}: Expires`)
     if (status >= 300) t.notOk('etag' in headers || 'last-modified' in headers, `${status} has no validators`)
   }
   t.equal(
     (await app.inject({ url: '/v1/302', headers: cookie })).headers['cache-control'],
     'no-cache, private',
   )
+  const unstored = { config: { caching: { cacheControl: { noStore: true } } } }
+  const other = await appWith()
+  other.get('/v1/login', unstored, (_, reply) => reply.redirect('/login'))
+  t.equal((await other.inject('/v1/login')).headers['cache-control'], 'no-store')
 })
 
 t.test('contradictory directives stop the boot, all in one table', async (t) => {
@@ -235,8 +246,12 @@ t.test('a constant Expires is sent until it is past, and not after', async (t) =
   const app = await appWith({ now: () => time })
   const expires = new Date(now + 60_000)
   app.get('/v1/users', { config: { caching: { expires } } }, () => ({}))
+  app.get('/v1/own', { config: { caching: { expires } } }, (_, reply) => reply.expires(now + 5_000).send({}))
   t.equal((await app.inject('/v1/users')).headers.expires, 'Fri, 20 Nov 2026 12:01:00 GMT')
-  time = now + 60_000
+  t.equal((await app.inject('/v1/own')).headers.expires, 'Fri, 20 Nov 2026 12:00:05 GMT', 'of the handler')
+  time = Date.UTC(2026, 10, 20, 12, 1) - 1
+  t.ok('expires' in (await app.inject('/v1/users')).headers)
+  time++
   t.notOk('expires' in (await app.inject('/v1/users')).headers)
 })
 
@@ -288,6 +303,7 @@ t.test(
     const app = Fastify({ logger: logs.logger })
     await app.register(caching, { rules: { 'last-modified': 'report' } })
     app.get('/v1/users', () => ({ users: [] }))
+    app.get('/v1/others', () => ({}))
     app.get(
       '/v1/orders',
       { config: { caching: { except: ['last-modified'], reason: 'computed' } } },
@@ -296,11 +312,13 @@ t.test(
     await app.inject({ method: 'HEAD', url: '/v1/users' })
     for (let asked = 0; asked < 3; asked++) await app.inject('/v1/users')
     await app.inject('/v1/orders')
-    t.match(app.conventions.report().observations, [
-      { plugin: 'caching', rule: 'last-modified', route: '/v1/users', count: 1 },
+    await app.inject('/v1/others')
+    const told = ({ rule, route, count }: Observation) => [rule, route, count]
+    t.strictSame(app.conventions.report().observations.map(told), [
+      ['last-modified', '/v1/users', 1],
+      ['last-modified', '/v1/others', 1],
     ])
-    t.equal(app.conventions.report().observations.length, 1)
-    t.equal(logs.lines.length, 1)
+    t.equal(logs.lines.length, 2)
     t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/orders', reason: 'computed' }])
 
     const silent = Fastify()
@@ -346,18 +364,24 @@ t.test('RFC 9110 §15.3.5: a 204 says nothing of a representation that it does n
   const empty = (_: unknown, reply: FastifyReply) => reply.code(204).send(user)
   app.get('/v1/users/:id', empty)
   app.put('/v1/users/:id', empty)
-  app.delete('/v1/own', (_, reply) => reply.code(204).etag('v8').lastModified(new Date(now)).send())
+  app.route({
+    method: ['GET', 'DELETE'],
+    url: '/v1/own',
+    handler: (_, reply) => reply.code(204).etag('v8').lastModified(new Date(now)).send(),
+  })
   for (const method of ['GET', 'HEAD', 'PUT'] as const) {
     const { statusCode, headers } = await app.inject({ method, url: '/v1/users/1' })
     t.equal(statusCode, 204)
     t.notOk('etag' in headers || 'last-modified' in headers, method)
   }
-  const { headers } = await app.inject({ method: 'DELETE', url: '/v1/own' })
-  t.match(
-    headers,
-    { etag: '"v8"', 'last-modified': nowText },
-    'the handler may name the resource as it is now',
-  )
+  for (const method of ['GET', 'DELETE'] as const) {
+    const { headers } = await app.inject({ method, url: '/v1/own' })
+    t.match(
+      headers,
+      { etag: '"v8"', 'last-modified': nowText },
+      'the handler may name the resource as it is now',
+    )
+  }
 })
 
 t.test('HEAD has the headers of GET, and its 304 too', async (t) => {
@@ -390,6 +414,50 @@ t.test('a HEAD route of the app’s own gets no ETag of the nothing that it send
   const { etag } = (await app.inject('/v1/users')).headers
   t.equal((await app.inject({ method: 'HEAD', url: '/v1/full' })).headers.etag, etag)
   t.equal((await app.inject({ method: 'HEAD', url: '/v1/both' })).headers.etag, etag)
+})
+
+t.test('an empty representation has an ETag, to HEAD too', async (t) => {
+  const app = await appWith()
+  app.head('/v1/first', (_, reply) => reply.send(''))
+  app.get('/v1/empty', (_, reply) => reply.send(''))
+  const { etag } = (await app.inject('/v1/empty')).headers
+  t.ok(etag)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/empty' })).headers.etag, etag)
+})
+
+t.test('only a 200 gets an ETag from its bytes; a web Response is sent as it is', async (t) => {
+  const app = await appWith()
+  app.get('/v1/transformed', (_, reply) => reply.code(203).send({}))
+  app.get('/v1/web', () => new Response('{}', { headers: { 'x-own': '1' } }))
+  t.notOk('etag' in (await app.inject('/v1/transformed')).headers)
+  const web = await app.inject({ url: '/v1/web', headers: { 'if-none-match': '*', 'if-match': '"old"' } })
+  t.strictSame([web.statusCode, web.body, web.headers['x-own']], [200, '{}', '1'])
+})
+
+t.test('the date of a hook counts, also for a list whose items have dates', async (t) => {
+  const app = await appWith()
+  app.addHook('onSend', async (request, reply) => {
+    if (request.headers['x-date']) reply.header('last-modified', nowText)
+  })
+  app.get('/v1/users', () => [user])
+  const since = { 'if-modified-since': nowText }
+  t.equal((await app.inject({ url: '/v1/users', headers: since })).statusCode, 200)
+  t.equal((await app.inject({ url: '/v1/users', headers: { ...since, 'x-date': '1' } })).statusCode, 304)
+})
+
+t.test('what a write has no use for is left out: Vary, and findings of hidden dates', async (t) => {
+  const app = await appWith()
+  const schema = {
+    response: { 200: { type: 'object', properties: { id: {}, updated_at: { type: 'string' } } } },
+  }
+  const config = { caching: { vary: ['Accept-Language'] }, fields: { hidden: { updated_at: true } } } as const
+  app.put('/v1/users', { config, schema }, () => user)
+  app.get(
+    '/v1/payments',
+    { config: { caching: { confidential: true, cacheControl: { noStore: true } } } },
+    () => ({}),
+  )
+  t.notOk('vary' in (await app.inject({ method: 'PUT', url: '/v1/users' })).headers)
 })
 
 t.test('streams are not hashed, bytes are', async (t) => {

@@ -49,6 +49,7 @@ t.test('a list was modified when the latest of its items was', async (t) => {
   t.equal(latestModified({ users: items }, 'updated_at'), latest)
   t.equal(latestModified({ total: 4, users: items }, 'updated_at'), latest)
   t.equal(latestModified(items, 'updated_at'), latest)
+  t.equal(latestModified(Array(1000).fill(items[1]), 'updated_at'), latest)
   t.equal(latestModified({ users: [...items].reverse() }, 'updated_at'), latest)
   const mixed = [...items, { updated_at: new Date('2026-11-19T11:00:00Z') }]
   t.equal(latestModified({ users: mixed }, 'updated_at'), at('19T11:00:00'))

@@ -348,6 +348,10 @@ t.test('on a route that reads, validators of the answer stand in for the tag of 
   await app.register(caching, { now: () => now })
   const validatorsOf = () => ({ version: 7, lastModified: modified })
   app.get('/v1/users/1', { config: { caching: { validatorsOf } } }, () => ({ id: 1 }))
+  app.get('/v1/own', { config: { caching: { validatorsOf } } }, (_, reply) =>
+    reply.etag('own').header('last-modified', before).send({}),
+  )
+  t.match((await app.inject('/v1/own')).headers, { etag: '"own"', 'last-modified': before })
   const { headers } = await app.inject('/v1/users/1')
   t.match(headers, { etag: '"7"', 'last-modified': modifiedText })
   const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })
