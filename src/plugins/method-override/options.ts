@@ -6,13 +6,13 @@ import { type Mode, modes } from '../../rules/modes.js'
 /** Options of the plugin `methodOverride`. */
 export interface MethodOverrideOptions {
   /**
-   * The methods that a POST may stand for, in uppercase. `GET`, `HEAD` and `OPTIONS` are none: what is exempt from
-   * protection because it is safe must not arrive as a POST, nor the other way round.
+   * The methods that a POST may be performed as, in uppercase. `GET`, `HEAD` and `OPTIONS` are not allowed: safe methods are
+   * exempt from protections that a POST needs.
    * @default ['PUT', 'PATCH', 'DELETE']
    */
   readonly methods?: readonly string[]
   /**
-   * Name of the header.
+   * Name of the request header.
    * @default 'X-HTTP-Method-Override'
    */
   readonly header?: string
@@ -22,28 +22,28 @@ export interface MethodOverrideOptions {
    */
   readonly field?: string
   /**
-   * Is the field of a form looked at? `false` where no HTML form uses this API: then forms are not even read.
+   * Whether forms are searched for the field. With `false`, for an API without HTML forms, they are not read ahead.
    * @default true
    */
   readonly form?: boolean
   /**
-   * Milliseconds within which a form has to arrive. It is read before any hook runs, so its time is limited apart from
-   * that of other bodies (`requestTimeout` of the server): 408 after that.
+   * Milliseconds within which a form has to arrive, else the answer is 408. A form is read before any hook runs, so it has
+   * a limit of its own, besides `requestTimeout` of the server.
    * @default 30_000
    */
   readonly formTimeout?: number
   /**
    * Origins whose pages may name a method in a form (`'https://app.example'`), besides that of the service. A form from
-   * elsewhere, with the cookies of your user and without a preflight, is refused where a browser says that it is.
+   * any other origin is refused if the browser sends its origin: it has the cookies of the user, and needs no preflight.
    *
-   * Name those that may do all that your user may. Not for pages that can `fetch`: they need no form, and CORS says
-   * which methods they may use.
+   * List only origins that may do everything that the user may. Not for pages that can `fetch`: they need no form, and
+   * CORS limits their methods.
    * @default []
    */
   readonly formOrigins?: readonly string[]
   /**
-   * `enforce` performs the method that is named; `report` changes nothing and counts what would be performed or
-   * refused; `off` does nothing.
+   * `enforce` performs the named method; `report` changes nothing and counts what would be performed or refused; `off`
+   * does nothing.
    * @default 'enforce'
    */
   readonly mode?: Mode
@@ -68,7 +68,7 @@ const origin: Check<string> = (label, received) =>
 export const overrideChecks: Checks<MethodOverrideOptions> = {
   methods,
   header: fieldName,
-  // What a form need not encode, so that it is found as it stands.
+  // Characters that forms do not encode, so that the name is found in the raw bytes.
   field: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
   form: flag,
   formTimeout: integer(1, 2_147_483_647),
@@ -87,5 +87,5 @@ export const overrideDefaults: Required<MethodOverrideOptions> = {
   mode: 'enforce',
 }
 
-// POST is what it is already; TRACE shows the client's credentials, and CONNECT makes a tunnel of the connection.
+// TRACE echoes the client's credentials, and CONNECT makes a tunnel of the connection.
 const never: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE', 'CONNECT']

@@ -2,28 +2,28 @@ import type { RequestFields } from '../../http/field-name.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
-import { isFromElsewhere } from './is-from-elsewhere.js'
+import { isCrossOrigin } from './cross-origin.js'
 
-/** What a POST may be performed as, and where it says so. */
+/** The methods that a POST may be performed as, and where it names one. */
 export interface OverrideRules {
   /** In uppercase. */
   readonly methods: readonly string[]
-  /** Name of the header. */
+  /** Name of the header, in lowercase. */
   readonly header: string
-  /** Name of the form's field. */
+  /** Name of the form field. */
   readonly field: string
   /** Origins whose pages may name a method in a form, besides that of the service. */
   readonly formOrigins: readonly string[]
 }
 
-/** What a POST says of the method that it stands for. */
-export interface OverrideWords {
+/** The parts of a POST that can name a method. */
+export interface OverrideInput {
   /** The value of the header; repeated lines are joined by commas (RFC 9110 §5.3). */
   readonly header: string | undefined
-  /** Each value of the form's field. */
+  /** Each value of the form field. */
   readonly form: readonly string[]
-  /** The header fields of the request: they tell where the form is from. */
-  readonly source: RequestFields
+  /** The header fields of the request, which show the origin of the form. */
+  readonly fields: RequestFields
 }
 
 /** The method that a POST is performed as, or why it is refused. */
@@ -32,13 +32,14 @@ export type OverrideDecision =
   | { readonly method: null; readonly refusal: ProblemError }
 
 /**
- * Decides what a POST is performed as: header and form name one of the methods, in any case, each once;
- * where both are there, they agree. `null` where it is a POST and nothing else.
+ * Returns the method that a POST is performed as, or its refusal; `null` if it names no method. Header and form name one
+ * of the methods, in any case and each once; if both do, they agree.
  *
- * A form alone has to be from here. With the header it need not: that one takes a preflight from elsewhere.
+ * A form without the header has to be from the same origin. With the header it need not be: pages of other origins can
+ * set the header only after a preflight.
  */
 export function overrideDecision(
-  { header, form, source }: OverrideWords,
+  { header, form, fields }: OverrideInput,
   { methods, header: headerName, field, formOrigins }: OverrideRules,
 ): OverrideDecision | null {
   if (header === undefined && form.length === 0) return null
@@ -53,18 +54,18 @@ export function overrideDecision(
   if (fromForm !== undefined && (second !== undefined || !methods.includes(fromForm))) {
     faults.push({ in: 'body', pointer: pointerTo(field), message: expected })
   }
-  const said = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
+  const given = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
   if (faults.length > 0) {
-    const detail = `A POST cannot be performed as ${clip(said.join(' and '), longestShown)}`
+    const detail = `A POST cannot be performed as ${clip(given.join(' and '), maxShown)}`
     return refused(detail, faults)
   }
   if (fromHeader !== undefined && fromForm !== undefined && fromHeader !== fromForm) {
-    const detail = `The header ${headerName} and the field ${field} of the form disagree: ${said.join(' and ')}`
+    const detail = `The header ${headerName} and the field ${field} of the form disagree: ${given.join(' and ')}`
     return refused(detail, [{ in: 'header', name: headerName, message: `is ${fromForm}, as in the form` }])
   }
-  if (fromHeader === undefined && isFromElsewhere(source, formOrigins)) {
-    const { origin } = source
-    const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), longestShown)}`
+  if (fromHeader === undefined && isCrossOrigin(fields, formOrigins)) {
+    const { origin } = fields
+    const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), maxShown)}`
     const message = 'is from a page of this service, or of an origin that it names'
     const detail = `A form from ${from} cannot be performed as ${fromForm}`
     return refused(detail, [{ in: 'body', pointer: pointerTo(field), message }])
@@ -73,7 +74,7 @@ export function overrideDecision(
 }
 
 const code: ProblemCode = 'method-override-invalid'
-const longestShown = 80
+const maxShown = 80
 
 function refused(detail: string, errors: readonly ProblemIssue[]): OverrideDecision {
   return { method: null, refusal: new ProblemError(code, { detail, errors }) }

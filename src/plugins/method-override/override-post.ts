@@ -1,45 +1,69 @@
 import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../fastify/raw-request.js'
 import { mediaTypeOf } from '../../http/media-types.js'
+import { pathOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
+import { formType, takeField } from './form-field.js'
 import { type OverrideDecision, type OverrideRules, overrideDecision } from './override-decision.js'
-import type { PendingBodies } from './pending-bodies.js'
-import { readAhead } from './read-ahead.js'
-import { takeField } from './take-field.js'
+import { type PendingBodies, readAhead } from './read-ahead.js'
 
-/** What holds for the POSTs of a context. */
+/** The options of a context for its POSTs. */
 export interface OverrideScope extends OverrideRules {
   /** The prefix of the context's routes. */
   readonly prefix: string
-  /** Is the field of a form looked at? */
+  /** Whether forms are read for the field. */
   readonly form: boolean
   readonly mode: 'enforce' | 'report'
-  /** The most bytes of a form that are read before its request is routed. */
+  /** Maximum of the bytes that are read of a form before its request is routed. */
   readonly bodyLimit: number
-  /** The bodies that are being read. */
+  /** The bodies that are read at the moment. */
   readonly pending: PendingBodies
-  /** Whether the path of a request has a route for any method that it may be performed as. */
-  isServed(raw: RawRequest): boolean
-  /** Is told of a client that gave up while its form was read. */
+  /** Whether a route serves the path, with a method that a POST may be performed as. */
+  hasRoute(raw: RawRequest): boolean
+  /** Called if the client aborts the request while its form is read. */
   onAbandoned(raw: RawRequest): void
 }
 
-/** The media type of a form that a browser sends by itself. */
-export const formType = 'application/x-www-form-urlencoded'
+/**
+ * Returns the scope of a path: the one with the longest prefix, of equals the first.
+ *
+ * @param scopes sorted by {@link sortScopes}
+ */
+export function scopeOf(scopes: readonly OverrideScope[], url: string): OverrideScope | undefined {
+  const [first] = scopes
+  if (first?.prefix === '') return first
+  const path = pathOf(url)
+  return scopes.find(({ prefix }) => isBelow(path, prefix))
+}
+
+/** Sorts scopes by the depth of their prefix, the deepest first. */
+export function sortScopes(scopes: OverrideScope[]): void {
+  const depthOf = ({ prefix }: OverrideScope): number => prefix.split('/').length
+  scopes.sort((one, other) => depthOf(other) - depthOf(one))
+}
+
+/** Whether a path is at or below a prefix, in which a segment with a parameter matches any segment. */
+function isBelow(path: string, prefix: string): boolean {
+  const segments = path.split('/')
+  const expected = prefix.replace(/\/$/, '').split('/')
+  return expected.every((segment, index) =>
+    segment.includes(':') ? segments[index] !== undefined : segments[index] === segment,
+  )
+}
 
 /**
- * Makes a POST what it says it stands for, before it is routed: its method is set, the field is taken out of the form,
- * and what was decided is remembered. One that is refused stays a POST, and a hook refuses it.
+ * Applies the override of a POST before it is routed: sets the method, removes the field from the form, and marks the
+ * request with the decision. A refused request stays a POST, and a hook refuses it.
  *
- * @param proceed routes it; not called where the client gives up before its form was there
+ * @param proceed routes the request; not called if the client aborts it before its form has arrived
  */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const header = headerOf(raw, scope.header)
-  if (scope.form && isForm(raw) && lengthOf(raw) !== 0 && scope.isServed(raw)) {
+  if (scope.form && isForm(raw) && lengthOf(raw) !== 0 && scope.hasRoute(raw)) {
     readForm(raw, header, scope, proceed)
   } else if (header === undefined) proceed()
   else {
-    settle(raw, overrideDecision({ header, form: [], source: raw.headers }, scope), false, scope)
-    if (raw.method === 'DELETE') forgetNoContent(raw, scope, proceed)
+    applyDecision(raw, overrideDecision({ header, form: [], fields: raw.headers }, scope), false, scope)
+    if (raw.method === 'DELETE') forgetEmptyContent(raw, scope, proceed)
     else proceed()
   }
 }
@@ -53,32 +77,32 @@ function readForm(
   readAhead(raw, scope.bodyLimit, scope.pending, {
     take({ bytes, isWhole }) {
       if (!isWhole) {
-        tooLarge(raw, scope)
+        refuseTooLarge(raw, scope)
         return bytes
       }
       const { values, rest } = takeField(bytes.toString('latin1'), scope.field)
-      const decision = overrideDecision({ header, form: values, source: raw.headers }, scope)
-      settle(raw, decision, true, scope)
+      const decision = overrideDecision({ header, form: values, fields: raw.headers }, scope)
+      applyDecision(raw, decision, true, scope)
       if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
       if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
       if (raw.method !== 'DELETE') return withLength(raw, noFields)
       forgetContent(raw)
       return nothing
     },
-    expire: (bytes) => expired(raw, bytes, scope),
+    expire: (bytes) => refuseLate(raw, bytes, scope),
     proceed,
     abandon: () => scope.onAbandoned(raw),
   })
 }
 
 /**
- * A client that can send nothing but POST announces JSON and sends none: a DELETE without content has no type. Whether
- * there is content, a length tells, or the first of it.
+ * Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. The
+ * length shows whether there is content, or else the first bytes.
  */
-function forgetNoContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
+function forgetEmptyContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const length = lengthOf(raw)
   if (length === 0) forgetContent(raw)
-  if (length !== null || raw.headers['content-type'] === undefined || !scope.isServed(raw)) {
+  if (length !== null || raw.headers['content-type'] === undefined || !scope.hasRoute(raw)) {
     proceed()
     return
   }
@@ -87,13 +111,14 @@ function forgetNoContent(raw: RawRequest, scope: OverrideScope, proceed: () => v
       if (bytes.length === 0) forgetContent(raw)
       return bytes
     },
-    expire: (bytes) => expired(raw, bytes, scope),
+    expire: (bytes) => refuseLate(raw, bytes, scope),
     proceed,
     abandon: () => scope.onAbandoned(raw),
   })
 }
 
-function settle(
+/** Applies a decision to a request, or marks it for the report. */
+function applyDecision(
   raw: RawRequest,
   decision: OverrideDecision | null,
   byForm: boolean,
@@ -112,18 +137,18 @@ function settle(
   }
 }
 
-function tooLarge(raw: RawRequest, { mode, bodyLimit, field }: OverrideScope): void {
+function refuseTooLarge(raw: RawRequest, { mode, bodyLimit, field }: OverrideScope): void {
   if (mode === 'report') {
     markRequest(raw, { kind: 'passed' })
     return
   }
-  const detail = `The form is larger than ${bodyLimit} bytes: so much is searched for ${field}`
+  const detail = `The form is larger than ${bodyLimit} bytes, the limit of the search for ${field}`
   const problem = new ProblemError('content-too-large', { detail })
   markRequest(raw, { kind: 'refused', problem, unlessAbove: bodyLimit })
 }
 
-/** Refuses a request whose body did not arrive in time; in `report` it goes on as it came. */
-function expired(raw: RawRequest, bytes: Buffer, { mode }: OverrideScope): Buffer {
+/** Refuses a request whose body did not arrive in time. In `report` mode it is not changed. */
+function refuseLate(raw: RawRequest, bytes: Buffer, { mode }: OverrideScope): Buffer {
   if (mode === 'report') {
     markRequest(raw, { kind: 'passed' })
     return bytes
@@ -139,7 +164,7 @@ function headerOf({ headers }: RawRequest, name: string): string | undefined {
   return typeof value === 'object' ? value.join(', ') : value
 }
 
-// What is coded is not searched: to decode it is the parser's part.
+// A form with a content coding is not searched: only a parser can decode it.
 function isForm({ headers }: RawRequest): boolean {
   return mediaTypeOf(headers['content-type']) === formType && headers['content-encoding'] === undefined
 }
@@ -149,6 +174,6 @@ function withLength({ headers }: RawRequest, body: Buffer): Buffer {
   return body
 }
 
-// A form without fields to all parsers, and yet something to put back: without it the end of the body has passed.
+// A form without fields for every parser. Something has to be put back, or the end of the body has passed.
 const noFields = Buffer.from('&')
 const nothing = Buffer.alloc(0)

@@ -1,43 +1,41 @@
 import { AsyncResource } from 'node:async_hooks'
 import { hasReceivedAll } from '../../fastify/internals.js'
 import type { RawRequest } from '../../fastify/raw-request.js'
-import type { PendingBodies } from './pending-bodies.js'
+import type { Schedule } from '../../time/schedule.js'
 
-/** What of a body was read. */
+/** The bytes that were read of a body. */
 export interface ReadAhead {
   readonly bytes: Buffer
-  /** Is that all of it? Otherwise there is more than the limit. */
+  /** Whether the body is complete; otherwise it is larger than the limit. */
   readonly isWhole: boolean
 }
 
-/** What becomes of a body that was read. */
-export interface Reader {
+/** Handles a body that was read ahead. */
+export interface BodyReader {
   /**
-   * Is given what was read, and returns what is put back in its place. Where that was all, and nothing is put back, the
-   * request must not be read any more, for its end has passed.
+   * Called with what was read. Returns the bytes to put back. If the body was complete and nothing is put back, the
+   * request must not be read any more: its end has passed.
    */
   take(read: ReadAhead): Buffer
-  /**
-   * Is given what was read of a body that is not waited for any longer, and returns what is put back in its place.
-   */
+  /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
-  /** Goes on with the request. */
+  /** Continues with the request. */
   proceed(): void
-  /** The client has given up: nobody waits for an answer, and what came is not to be trusted. */
+  /** Called if the client has aborted the request. */
   abandon(): void
 }
 
 /**
- * Reads a body before its request is routed, and puts back what is to be parsed afterwards: to all that read the request
- * later, nothing has happened.
+ * Reads a body before its request is routed, and puts back what has to be parsed later, so that later readers see a
+ * stream that was not read.
  *
- * @param limit in bytes; no more is kept than these and the chunk that passes them
- * @param pending bounds how many bodies are read at once, and for how long
+ * @param limit in bytes; reading stops with the chunk that exceeds it
+ * @param pending limits the number, the size and the time of the bodies that are read at once
  */
-export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies, reader: Reader): void {
+export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies, reader: BodyReader): void {
   const chunks: Buffer[] = []
   let length = 0
-  // A stream's events do not run in the asynchronous context in which the request came in.
+  // Events of a stream do not run in the asynchronous context of the request.
   const finishInContext = AsyncResource.bind(finish)
   const body = pending.add(AsyncResource.bind(expire))
 
@@ -48,7 +46,7 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
   raw.on('close', lose)
 
   function readMore(): void {
-    // HTTP/2 ends the body of a client that gives up as if it were whole.
+    // HTTP/2 ends the body of an aborted request as if it were complete.
     if (raw.aborted) {
       lose()
       return
@@ -61,7 +59,7 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
       length += bytes.length
     }
     if (length > limit || isAtEnd(raw)) finishInContext()
-    else body.hold(length)
+    else body.setBytes(length)
   }
 
   function finish(): void {
@@ -98,4 +96,68 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
 /** Whether all of the body has been received and read. After the event `end`, nothing can be put back. */
 function isAtEnd(raw: RawRequest): boolean {
   return hasReceivedAll(raw) && raw.readableLength === 0
+}
+
+/** Limits of {@link PendingBodies}. */
+export interface PendingLimits {
+  /** Number of bodies. */
+  readonly bodies: number
+  /** Bytes of all bodies. */
+  readonly bytes: number
+  /** Milliseconds for each body. */
+  readonly time: number
+}
+
+/** A body that is being read. */
+export interface PendingBody {
+  /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
+  setBytes(bytes: number): void
+  /** Removes the body. */
+  end(): void
+}
+
+/**
+ * Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed.
+ * Beyond a limit the oldest body expires: the form of a browser arrives at once, and one that stalls gets old.
+ */
+export class PendingBodies {
+  readonly #limits: PendingLimits
+  readonly #schedule: Schedule
+  readonly #pending = new Map<PendingBody, () => void>()
+  #bytes = 0
+
+  constructor(limits: PendingLimits, schedule: Schedule) {
+    this.#limits = limits
+    this.#schedule = schedule
+  }
+
+  /** @param expire called at most once, if the body must not be read any more; it has to end the body */
+  add(expire: () => void): PendingBody {
+    let kept = 0
+    const cancel = this.#schedule(expire, this.#limits.time)
+    const body: PendingBody = {
+      setBytes: (bytes) => {
+        this.#bytes += bytes - kept
+        kept = bytes
+        this.#expireOldest()
+      },
+      end: () => {
+        if (!this.#pending.delete(body)) return
+        this.#bytes -= kept
+        cancel()
+      },
+    }
+    this.#pending.set(body, expire)
+    this.#expireOldest()
+    return body
+  }
+
+  #expireOldest(): void {
+    const { bodies, bytes } = this.#limits
+    for (const [body, expire] of this.#pending) {
+      if (this.#pending.size <= bodies && this.#bytes <= bytes) return
+      body.end()
+      expire()
+    }
+  }
 }

@@ -1,4 +1,3 @@
-/** Decisions §2 through `inject`: a POST is what it says it stands for; everything else stays what it is. */
 import { Readable } from 'node:stream'
 import AjvCompiler from '@fastify/ajv-compiler'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
@@ -599,11 +598,14 @@ t.test(
   },
 )
 
-t.test('in an encapsulated context it counts below the prefix of that context', async (t) => {
+t.test('in an encapsulated context, it serves the paths below the prefix of that context', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.post('/v1/users/:id', () => ({ route: 'POST' }))
   app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
+  // Its prefix begins with that of a context, and is not below it.
+  app.post('/older/users', () => ({ route: 'POST' }))
+  app.delete('/older/users', () => ({ route: 'DELETE' }))
   for (const prefix of ['/old', '/legacy/:tenant', '/old/strict']) {
     await app.register(
       async (child) => {
@@ -616,6 +618,7 @@ t.test('in an encapsulated context it counts below the prefix of that context', 
   const send = async (url: string, options: InjectOptions) => app.inject({ method: 'POST', url, ...options })
   t.match((await send('/v1/users/7', { headers: header('DELETE') })).json(), { route: 'POST' })
   t.match((await send('/v1/users/7', { headers: header('TRACE') })).json(), { route: 'POST' })
+  t.match((await send('/older/users', { headers: header('DELETE') })).json(), { route: 'POST' })
   for (const url of ['/old/v1/users/7', '/legacy/acme/v1/users/7']) {
     t.match((await send(url, { headers: header('DELETE') })).json(), { route: 'DELETE' })
     t.match((await send(url, { headers: form, payload: '_method=PATCH&age=31' })).json(), {

@@ -1,4 +1,3 @@
-/** What a POST is performed as (decisions §2). */
 import t from 'tap'
 import { overrideDecision } from '../../../src/plugins/method-override/override-decision.js'
 
@@ -8,7 +7,7 @@ const rules = {
   field: '_method',
   formOrigins: ['https://app.example'],
 }
-const source = { host: 'api.example' }
+const fields = { host: 'api.example' }
 
 t.test('header and form name one of the methods, in any case', (t) => {
   const cases: readonly (readonly [header: string | undefined, form: readonly string[], method: string])[] = [
@@ -22,20 +21,20 @@ t.test('header and form name one of the methods, in any case', (t) => {
   ]
   for (const [header, form, method] of cases) {
     t.match(
-      overrideDecision({ header, form, source }, rules),
+      overrideDecision({ header, form, fields }, rules),
       { method, refusal: null },
       `${header} and ${form}`,
     )
   }
   t.equal(
-    overrideDecision({ header: undefined, form: [], source }, rules),
+    overrideDecision({ header: undefined, form: [], fields }, rules),
     null,
-    'a POST that says nothing is a POST',
+    'a POST that names no method is a POST',
   )
   t.end()
 })
 
-t.test('all else is refused, and the answer names the place', (t) => {
+t.test('any other method is refused, and the answer names the place', (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
   const cases: readonly (readonly [
@@ -68,7 +67,7 @@ t.test('all else is refused, and the answer names the place', (t) => {
     ['DELETE', ['DELETE', 'DELETE'], [field]],
   ]
   for (const [header, form, errors] of cases) {
-    const decision = overrideDecision({ header, form, source }, rules)
+    const decision = overrideDecision({ header, form, fields }, rules)
     const name = JSON.stringify([header, ...form])
     t.equal(decision?.method, null, name)
     t.match(decision?.refusal, { code: 'method-override-invalid', statusCode: 400, errors }, name)
@@ -77,15 +76,15 @@ t.test('all else is refused, and the answer names the place', (t) => {
   t.end()
 })
 
-t.test('a form from elsewhere is refused, unless the header says the same', (t) => {
-  const cases: readonly (readonly [source: Readonly<Record<string, string>>, detail: RegExp])[] = [
+t.test('a form from another origin is refused, unless the header names the same method', (t) => {
+  const cases: readonly (readonly [fields: Readonly<Record<string, string>>, detail: RegExp])[] = [
     [{ 'sec-fetch-site': 'cross-site' }, /^A form from another origin cannot be performed as DELETE$/],
     [{ origin: 'null' }, /^A form from the origin null cannot /],
     [{ 'sec-fetch-site': 'same-site', origin: 'https://b.example' }, /from the origin https:\/\/b\.example /],
   ]
-  for (const [source, detail] of cases) {
+  for (const [fields, detail] of cases) {
     const decide = (header: string | undefined, form: readonly string[]) =>
-      overrideDecision({ header, form, source }, rules)
+      overrideDecision({ header, form, fields }, rules)
     const decision = decide(undefined, ['delete'])
     t.equal(decision?.method, null)
     t.match(decision?.refusal, {
@@ -94,18 +93,18 @@ t.test('a form from elsewhere is refused, unless the header says the same', (t) 
       message: detail,
       errors: [{ in: 'body', pointer: '/_method' }],
     })
-    t.match(decide('delete', ['DELETE']), { method: 'DELETE', refusal: null }, 'it took a preflight')
-    t.match(decide('delete', []), { method: 'DELETE', refusal: null }, 'and so did this')
+    t.match(decide('delete', ['DELETE']), { method: 'DELETE', refusal: null }, 'the header took a preflight')
+    t.match(decide('delete', []), { method: 'DELETE', refusal: null }, 'here too')
     t.equal(decide(undefined, []), null, 'a form that names no method is a POST')
   }
   const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
-  t.match(overrideDecision({ header: undefined, form: ['PUT'], source: named }, rules), { method: 'PUT' })
+  t.match(overrideDecision({ header: undefined, form: ['PUT'], fields: named }, rules), { method: 'PUT' })
   t.end()
 })
 
-t.test('the detail quotes no more than a line of what came', (t) => {
-  const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], source }
-  const foreign = { header: undefined, form: ['PUT'], source: { origin: 'Z'.repeat(5000) } }
+t.test('the detail quotes at most a line of the request', (t) => {
+  const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], fields }
+  const foreign = { header: undefined, form: ['PUT'], fields: { origin: 'Z'.repeat(5000) } }
   for (const words of [long, foreign]) {
     t.ok((overrideDecision(words, rules)?.refusal?.message.length ?? 999) < 150)
   }

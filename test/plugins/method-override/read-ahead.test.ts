@@ -2,8 +2,7 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { RawRequest } from '../../../src/fastify/raw-request.js'
-import { PendingBodies } from '../../../src/plugins/method-override/pending-bodies.js'
-import { type ReadAhead, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
+import { PendingBodies, type ReadAhead, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
 
 const unbounded = new PendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})
 

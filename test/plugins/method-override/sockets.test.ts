@@ -1,4 +1,3 @@
-/** Decisions §2 over sockets: bodies in pieces, slow ones, those of clients that give up; HTTP/1.1 and HTTP/2. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -330,7 +329,7 @@ t.test('HTTP/1.1: the form of a client that gives up is not performed, and told 
     [{ ...formType, 'content-length': '50' }, ''],
     [{ 'X-HTTP-Method-Override': 'DELETE', 'content-type': 'application/json', ...chunked }, ''],
   ] as const) {
-    const told = said('the client gave up before its form was there')
+    const told = said('the client aborted the request before its form had arrived')
     const connection = await openConnection(port)
     connection.send(requestBytes('POST', '/v1/users/7', headers))
     connection.send(body)
@@ -489,7 +488,7 @@ t.test('HTTP/2: the form of a client that gives up is not performed', async (t) 
   ])
   const cancel = frame(frameTypes.reset, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]))
   for (const howTo of ['takes it back', 'goes away'] as const) {
-    const told = said('the client gave up before its form was there')
+    const told = said('the client aborted the request before its form had arrived')
     const { socket } = await openConnection(port)
     socket.end(howTo === 'takes it back' ? Buffer.concat([begin, cancel]) : begin)
     t.match(await told, { url: '/v1/users/7' }, howTo)

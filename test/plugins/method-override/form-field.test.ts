@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { takeField } from '../../../src/plugins/method-override/take-field.js'
+import { takeField } from '../../../src/plugins/method-override/form-field.js'
 
 t.test('the field goes, the rest stays as it was written', (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [

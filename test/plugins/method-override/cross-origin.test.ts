@@ -1,7 +1,7 @@
 /** Where a form is from, as browsers tell: Fetch Metadata, Fetch ("`Origin` header"), RFC 6454. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isFromElsewhere } from '../../../src/plugins/method-override/is-from-elsewhere.js'
+import { isCrossOrigin } from '../../../src/plugins/method-override/cross-origin.js'
 
 type Fields = Readonly<Record<string, string | readonly string[]>>
 type Cases = readonly (readonly [about: string, fields: Fields, isElsewhere: boolean])[]
@@ -11,8 +11,8 @@ const other = 'https://other.example'
 const host = 'api.example'
 
 t.test('where nothing says where a form is from, it is not from elsewhere', (t) => {
-  t.equal(isFromElsewhere({}, []), false)
-  t.equal(isFromElsewhere({ host, 'x-forwarded-host': 'other.example', referer: other }, []), false)
+  t.equal(isCrossOrigin({}, []), false)
+  t.equal(isCrossOrigin({ host, 'x-forwarded-host': 'other.example', referer: other }, []), false)
   t.end()
 })
 
@@ -34,7 +34,7 @@ t.test('Fetch Metadata: Sec-Fetch-Site decides where it is there', (t) => {
     ['another scheme with the same host', { 'sec-fetch-site': 'cross-site', origin: here, host }, true],
     ['behind a proxy that changes Host', { 'sec-fetch-site': 'same-origin', origin: here, host: 'a' }, false],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isFromElsewhere(fields, []), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
   t.end()
 })
 
@@ -68,7 +68,7 @@ t.test('Fetch, RFC 6454 §7: without it, Origin has the host and port that were 
     ['a missing host', { origin: here }, true],
     ['a host that is none', { origin: here, host: 'a b' }, true],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isFromElsewhere(fields, []), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
   t.end()
 })
 
@@ -87,7 +87,7 @@ t.test('the authority is Host, or :authority (RFC 9113 §8.3.1), or what a proxy
       true,
     ],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isFromElsewhere(fields, []), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
   t.end()
 })
 
@@ -105,7 +105,7 @@ t.test('an origin that is named counts as this one, and no other does', (t) => {
     ['this one still', { origin: here, host }, false],
   ]
   for (const [about, fields, isElsewhere] of cases) {
-    t.equal(isFromElsewhere(fields, named), isElsewhere, about)
+    t.equal(isCrossOrigin(fields, named), isElsewhere, about)
   }
   t.end()
 })
@@ -118,8 +118,8 @@ t.test('of any two hosts, only the same one is this one', (t) => {
   const scheme = fc.constantFrom('http://', 'https://')
   fc.assert(
     fc.property(scheme, authority, authority, (from, one, another) => {
-      t.equal(isFromElsewhere({ origin: from + one, host: another }, []), one !== another)
-      t.equal(isFromElsewhere({ origin: from + one, host: one.toUpperCase() }, []), false)
+      t.equal(isCrossOrigin({ origin: from + one, host: another }, []), one !== another)
+      t.equal(isCrossOrigin({ origin: from + one, host: one.toUpperCase() }, []), false)
     }),
   )
   t.end()

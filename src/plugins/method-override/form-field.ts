@@ -1,14 +1,17 @@
-/** What a form says of one of its fields, and the form without that field. */
+/** The media type of the forms that browsers send without a script. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/** The values of a form field, and the form without it. */
 export interface TakenField {
-  /** Its values, in their order; empty where the form does not have it. */
+  /** Its values, in order; empty if the form does not have it. */
   readonly values: readonly string[]
-  /** The pairs that are left, as they were written. */
+  /** The other pairs, with unchanged bytes. */
   readonly rest: string
 }
 
 /**
- * Takes a field out of a form (`application/x-www-form-urlencoded`), however its name is encoded. The rest keeps its
- * bytes: give the form as Latin-1, and turn the rest back the same way.
+ * Splits a form (`application/x-www-form-urlencoded`) into the values of a field, however its name is encoded, and the
+ * rest. Decode the form as Latin-1 and encode the rest as Latin-1, so that its bytes do not change.
  */
 export function takeField(form: string, name: string): TakenField {
   if (!form.includes(name) && !form.includes('%') && !form.includes('+')) return { values: [], rest: form }
