@@ -1,6 +1,5 @@
 import type { Ajv } from 'ajv'
 import { utcDateTime } from '../../http/date-time.js'
-import { rangeOf } from '../../json/int64.js'
 import {
   isSchemaObject,
   type Json,
@@ -65,18 +64,10 @@ export class Conditions {
   }
 }
 
-// A Number at the very end of a range stands for the integers that are rounded to it.
-function isInRange(format: string): (value: number) => boolean {
-  const range = rangeOf(format)
-  return (value) => range === null || (value >= Number(range.min) && value <= Number(range.max))
-}
-
-/** The formats that tell one alternative from another. */
+/** The formats that tell one alternative from another. Integers are judged by their digits, not by a format. */
 const formats = {
   'date-time': (text: string) => utcDateTime(text) !== null,
   uuid: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i,
-  int64: { type: 'number', validate: isInRange('int64') },
-  uint64: { type: 'number', validate: isInRange('uint64') },
 } as const
 
 /** A schema by which an object is valid too if it has the twin of an integer in place of the integer. */

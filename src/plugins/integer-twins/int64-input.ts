@@ -220,8 +220,9 @@ class InputReader {
     const { range, isTwinned, allowsText, allowsNull } = place
     if (this.#isValidated) {
       // A text that the validator made of a rounded Number gets all digits.
-      if (!isTwinned || typeof written !== 'string' || written === text || !isDecimal(written)) return
-      if (text === String(Number(written))) this.#replace(holder, key, written)
+      const given = isTwinned ? alone(written) : undefined
+      if (typeof given !== 'string' || given === text || !isDecimal(given)) return
+      if (text === String(Number(given))) this.#replace(holder, key, given)
     } else if (range !== null && this.#plan.part !== 'body' && !allowsText && !(text === '' && allowsNull)) {
       // The validator may not make Numbers of texts by itself.
       if (this.#faultOf(integerOfText(text, range))) return
