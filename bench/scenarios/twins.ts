@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 import { microScenario } from '../scenario.js'
 
 type Stringify = (value: unknown) => string

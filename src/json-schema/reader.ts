@@ -1,16 +1,15 @@
-import { mergeSchemas } from '@fastify/merge-json-schemas'
 import { RefResolver } from 'json-schema-ref-resolver'
-import { nameOfToken } from '../json/json-pointer.js'
+import { absoluteDocument, type SchemaDocument, valueAt } from './document.js'
 import {
   isSchemaObject,
   type Json,
   mapSchema,
-  mapSubschemas,
   maxSchemaDepth,
   type SchemaObject,
   type SchemaStore,
   schemaList,
 } from './json-schema.js'
+import { mergeKeywords } from './merge.js'
 
 /** A schema whose references are resolved and whose `allOf` is merged. */
 export interface SchemaNode {
@@ -38,9 +37,6 @@ export interface Alternative {
   readonly isMet: boolean
 }
 
-/** Schemas that cannot be merged, as no value is valid by all of them. */
-export class SchemaContradiction extends TypeError {}
-
 export interface ReaderOptions {
   /** Called for a reference to nothing, which is then read as `true`. Without it, such a reference throws. */
   readonly onUnresolved?: (reference: string) => void
@@ -54,8 +50,8 @@ export class SchemaReader {
   readonly #shared: SchemaStore
   readonly #onUnresolved: ReaderOptions['onUnresolved']
   readonly #resolver = new RefResolver()
-  readonly #documents = new Map<Json, Document>()
-  readonly #byId = new Map<string, Document>()
+  readonly #documents = new Map<Json, SchemaDocument>()
+  readonly #byId = new Map<string, SchemaDocument>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
 
   /** @param shared schemas that others refer to, by their `$id` */
@@ -166,7 +162,7 @@ export class SchemaReader {
     try {
       this.#load(id)
       if (pointer === '' || pointer.startsWith('/'))
-        return at(this.#byId.get(id)?.schema ?? this.#resolver.getSchema(id), pointer)
+        return valueAt(this.#byId.get(id)?.schema ?? this.#resolver.getSchema(id), pointer)
       return (this.#resolver.getSchema(id, `#${pointer}`) ?? undefined) as Json | undefined
     } catch {
       return undefined
@@ -185,17 +181,17 @@ export class SchemaReader {
     }
   }
 
-  #allDocuments(): (readonly [string, Document])[] {
+  #allDocuments(): (readonly [string, SchemaDocument])[] {
     for (const id of Object.keys(this.#shared)) this.#sharedDocument(id)
     return [...this.#byId]
   }
 
-  #sharedDocument(id: string): Document | null {
+  #sharedDocument(id: string): SchemaDocument | null {
     const schema = Object.hasOwn(this.#shared, id) ? this.#shared[id] : undefined
     return isSchemaObject(schema) ? this.#documentOf(schema, id) : null
   }
 
-  #documentOf(root: SchemaObject, id: string): Document {
+  #documentOf(root: SchemaObject, id: string): SchemaDocument {
     const known = this.#documents.get(root)
     if (known !== undefined) return known
     const document = absoluteDocument(root, id)
@@ -203,52 +199,6 @@ export class SchemaReader {
     this.#byId.set(id, document)
     return document
   }
-}
-
-/** A document in which every reference names the document that it leads into. */
-interface Document {
-  readonly schema: SchemaObject
-  /** The parts that have changed, by what they were. */
-  readonly parts: ReadonlyMap<Json, Json>
-}
-
-function absoluteDocument(root: SchemaObject, id: string): Document {
-  const parts = new Map<Json, Json>()
-  const seen = new Set<Json>()
-  const ownId = typeof root.$id === 'string' ? root.$id.replace(/#$/, '') : id
-  const visit = (schema: Json, base: string, depth: number): Json => {
-    if (!isSchemaObject(schema) || depth > maxSchemaDepth) return schema
-    const known = parts.get(schema)
-    if (known !== undefined || seen.has(schema)) return known ?? schema
-    seen.add(schema)
-    const inner = schema !== root && isDocumentId(schema.$id) ? schema.$id : base
-    const within = mapSubschemas(schema, (one) => visit(one, inner, depth + 1))
-    const $ref = typeof schema.$ref === 'string' ? absoluteReference(schema.$ref, inner) : schema.$ref
-    const result = $ref === schema.$ref ? within : { ...within, $ref: $ref as Json }
-    if (result !== schema) parts.set(schema, result)
-    return result
-  }
-  // A document may refer to itself by its name.
-  const absoluteReference = (ref: string, base: string): string => {
-    if (ref.startsWith('#')) return base + ref
-    return ref === ownId || ref.startsWith(`${ownId}#`) ? id + ref.slice(ownId.length) : ref
-  }
-  return { schema: visit(root, id, 0) as SchemaObject, parts }
-}
-
-function isDocumentId(id: Json | undefined): id is string {
-  return typeof id === 'string' && !id.startsWith('#')
-}
-
-function at(document: Json, pointer: string): Json | undefined {
-  if (pointer === '') return document
-  let part: Json | undefined = document
-  for (const token of pointer.slice(1).split('/')) {
-    const name = nameOfToken(decodeURIComponent(token))
-    const isThere: boolean = typeof part === 'object' && part !== null && Object.hasOwn(part, name)
-    part = isThere ? (part as { readonly [key: string]: Json })[name] : undefined
-  }
-  return part
 }
 
 class MergedNode implements SchemaNode {
@@ -266,7 +216,7 @@ class MergedNode implements SchemaNode {
   }
 
   get keywords(): SchemaObject {
-    this.#keywords ??= merge(this.parts.map(ownKeywords))
+    this.#keywords ??= mergeKeywords(this.parts.map(ownKeywords))
     return this.#keywords
   }
 }
@@ -328,38 +278,3 @@ function referenceAlone(schema: SchemaObject): string | null {
   const { $ref, ...others } = schema
   return typeof $ref === 'string' && !constrains(others) ? $ref : null
 }
-
-/**
- * Merges schemas as Fastify's serializer does, with two exceptions. A closed part (`additionalProperties: false`) closes
- * the whole and does not take away what the other parts declare. Alternatives and references that stand in several parts
- * become an `allOf`, so that they are not multiplied out before they are read.
- */
-function merge(all: readonly SchemaObject[]): SchemaObject {
-  const parts = all.filter((part) => Object.keys(part).length > 0)
-  const [only = {}] = parts
-  if (parts.length <= 1) return only
-  const isClosed = parts.some((part) => part.additionalProperties === false)
-  // References name the document that they lead into, so definitions need not come along.
-  const open = parts.map(({ additionalProperties, definitions: _, $defs: __, ...keywords }) =>
-    additionalProperties === undefined || additionalProperties === false
-      ? keywords
-      : { ...keywords, additionalProperties },
-  )
-  try {
-    const merged = mergeSchemas(open, { onConflict: 'skip', resolvers }) as SchemaObject
-    return isClosed ? { ...merged, additionalProperties: false } : merged
-  } catch (error) {
-    throw new SchemaContradiction((error as Error).message)
-  }
-}
-
-function keepAll(keyword: string, values: readonly Json[], merged: Record<string, Json>): void {
-  const [only] = values
-  if (values.length === 1 && only !== undefined && keyword !== 'allOf') merged[keyword] = only
-  else {
-    const parts = keyword === 'allOf' ? values.flat() : values.map((value) => ({ [keyword]: value }))
-    merged.allOf = [...schemaList(merged.allOf), ...parts]
-  }
-}
-
-const resolvers = { $ref: keepAll, allOf: keepAll, anyOf: keepAll, oneOf: keepAll }

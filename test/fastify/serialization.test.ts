@@ -5,7 +5,7 @@ import { Selection } from '../../src/fastify/selection.js'
 import { RouteSerialization } from '../../src/fastify/serialization.js'
 import { conventions, fields, integerTwins } from '../../src/index.js'
 import { fieldTree } from '../../src/json/field-tree.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 
 const id = { type: 'integer', format: 'int64' }
 const text = { type: 'string' }

@@ -3,7 +3,7 @@ import type { OnLostDigits } from '../../src/json/integer-text.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 
 type Stringify = (value: unknown) => string
 type Build = (schema: Json, options: { readonly schema: SchemaStore; readonly ajv: object }) => Stringify

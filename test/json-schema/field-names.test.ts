@@ -10,7 +10,7 @@ import {
   shapeWithin,
 } from '../../src/json-schema/field-names.js'
 import type { Json } from '../../src/json-schema/json-schema.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }

@@ -1,7 +1,8 @@
 /** What is read out of a response schema. */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { type ObjectShape, type Shape, shapeOf, someShape } from '../../src/json-schema/shape.js'
+import { type ObjectShape, type Shape, someShape } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 
 t.test('kinds of schemas', async (t) => {
   const rows: readonly (readonly [schema: Json, shape: object])[] = [

@@ -1,7 +1,7 @@
 /** Decisions.md §3 "Integer twins": which shapes have a twin, and what it is. */
 import t from 'tap'
 import type { Json } from '../../src/json-schema/json-schema.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 import { containsInt64, isTwinned, mayBeInteger, twinName, twinWriter } from '../../src/json-schema/twins.js'
 import { compileSerializer } from './compiled.js'
 

@@ -1,7 +1,7 @@
 /** Which alternative of a schema a payload is written by, and by all that hold at once (decisions.md §3 “anyOf”). */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { shapeOf } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }

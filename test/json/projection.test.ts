@@ -4,7 +4,8 @@ import { type FieldCut, fieldTree } from '../../src/json/field-tree.js'
 import { projectionWriter } from '../../src/json/projection.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { Json } from '../../src/json-schema/json-schema.js'
-import { type Shape, shapeOf } from '../../src/json-schema/shape.js'
+import type { Shape } from '../../src/json-schema/shape.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
 import { compileSerializer, refuseLost } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }

@@ -9,7 +9,6 @@ import {
 } from '../../json-schema/json-schema.js'
 import { type Alternative, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
-import type { Int64Option } from './int64-places.js'
 import { isTwinned } from './twinned-schemas.js'
 
 let AjvClass: typeof Ajv | undefined
@@ -32,7 +31,7 @@ export class Conditions {
   }
 
   /** Compiles the test of an alternative. One that cannot be tested may always hold. */
-  test({ condition, isMet }: Omit<Alternative, 'schema'>): Int64Option['holds'] {
+  test({ condition, isMet }: Omit<Alternative, 'schema'>): (value: unknown, formats: boolean) => boolean {
     if (typeof condition === 'boolean') return () => condition === isMet
     try {
       const schema = withTwins(this.#reader.bundle(condition)) as object

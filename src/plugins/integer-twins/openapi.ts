@@ -11,7 +11,8 @@ import {
 import { partsOf } from '../../json-schema/parts.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { mapBodies } from '../../json-schema/responses.js'
-import { anything, type Shape, ShapeReader } from '../../json-schema/shape.js'
+import { anything, type Shape } from '../../json-schema/shape.js'
+import { ShapeReader } from '../../json-schema/shape-reader.js'
 import { isAlwaysTwinned, isInt64, isTwinned, twinName } from '../../json-schema/twins.js'
 
 /** What a completed schema is for. */

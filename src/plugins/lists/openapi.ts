@@ -2,7 +2,7 @@ import { isField } from '../../json-schema/field-names.js'
 import { isSchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
 import { bodyFor, responseBodies } from '../../json-schema/responses.js'
-import { shapeOf } from '../../json-schema/shape.js'
+import { shapeOf } from '../../json-schema/shape-reader.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
 /** What the schema of a list route has to say of paging. */

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { ResponseWriter } from '../../../src/fastify/response-writers.js'
 import { type FieldBounds, fieldTree } from '../../../src/json/field-tree.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { shapeOf } from '../../../src/json-schema/shape.js'
+import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { FieldSelector } from '../../../src/plugins/fields/field-selector.js'
 import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
 import {

@@ -1,0 +1,54 @@
+import { nameOfToken } from '../json/json-pointer.js'
+import { isSchemaObject, type Json, mapSubschemas, maxSchemaDepth, type SchemaObject } from './json-schema.js'
+
+/** A document in which every reference names the document that it leads into. */
+export interface SchemaDocument {
+  readonly schema: SchemaObject
+  /** The parts that have changed, by what they were. */
+  readonly parts: ReadonlyMap<Json, Json>
+}
+
+/**
+ * Makes a document absolute.
+ *
+ * @param id the name that references to it get
+ */
+export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument {
+  const parts = new Map<Json, Json>()
+  const seen = new Set<Json>()
+  const ownId = typeof root.$id === 'string' ? root.$id.replace(/#$/, '') : id
+  const visit = (schema: Json, base: string, depth: number): Json => {
+    if (!isSchemaObject(schema) || depth > maxSchemaDepth) return schema
+    const known = parts.get(schema)
+    if (known !== undefined || seen.has(schema)) return known ?? schema
+    seen.add(schema)
+    const inner = schema !== root && isDocumentId(schema.$id) ? schema.$id : base
+    const within = mapSubschemas(schema, (one) => visit(one, inner, depth + 1))
+    const $ref = typeof schema.$ref === 'string' ? absoluteReference(schema.$ref, inner) : schema.$ref
+    const result = $ref === schema.$ref ? within : { ...within, $ref: $ref as Json }
+    if (result !== schema) parts.set(schema, result)
+    return result
+  }
+  // A document may refer to itself by its name.
+  const absoluteReference = (ref: string, base: string): string => {
+    if (ref.startsWith('#')) return base + ref
+    return ref === ownId || ref.startsWith(`${ownId}#`) ? id + ref.slice(ownId.length) : ref
+  }
+  return { schema: visit(root, id, 0) as SchemaObject, parts }
+}
+
+function isDocumentId(id: Json | undefined): id is string {
+  return typeof id === 'string' && !id.startsWith('#')
+}
+
+/** The value that a JSON Pointer leads to in a document (RFC 6901), percent-encoded as in a reference. */
+export function valueAt(document: Json, pointer: string): Json | undefined {
+  if (pointer === '') return document
+  let part: Json | undefined = document
+  for (const token of pointer.slice(1).split('/')) {
+    const name = nameOfToken(decodeURIComponent(token))
+    const isThere: boolean = typeof part === 'object' && part !== null && Object.hasOwn(part, name)
+    part = isThere ? (part as { readonly [key: string]: Json })[name] : undefined
+  }
+  return part
+}

@@ -1,0 +1,264 @@
+import { rangeOf } from '../json/int64.js'
+import {
+  type CompileSerializer,
+  isLargeInteger,
+  isOfListedType,
+  type Match,
+  type Option,
+  optionsOf,
+  type ShapeContext,
+} from './alternatives.js'
+import {
+  int64RangeOf,
+  isSchemaObject,
+  type Json,
+  mapSchema,
+  maxSchemaDepth,
+  namedSchemas,
+  type SchemaObject,
+  type SchemaStore,
+  typesOf,
+} from './json-schema.js'
+import { SchemaContradiction } from './merge.js'
+import { type Alternative, constrains, type SchemaNode, SchemaReader } from './reader.js'
+import { anything, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
+import { isInt64 } from './twins.js'
+
+/** How shapes are read. */
+export interface ShapeOptions {
+  /** Compiles the app's own serializers, which tell alternatives apart. Without it, no value is asked about them. */
+  readonly compile?: CompileSerializer
+  /**
+   * Whether declared 64-bit integers are told from other integers, and large integers are integers in every form.
+   * @default true
+   */
+  readonly int64?: boolean
+}
+
+/**
+ * The shape of a response schema; a recursive schema has a recursive shape.
+ *
+ * @param schema a whole document
+ * @param shared schemas that it may refer to, by their `$id`
+ * @throws TypeError for a reference to nothing, for schemas that contradict each other, for alternatives in more than
+ * {@link maxCombinations} combinations, and for 64-bit integers in a tuple
+ */
+export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
+  return new ShapeReader(new SchemaReader(shared), options).read(schema, schema)
+}
+
+/** More combinations of alternatives are not told apart. */
+export const maxCombinations = 256
+
+type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
+
+/** Reads shapes; each schema once. */
+export class ShapeReader {
+  readonly #context: ShapeContext
+  readonly #known = new Map<SchemaNode, Draft>()
+  #depth = 0
+
+  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true }: ShapeOptions = {}) {
+    this.#context = { reader, compile, int64 }
+  }
+
+  /**
+   * The shape of a schema.
+   *
+   * @param root the document that it is a part of, as for {@link SchemaReader.read}
+   */
+  read(schema: Json, root?: Json): Shape {
+    try {
+      return this.#read(this.#context.reader.read(schema, root))
+    } catch (error) {
+      // Shapes that were being read stay unfinished.
+      this.#known.clear()
+      this.#depth = 0
+      throw error
+    }
+  }
+
+  #part(schema: Json): Shape {
+    return this.#read(this.#context.reader.read(schema))
+  }
+
+  #read(node: SchemaNode): Shape {
+    const known = this.#known.get(node)
+    if (known !== undefined) return known as Shape
+    if (this.#depth >= maxSchemaDepth)
+      throw new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
+    // Known before it is read, so that a schema that refers to itself finds its own shape.
+    const draft: Draft = {}
+    this.#known.set(node, draft)
+    this.#depth++
+    Object.assign(draft, this.#readNew(node))
+    this.#depth--
+    return draft as Shape
+  }
+
+  #readNew({ keywords, groups, isMerged }: SchemaNode): Shape {
+    if (groups.length > 0) return this.#choice(keywords, groups)
+    const shape = Array.isArray(keywords.type) ? this.#listed(keywords) : this.#single(keywords)
+    return isMerged ? { ...shape, isMerged: true } : shape
+  }
+
+  #choice({ nullable, ...siblings }: SchemaObject, groups: readonly (readonly Alternative[])[]): Shape {
+    const before = constrains(siblings) ? [siblings] : []
+    const known: { readonly schemas: readonly Json[]; readonly shape: Shape | null }[] = []
+    const shapeOfAll = (schemas: readonly Json[]): Shape | null => {
+      const same = known.find((one) => one.schemas.every((schema, index) => schema === schemas[index]))
+      if (same !== undefined) return same.shape
+      const shape = this.#all(schemas, groups.length > 1)
+      known.push({ schemas, shape })
+      return shape
+    }
+    const combinations = combinationsOf(groups.map((group) => optionsOf(group, this.#context)))
+    return {
+      kind: 'choice',
+      nullable: nullable === true,
+      options: combinations.flatMap((picked): ShapeOption[] => {
+        const shape = shapeOfAll([...before, ...picked.map((option) => option.schema)])
+        const isForLargeIntegers = picked.some((option) => option.isForLargeIntegers === true)
+        return shape === null ? [] : [{ shape, matches: allMatch(picked), isForLargeIntegers }]
+      }),
+    }
+  }
+
+  /** The shape of what all the schemas say; `null` for alternatives that contradict each other (`mayContradict`). */
+  #all(schemas: readonly Json[], mayContradict: boolean): Shape | null {
+    const [only] = schemas
+    const depth = this.#depth
+    try {
+      return this.#part(schemas.length === 1 && only !== undefined ? only : { allOf: schemas })
+    } catch (error) {
+      if (!mayContradict || !(error instanceof SchemaContradiction)) throw error
+      this.#depth = depth
+      return null
+    }
+  }
+
+  /** The shape of a schema with a list of types. */
+  #listed({ nullable: isNullable, ...keywords }: SchemaObject): Shape {
+    const types = typesOf(keywords)
+    const others = types.filter((type) => type !== 'null')
+    const nullable = others.length < types.length || isNullable === true
+    const [only] = others
+    if (keywords.const !== undefined) return { ...this.#single(keywords), nullable }
+    if (only === undefined) return { kind: 'null', nullable: true, allows: () => false }
+    const shapes = others.map((type) => this.#single({ ...keywords, type }))
+    const options = shapes.map((shape, index) => ({ shape, matches: isOfListedType(others[index] ?? '') }))
+    const [single] = options
+    if (options.length === 1 && single !== undefined)
+      return { ...single.shape, nullable, allows: single.matches }
+    const large = shapes
+      .filter(({ kind }) => kind === 'integer' || kind === 'number')
+      .map((shape) => ({
+        shape,
+        matches: (value: unknown) => isLargeInteger(value, isInt64(shape)),
+        isForLargeIntegers: true,
+      }))
+    return { kind: 'choice', nullable, options: this.#context.int64 ? [...options, ...large] : options }
+  }
+
+  #single(keywords: SchemaObject): Shape {
+    const nullable = keywords.nullable === true
+    if (keywords.const !== undefined)
+      return { kind: 'constant', json: JSON.stringify(keywords.const), nullable }
+    const [type] = typesOf(keywords)
+    switch (type) {
+      case 'string':
+        return { kind: 'text', format: textFormats.get(keywords.format) ?? null, nullable }
+      case 'integer':
+        return { kind: 'integer', int64: this.#context.int64 ? rangeOf(keywords.format) : null, nullable }
+      case 'number':
+      case 'boolean':
+        return { kind: type, nullable }
+      case 'null':
+        return { kind: 'null', nullable: true }
+      case 'array':
+        return this.#array(keywords, nullable)
+      case 'object':
+        return this.#object(keywords, nullable)
+      default:
+        return anything
+    }
+  }
+
+  #array(keywords: SchemaObject, nullable: boolean): Shape {
+    const { items } = keywords
+    if (!Array.isArray(items)) return { kind: 'array', items: this.#part(items ?? {}), nullable }
+    const { reader, int64 } = this.#context
+    const schema = reader.bundle(keywords)
+    if (int64 && holdsInt64(schema))
+      throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
+    return { kind: 'tuple', schema, nullable }
+  }
+
+  #object(keywords: SchemaObject, nullable: boolean): Shape {
+    const required = new Set(Array.isArray(keywords.required) ? (keywords.required as string[]) : [])
+    const members = namedSchemas(keywords.properties).map(([name, property]): Member => {
+      const fallback = this.#defaultOf(property)
+      return { name, shape: this.#part(property), required: required.has(name), fallback }
+    })
+    const names = new Set(members.map(({ name }) => name))
+    const rest = keywords.additionalProperties
+    return {
+      kind: 'object',
+      members: [
+        ...members.filter((member) => member.required),
+        ...members.filter((member) => !member.required),
+      ],
+      alsoRequired: [...required].filter((name) => !names.has(name)),
+      patterns: namedSchemas(keywords.patternProperties).map(([pattern, property]) => ({
+        pattern: new RegExp(pattern),
+        shape: this.#part(property),
+      })),
+      rest: rest === undefined || rest === false ? null : this.#part(rest),
+      nullable,
+    }
+  }
+
+  #defaultOf(schema: Json): string | null {
+    if (!isSchemaObject(schema)) return null
+    const value = schema.default ?? this.#context.reader.read(schema).keywords.default
+    return value === undefined ? null : JSON.stringify(value)
+  }
+}
+
+function neverCompile(): never {
+  throw new TypeError('alternatives cannot be told apart without a serializer')
+}
+
+function holdsInt64(schema: Json): boolean {
+  let found = false
+  mapSchema(schema, (one) => {
+    found ||= int64RangeOf(one) !== null
+    return one
+  })
+  return found
+}
+
+type Picked = readonly (Alternative & Option)[]
+
+/** One of each group, in all combinations; those of the first alternatives first. */
+function combinationsOf(groups: readonly Picked[]): Picked[] {
+  return groups.reduce<Picked[]>(
+    (before, group) => {
+      if (before.length * group.length > maxCombinations)
+        throw new TypeError(`the schema has more than ${maxCombinations} combinations of alternatives`)
+      return before.flatMap((picked) => group.map((option) => [...picked, option]))
+    },
+    [[]],
+  )
+}
+
+function allMatch(picked: Picked): Match {
+  const [only] = picked
+  return picked.length === 1 && only !== undefined
+    ? only.matches
+    : (value) => picked.every(({ matches }) => matches(value))
+}
+
+const textFormats: ReadonlyMap<unknown, TextFormat> = new Map(
+  (['date-time', 'date', 'time', 'unsafe'] as const).map((format) => [format, format]),
+)
