@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { notUtf8 } from '../../fastify/request-content.js'
 import { addHook } from '../../fastify/route.js'
+import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
@@ -14,6 +15,7 @@ import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem
 import { longestDetail } from '../../problem/problem-of.js'
 import { refuse } from '../../problem/send-problem.js'
 import { validationIssues } from '../../problem/validation-issues.js'
+import type { Reporter } from '../../rules/report.js'
 import { clip } from '../../text.js'
 import {
   copyOf,
@@ -25,6 +27,7 @@ import {
   putExactIntegers,
 } from './int64-input.js'
 import { int64PlacesOf, namesWithInt64 } from './int64-places.js'
+import { type TwinChanges, twinChanges } from './twin-changes.js'
 
 /** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
 const parts = [
@@ -251,4 +254,48 @@ function refuseInput(
   const code: ProblemCode = kind === 'mismatch' ? 'integer-twin-mismatch' : 'validation'
   const detail = clip(textOfIssues(issues), longestDetail)
   refuse(request, reply, new ProblemError(code, { detail, errors: issues }), next)
+}
+
+/**
+ * Adds the hook of `report` mode, which counts what twins would change in the answers of a route.
+ *
+ * @returns the serialization that the route would have in `enforce` mode; it writes none of its answers
+ */
+export function addCountHook(
+  app: FastifyInstance,
+  route: RouteOptions,
+  reporter: Reporter,
+): RouteSerialization {
+  const name = `${[route.method].flat().join(', ')} ${route.url}`
+  const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
+  serialization.twins = true
+  addHook(
+    route,
+    'preSerialization',
+    'integerTwins',
+    function countTwins(request, reply, payload: unknown, next: CountNext) {
+      const { twin, lost } = changesOf(serialization, reply, payload)
+      if (lost !== null) {
+        const example = `${lost} is a Number beyond 2^53 in a declared 64-bit integer: its digits are lost`
+        reporter.observe('integerTwins', 'lost-digits', request, example)
+      }
+      if (twin !== null) reporter.observe('integerTwins', 'twin', request, `${twin} would get a twin`)
+      next(null, payload)
+    },
+  )
+  return serialization
+}
+
+type CountNext = (error: null, payload: unknown) => void
+
+const noChanges: TwinChanges = { twin: null, lost: null }
+
+function changesOf(serialization: RouteSerialization, reply: FastifyReply, payload: unknown): TwinChanges {
+  try {
+    const rewriting = serialization.twinning(reply, payload)
+    return rewriting === null ? noChanges : twinChanges(payload, rewriting.write, rewriting.whole)
+  } catch {
+    // A payload that does not match its schema, or a getter that throws, is the app's to handle, as without this plugin.
+    return noChanges
+  }
 }
