@@ -124,7 +124,7 @@ export function joinPath(names: readonly string[]): string {
 }
 
 /** The parts of a text between separators that no backslash stands before. Takes time linear in its length. */
-export function splitUnescaped(text: string, separator: '.' | ','): string[] {
+function splitUnescaped(text: string, separator: '.' | ','): string[] {
   if (!text.includes('\\')) return text.split(separator)
   const parts: string[] = []
   let start = 0

@@ -27,7 +27,7 @@ interface Write {
 }
 
 /** Collections, by how caches may keep what is in them. */
-export const policies = {
+const policies = {
   articles: { cacheControl: { public: true, maxAge: 60 } },
   drafts: { cacheControl: { maxAge: 60 } },
   notes: {},

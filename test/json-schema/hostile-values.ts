@@ -1,5 +1,3 @@
-import fc from 'fast-check'
-
 class Point {
   readonly x = 1
   readonly y = 'two'
@@ -84,9 +82,6 @@ const makers: readonly (() => unknown)[] = [
   () => Promise.resolve(1),
   () => new Proxy({ a: 1 }, {}),
 ]
-
-/** A value that no schema is made for, and that no integer twin is about. */
-export const hostileValue: fc.Arbitrary<unknown> = fc.constantFrom(...makers).map((make) => make())
 
 /** Replaces parts of a value, each with a chance of one in `rarity`, by hostile ones; `choices` decides. */
 export function spoiledBy(value: unknown, rarity: number, choices: readonly number[]): unknown {

@@ -17,7 +17,7 @@ const exponent = fc
   .map((parts) => parts.join(''))
 
 /** A number as JSON, short or long. */
-export const numberText = fc.oneof(
+const numberText = fc.oneof(
   { weight: 4, arbitrary: integer },
   fraction,
   exponent,
@@ -31,12 +31,10 @@ const piece = fc.oneof(
 )
 
 /** A string as JSON, often with digits in it that look like a number of the JSON. */
-export const stringText = fc
-  .tuple(fc.array(piece, { maxLength: 5 }), fc.boolean())
-  .map(([pieces, escapes]) => {
-    const text = JSON.stringify(pieces.join(''))
-    return escapes ? text.replaceAll('1', '\\u0031').replaceAll('/', '\\/') : text
-  })
+const stringText = fc.tuple(fc.array(piece, { maxLength: 5 }), fc.boolean()).map(([pieces, escapes]) => {
+  const text = JSON.stringify(pieces.join(''))
+  return escapes ? text.replaceAll('1', '\\u0031').replaceAll('/', '\\/') : text
+})
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 2 })
 

@@ -129,7 +129,7 @@ const contradictions: readonly (readonly [
 ]
 
 /** Maximum number of seconds that all caches can represent: 2^31 (RFC 9111 §1.2.2). */
-export const maxSeconds = 2 ** 31
+const maxSeconds = 2 ** 31
 
 /**
  * Returns the faults of directives, one sentence each: invalid values, or, if there are none, directives that contradict

@@ -72,7 +72,7 @@ export const removedFromErrors: readonly string[] = [...validators, 'expires']
  * and the framing of content. `Content-Length` would have to be that of the 200, which is not known before it is
  * serialized (§8.6).
  */
-export const removedFrom304: readonly string[] = [
+const removedFrom304: readonly string[] = [
   'content-type',
   'content-encoding',
   'content-language',

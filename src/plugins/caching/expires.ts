@@ -9,7 +9,7 @@ export type ExpiresVerdict =
   | { readonly verdict: 'past' | 'invalid' }
 
 /** Maximum time ahead of an `Expires`, in milliseconds: 365 days. */
-export const maxExpiry = 365 * 24 * 60 * 60 * 1000
+const maxExpiry = 365 * 24 * 60 * 60 * 1000
 
 /**
  * Returns the value of `Expires` (RFC 9111 §5.3) for a time, to the second.

@@ -2,7 +2,7 @@
  * The response headers of the conventions that a page of another origin may read, besides the seven that browsers always
  * expose, such as `Cache-Control` and `Last-Modified` (Fetch §3.2.6, CORS-safelisted response-header names).
  */
-export const conventionHeaders: readonly string[] = Object.freeze([
+const conventionHeaders: readonly string[] = Object.freeze([
   'Location',
   'Operation-Location',
   'Link',

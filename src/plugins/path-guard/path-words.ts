@@ -69,7 +69,7 @@ export function oppositeOf(verb: string, verbs: ReadonlySet<string>): string | n
 }
 
 /** Whether a name is one noun although it starts with a verb: `follow-up`, `get-togethers`. */
-export function isCompoundNoun(word: string): boolean {
+function isCompoundNoun(word: string): boolean {
   if (compoundNouns.has(word)) return true
   const last = lastWord(word)
   return compoundNouns.has(word.slice(0, word.length - last.length) + singular(last))
