@@ -1,12 +1,11 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
 import { type Checks, flag, integer, invalid, isObject, resolveOptions, text } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { type Duration, duration } from './options.js'
+import { type Duration, duration, type Log } from './options.js'
+import type { OperationRecord } from './record.js'
 import type { OperationEnd } from './transitions.js'
-import type { OperationWork, WorkContext } from './work.js'
 
 /** What is said of work when it is defined. */
 export interface OperationDefinition {
@@ -43,7 +42,7 @@ export interface OperationContext<Input = unknown> {
   readonly operationId: string
   /** 1 for the first run. More means that an earlier one went silent, and may have done its work in part or whole. */
   readonly run: number
-  readonly log: FastifyBaseLogger
+  readonly log: Log
 }
 
 /** What came of the work. */
@@ -98,7 +97,7 @@ export class OperationDefinitions {
     name: string,
     received: OperationDefinition,
     handler: OperationHandler<Input>,
-    log: FastifyBaseLogger,
+    log: Log,
   ): void {
     nameForm('operations.define() name', name)
     const label = `operations.define('${name}')`
@@ -159,10 +158,7 @@ export function readExactJson(json: string): unknown {
   return parseExact(json)
 }
 
-function contextOf<Input>(
-  { record, signal, progress }: WorkContext,
-  log: FastifyBaseLogger,
-): OperationContext<Input> {
+function contextOf<Input>({ record, signal, progress }: WorkContext, log: Log): OperationContext<Input> {
   const { id, name, run, input } = record
   return {
     input: (input === null ? undefined : readExactJson(input)) as Input,
@@ -221,3 +217,20 @@ const controlOrSpace = /[^!-~\u0080-\uffff]/
 
 // A name that nobody has (RFC 2606 §2).
 const ownOrigin = 'http://service.invalid'
+
+/** What a run of an operation gets. */
+export interface WorkContext {
+  readonly record: OperationRecord
+  readonly signal: AbortSignal
+  readonly progress: (progress: number) => void
+}
+
+/** The work of one name. */
+export interface OperationWork {
+  /** Runs that are begun at most, the first included. */
+  readonly maxRuns: number
+  /** Milliseconds that a run has. */
+  readonly timeout: number
+  /** Runs the work. An error that it throws becomes the failure of the operation. */
+  readonly run: (context: WorkContext) => Promise<OperationEnd>
+}

@@ -1,7 +1,6 @@
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Schedule } from '../../time/schedule.js'
-import { progressOf } from './progress.js'
-import type { OperationRecord } from './record.js'
+import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
 
 /** Why a run has to end although its work goes on. */

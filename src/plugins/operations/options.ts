@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   type Check,
   type Checks,
@@ -14,10 +14,12 @@ import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { timeWindowOf } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
-import type { PollInterval } from './poll-interval.js'
-import type { PollLimitOptions } from './poll-limit.js'
+import type { PollInterval, PollLimitOptions } from './polls.js'
 import { memoryOperationStore } from './stores/memory.js'
 import type { OperationStore } from './stores/store.js'
+
+/** The log of the app. */
+export type Log = FastifyInstance['log']
 
 /** Milliseconds, or a text such as `'30s'`, `'24 hours'`. */
 export type Duration = number | string

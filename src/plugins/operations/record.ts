@@ -1,5 +1,7 @@
+import { randomFillSync } from 'node:crypto'
 import { isObject } from '../../options.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
+import type { OperationOwner } from './options.js'
 
 /** Where an operation stands; the last two are final. */
 export type OperationStatus = 'In progress' | 'Succeeded' | 'Failed'
@@ -124,3 +126,45 @@ function parsed(text: string): unknown {
     throw new Error('the store has something else in the place of an operation', { cause })
   }
 }
+
+/** How far something is, from 0 to 1: the nearest such number; `null` for what is no number. */
+export function progressOf(progress: unknown): number | null {
+  return typeof progress === 'number' && !Number.isNaN(progress) ? Math.min(Math.max(progress, 0), 1) : null
+}
+
+/**
+ * An owner as records keep it.
+ *
+ * @throws TypeError for what is no id: by the text of an object all callers would be one
+ */
+export function ownerText(owner: OperationOwner | undefined): string | null {
+  if (owner === null || owner === undefined) return null
+  const isId =
+    typeof owner === 'string' ? owner !== '' : typeof owner === 'bigint' || Number.isSafeInteger(owner)
+  if (!isId) throw new TypeError('operations: the owner is no id: expected a string, an integer or null')
+  return String(owner)
+}
+
+const idBytes = 16
+const drawn = Buffer.allocUnsafeSlow(idBytes * 256)
+let used = drawn.length
+
+/**
+ * A new id: 128 random bits as 32 hexadecimal digits. They are drawn for many at once, for each draw is a call into native
+ * code; `randomUUID`, which does so too, has six bits fewer.
+ */
+export function newOperationId(): string {
+  if (used === drawn.length) {
+    randomFillSync(drawn)
+    used = 0
+  }
+  used += idBytes
+  return drawn.toString('hex', used - idBytes, used)
+}
+
+/** Whether a text has the form of an operation's id. */
+export function isOperationId(text: string): boolean {
+  return idForm.test(text)
+}
+
+const idForm = /^[0-9a-f]{32}$/

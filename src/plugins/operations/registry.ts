@@ -1,9 +1,15 @@
 import { type ProblemCode, ProblemError } from '../../problem/problem-error.js'
 import { inTime, LateError } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
-import { isOperationId, newOperationId } from './id.js'
+import type { FailureLog } from './outage-log.js'
 import { OverdueAnswers } from './overdue-answers.js'
-import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
+import {
+  isFinal,
+  isOperationId,
+  newOperationId,
+  type OperationFailure,
+  type OperationRecord,
+} from './record.js'
 import type { OperationStore } from './stores/store.js'
 import {
   begin,
@@ -17,7 +23,6 @@ import {
   release,
   renew,
 } from './transitions.js'
-import type { Trouble } from './trouble.js'
 
 /** What a registry goes by. */
 export interface RegistryOptions {
@@ -31,7 +36,7 @@ export interface RegistryOptions {
   readonly now: () => number
   readonly schedule: Schedule
   /** Takes note of what the store fails to do. */
-  readonly trouble?: Trouble
+  readonly failures?: FailureLog
   /** An operation has ended, and this registry wrote it down. */
   readonly onEnd?: (record: OperationRecord) => void
 }
@@ -219,7 +224,7 @@ export class OperationRegistry {
     question: (store: OperationStore) => Promise<Answer>,
     timeout = Number.POSITIVE_INFINITY,
   ): Promise<Answer> {
-    const { store, storeTimeout, schedule, trouble } = this.#options
+    const { store, storeTimeout, schedule, failures } = this.#options
     let asked: Promise<Answer> | null = null
     try {
       if (!this.#overdue.mayAsk()) throw new LateError('the store does not answer')
@@ -228,13 +233,13 @@ export class OperationRegistry {
         ? inTime(asked, Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
         : asked)
       this.#overdue.clear()
-      trouble?.recovered()
+      failures?.recovered()
       return answer
     } catch (error) {
       if (!(error instanceof LateError)) this.#overdue.clear()
       else if (asked !== null && timeout >= storeTimeout) this.#overdue.add(asked)
       if (isFull(error)) throw new ProblemError('operations-full', { cause: error })
-      trouble?.failed('the store of operations fails', error)
+      failures?.failed('the store of operations fails', error)
       throw unavailable(unreachable, error)
     }
   }

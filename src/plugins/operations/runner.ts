@@ -1,12 +1,12 @@
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import type { Schedule } from '../../time/schedule.js'
+import type { OperationWork } from './definitions.js'
 import type { RunOutcome } from './engines/engine.js'
 import { LiveRun, type StopReason } from './live-run.js'
+import type { FailureLog } from './outage-log.js'
 import type { OperationFailure, OperationRecord } from './record.js'
 import { cancelledFailure, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 import type { OperationEnd } from './transitions.js'
-import type { Trouble } from './trouble.js'
-import type { OperationWork } from './work.js'
 
 /** What an {@link OperationRunner} goes by. */
 export interface RunnerOptions {
@@ -17,7 +17,7 @@ export interface RunnerOptions {
   readonly workOf: (name: string) => OperationWork | undefined
   /** What the client is told of an error of the work; the log is told of the rest. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
-  readonly trouble: Trouble
+  readonly failures: FailureLog
 }
 
 /** Runs operations: claims one, has its work done, and writes down what came of it, unless another run took its place. */
@@ -55,15 +55,15 @@ export class OperationRunner {
   }
 
   async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, trouble } = this.#options
+    const { registry, lease, now, schedule, failures } = this.#options
     const live = new LiveRun(record, {
       registry,
       lease,
       timeout: work.timeout,
       now,
       schedule,
-      onSilence: (error) => trouble.failed('a run cannot give signs of life', error),
-      onSign: () => trouble.recovered(),
+      onSilence: (error) => failures.failed('a run cannot give signs of life', error),
+      onSign: () => failures.recovered(),
     })
     this.#live.set(record.id, live)
     if (this.#isClosing) live.stop('closing')
@@ -92,11 +92,11 @@ export class OperationRunner {
 
   // What work throws may be anything, and so may what looking at it throws.
   #failureOf(error: unknown, record: OperationRecord): OperationFailure {
-    const { failureOf, trouble } = this.#options
+    const { failureOf, failures } = this.#options
     try {
       return failureOf(error, record)
     } catch (fault) {
-      trouble.failed('what the work of an operation threw cannot be told', fault)
+      failures.failed('what the work of an operation threw cannot be told', fault)
       return faultFailure
     }
   }
@@ -117,15 +117,15 @@ export class OperationRunner {
 
   // What was done is done: that the store cannot be reached at the moment should not have it done again.
   async #finish(record: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, trouble } = this.#options
+    const { registry, lease, now, schedule, failures } = this.#options
     const giveUpAt = now() + lease
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
         await registry.finish(record.id, record.run, end)
-        trouble.recovered()
+        failures.recovered()
         return { kind: 'ended' }
       } catch (error) {
-        trouble.failed('the end of an operation cannot be written down', error)
+        failures.failed('the end of an operation cannot be written down', error)
         if (now() + wait > giveUpAt) throw error
         await new Promise<void>((resolve) => schedule(resolve, wait))
       }

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { exactJson } from '../../json/exact-json.js'
 import { problemDocument, serverFaultDetail } from '../../problem/problem-document.js'
 import { isProblemError, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
@@ -6,25 +5,23 @@ import { longestDetail, problemOf } from '../../problem/problem-of.js'
 import { clip } from '../../text.js'
 import { OperationDefinitions } from './definitions.js'
 import { isQueueFull, isShareFull } from './engines/engine.js'
-import type { ResolvedOperations } from './options.js'
-import { pollAfter } from './poll-interval.js'
-import type { OperationFailure, OperationRecord } from './record.js'
-import { isFinal } from './record.js'
+import type { Log, ResolvedOperations } from './options.js'
+import { OutageLog } from './outage-log.js'
+import { pollAfter, RunTimes } from './polls.js'
+import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from './registry.js'
-import { RunTimes } from './run-times.js'
 import { OperationRunner } from './runner.js'
 import { OperationSweeper } from './sweeper.js'
-import { TroubleLog } from './trouble-log.js'
 
 /** All that serves the operations of a context, put together. */
 export class OperationsService {
   readonly options: ResolvedOperations
   readonly definitions: OperationDefinitions
   readonly registry: OperationRegistry
-  readonly #log: FastifyBaseLogger
+  readonly #log: Log
   readonly #lease: number
   readonly #isInOrder: boolean
-  readonly #starts: TroubleLog
+  readonly #starts: OutageLog
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
   readonly #times = new RunTimes()
@@ -34,7 +31,7 @@ export class OperationsService {
   #isStarting = false
   #isClosing = false
 
-  constructor(options: ResolvedOperations, log: FastifyBaseLogger) {
+  constructor(options: ResolvedOperations, log: Log) {
     const { store, engine, maxLength, now, schedule } = options
     // The last third is for finding the run that went silent: sweeps come twice in the time that is said here.
     const lease = Math.floor((options.lease * 2) / 3)
@@ -43,11 +40,11 @@ export class OperationsService {
     this.options = options
     this.#log = log
     this.definitions = new OperationDefinitions(maxLength)
-    this.#starts = new TroubleLog(log, 'starts', now)
+    this.#starts = new OutageLog(log, 'starts', now)
     this.registry = new OperationRegistry({
       ...options,
       lease,
-      trouble: new TroubleLog(log, 'store', now),
+      failures: new OutageLog(log, 'store', now),
       onEnd: (record) => this.#ended(record),
     })
     const workOf = (name: string) => this.definitions.get(name)
@@ -55,9 +52,9 @@ export class OperationsService {
     this.#runner = new OperationRunner({
       ...shared,
       failureOf: (error, record) => this.#failureOf(error, record),
-      trouble: new TroubleLog(log, 'runs', now),
+      failures: new OutageLog(log, 'runs', now),
     })
-    this.#sweeper = new OperationSweeper({ ...shared, engine, trouble: new TroubleLog(log, 'sweep', now) })
+    this.#sweeper = new OperationSweeper({ ...shared, engine, failures: new OutageLog(log, 'sweep', now) })
   }
 
   /** Begins to run operations. @throws Error where store or engine cannot be used */
@@ -66,11 +63,11 @@ export class OperationsService {
     this.#isStarting = true
     await store.check()
     this.#stopListening = await store.onCancel((id) => this.#runner.cancel(id))
-    const trouble = new TroubleLog(this.#log, 'engine', now)
+    const failures = new OutageLog(this.#log, 'engine', now)
     await engine.start({
       run: (id) => this.#runner.run(id),
-      failed: (what, error) => trouble.failed(what, error),
-      recovered: () => trouble.recovered(),
+      failed: (what, error) => failures.failed(what, error),
+      recovered: () => failures.recovered(),
       lease: this.#lease,
     })
     this.#sweeper.start()

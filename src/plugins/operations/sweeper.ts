@@ -1,9 +1,9 @@
 import type { Schedule } from '../../time/schedule.js'
+import type { OperationWork } from './definitions.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
+import type { FailureLog } from './outage-log.js'
 import type { OperationFailure, OperationRecord } from './record.js'
 import { cancelledFailure, interruptedFailure, type OperationRegistry } from './registry.js'
-import type { Trouble } from './trouble.js'
-import type { OperationWork } from './work.js'
 
 /** What an {@link OperationSweeper} goes by. */
 export interface SweeperOptions {
@@ -13,7 +13,7 @@ export interface SweeperOptions {
   readonly lease: number
   readonly now: () => number
   readonly schedule: Schedule
-  readonly trouble: Trouble
+  readonly failures: FailureLog
 }
 
 /**
@@ -48,14 +48,14 @@ export class OperationSweeper {
   }
 
   async #once(): Promise<void> {
-    const { registry, trouble } = this.#options
+    const { registry, failures } = this.#options
     try {
       const faults = await this.#lookAfterAll()
       while (!this.#isStopped && (await registry.expire(most)) === most);
       if (faults.length > 0) throw faults[0]
-      trouble.recovered()
+      failures.recovered()
     } catch (error) {
-      trouble.failed('operations that are due cannot be looked after', error)
+      failures.failed('operations that are due cannot be looked after', error)
     }
   }
 

@@ -1,5 +1,12 @@
+/** Records of operations: their ids, owners and progress, and what a store may give back. */
 import t from 'tap'
-import { isFinal, type OperationRecord, readRecord } from '../../../src/plugins/operations/record.js'
+import {
+  isFinal,
+  type OperationRecord,
+  ownerText,
+  progressOf,
+  readRecord,
+} from '../../../src/plugins/operations/record.js'
 import { claim, finish } from '../../../src/plugins/operations/transitions.js'
 import { begun, failed, lease, retention, startTime, sure } from './samples.js'
 
@@ -58,4 +65,42 @@ t.test('every member is looked at', async (t) => {
 
 t.test('two of three states are final', async (t) => {
   t.strictSame(stages.map(isFinal), [false, false, false, true])
+})
+
+t.test('progress is a number from 0 to 1, the nearest; what is no number says nothing', async (t) => {
+  const rows: readonly (readonly [given: unknown, read: number | null])[] = [
+    [0, 0],
+    [0.4, 0.4],
+    [1, 1],
+    [-1, 0],
+    [40, 1],
+    [Number.POSITIVE_INFINITY, 1],
+    [Number.NEGATIVE_INFINITY, 0],
+    [Number.NaN, null],
+    ['0.5', null],
+    [1n, null],
+    [null, null],
+    [undefined, null],
+    [{ valueOf: () => 1 }, null],
+  ]
+  for (const [given, read] of rows) t.equal(progressOf(given), read)
+})
+
+t.test('an owner is an id as text; nobody is null', async (t) => {
+  const rows: readonly (readonly [owner: unknown, kept: string | null])[] = [
+    ['ann', 'ann'],
+    ['0', '0'],
+    [0, '0'],
+    [42, '42'],
+    [2n ** 63n, '9223372036854775808'],
+    [null, null],
+    [undefined, null],
+  ]
+  for (const [owner, kept] of rows) t.equal(ownerText(owner as string), kept)
+})
+
+t.test('what is no id is refused: by its text all callers would be one', async (t) => {
+  for (const owner of [{}, [], '', Number.NaN, 1.5, 2 ** 53, true, () => 'ann', Symbol('ann')]) {
+    t.throws(() => ownerText(owner as unknown as string), { name: 'TypeError', message: /is no id/ })
+  }
 })

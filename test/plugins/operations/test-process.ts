@@ -1,3 +1,4 @@
+import type { OperationWork, WorkContext } from '../../../src/plugins/operations/definitions.js'
 import type { OperationEngine } from '../../../src/plugins/operations/engines/engine.js'
 import {
   type InProcessEngineOptions,
@@ -9,7 +10,6 @@ import { OperationRunner } from '../../../src/plugins/operations/runner.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { OperationEnd } from '../../../src/plugins/operations/transitions.js'
-import type { OperationWork, WorkContext } from '../../../src/plugins/operations/work.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, retention, succeeded } from './samples.js'
 
@@ -60,7 +60,7 @@ export function testProcess({
     schedule,
     onEnd: (record) => ended.push(record),
   })
-  const trouble = {
+  const failures = {
     failed: (what: string) => void troubles.push(what),
     recovered: () => void troubles.push('recovered'),
   }
@@ -70,7 +70,7 @@ export function testProcess({
       ? undefined
       : { maxRuns: 3, timeout: 3_600_000, run: async () => succeeded, ...work }
   }
-  const shared = { registry, lease, now, schedule, workOf, trouble }
+  const shared = { registry, lease, now, schedule, workOf, failures }
   const runner = new OperationRunner({
     ...shared,
     failureOf: (error) => {
@@ -98,7 +98,7 @@ export function testProcess({
     },
     async start() {
       await store.onCancel((id) => runner.cancel(id))
-      await engine.start({ run: (id) => runner.run(id), ...trouble, lease })
+      await engine.start({ run: (id) => runner.run(id), ...failures, lease })
       sweeper.start()
       await clock.advance(0)
     },

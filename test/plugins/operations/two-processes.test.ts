@@ -1,7 +1,7 @@
 /** Two processes on one store: one dies, is cut off, or comes too late; each operation ends once. */
 import t from 'tap'
+import type { OperationWork, WorkContext } from '../../../src/plugins/operations/definitions.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import type { OperationWork, WorkContext } from '../../../src/plugins/operations/work.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { lease, start, succeeded, sure } from './samples.js'
 import { heldWork, testProcess } from './test-process.js'

@@ -1,10 +1,10 @@
 import type { OperationEngine } from '../engine.js'
+import { clientIn } from './backends.js'
 import { Faults } from './faults.js'
 import { JobQueue } from './job-queue.js'
 import { JobWorker } from './job-worker.js'
 import { type BullmqEngineOptions, resolveBullmqOptions } from './options.js'
-import { checkPostgresSchema } from './postgres-schema.js'
-import { clientIn } from './queue-backend.js'
+import { checkPostgresSchema } from './server-checks.js'
 
 /**
  * Hands operations to all processes that share a queue, through [BullMQ](https://docs.bullmq.io) 6 from 6.7 on, which

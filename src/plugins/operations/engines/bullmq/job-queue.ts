@@ -2,13 +2,11 @@ import { type IQueueBackend, type JobJson, Queue, RedisQueueBackend } from 'bull
 import { inTime, LateError } from '../../../../time/in-time.js'
 import { OverdueAnswers } from '../../overdue-answers.js'
 import { isQueueFull } from '../engine.js'
+import { answerTimeout, type Backends, backendsIn, closeInTime } from './backends.js'
 import type { Faults } from './faults.js'
 import type { BullmqSettings } from './options.js'
-import { patience } from './patience.js'
-import { type Backends, backendsIn } from './queue-backend.js'
 import { QueueRoom } from './queue-room.js'
-import { checkRedis } from './redis-check.js'
-import { shut } from './shut.js'
+import { checkRedis } from './server-checks.js'
 
 /** The end of a queue where operations are put in. */
 export class JobQueue {
@@ -18,7 +16,7 @@ export class JobQueue {
   readonly #faults: Faults
   #lastError: unknown
   // The one answer that is late already shows that the next would be.
-  readonly #overdue = new OverdueAnswers({ max: 1, retryAfter: patience, now: Date.now })
+  readonly #overdue = new OverdueAnswers({ max: 1, retryAfter: answerTimeout, now: Date.now })
   #isClosed = false
 
   constructor({ place, queue, maxQueued }: BullmqSettings, faults: Faults) {
@@ -39,7 +37,7 @@ export class JobQueue {
    */
   async ready(): Promise<{ readonly isWarnedOf: boolean }> {
     try {
-      return await inTime(this.#look(), patience, 'an answer of the queue')
+      return await inTime(this.#look(), answerTimeout, 'an answer of the queue')
     } catch (error) {
       if (!(error instanceof LateError)) throw error
       throw new Error(`the queue of operations cannot be reached: ${error.message}`, {
@@ -56,7 +54,7 @@ export class JobQueue {
     if (!this.#overdue.mayAsk()) throw new LateError('the queue of operations does not answer')
     const added = this.#room.take() ? this.#put(id) : this.#putAfterCount(id)
     try {
-      await inTime(added, patience, 'an answer of the queue of operations')
+      await inTime(added, answerTimeout, 'an answer of the queue of operations')
       this.#overdue.clear()
       this.#faults.over(part)
     } catch (error) {
@@ -68,7 +66,7 @@ export class JobQueue {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await shut(this.#queue, this.#backends)
+    await closeInTime(this.#queue, this.#backends)
   }
 
   async #look(): Promise<{ readonly isWarnedOf: boolean }> {

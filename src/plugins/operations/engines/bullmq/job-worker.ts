@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DelayedError, ErrorCode, type IQueueBackend, type Job, WaitingError, Worker } from 'bullmq'
 import { inTime } from '../../../../time/in-time.js'
 import type { OperationWorker, RunOutcome } from '../engine.js'
+import { answerTimeout, type Backends, backendsIn, closeInTime } from './backends.js'
 import type { Faults } from './faults.js'
 import type { BullmqSettings } from './options.js'
-import { patience } from './patience.js'
-import { type Backends, backendsIn } from './queue-backend.js'
-import { shut } from './shut.js'
 
 /** The end of a queue where operations are taken out and run. */
 export class JobWorker {
@@ -53,7 +51,7 @@ export class JobWorker {
 
   /** Begins to run what is in the queue. */
   async open(): Promise<void> {
-    await inTime(this.#worker.waitUntilReady(), patience, 'an answer of the queue of operations')
+    await inTime(this.#worker.waitUntilReady(), answerTimeout, 'an answer of the queue of operations')
     this.#worker.run().catch((error: unknown) => this.#met(error))
   }
 
@@ -63,7 +61,7 @@ export class JobWorker {
     // BullMQ stops at once, and then waits for the runs without an end.
     const closed = this.#worker.close()
     await Promise.allSettled(this.#runs)
-    if (!(await shut(this.#worker, this.#backends, closed))) await this.#worker.stopTimers()
+    if (!(await closeInTime(this.#worker, this.#backends, closed))) await this.#worker.stopTimers()
   }
 
   async #process(job: Job<null, void, string>, token: string | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 import { OperationQueueFullError } from '../engine.js'
-import { ignore } from './ignore.js'
+import { ignore } from './backends.js'
 
 /** What a {@link QueueRoom} goes by. */
 export interface QueueRoomOptions {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkRedis } from '../../../../../src/plugins/operations/engines/bullmq/redis-check.js'
+import { checkRedis } from '../../../../../src/plugins/operations/engines/bullmq/server-checks.js'
 
 function saying(version: string, policy: string) {
   return { info: async () => `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:${policy}\r\n` }

@@ -9,15 +9,20 @@ import {
   type PostgresConnectionOptions,
   type RedisConnectionClient,
 } from 'bullmq'
-import { ignore } from './ignore.js'
+import { inTime } from '../../../../time/in-time.js'
 import type { PostgresAddress, QueuePlace } from './options.js'
-import { patience } from './patience.js'
+
+/** Milliseconds in which a queue has to answer. */
+export const answerTimeout = 5_000
+
+/** Takes an error that is reported elsewhere. */
+export function ignore(): void {}
 
 /** What BullMQ reaches queues through. */
 export interface Backends {
   /** Makes one, whatever connection BullMQ was told of. */
   readonly make: BackendFactory<IQueueBackend, object>
-  /** Has no connection come back any more: BullMQ would try for ever, even where it was told to close. */
+  /** Ends all attempts to connect again: BullMQ goes on with them after it is closed. */
   giveUp(): void
 }
 
@@ -55,7 +60,7 @@ export function postgresConnection(given: PostgresAddress): PostgresConnectionOp
   const options = typeof given === 'string' ? { connectionString: given } : given
   // BullMQ's type of a pool is narrower than what it asks of one.
   if (typeof options.connect === 'function') return options as PgPool
-  return { connectionTimeoutMillis: patience, query_timeout: patience * 2, ...options }
+  return { connectionTimeoutMillis: answerTimeout, query_timeout: answerTimeout * 2, ...options }
 }
 
 function redisConnection(
@@ -85,4 +90,34 @@ function growingPause(times: number): number {
 /** Keeps ioredis from writing errors to the console once BullMQ has stopped listening. */
 function silence(client: Promise<IRedisClient> | undefined): void {
   client?.then((opened) => opened.on('error', ignore), ignore)
+}
+
+/** A queue or a worker of BullMQ. */
+export interface Closable {
+  close(): Promise<void>
+  disconnect(): Promise<void>
+  getBackend(): IQueueBackend
+}
+
+/**
+ * Closes a queue or a worker. Disconnects it if its server does not answer in time.
+ *
+ * @param closed the end of a close that has begun
+ * @returns whether it closed in time
+ */
+export async function closeInTime(
+  part: Closable,
+  backends: Backends,
+  closed = part.close(),
+): Promise<boolean> {
+  try {
+    await inTime(closed, answerTimeout, 'the end of a connection')
+    return true
+  } catch {
+    backends.giveUp()
+    // Which of the two gets through depends on where BullMQ is stuck.
+    part.getBackend().close(true).catch(ignore)
+    part.disconnect().catch(ignore)
+    return false
+  }
 }

@@ -1,13 +1,13 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { TroubleLog } from '../../../src/plugins/operations/trouble-log.js'
+import { OutageLog } from '../../../src/plugins/operations/outage-log.js'
 import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 function setUp() {
   const clock = manualClock('2026-11-20T08:00:00Z')
   const { logger, lines } = keepLogs('info')
-  const trouble = new TroubleLog(Fastify({ logger }).log, 'runs', clock.now)
+  const trouble = new OutageLog(Fastify({ logger }).log, 'runs', clock.now)
   const told = () => lines.splice(0).map(({ msg }) => msg)
   return { clock, trouble, told, lines }
 }

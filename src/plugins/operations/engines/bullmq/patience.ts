@@ -1,2 +1,0 @@
-/** Milliseconds that a queue has for an answer. */
-export const patience = 5_000
