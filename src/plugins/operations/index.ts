@@ -5,15 +5,19 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
 import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { OperationAnswers } from './answers.js'
 import type { OperationDefinition, OperationHandler } from './definitions.js'
+import {
+  mountOperationRoutes,
+  OperationAnswers,
+  preferencesOf,
+  type StartOptions,
+  startOperation,
+} from './hooks.js'
 import { describeStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import type { Preferences } from './prefer.js'
 import { ownerText, progressOf } from './record.js'
-import { mountOperationRoutes } from './routes.js'
 import { OperationsService } from './service.js'
-import { preferencesOf, type StartOptions, startOperation } from './start-operation.js'
 import type { StatusDocument } from './status-document.js'
 
 export type {
@@ -29,6 +33,7 @@ export {
   type RunOutcome,
 } from './engines/engine.js'
 export { type InProcessEngineOptions, inProcessEngine } from './engines/in-process.js'
+export type { OperationResult, StartOptions } from './hooks.js'
 export type {
   Duration,
   OperationOwner,
@@ -38,7 +43,6 @@ export type {
 export type { PollInterval } from './polls.js'
 export type { Preferences } from './prefer.js'
 export type { OperationFailure, OperationRecord, OperationStatus } from './record.js'
-export type { OperationResult, StartOptions } from './start-operation.js'
 export type { StatusDocument } from './status-document.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export { type OperationStore, OperationStoreFullError } from './stores/store.js'

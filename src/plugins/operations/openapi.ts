@@ -1,7 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { acceptedHeaders, statusSchemaIn } from './status-schema.js'
 
 /** The schema of a route with what it answers by starting an operation, for the OpenAPI document alone. */
 export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): FastifySchema {
@@ -10,4 +9,145 @@ export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): Fastif
   const status = statusSchemaIn(keyStyle)
   const accepted = { ...status, description: 'Accepted: where to ask for it', headers: acceptedHeaders }
   return { ...schema, response: { 202: accepted, ...declared } }
+}
+
+/** The schemas of the routes of operations. */
+export function operationSchemas(
+  keyStyle: KeyStyle,
+): Record<'read' | 'readStatus' | 'cancel', FastifySchema> {
+  const status = { ...statusSchemaIn(keyStyle), headers: pollHeaders }
+  const created = { ...status, description: 'It has created something', headers: createdHeaders }
+  return {
+    read: schemaOf('readOperation', 'How an operation stands', {
+      200: status,
+      303: created,
+      ...described(problems),
+    }),
+    readStatus: schemaOf('readOperationStatus', 'The status document of an operation', {
+      200: status,
+      ...described(problems),
+    }),
+    cancel: schemaOf('cancelOperation', 'Cancel an operation', cancelResponses),
+  }
+}
+
+function schemaOf(operationId: string, summary: string, response: unknown): FastifySchema {
+  // @fastify/swagger adds the first three to the type.
+  return {
+    operationId,
+    summary,
+    tags: ['operations'],
+    params: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+    response,
+  } as FastifySchema
+}
+
+function described(statuses: Readonly<Record<number, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(statuses).map(([status, description]) => [status, problemAnswer(description)]),
+  )
+}
+
+const problem = {
+  type: 'object',
+  description: 'Why it failed: a problem document (RFC 9457), its text once more as `message`',
+  required: ['type', 'title', 'status', 'detail', 'code', 'message'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+    message: { type: 'string' },
+    errors: { type: 'array', items: { type: 'object', additionalProperties: true } },
+  },
+}
+
+const link = {
+  type: 'object',
+  description: 'How to cancel it; there only while that can be done',
+  required: ['rel', 'method', 'href'],
+  properties: {
+    rel: { type: 'string', enum: ['cancel'] },
+    method: { type: 'string', enum: ['DELETE'] },
+    href: { type: 'string' },
+  },
+}
+
+/** JSON Schema of a status document, for serialization and for OpenAPI. */
+function statusSchemaIn(keyStyle: KeyStyle) {
+  const names = statusNames[keyStyle]
+  return {
+    type: 'object',
+    description: 'How an operation stands',
+    required: ['id', 'status', names.created_at],
+    properties: {
+      id: { type: 'string' },
+      status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+      link,
+      [names.created_at]: { type: 'string', format: 'date-time' },
+      [names.finished_at]: { type: 'string', format: 'date-time' },
+      resourceLocation: { type: 'string', description: 'URL of what it created' },
+      result: { description: 'What else came of it' },
+      error: problem,
+    },
+  }
+}
+
+/**
+ * The names of two words of a status document, in each key style. `resourceLocation` is not among them: generic clients
+ * of long-running operations (Azure's) read it under this name alone.
+ */
+export const statusNames = {
+  snake_case: { created_at: 'created_at', finished_at: 'finished_at' },
+  camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
+} as const
+
+const seconds = { type: 'integer', description: 'Seconds after which it is worth to ask again' }
+
+/** Headers of a 202, for OpenAPI. */
+const acceptedHeaders = {
+  Location: { type: 'string', description: 'URL of the operation' },
+  'Operation-Location': { type: 'string', description: 'URL of its status document, which is always a 200' },
+  'Retry-After': seconds,
+}
+
+/** Headers of a poll, for OpenAPI. */
+const pollHeaders = {
+  'Retry-After': seconds,
+  'Last-Modified': { type: 'string', description: 'When the document changed last (RFC 9110 §8.8.2)' },
+}
+
+/** Headers of a poll of what has created something, for OpenAPI. */
+const createdHeaders = { Location: { type: 'string', description: 'URL of what it created' } }
+
+/** An answer that is a problem, for OpenAPI. */
+function problemAnswer(description: string): object {
+  return { description, content: { 'application/problem+json': { schema: problemSchema } } }
+}
+
+const problemSchema = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457)',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+  },
+}
+
+const problems = {
+  404: 'There is no such operation',
+  410: 'It ended too long ago',
+  429: 'It is polled too often',
+}
+
+const cancelResponses = {
+  204: { description: 'It is to be cancelled, or was', type: 'null' },
+  ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
 }

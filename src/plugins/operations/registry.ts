@@ -10,7 +10,7 @@ import {
   type OperationFailure,
   type OperationRecord,
 } from './record.js'
-import type { OperationStore } from './stores/store.js'
+import { isStoreFull, type OperationStore } from './stores/store.js'
 import {
   begin,
   cancel,
@@ -238,7 +238,7 @@ export class OperationRegistry {
     } catch (error) {
       if (!(error instanceof LateError)) this.#overdue.clear()
       else if (asked !== null && timeout >= storeTimeout) this.#overdue.add(asked)
-      if (isFull(error)) throw new ProblemError('operations-full', { cause: error })
+      if (isStoreFull(error)) throw new ProblemError('operations-full', { cause: error })
       failures?.failed('the store of operations fails', error)
       throw unavailable(unreachable, error)
     }
@@ -250,11 +250,6 @@ const mostAttempts = 100
 const mostOverdue = 100
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
-
-// By its name: the store may come from the other build of this package.
-function isFull(error: unknown): boolean {
-  return error instanceof Error && error.name === 'OperationStoreFullError'
-}
 
 function failure(code: ProblemCode, detail: string): OperationFailure {
   const { title, statusCode: status } = new ProblemError(code)

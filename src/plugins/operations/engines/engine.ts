@@ -49,7 +49,10 @@ export interface OperationEngine {
   close(): Promise<void>
 }
 
-/** The queue of an engine is full, or the share of one owner; nothing was taken in. */
+// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+const queueFull = Symbol.for('fastify-conventions.operations.queueFull')
+
+/** The queue of an engine is full, or the share of one owner. The operation was not queued. */
 export class OperationQueueFullError extends Error {
   override readonly name = 'OperationQueueFullError'
   /** Whether others still have room: the share of the owner is what is full. */
@@ -59,14 +62,18 @@ export class OperationQueueFullError extends Error {
     super(message)
     this.isShare = isShare
   }
+
+  get [queueFull](): true {
+    return true
+  }
 }
 
-/** Is it an {@link OperationQueueFullError}, of whichever copy of the package? */
-export function isQueueFull(error: unknown): boolean {
-  return error instanceof Error && error.name === 'OperationQueueFullError'
+/** Whether an error is an {@link OperationQueueFullError}, of any copy of the package. */
+export function isQueueFull(error: unknown): error is OperationQueueFullError {
+  return typeof error === 'object' && error !== null && queueFull in error
 }
 
-/** Whether it is an {@link OperationQueueFullError} about the share of one owner. */
+/** Whether an error is an {@link OperationQueueFullError} about the share of one owner. */
 export function isShareFull(error: unknown): boolean {
-  return isQueueFull(error) && (error as Partial<OperationQueueFullError>).isShare === true
+  return isQueueFull(error) && error.isShare
 }

@@ -45,7 +45,19 @@ export interface OperationStore {
   onCancel(listener: (id: string) => void): Promise<() => Promise<void>>
 }
 
+// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+const storeFull = Symbol.for('fastify-conventions.operations.storeFull')
+
 /** A store has no room for another operation. */
 export class OperationStoreFullError extends Error {
   override readonly name = 'OperationStoreFullError'
+
+  get [storeFull](): true {
+    return true
+  }
+}
+
+/** Whether an error is an {@link OperationStoreFullError}, of any copy of the package. */
+export function isStoreFull(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && storeFull in error
 }

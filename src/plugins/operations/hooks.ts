@@ -1,0 +1,300 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { passString } from '../../fastify/reply-serializer.js'
+import { selectionOf, writesTwins } from '../../fastify/serialization.js'
+import { formatHttpDate } from '../../http/http-date.js'
+import { exactJson } from '../../json/exact-json.js'
+import { hasLongDigits } from '../../json/json-text.js'
+import { invalid } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { typeBaseOf } from '../../problem/problem-style.js'
+import { refuseThrown } from '../../problem/send-problem.js'
+import type { KeyStyle } from '../../words/key-names.js'
+import { readExactJson } from './definitions.js'
+import { operationSchemas, statusNames } from './openapi.js'
+import type { ResolvedOperations } from './options.js'
+import { PollLimit } from './polls.js'
+import { noPreferences, type Preferences, readPrefer } from './prefer.js'
+import { isFinal, type OperationFailure, type OperationRecord, ownerText } from './record.js'
+import type { OperationsService } from './service.js'
+import { type StatusDocument, statusDocument } from './status-document.js'
+
+/** How an operation ended, for an answer that is written by the handler. */
+export type OperationResult =
+  | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: unknown }
+  | { readonly status: 'Failed'; readonly error: OperationFailure }
+
+/** How an operation is started for a request. */
+export interface StartOptions {
+  /**
+   * Writes the answer where the client is willing to wait (`Prefer: wait`) and the operation ended in time: what the
+   * request would have been answered with without an operation. Default: what a poll would be answered with.
+   */
+  readonly answer?: (end: OperationResult, reply: FastifyReply) => unknown
+}
+
+/** Starts an operation for a request, waits for it as long as the client prefers, and returns what to send. */
+export async function startOperation(
+  service: OperationsService,
+  answers: OperationAnswers,
+  reply: FastifyReply,
+  name: string,
+  input: unknown,
+  { answer }: StartOptions,
+): Promise<unknown> {
+  const { request } = reply
+  const owner = await ownerOf(request, service.options)
+  const begun = await service.begin(name, input, owner)
+  const preferences = request.prefer
+  const wait = Math.min(preferences.wait ?? 0, service.options.maxWait)
+  const record = wait === 0 ? begun : await waited(service, reply, begun, wait)
+  const isDone = isFinal(record)
+  if (preferences !== noPreferences) {
+    const applied = appliedPreferences(preferences, wait, isDone)
+    if (applied !== '') reply.header('preference-applied', applied)
+  }
+  return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
+}
+
+/** What a client prefers of the answer to its request; it reads the field when it is first asked for. */
+export function preferencesOf(prefer: string | readonly string[] | undefined): Preferences {
+  return prefer === undefined ? noPreferences : readPrefer([prefer].flat().join(','))
+}
+
+async function waited(
+  service: OperationsService,
+  reply: FastifyReply,
+  record: OperationRecord,
+  seconds: number,
+): Promise<OperationRecord> {
+  const over = new AbortController()
+  const leave = () => over.abort()
+  reply.raw.once('close', leave)
+  // It may have gone before.
+  if (reply.raw.destroyed) leave()
+  try {
+    return await service.ended(record, seconds * 1000, over)
+  } finally {
+    reply.raw.off('close', leave)
+  }
+}
+
+function appliedPreferences({ respondAsync, wait }: Preferences, applied: number, isDone: boolean): string {
+  return [
+    ...(respondAsync && !isDone ? ['respond-async'] : []),
+    ...(wait === null || applied === 0 ? [] : [`wait=${applied}`]),
+  ].join(', ')
+}
+
+function resultOf({ status, resource, result, error }: OperationRecord): OperationResult {
+  if (status === 'Failed' && error !== null) return { status, error }
+  return { status: 'Succeeded', resource, result: result === null ? undefined : readExactJson(result) }
+}
+
+/** The owner of what a request starts; `null` if `identify` is not set, or knows no caller. */
+async function ownerOf(
+  request: FastifyRequest,
+  { identify }: Pick<ResolvedOperations, 'identify'>,
+): Promise<string | null> {
+  return identify === null ? null : ownerText(await identify(request))
+}
+
+/** Writes how an operation stands into a reply. */
+export class OperationAnswers {
+  readonly #service: OperationsService
+  readonly #path: string
+  readonly #typeBase: string
+  readonly #keyStyle: KeyStyle
+
+  /**
+   * @param app the context that the operations serve
+   * @param keyStyle how the keys of what is answered join their words
+   */
+  constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
+    this.#service = service
+    this.#path = `${app.prefix}${service.options.path}`
+    this.#typeBase = typeBaseOf(app)
+    this.#keyStyle = keyStyle
+  }
+
+  /** The document of an operation, with the names that {@link StatusDocument} has. */
+  document(record: OperationRecord): StatusDocument {
+    const href = this.#href(record)
+    return statusDocument(record, { href, typeBase: this.#typeBase, readResult: readExactJson })
+  }
+
+  /** The answer of a route that started an operation, past the schema of what the route answers otherwise. */
+  started(reply: FastifyReply, record: OperationRecord): string {
+    const isDone = isFinal(record)
+    if (isDone) lead(reply, record)
+    else {
+      const href = this.#href(record)
+      reply.code(202).header('location', href).header('operation-location', `${href}/status`)
+    }
+    // Long integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
+    const twins = record.result !== null && writesTwins(reply.request)
+    return asText(reply, withoutHidden(reply, this.#status(reply, record)), twins)
+  }
+
+  /** The answer of a poll: 303 to what it created, else 200, with the document. */
+  outcome(reply: FastifyReply, record: OperationRecord): object | string {
+    lead(reply, record)
+    return this.status(reply, record)
+  }
+
+  /** The answer of a poll of the status document. */
+  status(reply: FastifyReply, record: OperationRecord): object | string {
+    const document = this.#status(reply, record)
+    const { updatedAt, result } = record
+    // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
+    const modified = Math.min(updatedAt, this.#service.options.now())
+    if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
+    // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
+    const isWide = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
+    return isWide ? asText(reply, document, false) : document
+  }
+
+  #status(reply: FastifyReply, record: OperationRecord): object {
+    reply.header('cache-control', 'no-store')
+    if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
+    const document = this.document(record)
+    return this.#keyStyle === 'snake_case' ? document : restyled(document, this.#keyStyle)
+  }
+
+  #href({ id }: OperationRecord): string {
+    return `${this.#path}/${id}`
+  }
+}
+
+function lead(reply: FastifyReply, { resource }: OperationRecord): void {
+  if (resource !== null) reply.code(303).header('location', resource)
+}
+
+function restyled(document: StatusDocument, keyStyle: KeyStyle): object {
+  const { id, status, created_at, finished_at, ...others } = document
+  const names = statusNames[keyStyle]
+  const finished = finished_at === undefined ? {} : { [names.finished_at]: finished_at }
+  return { id, status, [names.created_at]: created_at, ...finished, ...others }
+}
+
+// What the route hides is hidden in the result that it answers, too.
+function withoutHidden(reply: FastifyReply, document: object): object {
+  const selection = selectionOf(reply.request) ?? null
+  if (selection?.hides !== true || !('result' in document)) return document
+  return { ...document, result: selection.withoutHidden(document.result) }
+}
+
+// A text passes by the serializers of the route.
+function asText(reply: FastifyReply, document: object, twins: boolean): string {
+  passString(reply).type('application/json; charset=utf-8')
+  return exactJson(document, twins) ?? 'null'
+}
+
+/**
+ * Mounts the routes of operations: the operation itself, which leads to what it created; its status document, which is
+ * always a 200; and its cancellation.
+ *
+ * @param answersOf what writes the answers, once the app is ready
+ * @param keyStyle how the keys of the status document join their words
+ */
+export function mountOperationRoutes(
+  app: FastifyInstance,
+  service: OperationsService,
+  answersOf: () => OperationAnswers,
+  keyStyle: KeyStyle,
+): void {
+  const { path, polls, now } = service.options
+  // The URL of an operation has to be known where no request is.
+  if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
+  const limit = polls === null ? null : new PollLimit(polls)
+  const schemas = operationSchemas(keyStyle)
+  const shared = sharedOptions(keyStyle)
+
+  app.get(`${path}/:id`, { ...shared, schema: schemas.read }, async (request, reply) => {
+    const record = await polled(request)
+    return answersOf().outcome(reply, record)
+  })
+  app.get(`${path}/:id/status`, { ...shared, schema: schemas.readStatus }, async (request, reply) => {
+    const record = await polled(request)
+    return answersOf().status(reply, record)
+  })
+  app.delete(`${path}/:id`, { ...shared, schema: schemas.cancel }, cancelOperation)
+
+  async function polled(request: FastifyRequest): Promise<OperationRecord> {
+    const record = await visible(request)
+    const tooEarly = limit?.count(record.id, now()) ?? null
+    if (tooEarly !== null) throw tooManyPolls(tooEarly)
+    if (isFinal(record)) service.learn(record)
+    return record
+  }
+
+  /** The operation that is asked for; what the caller did not start looks like what is not there. */
+  async function visible(request: FastifyRequest): Promise<OperationRecord> {
+    const { id } = request.params as { readonly id: string }
+    // First: what it throws must not tell whether there is such an operation.
+    const owner = await ownerOf(request, service.options)
+    const record = await service.registry.find(id)
+    if (record === null || record.owner !== owner) throw absent()
+    if (record.goneAt !== null && record.goneAt <= now()) {
+      throw new ProblemError('operation-gone', {
+        detail: 'The operation ended so long ago that its end is not kept',
+      })
+    }
+    return record
+  }
+
+  async function cancelOperation(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { id, cancellable } = await visible(request)
+    const record = cancellable ? await service.cancel(id) : await service.registry.find(id)
+    if (record === null) throw absent()
+    const isCancelled = record.isCancelling || record.error?.code === 'operation-cancelled'
+    if (!isCancelled) throw notCancelled(record)
+    return reply.code(204).send()
+  }
+}
+
+function notCancelled({ status }: OperationRecord): ProblemError {
+  return status === 'In progress'
+    ? new ProblemError('operation-not-cancellable', { detail: 'Such an operation runs to its end' })
+    : new ProblemError('operation-finished', { detail: `The operation has ended: ${status}` })
+}
+
+function absent(): ProblemError {
+  return new ProblemError('not-found', { detail: 'There is no such operation' })
+}
+
+function tooManyPolls(milliseconds: number): ProblemError {
+  const seconds = Math.max(Math.ceil(milliseconds / 1000), 1)
+  const detail = `The operation is polled too often; ask again in ${seconds} seconds. It goes on meanwhile`
+  return new ProblemError('quota-exceeded', {
+    detail,
+    headers: { 'retry-after': String(seconds) },
+  })
+}
+
+// Of errors that are answered before the handler, too.
+function forbidStoringOnSend(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: (error: null, payload: unknown) => void,
+): void {
+  reply.header('cache-control', 'no-store')
+  next(null, payload)
+}
+
+/** What the routes of operations have in common. */
+function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
+  return {
+    errorHandler: refuseThrown,
+    onSend: forbidStoringOnSend,
+    config: {
+      // A precondition would make a 304 of a poll: `If-None-Match: *` is met by any document.
+      caching: false,
+      // In camelCase the key is as the rule expects it.
+      responseRules:
+        keyStyle === 'camelCase'
+          ? {}
+          : { except: ['keys'], reason: 'generic clients look for resourceLocation' },
+    },
+  }
+}
