@@ -154,7 +154,6 @@ export class MaintenanceSwitch {
   }
 
   async #write(notice: MaintenanceNotice | null): Promise<void> {
-    this.#writes += 1
     try {
       await this.#store.set(notice)
       this.#onNotice(notice)

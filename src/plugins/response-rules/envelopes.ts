@@ -1,17 +1,17 @@
 import { wordsOf } from '../../words/key-names.js'
 
-/** A top-level member, as far as it matters for being part of an envelope. */
+/** A top-level member that may be part of an envelope. */
 export interface EnvelopePart {
   readonly name: string
-  /** May its value be a representation: an object or an array? */
-  readonly isRoomy: boolean
-  /** Its value is a state of the resource, such as `paid`, and no outcome of the request. */
+  /** Whether its value may be a representation: an object or an array. */
+  readonly canWrap: boolean
+  /** Whether its value is a state of the resource, such as `paid`, rather than an outcome of the request. */
   readonly isState: boolean
 }
 
 const contents: ReadonlySet<string> = new Set(['data', 'payload', 'response', 'result'])
 
-// What status, headers and links of the response say, or would say better.
+// These belong into the status, the header fields and the links of the response.
 const metadata: ReadonlySet<string> = new Set(
   (
     'api_version code count cursor error errors has_more has_next headers http_status included is_error is_success ' +
@@ -21,29 +21,28 @@ const metadata: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-// JSend's states and their like: they repeat what the status of the response says.
+// The states of JSend and similar ones, which repeat the status of the response.
 const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok', 'success'])
 
 /**
- * The member that wraps the representation; `null` where the object is no envelope. It is one when a member of a name
- * that says nothing (`data`, `payload`, `response`, `result`) holds an object or an array, and all the others are
- * metadata of the exchange. One member of any other name, or a `status` that is a state of the resource, makes it a
- * resource.
+ * Returns the member that wraps the representation; `null` if the object is not an envelope. It is one if a member with a
+ * generic name (`data`, `payload`, `response`, `result`) is an object or an array, and all others are metadata of the
+ * exchange. A member with any other name, or a `status` that is a state of the resource, makes it a resource.
  */
 export function wrappingMember(parts: readonly EnvelopePart[]): string | null {
-  const wrapped = parts.filter((part) => mayWrap(part.name) && part.isRoomy)
+  const wrapped = parts.filter((part) => mayWrap(part.name) && part.canWrap)
   const [first] = wrapped
   if (first === undefined) return null
   const others = parts.filter((part) => !wrapped.includes(part))
   return others.every((part) => isMetadata(part)) ? first.name : null
 }
 
-/** Is it a name under which an envelope keeps the representation? Where no member has one, there is no envelope. */
+/** Whether a member of this name may wrap the representation. */
 export function mayWrap(name: string): boolean {
   return contents.has(name.toLowerCase())
 }
 
-/** Is the value of a `status` an outcome of the request, rather than a state of the resource? */
+/** Whether the value of a `status` is an outcome of the request, rather than a state of the resource. */
 export function isOutcome(value: unknown): boolean {
   return typeof value !== 'string' || outcomes.has(value.toLowerCase())
 }

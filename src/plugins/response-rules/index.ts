@@ -4,13 +4,18 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { addHook } from '../../fastify/route.js'
 import { isJson } from '../../http/media-types.js'
-import { type Checks, integer, listOf, oneOf, resolveOptions, text } from '../../options.js'
+import { resolveOptions } from '../../options.js'
 import { problemMediaType } from '../../problem/problem-document.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
-import type { KeyStyle } from '../../words/key-names.js'
-import { watchPayloads } from './payload-watch.js'
+import { watchPayloads } from './hooks.js'
+import {
+  type ResponseRulesOptions,
+  type ResponseRulesRouteOptions,
+  responseRulesChecks,
+  responseRulesDefaults,
+  responseRulesRouteChecks,
+} from './options.js'
 import {
   type ResponseBreach,
   type ResponseRule,
@@ -19,94 +24,27 @@ import {
 } from './response-rules.js'
 import { schemaBreaches } from './schema-breaches.js'
 import { type SuccessSchemas, successSchemas } from './success-schemas.js'
-import { defaultTimeNames, defaultUnixTimes } from './time-names.js'
 
-/** Options of {@link responseRules}. */
-export interface ResponseRulesOptions extends RuleOptions<ResponseRule> {
-  /**
-   * How keys join their words, in the whole API.
-   * @default 'snake_case'
-   */
-  readonly keyStyle?: KeyStyle
-  /**
-   * Names, or last words of names, that are right as they are: for lists that look singular (`embedding`), and for
-   * names that look like times and are none (`half_time`).
-   * @default []
-   */
-  readonly words?: readonly string[]
-  /**
-   * The values that `sex` may have, in any case.
-   * @default ['male', 'female', 'intersex', 'unknown']
-   */
-  readonly sexValues?: readonly string[]
-  /**
-   * Names of members that hold a time. One that begins with `_` is for all names that end so, in either key style:
-   * `_at` is for `created_at` and for `createdAt`.
-   * @default ['_at', '_time', '_date', '_datetime', '_timestamp', 'date', 'datetime', 'timestamp']
-   */
-  readonly timeNames?: readonly string[]
-  /**
-   * Names of integers that are Unix times, in the same form: with `_ts`, an integer `created_at_ts` is fine.
-   * @default ['_unix', '_ts']
-   */
-  readonly unixTimes?: readonly string[]
-  /**
-   * How many payloads of a route and status are looked at, where there is no response schema; 0 for none.
-   * @default 20
-   */
-  readonly samples?: number
-}
-
-/** What a route says under `config.responseRules`; `false` leaves the route alone. */
-export type ResponseRulesRouteOptions = RouteRuleOptions<ResponseRule>
+export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Rules of what this route answers with; `false` leaves it alone. */
+    /** Options of {@link responseRules} for this route; `false` turns it off. */
     responseRules?: ResponseRulesRouteOptions | false
   }
 }
 
-const timeName = text(
-  "a name such as 'date', or an ending such as '_at'",
-  /^(_[a-z0-9]+(_[a-z0-9]+)*|[A-Za-z]\w*)$/,
-)
-
-const checks: Checks<ResponseRulesOptions> = {
-  ...ruleChecks(responseRuleNames),
-  keyStyle: oneOf('snake_case', 'camelCase'),
-  words: listOf(text()),
-  sexValues: listOf(text()),
-  timeNames: listOf(timeName),
-  unixTimes: listOf(timeName),
-  samples: integer(0, 10_000),
-}
-
-const routeChecks: Checks<ResponseRulesRouteOptions> = routeRuleChecks(responseRuleNames)
-
-const defaults: Required<ResponseRulesOptions> = {
-  mode: 'enforce',
-  rules: {},
-  exceptions: [],
-  keyStyle: 'snake_case',
-  words: [],
-  sexValues: ['male', 'female', 'intersex', 'unknown'],
-  timeNames: defaultTimeNames,
-  unixTimes: defaultUnixTimes,
-  samples: 20,
-}
-
 /**
- * Keeps what routes answer with to the conventions: an object at the top level, no
- * envelope, one key style, lists under plural names, `sex` and `gender` not mixed up, date-times as RFC 3339.
+ * Keeps responses to the conventions: an object at the top level, no envelope, one key style, lists under plural names,
+ * `sex` and `gender` not mixed up, date-times as RFC 3339.
  *
- * When the app gets ready, the 2xx response schemas of every route registered after this plugin are held against the
- * rules; all breaches are thrown as one table. A route without a response schema has its first payloads looked at
- * instead: one that breaks a rule is answered with a 500 problem (`response-invalid`), and the log says why.
+ * When the app gets ready, the 2xx response schemas of every route registered after this plugin are checked; all breaches
+ * are thrown as one table. If a route has no response schema, its first payloads are checked instead: one that breaks a
+ * rule is answered with a 500 problem (`response-invalid`), and the log has the reason.
  *
- * Not for an API whose format somebody else defines, such as JSON:API, GeoJSON or SCIM: except its routes, with the
- * reason. Routes that do not answer with JSON, wildcard routes, WebSocket routes, routes hidden from the OpenAPI
- * document (`schema.hide`) and routes whose schemas are another validator's are left alone; the report lists them.
+ * Not for an API in a standard format of its own, such as JSON:API, GeoJSON or SCIM: declare exceptions for its routes.
+ * Routes that do not send JSON, wildcard routes, WebSocket routes, routes hidden from the OpenAPI document
+ * (`schema.hide`) and routes with schemas of another validator are not checked; the report lists them.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
@@ -114,7 +52,7 @@ const defaults: Required<ResponseRulesOptions> = {
 export const responseRules = conventionPlugin<ResponseRulesOptions>(
   'responseRules',
   function setUpResponseRules(app, received) {
-    const options = resolveOptions('responseRules', received, checks, defaults)
+    const options = resolveOptions('responseRules', received, responseRulesChecks, responseRulesDefaults)
     const reporter = reporterOf(app)
     const vocabulary = vocabularyOf(options)
     declareKeyStyle(app, options.keyStyle)
@@ -122,32 +60,32 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       plugin: 'responseRules',
       rules: responseRuleNames,
       options,
-      routeChecks,
+      routeChecks: responseRulesRouteChecks,
       app,
     })
 
-    const saysNothing = rememberLast(hasNothingToRead)
+    const lacks = rememberLast(lacksSchemas)
 
-    app.addHook('onRoute', function inspectRoute(route) {
+    app.addHook('onRoute', function checkResponses(route) {
       const ruled = readRoute(route)
       const { name, modeOf } = ruled
       const watch =
-        ruled.exclusionReason === null && saysNothing(route.schema?.response)
+        ruled.exclusionReason === null && lacks(route.schema?.response)
           ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
           : null
       if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
       if (watch === null && ruled.isHeadSibling) return
 
-      // Shared schemas, and what other plugins make of this route's, are complete when the app gets ready.
+      // Shared schemas, and changes by other plugins, are complete when the app gets ready.
       reporter.checkAtReady(() => {
-        if (watch !== null && !hasNothingToRead(route.schema?.response)) watch.stop()
-        if (!ruled.isHeadSibling) inspectSchemas(route, ruled, this, vocabulary, reporter)
+        if (watch !== null && !lacksSchemas(route.schema?.response)) watch.stop()
+        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, vocabulary, reporter)
       })
     })
   },
 )
 
-type JudgedRoute = RuledRoute<ResponseRule, ResponseRulesRouteOptions>
+type CheckedRoute = RuledRoute<ResponseRule, ResponseRulesRouteOptions>
 
 function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabulary {
   return {
@@ -159,32 +97,32 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
   }
 }
 
-/** Is there no schema of success that could be read or left alone, so that a route's payloads are all there is? */
-function hasNothingToRead(response: unknown): boolean {
+/** Whether a route has no response schema of success, so that only its payloads can be checked. */
+function lacksSchemas(response: unknown): boolean {
   const { judged, excluded } = schemasOf(response)
   return judged.length === 0 && excluded.length === 0
 }
 
-function inspectSchemas(
+function checkSchemas(
   route: RouteOptions,
-  { name, modeOf, exclusionReason, addExceptions }: JudgedRoute,
+  { name, modeOf, exclusionReason, addExceptions }: CheckedRoute,
   app: FastifyInstance,
   vocabulary: ResponseVocabulary,
   reporter: Reporter,
 ): void {
   const exception = { plugin: 'responseRules', route: name }
-  const leaveAlone = (reason: string): void =>
+  const exclude = (reason: string): void =>
     reporter.addException({ ...exception, rules: responseRuleNames, reason, unused: false })
   if (exclusionReason !== null) {
-    leaveAlone(exclusionReason)
+    exclude(exclusionReason)
     return
   }
   const { judged, excluded } = schemasOf(route.schema?.response)
-  for (const reason of excluded) leaveAlone(reason)
+  for (const reason of excluded) exclude(reason)
   const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
   for (const { status, schema } of judged) {
     const { breaches, unresolved } = schemaBreaches(schema, app.getSchemas(), vocabulary)
-    for (const ref of unresolved) leaveAlone(`${status}: what is behind $ref ${ref} cannot be read`)
+    for (const ref of unresolved) exclude(`${status}: $ref ${ref} cannot be resolved`)
     for (const breach of breaches) {
       const key = `${breach.rule} ${breach.problem}`
       const known = found.get(key)
@@ -194,10 +132,10 @@ function inspectSchemas(
   }
   for (const { rule, problem, instead, statuses } of found.values()) {
     const mode = modeOf[rule]
-    const told = { rule, problem: `${[...statuses].join(', ')}: ${problem}`, instead }
-    if (mode !== 'off') reporter.addFinding({ ...exception, mode, ...told })
+    const finding = { rule, problem: `${[...statuses].join(', ')}: ${problem}`, instead }
+    if (mode !== 'off') reporter.addFinding({ ...exception, mode, ...finding })
   }
-  // What payloads will break is not known yet.
+  // The breaches of payloads are not known at boot.
   addExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
 }
 

@@ -9,22 +9,21 @@ import {
   type ResponseRule,
   type ResponseVocabulary,
 } from './response-rules.js'
-import { namedTime } from './time-names.js'
-import { hasLocalOffset, isClockOrDuration, isDateTime, isDay } from './time-text.js'
+import { hasLocalOffset, isClockOrDuration, isDateTime, isDay, namedTime } from './times.js'
 
-/** What a payload breaks; `utc` is a remark that stops nothing: a date-time that is right, but not in UTC. */
+/** A breach by a payload. `utc`, a valid date-time that is not in UTC, is only counted. */
 export type PayloadBreach = ResponseBreach<ResponseRule | 'utc'>
 
-/** How far a payload is looked into. */
+/** Limits of the part of a payload that is checked. */
 export const payloadBounds = Object.freeze({ depth: 6, itemsOfArray: 3, keys: 200, keyLength: 100 })
 
-// Names that somebody wrote into a program; others are likely to be data, such as ids, dates and codes.
+// Names as programs have them; other keys are probably data, such as ids, dates and codes.
 const identifier = /^\p{L}[\p{L}\p{M}\p{N}_]*$/u
 
 /**
- * Holds a payload against the rules that need no schema; at most one breach of each. It is read, never changed, and
- * nothing in it is called: objects with a `toJSON` (but dates) and getters are not looked into. Names that are no
- * identifiers are taken for data: they are not judged, and stay out of what is told. Never throws.
+ * Returns the breaches by a payload of the rules that need no schema, at most one of each. The payload is not changed, and
+ * nothing in it is called: objects with a `toJSON` and getters are not read. Keys that are not identifiers count as data:
+ * they are not checked, and do not appear in a breach. Never throws.
  */
 export function payloadBreaches(payload: unknown, vocabulary: ResponseVocabulary): PayloadBreach[] {
   const found = new Map<string, PayloadBreach>()
@@ -33,27 +32,30 @@ export function payloadBreaches(payload: unknown, vocabulary: ResponseVocabulary
       if (!found.has(breach.rule)) found.set(breach.rule, breach)
     }).readTop(payload)
   } catch {
-    // A proxy that refuses to be looked at is no breach.
+    // A revoked proxy throws; that is not a breach.
   }
   return [...found.values()]
 }
 
+// In seconds: September 2001.
+const minUnixTime = 1e9
+
 class PayloadReader {
   readonly #vocabulary: ResponseVocabulary
-  readonly #tell: (breach: PayloadBreach) => void
+  readonly #add: (breach: PayloadBreach) => void
   #keysLeft: number = payloadBounds.keys
 
-  constructor(vocabulary: ResponseVocabulary, tell: (breach: PayloadBreach) => void) {
+  constructor(vocabulary: ResponseVocabulary, add: (breach: PayloadBreach) => void) {
     this.#vocabulary = vocabulary
-    this.#tell = tell
+    this.#add = add
   }
 
   readTop(payload: unknown): void {
     if (typeof payload === 'number' || typeof payload === 'boolean' || typeof payload === 'bigint')
-      this.#tell(bareBreach(typeof payload))
+      this.#add(bareBreach(typeof payload))
     if (!isReadable(payload)) return
-    if (Array.isArray(payload)) this.#tell(bareBreach('array'))
-    else this.#tellAll(envelopeBreach(membersOf(payload).map(envelopePart)))
+    if (Array.isArray(payload)) this.#add(bareBreach('array'))
+    else this.#addAll(envelopeBreach(membersOf(payload).map(envelopePart)))
     this.#read(payload, '', 0)
   }
 
@@ -70,7 +72,7 @@ class PayloadReader {
       this.#keysLeft -= 1
       if (this.#keysLeft < 0) return
       const isName = name.length <= payloadBounds.keyLength && identifier.test(name)
-      if (isName) this.#judge(name, member, pointer, siblings)
+      if (isName) this.#check(name, member, pointer, siblings)
       this.#read(
         member,
         isName || /^[_$]\w*$/.test(name) ? memberOf(pointer, name) : `${pointer}/*`,
@@ -79,40 +81,40 @@ class PayloadReader {
     }
   }
 
-  #judge(name: string, value: unknown, pointer: string, siblings: ReadonlySet<string>): void {
-    // Without a lowercase letter it is a code, such as a currency.
-    if (/\p{Ll}/u.test(name)) this.#tellAll(keyBreach(pointer, name, siblings, this.#vocabulary))
+  #check(name: string, value: unknown, pointer: string, siblings: ReadonlySet<string>): void {
+    // A key without lowercase letters is a code, such as a currency.
+    if (/\p{Ll}/u.test(name)) this.#addAll(keyBreach(pointer, name, siblings, this.#vocabulary))
     if (Array.isArray(value) && !mayBeTuple(value))
-      this.#tellAll(pluralBreach(pointer, name, siblings, this.#vocabulary))
-    this.#judgeTime(name, value, pointer)
+      this.#addAll(pluralBreach(pointer, name, siblings, this.#vocabulary))
+    this.#checkTime(name, value, pointer)
   }
 
-  #judgeTime(name: string, value: unknown, pointer: string): void {
+  #checkTime(name: string, value: unknown, pointer: string): void {
     const time = this.#vocabulary.words.has(name) ? null : namedTime(name, this.#vocabulary)
     if (time === null || time === 'unix') return
     const place = memberOf(pointer, name)
     if (typeof value === 'number' || typeof value === 'bigint') {
-      // A small number under `*_time` may be how long it takes.
-      if (time === 'clock' && value < 1e9) return
+      // A small number under `*_time` may be a duration.
+      if (time === 'clock' && value < minUnixTime) return
       const instead = 'an RFC 3339 string; or the name in unixTimes, if it is Unix time'
-      this.#tell({ rule: 'dates', problem: `${place} is a time as a number`, instead })
+      this.#add({ rule: 'dates', problem: `${place} is a time as a number`, instead })
     }
     if (typeof value !== 'string') return
     if (isDateTime(value)) {
       if (!hasLocalOffset(value)) return
-      this.#tell({ rule: 'utc', problem: `${place} has a local offset`, instead: 'UTC: Z' })
+      this.#add({ rule: 'utc', problem: `${place} has a local offset`, instead: 'UTC: Z' })
     } else if (!(time !== 'instant' && isDay(value)) && !(time === 'clock' && isClockOrDuration(value))) {
       const problem = `${place} is not an RFC 3339 date-time`
-      this.#tell({ rule: 'dates', problem, instead: '2026-01-31T12:00:00Z' })
+      this.#add({ rule: 'dates', problem, instead: '2026-01-31T12:00:00Z' })
     }
   }
 
-  #tellAll(breaches: readonly PayloadBreach[]): void {
-    for (const breach of breaches) this.#tell(breach)
+  #addAll(breaches: readonly PayloadBreach[]): void {
+    for (const breach of breaches) this.#add(breach)
   }
 }
 
-/** The members that JSON will have, without those whose value a getter makes up. */
+/** Returns the members that the JSON will have, without those of getters. */
 function membersOf(value: object): [string, unknown][] {
   const names = Object.keys(value).slice(0, payloadBounds.keys)
   return names.flatMap((name): [string, unknown][] => {
@@ -125,10 +127,10 @@ function membersOf(value: object): [string, unknown][] {
 
 function envelopePart([name, value]: [string, unknown]) {
   const isList = Array.isArray(value)
-  return { name, isList, isRoomy: typeof value === 'object' && value !== null, isState: !isOutcome(value) }
+  return { name, isList, canWrap: typeof value === 'object' && value !== null, isState: !isOutcome(value) }
 }
 
-// Points, ranges and boxes; ids are a list.
+// Points, ranges and boxes are tuples under a singular name. An array of one number, or of five, is a list.
 function mayBeTuple(value: readonly unknown[]): boolean {
   return value.length > 1 && value.length <= 4 && value.every((item) => typeof item === 'number')
 }

@@ -18,10 +18,10 @@ const prepositions: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a list would be called in the plural; `null` where its name will do. The noun is the last word, up to a
- * preposition or a participle: `items_by_sku` and `fields_changed` are plural.
+ * Returns the plural name of a list; `null` if its name is plural. The noun is the last word before a preposition or a
+ * participle: `items_by_sku` and `fields_changed` are plural.
  *
- * @param words names, or last words of names, that are right as they are
+ * @param words names, or last words of names, that are accepted as they are
  */
 export function pluralName(name: string, words: ReadonlySet<string>): string | null {
   const base = withoutTwinSuffix(name)
@@ -33,7 +33,7 @@ export function pluralName(name: string, words: ReadonlySet<string>): string | n
   return joinWords(inPlural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
 }
 
-/** The noun that a name is about: `sex` of `sex_assigned_at_birth`; `''` for a name without words. */
+/** Returns the noun of a name: `sex` of `sex_assigned_at_birth`; `''` for a name without words. */
 export function nounOf(name: string): string {
   const parts = wordsOf(name)
   return parts[nounIndex(parts)] ?? ''

@@ -2,27 +2,27 @@ import { pointerToken } from '../../json/json-pointer.js'
 import { type KeyStyle, restyledKey } from '../../words/key-names.js'
 import { type EnvelopePart, wrappingMember } from './envelopes.js'
 import { isTwin, pluralName } from './plural-names.js'
-import type { TimeVocabulary } from './time-names.js'
+import type { TimeVocabulary } from './times.js'
 
-/** The rules that what a route answers with is held against. */
+/** The rules for the responses of a route. */
 export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
 
 /** Name of a response rule. */
 export type ResponseRule = (typeof responseRuleNames)[number]
 
-/** How a response breaks a rule, and what to write instead. Never has a value of a body. */
+/** How a response breaks a rule, and what to write instead. Never has values of a body. */
 export interface ResponseBreach<Rule extends string = ResponseRule> {
   readonly rule: Rule
   readonly problem: string
   readonly instead: string
 }
 
-/** What the rules must know of the API and its domain. */
+/** The words of the API and its domain that the rules use. */
 export interface ResponseVocabulary extends TimeVocabulary {
   readonly keyStyle: KeyStyle
-  /** Names that `plural` and `dates` take as they are. */
+  /** Names that `plural` and `dates` accept as they are. */
   readonly words: ReadonlySet<string>
-  /** The values of `sex`; case does not count. */
+  /** The values of `sex`, in any case. */
   readonly sexes: readonly string[]
 }
 
@@ -31,13 +31,13 @@ export function memberOf(pointer: string, name: string): string {
   return `${pointer}/${pointerToken(name)}`
 }
 
-/** What is wrong with a body that is no object. */
+/** Returns the breach of a body that is not an object. */
 export function bareBreach(type: string): ResponseBreach {
   const instead = type === 'array' ? '{ "<collection>": [...] }' : '{ "<name>": … }'
   return { rule: 'object', problem: `the body is ${article(type)}, not an object`, instead }
 }
 
-/** What is wrong with an object at the top level that wraps the representation. */
+/** Returns the breach of an object at the top level that wraps the representation. */
 export function envelopeBreach(parts: readonly (EnvelopePart & { isList: boolean })[]): ResponseBreach[] {
   const name = wrappingMember(parts)
   if (name === null) return []
@@ -53,7 +53,7 @@ export function envelopeBreach(parts: readonly (EnvelopePart & { isList: boolean
   ]
 }
 
-/** What is wrong with the style of a key. */
+/** Returns the breach of a key in another style. */
 export function keyBreach(
   pointer: string,
   name: string,
@@ -65,7 +65,7 @@ export function keyBreach(
   return [{ rule: 'keys', problem: `${memberOf(pointer, name)} is not in ${keyStyle}`, instead: restyled }]
 }
 
-/** What is wrong with the name of a list. */
+/** Returns the breach of a list under a singular name. */
 export function pluralBreach(
   pointer: string,
   name: string,

@@ -20,7 +20,7 @@ import {
   type ResponseVocabulary,
 } from './response-rules.js'
 import { sexBreaches } from './sex-rule.js'
-import { formatsOf, namedTime } from './time-names.js'
+import { formatsOf, namedTime } from './times.js'
 
 /** What there is to say of a response schema. */
 export interface SchemaVerdict {
@@ -87,7 +87,7 @@ function topLevelBreaches(form: readonly SchemaObject[], reader: SchemaReader): 
     const isList = memberTypes.has('array')
     const values = valuesOf(member)
     const isState = values.length > 0 && !values.every(isOutcome)
-    return { name, isList, isState, isRoomy: memberTypes.size === 0 || isList || memberTypes.has('object') }
+    return { name, isList, isState, canWrap: memberTypes.size === 0 || isList || memberTypes.has('object') }
   })
   return envelopeBreach(members)
 }

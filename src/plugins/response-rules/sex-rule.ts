@@ -3,13 +3,13 @@ import { typesOfParts, valuesOf } from '../../json-schema/parts.js'
 import { nounOf } from './plural-names.js'
 import { memberOf, type ResponseBreach, type ResponseVocabulary } from './response-rules.js'
 
-const mostShown = 5
+const maxShown = 5
 
-// Words of a description that speak of the social or cultural gender, and those that say that it is the other one.
+// Words in descriptions of the social gender, and of the biological sex.
 const social = /gender identity|identif(?:y|ies|ied) (?:as|with)|non-?binary|transgender|genderqueer|pronoun/i
 const biological = /biolog|at birth|chromosom|anatom/i
 
-/** Holds a member called `sex` or `gender` against the rule; others pass. */
+/** Returns the breaches of a member with the name `sex` or `gender`. */
 export function sexBreaches(
   pointer: string,
   name: string,
@@ -32,13 +32,13 @@ export function sexBreaches(
   const biologicalEnum = `"enum": ${JSON.stringify(sexes)}`
   if (values.length === 0) return breach('has no enum of the biological sexes', biologicalEnum)
   if (others.length > 0) {
-    const shown = others.slice(0, mostShown).join(', ')
+    const shown = others.slice(0, maxShown).join(', ')
     return breach(`has values that are no biological sex: ${shown}`, `gender, or ${biologicalEnum}`)
   }
   return speaksOfGender(parts) ? breach('is described as a social identity', 'gender') : []
 }
 
-// `same_sex: boolean` and an object are something else.
+// A boolean such as `same_sex` and an object are not checked.
 function mayBeWord(parts: readonly SchemaObject[]): boolean {
   const types = typesOfParts(parts)
   return types.size === 0 || types.has('string') || types.has('integer') || types.has('number')

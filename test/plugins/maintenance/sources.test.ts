@@ -292,6 +292,15 @@ t.test('a closed app has no timers, for reads or for windows', async (t) => {
   t.equal(clock.waiting(), 3)
   await app.close()
   t.equal(clock.waiting(), 0)
+  t.equal(app.maintenance.state(), null)
+  t.equal(clock.waiting(), 0, 'nor after the state was read')
+})
+
+t.test('a file below a path that is not a folder does not exist', async (t) => {
+  const file = join(t.testdir({ file: '' }), 'file', 'maintenance')
+  const { logs, status } = await serviceWith(t, { file })
+  t.equal(await status(), 200)
+  t.strictSame(loggedAbove(logs, 'error'), [])
 })
 
 t.test('a closed app does not read again after a read that was in progress', async (t) => {

@@ -30,7 +30,7 @@ async function reportOf(
   return { findings: findings.map(({ rule, mode }) => [rule, mode]), exceptions }
 }
 
-t.test('the nearest word on the mode counts: route’s rule, route, rule, plugin', async (t) => {
+t.test('the most specific mode wins: rule of the route, route, rule, plugin', async (t) => {
   const cases: [ResponseRulesOptions, ResponseRulesRouteOptions | undefined, string[]][] = [
     [{ mode: 'report' }, undefined, ['keys', 'plural']],
     [{ mode: 'off' }, undefined, []],
@@ -65,7 +65,7 @@ t.test('an exception is listed with its reason', async (t) => {
   t.same(declared.exceptions, [{ ...listed, rules: ['keys', 'plural'], reason: 'somebody else’s' }])
 })
 
-t.test('an exception that nothing needs is told of', async (t) => {
+t.test('an unused exception is reported', async (t) => {
   const logs = keepLogs()
   const { exceptions } = await reportOf(
     { rules: { keys: 'off', plural: 'off' } },
@@ -77,7 +77,7 @@ t.test('an exception that nothing needs is told of', async (t) => {
   t.same(warnings, ['conventions: GET /v1/users keeps responseRules.object, sex: its exception can go'])
 })
 
-t.test('an exception of the plugin stays where one of its routes needs it, or may need it', async (t) => {
+t.test('an exception of the plugin is used if one of its routes needs it, or may need it', async (t) => {
   const exceptions = [{ url: '/v1/*', except: ['keys'], reason: 'old' }] as const
   const clean: RouteShorthandOptions = {
     schema: { response: { 200: { type: 'object', properties: { id: {} } } } },
@@ -106,7 +106,7 @@ t.test('an exception of the plugin stays where one of its routes needs it, or ma
   }
 })
 
-t.test('of a route without a response schema it is not known whether it needs its exception', async (t) => {
+t.test('the exception of a route without a response schema counts as used', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
   app.get('/v1/users', { config: { responseRules: { except: ['keys'], reason: 'old' } } }, async () => ({

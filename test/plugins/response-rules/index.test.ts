@@ -60,7 +60,7 @@ GET /v1/people     responseRules.sex       200: /sex has no enum of the biologic
   )
 })
 
-t.test('a HEAD route that goes with a GET route is not told of again', async (t) => {
+t.test('a GET route and its HEAD route are reported once', async (t) => {
   const app = await appWith({ mode: 'report' })
   app.get('/v1/users', answering({ 200: badUser }), nothing)
   app.head('/v1/alone', answering({ 200: { type: 'array' } }), nothing)
@@ -69,7 +69,7 @@ t.test('a HEAD route that goes with a GET route is not told of again', async (t)
   t.same([...routes], ['GET /v1/users', 'HEAD /v1/alone'])
 })
 
-t.test('shared schemas count as they are when the app gets ready, each context with its own', async (t) => {
+t.test('shared schemas are read when the app gets ready, for each context', async (t) => {
   const app = await appWith({ mode: 'report' })
   app.get('/v1/users', answering({ 200: { $ref: 'user#' } }), nothing)
   await app.register(async (inner) => {
@@ -95,7 +95,7 @@ t.test('shared schemas count as they are when the app gets ready, each context w
   )
 })
 
-t.test('what other plugins make of a response schema counts', async (t) => {
+t.test('a response schema that another plugin changes is checked as changed', async (t) => {
   const app = await appWith({ mode: 'report' })
   app.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, response: { 200: badUser } }
@@ -114,7 +114,7 @@ t.test('schemas that are written with a builder are read', async (t) => {
   t.equal(app.conventions.report().findings.length, 3)
 })
 
-t.test('routes that are left alone are listed, with the reason', async (t) => {
+t.test('excluded routes are listed, with the reason', async (t) => {
   const app = await appWith()
   const foreign = { serializerCompiler: () => JSON.stringify }
   app.get('/v1/off', { ...answering({ 200: badUser }), config: { responseRules: false } }, nothing)
@@ -138,13 +138,13 @@ t.test('routes that are left alone are listed, with the reason', async (t) => {
       ['responseRules', 'GET /v1/csv', '200: text/csv is not JSON', false],
       ['responseRules', 'GET /v1/page', '200: a string, which is sent as text', false],
       ['responseRules', 'GET /v1/zod', '200: the schema is not a JSON Schema', false],
-      ['responseRules', 'GET /v1/lost', '200: what is behind $ref absent# cannot be read', false],
+      ['responseRules', 'GET /v1/lost', '200: $ref absent# cannot be resolved', false],
     ],
   )
   t.same(exceptions[0]?.rules, ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'])
 })
 
-t.test('a route in a prefix is known by its whole path', async (t) => {
+t.test('a route below a prefix is reported with its whole path', async (t) => {
   const app = await appWith({ mode: 'report' })
   await app.register(async (inner) => void inner.get('/', answering({ 200: badUser }), nothing), {
     prefix: '/v1/users',
@@ -153,7 +153,7 @@ t.test('a route in a prefix is known by its whole path', async (t) => {
   t.equal(app.conventions.report().findings[0]?.route, 'GET /v1/users')
 })
 
-t.test('routes from before the plugin are not looked at', async (t) => {
+t.test('routes declared before the plugin are not checked', async (t) => {
   const app = Fastify()
   app.get('/v1/before', answering({ 200: badUser }), nothing)
   await app.register(responseRules, { earlierRoutes: [{ url: '/v1/before', reason: 'declared earlier' }] })
@@ -179,7 +179,7 @@ t.test('options of the plugin reach the rules', async (t) => {
   await t.resolves(ready(app))
 })
 
-t.test('options that cannot be are refused, by their names', async (t) => {
+t.test('an invalid option is refused, by its name', async (t) => {
   const cases: [object, RegExp][] = [
     [{ keyStyle: 'kebab-case' }, /responseRules\.keyStyle: expected one of 'snake_case', 'camelCase'/],
     [{ words: 'tag' }, /responseRules\.words: expected an array/],

@@ -30,7 +30,7 @@ const serverFault = {
   detail: 'The server failed to answer. The cause is in its log, under the request id.',
 }
 
-t.test('a payload that breaks a rule is a 500 that names nothing; the log says why', async (t) => {
+t.test('a payload that breaks a rule is a 500 without details; the log has the reason', async (t) => {
   const logs = keepLogs()
   const app = await appWith({}, { payload: { createdBy: 'secret', tag: ['secret'] } }, logs)
   const response = await app.inject('/v1/things')
@@ -45,7 +45,7 @@ t.test('a payload that breaks a rule is a 500 that names nothing; the log says w
   t.notMatch(JSON.stringify(logs.lines), /secret/, 'never a value')
 })
 
-t.test('under problems the same, however the handler answers', async (t) => {
+t.test('with problems too, however the handler answers', async (t) => {
   const logs = keepLogs()
   const app = Fastify({ logger: logs.logger })
   await app.register(problems)
@@ -65,7 +65,7 @@ t.test('under problems the same, however the handler answers', async (t) => {
   t.match(JSON.stringify(logged[0]), /GET \/v1\/async breaks responseRules/)
 })
 
-t.test('with refusals: errorHandler, an error handler of the app has its say', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
   const app = Fastify()
   await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
   await app.register(responseRules)
@@ -78,7 +78,7 @@ t.test('with refusals: errorHandler, an error handler of the app has its say', a
   t.same(response.json(), { brokenBy: 'response-invalid' }, 'and its own answer is not judged')
 })
 
-t.test('each rule that needs no schema is kept', async (t) => {
+t.test('each rule that needs no schema has its mode', async (t) => {
   const bad: Record<string, unknown> = {
     object: [{ id: 1 }],
     envelope: { data: { id: 1 } },
@@ -156,7 +156,7 @@ t.test('in report mode answers stay byte for byte what they are', async (t) => {
   t.ok(seen.includes('object /v1/array'), 'judged')
 })
 
-t.test('what is observed is counted, and logged once, without values', async (t) => {
+t.test('breaches in report mode are counted, and logged once, without values', async (t) => {
   const logs = keepLogs()
   const answer: Answer = { payload: { createdBy: 'secret' } }
   const app = await appWith({ mode: 'report' }, answer, logs)
@@ -179,7 +179,7 @@ t.test('what is observed is counted, and logged once, without values', async (t)
   t.notMatch(JSON.stringify(logs.lines), /secret/)
 })
 
-t.test('the first payloads of each status are looked at, those that are refused not counted', async (t) => {
+t.test('the first payloads of each status are checked; refused ones do not count', async (t) => {
   const good = { id: 1 }
   const bad = { createdBy: 1 }
   const answer: Answer = { payload: bad }
@@ -209,7 +209,7 @@ t.test('in report mode the count goes down with every payload', async (t) => {
   t.match(app.conventions.report().observations, [{ rule: 'keys', count: 3 }])
 })
 
-t.test('an answer is counted once for each rule, however many of its members break it', async (t) => {
+t.test('a response counts once for each rule, however many members break it', async (t) => {
   const app = await appWith({ mode: 'report' }, { payload: { aB: 1, bC: 2, tag: [], name: [] } })
   await app.inject('/v1/things')
   t.same(
@@ -221,7 +221,7 @@ t.test('an answer is counted once for each rule, however many of its members bre
   )
 })
 
-t.test('a local offset is a remark, in enforce mode too', async (t) => {
+t.test('a local offset is only counted, in enforce mode too', async (t) => {
   const payload = { created_at: '2026-01-31T12:00:00+02:00' }
   const app = await appWith({}, { payload })
   t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload))
@@ -261,7 +261,7 @@ t.test('only routes without a response schema for success have the hook', async 
   t.same(watched, ['/no-schema', '/own-hook', '/errors', '/words'])
 })
 
-t.test('the hook comes after the route’s own, and sees what they make', async (t) => {
+t.test('the check runs after the hooks of the route', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
   const wrap = async (_request: unknown, _reply: unknown, payload: unknown) => ({ data: payload })
@@ -269,7 +269,7 @@ t.test('the hook comes after the route’s own, and sees what they make', async 
   t.equal((await app.inject('/v1/things')).statusCode, 500)
 })
 
-t.test('what is not JSON is not looked at', async (t) => {
+t.test('payloads that are not JSON are not checked', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
   const asXml = (reply: FastifyReply) =>
@@ -283,7 +283,7 @@ t.test('what is not JSON is not looked at', async (t) => {
   t.equal((await app.inject('/v1/hal')).statusCode, 500)
 })
 
-t.test('with no samples nobody looks', async (t) => {
+t.test('samples: 0 checks no payload', async (t) => {
   const app = await appWith({ samples: 0 }, { payload: { aB: 1 } })
   t.equal((await app.inject('/v1/things')).statusCode, 200)
 })

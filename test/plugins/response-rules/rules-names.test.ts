@@ -4,19 +4,17 @@ import { isTwin, nounOf, pluralName } from '../../../src/plugins/response-rules/
 import {
   defaultTimeNames,
   defaultUnixTimes,
-  type NamedTime,
-  namedTime,
-} from '../../../src/plugins/response-rules/time-names.js'
-import {
   hasLocalOffset,
   isClockOrDuration,
   isDateTime,
   isDay,
-} from '../../../src/plugins/response-rules/time-text.js'
+  type NamedTime,
+  namedTime,
+} from '../../../src/plugins/response-rules/times.js'
 import { type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
 import { isPlural } from '../../../src/words/plurals.js'
 
-t.test('words are found however they are joined', async (t) => {
+t.test('the words of a name, in any style', async (t) => {
   const cases: [string, string[]][] = [
     ['created_at', ['created', 'at']],
     ['createdAt', ['created', 'at']],
@@ -33,7 +31,7 @@ t.test('words are found however they are joined', async (t) => {
   for (const [name, words] of cases) t.same(wordsOf(name), words, name)
 })
 
-t.test('a key is in the style of the API, or is told what it would be', async (t) => {
+t.test('a key in another style has a suggestion', async (t) => {
   const cases: [KeyStyle, string, string | null][] = [
     ['snake_case', 'name', null],
     ['snake_case', 'created_at', null],
@@ -62,7 +60,7 @@ t.test('a key is in the style of the API, or is told what it would be', async (t
   for (const [style, name, instead] of cases) t.equal(restyledKey(name, style), instead, `${style} ${name}`)
 })
 
-t.test('keys that are no matter of style are not judged', async (t) => {
+t.test('keys without a style are not checked', async (t) => {
   for (const style of ['snake_case', 'camelCase'] as const) {
     for (const name of ['_links', '_Links', '$schema', '$Ref', '2024', '', '*', '2024-01-01']) {
       t.equal(restyledKey(name, style), null, `${style} ${name}`)
@@ -70,13 +68,13 @@ t.test('keys that are no matter of style are not judged', async (t) => {
   }
 })
 
-t.test('a twin is one only beside its number', async (t) => {
+t.test('a twin counts as one only beside its number', async (t) => {
   t.ok(isTwin('userId_str', new Set(['userId'])))
   t.notOk(isTwin('userId_str', new Set(['id'])))
   t.notOk(isTwin('userId', new Set(['userId'])))
 })
 
-t.test('a list is told its plural', async (t) => {
+t.test('a list under a singular name has a suggestion', async (t) => {
   const cases: [string, string | null][] = [
     ['users', null],
     ['friend_ids', null],
@@ -126,7 +124,7 @@ t.test('a collection that a path may have is a list that an answer may have', as
     t.equal(pluralName(one, new Set()), many, one)
 })
 
-t.test('words of the domain are right as they are', async (t) => {
+t.test('words of the domain are accepted as they are', async (t) => {
   t.equal(pluralName('embedding', new Set(['embedding'])), null, 'a name')
   t.equal(pluralName('text_embedding', new Set(['embedding'])), null, 'a last word')
   t.equal(pluralName('textEmbedding', new Set(['textEmbedding'])), null, 'a name of two words')
@@ -141,7 +139,7 @@ t.test('the noun of a name stands before a preposition', async (t) => {
   t.equal(nounOf(''), '')
 })
 
-t.test('a name says what time it is for', async (t) => {
+t.test('names of times', async (t) => {
   const vocabulary = {
     timeNames: [...defaultTimeNames, 'birthday', 'lastSeen'],
     unixTimes: [...defaultUnixTimes, 'expires'],
@@ -178,7 +176,7 @@ t.test('a name says what time it is for', async (t) => {
   for (const [name, time] of cases) t.equal(namedTime(name, vocabulary), time, name)
 })
 
-t.test('RFC 3339 is told from what looks like it', async (t) => {
+t.test('RFC 3339, and texts that look like it', async (t) => {
   const dateTimes: [string, boolean][] = [
     ['2026-01-31T12:00:00Z', true],
     ['2026-01-31t12:00:00z', true],
@@ -207,9 +205,9 @@ t.test('RFC 3339 is told from what looks like it', async (t) => {
   t.ok(hasLocalOffset('2026-01-31T12:00:00+02:00'))
 })
 
-t.test('an envelope is what holds nothing but a wrapped value and metadata', async (t) => {
-  const roomy = (name: string): EnvelopePart => ({ name, isRoomy: true, isState: false })
-  const plain = (name: string): EnvelopePart => ({ name, isRoomy: false, isState: false })
+t.test('an envelope has only a wrapped value and metadata', async (t) => {
+  const roomy = (name: string): EnvelopePart => ({ name, canWrap: true, isState: false })
+  const plain = (name: string): EnvelopePart => ({ name, canWrap: false, isState: false })
   const cases: [string, EnvelopePart[], string | null][] = [
     ['data alone', [roomy('data')], 'data'],
     ['data and status', [plain('status'), roomy('data')], 'data'],
@@ -224,7 +222,7 @@ t.test('an envelope is what holds nothing but a wrapped value and metadata', asy
     ['metadata alone', [plain('status'), plain('message')], null],
     ['a resource with data', [plain('id'), roomy('data')], null],
     ['a result that is a word', [plain('result'), plain('code')], null],
-    ['a state of the resource', [{ name: 'status', isRoomy: false, isState: true }, roomy('result')], null],
+    ['a state of the resource', [{ name: 'status', canWrap: false, isState: true }, roomy('result')], null],
   ]
   for (const [about, parts, expected] of cases) t.equal(wrappingMember(parts), expected, about)
 })

@@ -15,7 +15,12 @@ t.test('payloads that keep the rules', async (t) => {
     'a time that is not there': { created_at: null, deleted_at: undefined },
     'a Unix time': { created_at_unix: 1_700_000_000 },
     'a day': { birth_date: '1990-01-31', date: '2026-01-31' },
-    'a time of day and a duration': { start_time: '14:00', end_time: 'PT2H', swim_time: 12.5 },
+    'a time of day and a duration': {
+      start_time: '14:00',
+      end_time: 'PT2H',
+      swim_time: 12.5,
+      lap_time: 999_999_999,
+    },
     'a point': { position: [13.4, 52.5], box: [0, 0, 1, 1] },
     'ids, codes and dates as keys': {
       rates: { USD: 1, EUR: 2 },
@@ -60,32 +65,38 @@ t.test('payloads that break a rule', async (t) => {
       ['dates: /created_at is not an RFC 3339 date-time'],
     ],
     ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
+    ['one number is a list', { position: [1] }, ['plural: /position is a list under a singular name']],
+    ['five numbers are a list', { box: [1, 2, 3, 4, 5] }, ['plural: /box is a list under a singular name']],
+    ['strings are a list', { tag: ['a', 'b'] }, ['plural: /tag is a list under a singular name']],
+    ['a Unix time for a time of day', { start_time: 1e9 }, ['dates: /start_time is a time as a number']],
+    ['a BigInt for a time of day', { start_time: 10n ** 9n }, ['dates: /start_time is a time as a number']],
+    ['a small number for an instant', { created_at: 5 }, ['dates: /created_at is a time as a number']],
     ['a local offset', { created_at: '2026-01-31T12:00:00+02:00' }, ['utc: /created_at has a local offset']],
   ]
   for (const [about, payload, problems] of cases) t.same(problemsOf(payload), problems, about)
 })
 
-t.test('the style of the API counts, and the words of its domain', async (t) => {
+t.test('keyStyle and words of the domain apply', async (t) => {
   t.same(problemsOf({ createdBy: 1, id: 1, id_str: '1' }, { keyStyle: 'camelCase' }), [])
   t.same(problemsOf({ created_by: 1 }, { keyStyle: 'camelCase' }), ['keys: /created_by is not in camelCase'])
   t.same(problemsOf({ embedding: [0.1], half_time: 'x' }, { words: new Set(['embedding', 'half_time']) }), [])
 })
 
-t.test('of each rule the first breach is told', async (t) => {
+t.test('the first breach of each rule is reported', async (t) => {
   t.same(problemsOf({ aB: 1, cD: 2, user: [], tag: [] }), [
     'keys: /aB is not in snake_case',
     'plural: /user is a list under a singular name',
   ])
 })
 
-t.test('neither values nor keys that may be data are told', async (t) => {
+t.test('values, and keys that may be data, are not reported', async (t) => {
   const payload = { people: { 'ada@example.com': { createdAt: 'secret' } } }
   const told = JSON.stringify(payloadBreaches(payload, vocabulary))
   t.match(told, '/people/*/createdAt')
   t.notMatch(told, /ada@|secret/)
 })
 
-t.test('a payload is looked into as far as the bounds say', async (t) => {
+t.test('a payload is checked up to the limits', async (t) => {
   const { depth, itemsOfArray, keys, keyLength } = payloadBounds
   const items = (at: number) => Array.from({ length: at + 1 }, (_, index) => (index === at ? { aB: 1 } : {}))
   t.equal(problemsOf({ rows: items(itemsOfArray - 1) }).length, 1, 'the last item that is looked at')
@@ -109,7 +120,7 @@ t.test('a payload is looked into as far as the bounds say', async (t) => {
   t.same(problemsOf(circle), [], 'a circle')
 })
 
-t.test('a payload is read, not run', async (t) => {
+t.test('no code of a payload runs', async (t) => {
   let calls = 0
   const payload = Object.freeze({
     get createdAt() {

@@ -127,7 +127,7 @@ t.test('no payload makes the check throw or changes by it', async (t) => {
   t.pass('100 of them')
 })
 
-t.test('what is told to write instead keeps the rule', async (t) => {
+t.test('a suggestion keeps the rule', async (t) => {
   const name = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc

@@ -10,7 +10,7 @@ const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }
 const problemsOf = (schema: Json, shared: Record<string, unknown> = {}): string[] =>
   schemaBreaches(schema, shared, vocabulary).breaches.map(({ problem }) => problem)
 
-t.test('what is behind a reference is judged', async (t) => {
+t.test('schemas behind a reference are checked', async (t) => {
   const shared = { user: { $id: 'user', ...(bad as object), definitions: { part: bad } } }
   const places: [string, Json, string][] = [
     ['the whole', { $ref: 'user#' }, '/badKey'],
@@ -69,7 +69,7 @@ t.test('nesting that is very deep comes to an end', async (t) => {
   t.same(problemsOf(conjunction), [], 'deeper than any schema is read')
 })
 
-t.test('a schema that is used twice is told of once, at its shortest place', async (t) => {
+t.test('a schema that is used twice is reported once, at its shortest place', async (t) => {
   const schema: Json = {
     properties: {
       order: { properties: { home: { $ref: '#/$defs/home' } } },
@@ -80,7 +80,7 @@ t.test('a schema that is used twice is told of once, at its shortest place', asy
   t.same(problemsOf(schema), ['/home/badKey is not in snake_case'])
 })
 
-t.test('a reference to nothing is told of', async (t) => {
+t.test('an unresolved reference is reported', async (t) => {
   const schema: Json = {
     properties: {
       a: { $ref: 'absent#' },

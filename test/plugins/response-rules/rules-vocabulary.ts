@@ -1,6 +1,6 @@
 import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
-import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/time-names.js'
+import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
 
 /** What the rules know where nobody said otherwise. */
 export const vocabulary: ResponseVocabulary = {

@@ -9,18 +9,18 @@ import { clip } from '../../text.js'
 import { type PayloadBreach, payloadBreaches } from './payload-breaches.js'
 import type { ResponseRule, ResponseVocabulary } from './response-rules.js'
 
-/** What is to be looked at on a route that has no response schema. */
+/** Options of {@link watchPayloads}. */
 export interface PayloadWatchOptions {
   /** Method and path pattern. */
   readonly route: string
   readonly modeOf: Readonly<Record<ResponseRule, Mode>>
   readonly vocabulary: ResponseVocabulary
-  /** Payloads of each status that are looked at. */
+  /** Number of payloads per status to check. */
   readonly samples: number
   readonly reporter: Reporter
 }
 
-/** A hook for the route, and its end. */
+/** The `preSerialization` hook of a route, and a function that turns it off. */
 export interface PayloadWatch {
   hook(
     request: FastifyRequest,
@@ -32,17 +32,17 @@ export interface PayloadWatch {
 }
 
 const rulesOfPayloads = ['object', 'envelope', 'keys', 'plural', 'dates'] as const
-const longestShown = 300
+const maxShown = 300
 
 /**
- * Looks at the first payloads of a route, of each status of success; after those that keep the rules it costs one
- * comparison. A payload that breaks a rule in `enforce` mode is not sent, and does not count as one of the first.
- * `null` where there is nothing to look for.
+ * Returns a hook that checks the first payloads of a route without a response schema, for each status of success; `null`
+ * if there is nothing to check. A payload that breaks a rule in `enforce` mode is not sent, and does not count as one of
+ * the first.
  */
 export function watchPayloads(options: PayloadWatchOptions): PayloadWatch | null {
   const { route, modeOf, vocabulary, samples, reporter } = options
   if (samples === 0 || rulesOfPayloads.every((rule) => modeOf[rule] === 'off')) return null
-  // By status from 200 to 299: how many payloads are still to be looked at.
+  // The payloads still to check, by status from 200 to 299.
   const left = new Uint16Array(100).fill(samples)
 
   function responseRulesOnPreSerialization(
@@ -74,7 +74,7 @@ export function watchPayloads(options: PayloadWatchOptions): PayloadWatch | null
   return { hook: responseRulesOnPreSerialization, stop: () => void left.fill(0) }
 }
 
-// A local offset is right, only not preferred: it stops nothing.
+// A local offset is valid RFC 3339, so it is only counted.
 function modeOfBreach({ rule }: PayloadBreach, modeOf: PayloadWatchOptions['modeOf']): Mode {
   if (rule !== 'utc') return modeOf[rule]
   return modeOf.dates === 'off' ? 'off' : 'report'
@@ -84,7 +84,7 @@ function isJsonReply(reply: FastifyReply): boolean {
   return isJson(mediaTypeOf(String(reply.getHeader('content-type') ?? '')))
 }
 
-/** Ends a request whose payload breaks rules; the client learns only that the server is at fault. */
+/** Answers a payload that breaks rules with a 500 that shows the client nothing of it. */
 function refusePayload(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -103,5 +103,5 @@ function refusePayload(
 }
 
 function textOf({ rule, problem, instead }: PayloadBreach): string {
-  return clip(`${rule}: ${problem}; write ${instead}`, longestShown)
+  return clip(`${rule}: ${problem}; write ${instead}`, maxShown)
 }
