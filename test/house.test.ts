@@ -17,6 +17,14 @@ t.test('a cycle is found, also one of types', async (t) => {
   )
 })
 
+t.test('the map in CONTRIBUTING.md is the tree', async (t) => {
+  const rows = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^\| `src\/([^`]+)` \|/gm)
+  const tree = readdirSync('src', { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? `${entry.name}/` : entry.name,
+  )
+  t.strictSame([...rows].map(([, name]) => name).sort(), tree.sort())
+})
+
 const fastify = "import type { FastifyRequest } from 'fastify'"
 
 // What a file must not import, and what it may.
