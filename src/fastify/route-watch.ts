@@ -35,7 +35,7 @@ export interface Registration {
 }
 
 /** The name of the preset. Its findings replace those of the plugins that it registers. */
-export const presetName = 'conventions'
+const presetName = 'conventions'
 
 /** The rule that routes are declared after the plugins. */
 const rule = 'registration'

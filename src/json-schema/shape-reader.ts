@@ -48,7 +48,7 @@ export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOp
 }
 
 /** More combinations of alternatives are not told apart. */
-export const maxCombinations = 256
+const maxCombinations = 256
 
 type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
 
