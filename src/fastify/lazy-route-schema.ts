@@ -4,7 +4,7 @@ import type { FastifySchema, RouteOptions } from 'fastify'
 export type CompleteSchema = (schema: FastifySchema) => FastifySchema
 
 /**
- * Completes the schema of a route when it is first read: by what makes the OpenAPI document of it, or by nobody. What
+ * Completes the schema of a route when it is first read, such as by the plugin that makes the OpenAPI document. What
  * Fastify has compiled stays as the app wrote it. Several completions follow each other.
  *
  * Call it when the app gets ready, no earlier.

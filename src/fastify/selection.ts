@@ -22,7 +22,7 @@ export interface FieldSelection {
   readonly names: readonly string[]
   /** All selected dot paths; a dot or a comma in a name has a backslash before it. */
   readonly paths: readonly string[]
-  /** Is the field wanted, whole or in part? */
+  /** Whether the field is wanted, whole or in part. */
   has(path: string): boolean
 }
 
@@ -30,7 +30,7 @@ export interface FieldSelection {
 export class Selection implements FieldSelection {
   readonly names: readonly string[]
   readonly paths: readonly string[]
-  /** Does it keep fields from the request, so that an answer without it must not be sent? */
+  /** Whether it hides fields from the request, so that no answer may be sent without it. */
   readonly hides: boolean
   readonly #shape: Shape
   readonly #named: readonly string[]

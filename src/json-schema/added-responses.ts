@@ -32,7 +32,7 @@ export function withResponses<Schema extends RouteSchema>(
   return { ...schema, response: Object.fromEntries([...added, ...declared]) }
 }
 
-/** Is there a schema for a class of statuses, which this one would be taken out of? */
+/** Whether a declared class of statuses contains a status, which would be taken out of it. */
 function isCovered(declared: readonly string[], status: string): boolean {
   return declared.includes(`${status[0]}xx`) || (status >= '400' && declared.includes('default'))
 }

@@ -26,14 +26,14 @@ export function shapeWithin(shape: Shape, within: readonly string[]): Shape | nu
   return member === undefined ? null : shapeWithin(member, rest)
 }
 
-/** Is it an array, be it one that may be missing? */
+/** Whether a shape is an array, or an array or null. */
 export function isList(shape: Shape | null): boolean {
   if (shape?.kind !== 'choice') return shape?.kind === 'array'
   const kinds = shape.options.map((option) => option.shape.kind)
   return kinds.includes('array') && kinds.every((kind) => kind === 'array' || kind === 'null')
 }
 
-/** May a value of the shape have the field, in one of its alternatives at least? */
+/** Whether a value of the shape may have the field, in one of its alternatives at least. */
 export function isField(shape: Shape, path: readonly string[]): boolean {
   let shapes: readonly Shape[] = [shape]
   for (const name of path) {
@@ -71,7 +71,7 @@ export function fieldsLeft(shapes: readonly Shape[], cut: FieldCut): FieldTree {
 
 interface Named {
   readonly member: Member
-  /** Is it the name of the member's twin? */
+  /** Whether it is the name of the member's twin. */
   readonly isTwin: boolean
 }
 
@@ -96,7 +96,7 @@ function objectsOf(shapes: readonly Shape[]): ObjectShape[] {
   return [...leavesOf(shapes)].filter((shape) => shape.kind === 'object')
 }
 
-/** Do the shapes say nothing of members? Then nobody can say that one is unknown. */
+/** Whether the shapes leave open which members there are, so that no name is unknown. */
 function isOpen(shapes: readonly Shape[]): boolean {
   return [...leavesOf(shapes)].some(({ kind }) => kind === 'anything')
 }

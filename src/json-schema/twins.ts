@@ -77,7 +77,7 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
   }
 }
 
-/** Tells of an object whether a member of it is followed by its twin. */
+/** Returns a test of objects: whether a member of the object is followed by its twin. */
 export function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
   const twinOf = twinWriter(shape)
   const isDefaultTwinned = isTwinned(shape) && withTwin(name, fallback) !== fallback

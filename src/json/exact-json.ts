@@ -61,7 +61,7 @@ export function valueTwin(value: unknown): string | null {
   return digits === null ? null : `"${digits}"`
 }
 
-const deepest = 500
+const maxDepth = 500
 
 function exact(given: unknown, key: string, twins: boolean, depth: number): string | undefined {
   const value = plainValue(given, key)
@@ -77,8 +77,8 @@ function exact(given: unknown, key: string, twins: boolean, depth: number): stri
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      if (depth >= deepest)
-        throw new TypeError(`a value goes deeper than ${deepest} levels, or round in a circle`)
+      if (depth >= maxDepth)
+        throw new TypeError(`a value goes deeper than ${maxDepth} levels, or round in a circle`)
       return Array.isArray(value) ? exactArray(value, twins, depth + 1) : exactObject(value, twins, depth + 1)
     default:
       return undefined

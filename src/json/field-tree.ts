@@ -97,7 +97,7 @@ export function cutOf({ only, without }: FieldCut, name: string, alias = name): 
     : { only: asked === true ? null : asked, without: hidden ?? null }
 }
 
-/** Does a cut take a field away by its name, or something that the field is in? */
+/** Whether a field is hidden, or something that the field is in. */
 export function isHidden(without: FieldTree | null, path: readonly string[]): boolean {
   let at: FieldTree | true | undefined = without ?? undefined
   for (const name of path) {

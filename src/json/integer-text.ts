@@ -20,7 +20,7 @@ export function int64Digits(value: unknown, range: Int64Range, onLost: OnLostDig
     return BigInt(value).toString()
   }
   if (typeof value === 'string' && isDecimal(value)) {
-    if (value.length > mostSafeLength || value.charCodeAt(0) === minus) checkDecimal(value, range)
+    if (value.length > maxSafeLength || value.charCodeAt(0) === minus) checkDecimal(value, range)
     return value
   }
   if (value === null) return null
@@ -28,13 +28,13 @@ export function int64Digits(value: unknown, range: Int64Range, onLost: OnLostDig
 }
 
 // Text of up to 18 characters is within the range of both formats, unless it is negative.
-const mostSafeLength = 18
+const maxSafeLength = 18
 // A BigInt is not made of text that is longer than any 64-bit integer.
-const mostLength = 20
+const maxLength = 20
 const minus = 0x2d
 
 function checkDecimal(text: string, range: Int64Range): void {
-  if (text.length > mostLength) throw outOfRange()
+  if (text.length > maxLength) throw outOfRange()
   inRange(BigInt(text), range)
 }
 

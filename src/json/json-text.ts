@@ -3,7 +3,7 @@ export function textOf(text: string): string {
   return isPlainText(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** Is a string its own JSON, but for the quotes around it? Says no of a very long one without looking at it. */
+/** Whether a string is its own JSON, but for the quotes around it. `false` for a very long one, which is not looked at. */
 export function isPlainText(text: string): boolean {
   const { length } = text
   // A loop is faster than a regular expression on a few characters, JSON.stringify is on thousands.

@@ -47,12 +47,12 @@ export function generateObjectWriter(
   writeRest: WriteRest | null,
   alsoRequired: readonly string[] = [],
 ): WriteObject {
-  // What follows a member that is written for certain need not ask whether it is the first.
-  const firstSure = members.findIndex(
+  // The members behind one that is always written are not the first.
+  const firstAlways = members.findIndex(
     (member) => (member.required || member.fallback !== null) && member.declaredTwin === undefined,
   )
   const isFirst = (index: number): boolean | undefined =>
-    index === 0 ? true : firstSure !== -1 && firstSure < index ? false : undefined
+    index === 0 ? true : firstAlways !== -1 && firstAlways < index ? false : undefined
   const appends = members.map((member, index) => {
     const codes = {
       value: `value${index}`,
@@ -65,11 +65,11 @@ export function generateObjectWriter(
       : `
       if (!members[${index}].declaredTwin.isReplaced(object)) {${append}}`
   })
-  const end = firstSure === -1 ? `json === '' ? '{}' : json + '}'` : `json + '}'`
+  const end = firstAlways === -1 ? `json === '' ? '{}' : json + '}'` : `json + '}'`
   const rest = `const rest = writeRest(object, onLost); json += json === '' && rest !== '' ? '{' + rest.slice(1) : rest`
   const code = `
     ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
-    let luck = 0
+    let skips = 0
     return function writeMembers(object, onLost) {
       ${alsoRequired.map((name) => `if (object[${JSON.stringify(name)}] === undefined) throw missing(${JSON.stringify(name)})`).join('\n')}
       ${members.map(({ name }, index) => `const value${index} = ${readOf(name)}`).join('\n')}
@@ -88,8 +88,8 @@ export function generateObjectWriter(
 }
 
 /**
- * The code that writes an object in one go, where all members are there and have usual values: what stands between two
- * values is one literal then. Objects that are not like that cost little: after one of them, it is not tried for a while.
+ * The code that writes an object in one expression, where all members are there and have values of their type: what stands
+ * between two values is one literal then. After an object of which that is not true, the next eight are not tried.
  */
 function wholeCode(members: readonly WrittenMember[]): string {
   if (members.length === 0 || members.some(({ declaredTwin }) => declaredTwin !== undefined)) return ''
@@ -105,10 +105,10 @@ function wholeCode(members: readonly WrittenMember[]): string {
   })
   const end = JSON.stringify(`${parts.at(-1)?.quote ?? ''}}`)
   return `
-      if (luck < 0) luck++
+      if (skips > 0) skips--
       else {
         if (${parts.map(({ test }) => test).join(' && ')}) return ${values.join(' + ')} + ${end}
-        luck = -8
+        skips = 8
       }`
 }
 
@@ -127,7 +127,7 @@ export function generateAppender(member: Member): AppenderFactory {
  * The code that appends a member to `json`. Every `+` makes a string, so the comma, the name and the quote before a text
  * are one literal.
  *
- * @param isFirst is it the first of its object? Where that is not known, the code asks
+ * @param isFirst whether it is the first of its object; `undefined` where that is known at run time only
  * @param codes what stands for its value, for the writer of that, and for the JSON of its default
  */
 function appendCode(
@@ -156,7 +156,7 @@ function appendCode(
       ${ifAbsent}`
 }
 
-// Most values are their own JSON, but for a quote: these are written without a call of the writer.
+// Most values are their own JSON, but for quotes: they are written without a call of the writer.
 function usualValues(shape: Shape, value: string): { readonly test: string; readonly quote: string } | null {
   if (shape.kind === 'text')
     return { test: `typeof ${value} === 'string' && isPlainText(${value})`, quote: '"' }
@@ -165,7 +165,7 @@ function usualValues(shape: Shape, value: string): { readonly test: string; read
   return isNumber ? { test: `Number.isSafeInteger(${value})`, quote: '' } : null
 }
 
-// What every object inherits is nobody's data.
+// Inherited properties, such as `constructor`, are not data.
 function readOf(name: string): string {
   const key = JSON.stringify(name)
   return name in Object.prototype

@@ -2,12 +2,12 @@ import { numberName, twinName } from '../json-schema/twins.js'
 import { jsonValueOf, valueTwin } from './exact-json.js'
 import { cutOf, type FieldCut, whole } from './field-tree.js'
 
-/** Has the member of this name a twin in the answer? */
+/** Whether the member of a name has a twin in the answer. */
 export type HasTwin = (name: string) => boolean
 
 /**
- * What a cut leaves of a member that no schema names. There only the value tells whether it has a twin, and whoever
- * asks for one of both gets both; what hides the number hides the twin.
+ * What a cut leaves of a member that no schema names. Its value decides whether it has a twin. A request for the number or
+ * the twin gets both, and the twin of a hidden number is hidden.
  *
  * @param hasTwin `null` where there are no twins
  */

@@ -87,7 +87,7 @@ class Narrowing {
 function cutWriter(compiler: WriterCompiler, object: ObjectShape, cut: FieldCut): WriteObject {
   const declared = new Map(object.members.map((member) => [member.name, member]))
   const appenders = compiler.membersOf(object).flatMap((member) => {
-    // Whoever asks for a twin gets it where it always stands: beside its number.
+    // A twin that is asked for stands where it always does: behind its number.
     const number = member.declaredTwin?.of ?? member.name
     const left = cutOf(cut, number, isTwinned(member.shape) ? twinName(number) : member.name)
     if (left === null) return []

@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields": what may be named in a selection. */
+/** What may be named in a selection. */
 import t from 'tap'
 import { fieldPaths, fieldTree } from '../../src/json/field-tree.js'
 import {

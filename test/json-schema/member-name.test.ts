@@ -1,4 +1,4 @@
-/** Decisions.md §3: a list is `{ "<collection>": [...] }`, in the style of the API's keys. */
+/** A list is `{ "<collection>": [...] }`, in the style of the API's keys. */
 import fc from 'fast-check'
 import t from 'tap'
 import { memberName } from '../../src/json-schema/member-name.js'

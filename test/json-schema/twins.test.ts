@@ -1,4 +1,4 @@
-/** Decisions.md §3 "Integer twins": which shapes have a twin, and what it is. */
+/** Which shapes have a twin, and what it is. */
 import t from 'tap'
 import type { Json } from '../../src/json-schema/json-schema.js'
 import { shapeOf } from '../../src/json-schema/shape-reader.js'
@@ -8,7 +8,7 @@ import { compileSerializer } from './compiled.js'
 const id = { type: 'integer', format: 'int64' }
 const big = 9_007_199_254_740_993n
 
-t.test('the twin of a name is <name>_str (seed §2 rule 6)', async (t) => {
+t.test('the twin of a name is <name>_str', async (t) => {
   t.equal(twinName('id'), 'id_str')
   t.equal(twinName('friend_ids'), 'friend_ids_str')
   t.equal(twinName(''), '_str')

@@ -1,4 +1,4 @@
-/** Which alternative of a schema a payload is written by, and by all that hold at once (decisions.md §3 “anyOf”). */
+/** Which alternative of a schema a payload is written by, and by all that hold at once. */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { shapeOf } from '../../src/json-schema/shape-reader.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: without a schema the bytes are those of `JSON.stringify`, with exact integers and their twins. */
+/** Without a schema the bytes are those of `JSON.stringify`, with exact integers and their twins. */
 import fc from 'fast-check'
 import t from 'tap'
 import { exactJson, holdsBigInt, valueTwin } from '../../src/json/exact-json.js'

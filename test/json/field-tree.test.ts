@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields": how the parameter is read, and its bounds. */
+/** How the parameter is read, and its bounds. */
 import fc from 'fast-check'
 import t from 'tap'
 import {

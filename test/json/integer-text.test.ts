@@ -1,4 +1,4 @@
-/** Decisions.md §3 "Integer twins": exact digits from every form that a handler has them in. */
+/** Exact digits from every form that a handler has them in. */
 import t from 'tap'
 import { rangeOf } from '../../src/json/int64.js'
 import { arrayTwin, int64Digits, unsafeDigits } from '../../src/json/integer-text.js'

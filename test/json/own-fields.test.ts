@@ -1,4 +1,4 @@
-/** Decisions.md §3: "Projection reads own properties only", also where no schema describes a value. */
+/** "Projection reads own properties only", also where no schema describes a value. */
 import t from 'tap'
 import { fieldTree } from '../../src/json/field-tree.js'
 import { ownFields, ownFieldsWithin } from '../../src/json/own-fields.js'

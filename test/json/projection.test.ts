@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields": a projection can only narrow what the schema allows. */
+/** A projection can only narrow what the schema allows. */
 import t from 'tap'
 import { type FieldCut, fieldTree } from '../../src/json/field-tree.js'
 import { projectionWriter } from '../../src/json/projection.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3 and §10: what Fastify writes by a schema stays as it is, and no integer loses a digit. */
+/** What Fastify writes by a schema stays as it is, and no integer loses a digit. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'

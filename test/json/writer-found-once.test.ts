@@ -1,4 +1,4 @@
-/** Faults that tests found once in the writer: it writes what fast-json-stringify writes (decisions §3, §10). */
+/** Faults that tests found once in the writer: it writes what fast-json-stringify writes. */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'

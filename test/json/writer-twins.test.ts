@@ -1,4 +1,4 @@
-/** Decisions.md §3 "Integer twins": exact on the bytes, in every place that an integer may have. */
+/** Exact on the bytes, in every place that an integer may have. */
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
 import { ourWriter } from '../json-schema/compiled.js'

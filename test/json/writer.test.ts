@@ -1,4 +1,4 @@
-/** A response schema decides the bytes as it does with Fastify's own serializer (decisions.md §10). */
+/** A response schema decides the bytes as it does with Fastify's own serializer. */
 import t from 'tap'
 import type { Json } from '../../src/json-schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'

@@ -21,9 +21,9 @@ export interface RefusedFields {
 }
 
 const cachedSelections = 100
-const mostNamed = 20
-const longestName = 100
-const mostLevels = 5
+const maxNamed = 20
+const maxNameLength = 100
+const maxLevels = 5
 
 /** Makes selections for the answers of one route. */
 export class FieldSelector {
@@ -103,8 +103,8 @@ export class FieldSelector {
   }
 
   #refused(unknown: readonly string[], without: FieldTree | null): RefusedFields {
-    const first = unknown.slice(0, mostNamed)
-    const named = first.map((name) => clip(name, longestName))
+    const first = unknown.slice(0, maxNamed)
+    const named = first.map((name) => clip(name, maxNameLength))
     return {
       detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first)}`,
       messages: named.map((name) => `'${name}' is not among the fields`),
@@ -120,11 +120,11 @@ export class FieldSelector {
     const levels = new Map(
       unknown.map((path) => this.#levelOf(path, without)).map((at) => [joinPath(at), at]),
     )
-    const said = [...levels].slice(0, mostLevels).map(([path, at]) => {
+    const sentences = [...levels].slice(0, maxLevels).map(([path, at]) => {
       const names = this.#namesAt(at, without)
       return names === '' ? '' : `. The fields${path === '' ? '' : ` of ${path}`} are ${names}`
     })
-    return said.join('')
+    return sentences.join('')
   }
 
   /** The longest part of a path that leads to fields. */

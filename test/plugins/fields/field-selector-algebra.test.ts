@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields", as laws: of random schemas, payloads and selections. */
+/** The laws of selections, of random schemas, payloads and selections. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { ResponseWriter } from '../../../src/fastify/response-writers.js'

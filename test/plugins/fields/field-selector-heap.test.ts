@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields": "nothing cached per selection without a bound". */
+/** Nothing is cached for each selection without a bound. */
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { runCommand } from '../../package/run-command.js'

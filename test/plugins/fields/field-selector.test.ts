@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields": what the selections of a route are. */
+/** What the selections of a route are. */
 import t from 'tap'
 import type { ResponseWriter } from '../../../src/fastify/response-writers.js'
 import type { Selection } from '../../../src/fastify/selection.js'

@@ -1,4 +1,4 @@
-/** Faults that tests found once in the selection of fields (decisions §3 “fields”). */
+/** Faults that tests found once in the selection of fields. */
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { type FieldsRouteOptions, fields, integerTwins } from '../../../src/index.js'

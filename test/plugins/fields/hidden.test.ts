@@ -1,4 +1,4 @@
-/** Decisions.md §3: a hidden field never appears, and to whom it is hidden it looks unknown. */
+/** A hidden field never appears, and to whom it is hidden it looks unknown. */
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields", row by row, on the bytes of the wire. */
+/** The selection of fields, case by case, on the bytes of the wire. */
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, problems } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: "for a list: per item, the list member and paging stay". */
+/** "for a list: per item, the list member and paging stay". */
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import {

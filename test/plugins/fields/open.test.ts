@@ -1,4 +1,4 @@
-/** Decisions.md §3 "fields", of members that the response schema does not name: maps, open objects, alternatives. */
+/** The selection of members that the response schema does not name: maps, open objects, alternatives. */
 import Fastify from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields, integerTwins } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: "Projection … can only narrow what the schema allows, and never mutates the handler's object." */
+/** "Projection … can only narrow what the schema allows, and never mutates the handler's object." */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { fields, integerTwins } from '../../../src/index.js'

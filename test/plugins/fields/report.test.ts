@@ -1,4 +1,4 @@
-/** Decisions.md §10: with `report` not one byte of any response changes; what would is counted per route. */
+/** With `report` not one byte of any response changes; what would is counted per route. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: "`request.fields` tells the handler what is wanted, so that it can read only those columns." */
+/** "`request.fields` tells the handler what is wanted, so that it can read only those columns." */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type FieldSelection, fields, integerTwins } from '../../../src/index.js'

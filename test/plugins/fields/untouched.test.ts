@@ -1,4 +1,4 @@
-/** Decisions.md §3 "errors, 202/204, streams, buffers: untouched", and §10: what is not JSON is left alone. */
+/** "errors, 202/204, streams, buffers: untouched"; what is not JSON is left alone. */
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-/** Faults that tests found once in integer twins (decisions §3 “Integer twins”, §10). */
+/** Faults that tests found once in integer twins. */
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'

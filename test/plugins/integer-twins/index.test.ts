@@ -1,4 +1,4 @@
-/** Decisions.md §3 "Integer twins", what goes out, row by row, on the bytes of the wire. */
+/** Integer twins of answers, case by case, on the bytes of the wire. */
 import Fastify from 'fastify'
 import JsonBigInt from 'json-bigint'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: "a Number ≥ 2^53 in a declared int64: … enforce: 500 without the value; report: logged". */
+/** "a Number ≥ 2^53 in a declared int64: … enforce: 500 without the value; report: logged". */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { fields, type IntegerTwinsOptions, integerTwins, problems } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-/** Decisions.md §3: "The twin stands right after its number, and is in the schema, so OpenAPI shows it." */
+/** "The twin stands right after its number, and is in the schema, so OpenAPI shows it." */
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'

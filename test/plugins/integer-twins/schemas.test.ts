@@ -1,4 +1,4 @@
-/** Which schemas the twins are written by, and that OpenAPI shows them (decisions.md §3). */
+/** Which schemas the twins are written by, and that OpenAPI shows them. */
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** Decisions.md §10: what has no long integers, and what is not JSON, goes out as it does without the plugin. */
+/** What has no long integers, and what is not JSON, goes out as it does without the plugin. */
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
