@@ -15,7 +15,7 @@ const host = 'Host: localhost\r\nConnection: close\r\n'
 const malformed = { status: 400, code: 'request-malformed', title: 'Malformed request' }
 const noRequest = 'What arrived is not a request in HTTP/1.1'
 
-t.test('what is no request in HTTP/1.1 is a 400 problem (decisions §1)', async (t) => {
+t.test('bytes that are no request of HTTP/1.1 get a 400 problem', async (t) => {
   const { port } = await service(t)
   const table: ReadonlyArray<readonly [about: string, bytes: string]> = [
     ['no request line', 'GARBAGE\r\n\r\n'],
@@ -53,7 +53,7 @@ t.test('what is no request in HTTP/1.1 is a 400 problem (decisions §1)', async 
   }
 })
 
-t.test('what routing stumbles over is a problem too (decisions §1)', async (t) => {
+t.test('a URL that the router refuses gets a problem', async (t) => {
   const { app, port } = await service(t)
   const uri = { status: 400, code: 'uri-malformed', title: 'Malformed URI' }
   const long = { status: 414, code: 'uri-too-long', title: 'URI too long' }
@@ -100,7 +100,7 @@ t.test('the preflight of a malformed URL is answered, and so the log has no erro
   }
 })
 
-t.test('nobody may store an answer that no hook sees (decisions §4)', async (t) => {
+t.test('responses that no hook sees have no-store', async (t) => {
   const { port } = await service(t)
   const table: ReadonlyArray<readonly [bytes: string, status: number]> = [
     ['GARBAGE\r\n\r\n', 400],

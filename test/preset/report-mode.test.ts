@@ -56,7 +56,7 @@ const requests: readonly string[] = [
 ]
 
 for (const mode of ['report', 'off'] as const) {
-  t.test(`mode ${mode}: not one byte of any response changes (decisions §10)`, async (t) => {
+  t.test(`mode ${mode}: not one byte of any response changes`, async (t) => {
     const bare = await twin(t, null)
     const conventional = await twin(t, mode)
 
@@ -123,7 +123,7 @@ t.test('each is logged once, with the request id; the report has the id too', as
   t.equal(app.conventions.report().observations[0]?.requestId, 'req-1')
 })
 
-t.test('no value of a body is in the report or in the log (decisions §10)', async (t) => {
+t.test('no value of a body is in the report or in the log', async (t) => {
   const secret = 'hunter2'
   const logs = keepLogs('debug')
   const { app } = await twin(t, 'report', logs.logger)

@@ -1,4 +1,4 @@
-/** RFC 9112 §2.1, §4 (message, status line); decisions.md §1: what no hook sees is answered with a problem as well. */
+/** RFC 9112 §2.1, §4 (message, status line): a problem for a connection without a request. */
 import fc from 'fast-check'
 import t from 'tap'
 import { problemDocument } from '../../src/problem/problem-document.js'
@@ -7,7 +7,7 @@ import { rawProblem } from '../../src/problem/raw-problem.js'
 
 const date = new Date('1994-11-06T08:49:37.500Z')
 
-t.test('the whole response, byte for byte; nobody may store it (decisions §4)', async (t) => {
+t.test('the whole response, byte for byte, with no-store', async (t) => {
   const error = new ProblemError('request-malformed', { detail: 'What arrived is not a request in HTTP/1.1' })
   const body =
     '{"type":"urn:x:request-malformed","title":"Malformed request","status":400,' +

@@ -33,7 +33,7 @@ t.test('writeProblem puts status and headers on the reply and gives the document
   })
 })
 
-t.test('a 503 gets a Retry-After, unless it has one (decisions §6)', async (t) => {
+t.test('a 503 gets a Retry-After, unless it has one', async (t) => {
   const closing = new ProblemError('server-closing')
   const own = new ProblemError('server-closing', { headers: { 'Retry-After': '60' } })
   const after = (error: ProblemError, before?: string) =>

@@ -1,4 +1,4 @@
-/** Decisions.md, "Words" (`errors`) and §7; RFC 6901 (JSON Pointer). */
+/** The `errors` of a validation problem; RFC 6901 (JSON Pointer). */
 import fc from 'fast-check'
 import t from 'tap'
 import type { ProblemIssue } from '../../src/problem/problem-error.js'
@@ -179,7 +179,7 @@ function resolve(value: unknown, pointer: string): unknown {
     .reduce((whole, name) => new Map(Object.entries(whole as object)).get(name), value)
 }
 
-t.test('faults of other validators keep what they say (decisions §7)', async (t) => {
+t.test('messages of other validators are kept', async (t) => {
   const [worded] = validationIssues(['name is required'], 'body')
   t.equal(worded?.message, 'name is required')
   const allowedValues = [{ a: 1 }, 'b']

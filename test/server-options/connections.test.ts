@@ -16,7 +16,7 @@ const tooLarge = {
   detail: 'The request target and header fields together are larger than this server takes',
 }
 
-t.test('header fields of 300 kB are a 431 that arrives (decisions §1, RFC 6585 §5)', async (t) => {
+t.test('header fields of 300 kB get a 431 that the client receives (RFC 6585 §5)', async (t) => {
   const { port } = await service(t)
   const many = Array.from({ length: 10_000 }, (_, index) => [`x-field-${index}`, 'some value'])
   const table: ReadonlyArray<readonly [about: string, bytes: string]> = [

@@ -1,4 +1,4 @@
-/** Decisions.md §8, CORS: what a page of another origin may do, and what caches are told of it. */
+/** CORS: what pages of other origins may do, and `Vary` for caches. */
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'

@@ -9,7 +9,7 @@ import { serve } from '../../support/serve.js'
 
 const json = 'application/json'
 
-t.test('a body that is no JSON is a 400 (decisions §7)', async (t) => {
+t.test('a body that is not JSON is a 400', async (t) => {
   const app = await appWithUsers()
   const table: ReadonlyArray<readonly [about: string, body: string]> = [
     ['cut off', '{"name":"A'],
@@ -43,7 +43,7 @@ t.test('a body that is no JSON is a 400 (decisions §7)', async (t) => {
   }
 })
 
-t.test('a body that is larger than the route takes is a 413 (decisions §7)', async (t) => {
+t.test('a body over the limit of the route is a 413', async (t) => {
   const app = await appWithUsers()
   app.post('/v1/notes', { bodyLimit: 10 }, async () => ({}))
   const expected = { status: 413, code: 'content-too-large', title: 'Content too large', detail: /larger/ }

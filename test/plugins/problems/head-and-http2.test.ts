@@ -36,7 +36,7 @@ t.test('HEAD has the headers of the problem and no body (RFC 9110 §9.3.2)', asy
   }
 })
 
-t.test('HTTP/2: errors are the same problems (decisions §7)', async (t) => {
+t.test('errors are the same problems over HTTP/2', async (t) => {
   const options: object = serverOptions()
   const app = Fastify({ ...options, http2: true })
   await app.register(conventions)

@@ -69,7 +69,7 @@ t.test('typeBase is what every type begins with', async (t) => {
   isProblem(t, nothing, { typeBase, status: 404, code: 'not-found' }, 'an unknown path')
 })
 
-t.test('problems alone answers what it can without serverOptions (decisions §7)', async (t) => {
+t.test('problems alone answers the errors that reach a hook', async (t) => {
   const app = await failingApp({})
 
   isProblem(t, injected(await app.inject('/v1/thrown')), { status: 500, code: 'internal-server-error' })

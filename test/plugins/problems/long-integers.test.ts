@@ -5,7 +5,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const long = 9007199254740993n
 
-t.test('large integers in an error body keep their digits (decisions §3)', async (t) => {
+t.test('large integers in an error body keep their digits', async (t) => {
   const app = await appThatSends((reply) => reply.code(409).send({ message: 'no', order_id: long }))
   const response = await app.inject('/v1/orders')
 

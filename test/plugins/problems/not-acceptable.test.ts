@@ -105,7 +105,7 @@ t.test('what a route produces is what its response schema or its config says', a
   }
 })
 
-t.test('errors are problems whatever Accept says, never HTML (decisions §7)', async (t) => {
+t.test('errors are problems whatever Accept is, never HTML', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))

@@ -28,7 +28,7 @@ function addRoutes(app: FastifyInstance): void {
   app.post('/validated', named, async () => ({}))
 }
 
-t.test('an error handler of the app wins in its scope (decisions §7, §10)', async (t) => {
+t.test('an error handler of the app has precedence in its scope', async (t) => {
   t.test('set before the plugin', async (t) => {
     const app = Fastify()
     app.setErrorHandler(answerInOwnFormat)

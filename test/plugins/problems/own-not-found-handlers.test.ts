@@ -6,7 +6,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const own = { own: true }
 
-t.test('a not-found handler that the app set before stays (decisions §10)', async (t) => {
+t.test('a not-found handler that the app has set before stays', async (t) => {
   const { logger, lines } = keepLogs('info')
   const app = Fastify({ logger })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(own))
@@ -76,17 +76,14 @@ t.test('a plugin in a child with a prefix answers for that prefix', async (t) =>
   t.equal((await app.inject('/nothing')).json().statusCode, 404, 'outside it is Fastify that answers')
 })
 
-t.test(
-  'pathGuard refuses an uppercase path before a not-found handler of the app runs (decisions §1)',
-  async (t) => {
-    const app = Fastify()
-    app.setNotFoundHandler(() => t.fail('no handler runs'))
-    await app.register(problems)
-    await app.register(pathGuard)
+t.test('pathGuard refuses an uppercase path before the not-found handler of the app', async (t) => {
+  const app = Fastify()
+  app.setNotFoundHandler(() => t.fail('no handler runs'))
+  await app.register(problems)
+  await app.register(pathGuard)
 
-    isProblem(t, injected(await app.inject('/V1')), { status: 404, code: 'path-uppercase' })
-  },
-)
+  isProblem(t, injected(await app.inject('/V1')), { status: 404, code: 'path-uppercase' })
+})
 
 t.test('reply.callNotFound(): there is nothing, whatever the method', async (t) => {
   const app = Fastify()

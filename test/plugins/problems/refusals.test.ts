@@ -27,7 +27,7 @@ t.test(
   },
 )
 
-t.test('while the server closes it is refused there too, with Retry-After (decisions §6)', async (t) => {
+t.test('while the server closes, such a request is refused too, with Retry-After', async (t) => {
   for (const config of leftAlone) {
     const answer = await answerWhileClosing(t, config)
     t.equal(answer?.status, 503, JSON.stringify(config))
@@ -35,7 +35,7 @@ t.test('while the server closes it is refused there too, with Retry-After (decis
   }
 })
 
-t.test('where the plugin itself only reports, nothing is refused (decisions §10)', async (t) => {
+t.test('in report mode nothing is refused', async (t) => {
   for (const mode of ['report', 'off'] as const) {
     const app = Fastify(serverOptions())
     await app.register(problems, { mode })

@@ -24,7 +24,7 @@ t.test('Accept-Patch names the patch formats (RFC 5789 §2.2, §3.1)', async (t)
   await refuses(t, patches, 'PATCH', { 'accept-patch': formats })
 })
 
-t.test('a child with parsers of its own tells of its own (decisions §10)', async (t) => {
+t.test('a context with parsers of its own names those in Accept', async (t) => {
   const app = await appWith([])
   app.register(async (child) => {
     child.removeAllContentTypeParsers()

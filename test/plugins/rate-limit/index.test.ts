@@ -1,4 +1,4 @@
-/** Decisions.md §8, rate limit: who is refused, when, and what callers are told. */
+/** Rate limits: which requests are refused, and the header fields. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { get } from 'node:http'

@@ -1,4 +1,4 @@
-/** Decisions.md §8: a quota that instances share in a real Redis, and what becomes of it while that is away. */
+/** A quota that instances share in a real Redis, also during an outage of Redis. */
 import { setTimeout as wait } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'

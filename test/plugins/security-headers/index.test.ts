@@ -1,4 +1,4 @@
-/** Decisions.md §8, security headers: those of helmet, byte for byte, with a profile for JSON APIs. */
+/** Security headers: those of helmet, byte for byte, with a profile for JSON APIs. */
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
