@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isFieldName } from '../../src/http/field-name.js'
-import { mergeVary } from '../../src/http/vary.js'
+import { mergeVary, varyMerger } from '../../src/http/vary.js'
 
 t.test(
   'RFC 9110 §12.5.5: names are merged without case and repeats, the first spelling and order kept',
@@ -47,6 +47,12 @@ t.test('RFC 9110 §5.1: a name that no field can have is refused, whatever is th
   t.equal(isFieldName(''), false)
   t.equal(isFieldName("!#$%&'*+-.^_`|~09azAZ"), true)
   t.equal(mergeVary('what others wrote', 'Origin'), 'what others wrote, Origin')
+})
+
+t.test('a merger gives for each Vary what merging gives, whatever came before', async (t) => {
+  const merge = varyMerger(['Origin', 'accept'])
+  for (const current of [undefined, 'Accept', 'Accept', 'cookie', undefined, '*', '', undefined])
+    t.equal(merge(current), mergeVary(current, ['Origin', 'accept']), String(current))
 })
 
 const name = fc.constantFrom(

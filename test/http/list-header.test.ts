@@ -1,0 +1,30 @@
+/** RFC 9110 §5.6.1 (lists), §5.6.4 (quoted strings), §5.6.6 (parameters). */
+import t from 'tap'
+import { directiveName, listMembers, memberParts } from '../../src/http/list-header.js'
+import { superlinearSeeds } from '../support/growth.js'
+
+t.test('a list is split at its commas, not at those in quoted strings', async (t) => {
+  const rows: readonly (readonly [fieldValue: string, members: readonly string[]])[] = [
+    ['', []],
+    [' , ,', []],
+    ['a', ['a']],
+    [' a ,b,, c ', ['a', 'b', 'c']],
+    ['a="b, c", d', ['a="b, c"', 'd']],
+    ['a="b\\", c", d', ['a="b\\", c"', 'd']],
+    ['a="b\\\\", c', ['a="b\\\\"', 'c']],
+    ['a="open, b', ['a="open, b']],
+    ['a="open\\', ['a="open\\']],
+    ['a\\, b', ['a\\', 'b']],
+  ]
+  for (const [fieldValue, members] of rows) t.strictSame(listMembers(fieldValue), members, fieldValue)
+})
+
+t.test('a member is split at its semicolons, and a directive ends at its equals sign', async (t) => {
+  t.strictSame(memberParts('text/html ; level="1;2" ; q=0.5'), ['text/html', 'level="1;2"', 'q=0.5'])
+  t.strictSame(memberParts('; a'), ['', 'a'])
+  t.strictSame(['Max-Age = 5', 'no-store', 'a=b=c', ''].map(directiveName), ['max-age', 'no-store', 'a', ''])
+})
+
+t.test('the time grows with the length, whatever is in it', async (t) => {
+  t.strictSame(await superlinearSeeds(['"', '"\\', '\\"', ',', '",', ';', ' '], listMembers), [])
+})
