@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { appKey } from '../fastify/internals.js'
+import { appSlot } from '../fastify/slots.js'
 import { clip } from '../text.js'
 import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
 
@@ -96,17 +97,17 @@ export class Reporter {
 
 const maxExample = 300
 
-const key = Symbol.for('fastify-conventions.reporter')
+const reporterSlot = appSlot<Reporter>('reporter')
 
 // The reporters whose checks have not run yet, with their contexts, by the configuration object of their app.
 const pending = new WeakMap<object, Map<Reporter, FastifyInstance>>()
 
 /** Returns the reporter of a context: that of the context above, or a new one. */
 export function reporterOf(app: FastifyInstance): Reporter {
-  const known = (app as { readonly [key]?: Reporter })[key]
+  const known = reporterSlot.get(app)
   if (known !== undefined) return known
   const reporter = new Reporter()
-  app.decorate(key, reporter)
+  reporterSlot.set(app, reporter)
   app.decorate('conventions', { report: () => reporter.report() })
   const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
   pending.set(appKey(app), reporters.set(reporter, app))

@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { routeSlot } from '../../fastify/slots.js'
 import { pathOf } from '../../http/request-target.js'
 import { routePath } from '../../http/route-path.js'
 import { refuse } from '../../problem/send-problem.js'
@@ -18,12 +19,8 @@ export interface GuardedRoute {
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
-const routeKey = Symbol('fastify-conventions.pathGuard.route')
-
-/** Sets how the guard treats the requests of a route. */
-export function setGuardedRoute(route: RouteOptions, guarded: GuardedRoute): void {
-  route.config = Object.assign({}, route.config, { [routeKey]: guarded })
-}
+/** How the guard treats the requests of a route. */
+export const guardedRoute = routeSlot<GuardedRoute>('pathGuard.route')
 
 /**
  * Returns the `onRequest` hook, which refuses or counts requests whose path has a fault.
@@ -38,8 +35,7 @@ export function pathHook(unknown: GuardedRoute, statusCode: number, reporter: Re
       next()
       return
     }
-    const config = request.routeOptions.config as { readonly [routeKey]?: GuardedRoute } | undefined
-    const { modeOf, path: pattern, anyParameter } = config?.[routeKey] ?? unknown
+    const { modeOf, path: pattern, anyParameter } = guardedRoute.of(request) ?? unknown
     const path = pathOf(target)
     const faults = segmentFaults(path, pattern === null ? null : routePath(pattern), anyParameter)
     for (const fault of new Set(faults.map(({ fault }) => fault))) {

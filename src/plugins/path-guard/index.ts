@@ -5,7 +5,7 @@ import { declarePathHints } from '../../problem/path-hints.js'
 import { modesOf } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
-import { pathHook, setGuardedRoute } from './hooks.js'
+import { guardedRoute, pathHook } from './hooks.js'
 import {
   type PathGuardOptions,
   type PathGuardRouteOptions,
@@ -77,7 +77,7 @@ export const pathGuard = conventionPlugin<PathGuardOptions>(
       const isGuarded = exclusionReason === null || route.config?.pathGuard !== undefined
       const modeOf = isGuarded ? ruled.modeOf : off
       const anyParameter = own !== false && own.params === 'any'
-      setGuardedRoute(route, { modeOf, path: route.path, anyParameter })
+      guardedRoute.set(route, { modeOf, path: route.path, anyParameter })
       if (!guardsAll && pathFaults.some((rule) => modeOf[rule] !== 'off')) {
         addHook(route, 'onRequest', 'pathGuard', hook)
       }
