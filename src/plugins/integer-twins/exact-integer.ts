@@ -15,14 +15,25 @@ export function integerOfText(text: string, range: Int64Range): Exact {
 /**
  * The integer that a Number of a body was before a parser rounded it.
  *
- * @param text the text that the Number was parsed from; `null` where it is not known, or where nothing can be lost
+ * @param text what stood in the body at the place of the Number; `null` where it is not known, or no number is long
+ * @param standIn the Number that the validator was given for the text, where that is not the one that it rounds to
  */
-export function integerOfNumber(number: number, text: string | null, range: Int64Range): Exact {
+export function integerOfNumber(
+  number: number,
+  text: string | null,
+  range: Int64Range,
+  standIn: number | undefined,
+): Exact {
   const isSafe = Number.isSafeInteger(number) && !Object.is(number, -0)
+  let integer = isSafe ? BigInt(number) : null
   // A validator makes Numbers of strings too: of short ones without a loss.
-  const isLong = text !== null && text.length >= longRun
-  if (isSafe && !isLong) return within(range, BigInt(number)) ?? { fault: outside(range) }
-  const integer = isLong && (isSafe || isDecimal(text)) ? exactInteger(text) : null
+  if (text !== null && text.length >= longRun) {
+    const isPlain = isDecimal(text)
+    const exact = isPlain || isSafe ? exactInteger(text) : null
+    // Another Number was not made of the text: the app has put it there.
+    const isSame = isPlain && exact !== null ? Number(exact) === number : Number(text) === number
+    if (isSame || standIn === number) integer = exact
+  }
   return within(range, integer) ?? { fault: faultOf(number, range) }
 }
 

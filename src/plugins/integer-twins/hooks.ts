@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { notUtf8 } from '../../fastify/request-content.js'
@@ -7,7 +6,6 @@ import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
-import { quoteLongNumbers } from '../../json/parse-exact.js'
 import { mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { boundedIssues, textOfIssues } from '../../problem/issue-list.js'
@@ -17,6 +15,7 @@ import { refuse } from '../../problem/send-problem.js'
 import { validationIssues } from '../../problem/validation-issues.js'
 import type { Reporter } from '../../rules/report.js'
 import { clip } from '../../text.js'
+import { type BodyText, collectText, writtenAs } from './body-text.js'
 import {
   copyOf,
   type InputRefusal,
@@ -47,11 +46,7 @@ interface PlannedPart {
 }
 
 /** What is known of a request from its first hook to its last. */
-interface InputState {
-  /** The body as it came, as far as it came; `null` where it is not collected. */
-  text: string | null
-  /** Whether bytes came that are not UTF-8. */
-  isMalformed: boolean
+interface InputState extends BodyText {
   readonly inputs: Partial<Record<Name, Int64Input>>
 }
 
@@ -91,6 +86,7 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     const state = stateOf(request)
     if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
     const refusals = planned.flatMap(({ name, plan }) => preparePart(request, name, plan, state) ?? [])
+    state.text = null
     if (refusals.length === 0) return next()
     refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
   })
@@ -157,42 +153,6 @@ function putExact(
 
 function put(request: FastifyRequest, name: Name, value: unknown): void {
   if (request[name] !== value) (request as unknown as Record<Name, unknown>)[name] = value
-}
-
-/** A body with the text of its long numbers; nothing where only the parser of the app takes it for JSON. */
-function writtenAs(text: string): unknown {
-  try {
-    return JSON.parse(quoteLongNumbers(text))
-  } catch {
-    return undefined
-  }
-}
-
-// Listening to a stream makes it flow. So this waits until the parser listens, and hears what the parser hears.
-function collectText(payload: Readable, limit: number, state: InputState): void {
-  payload.on('newListener', function listenAlong(event) {
-    if (event !== 'data') return
-    payload.removeListener('newListener', listenAlong)
-    const chunks: (string | Uint8Array)[] = []
-    let length = 0
-    payload.on('data', (chunk: string | Uint8Array) => {
-      length += chunk.length
-      // The parser refuses what is over its limit: no need to keep it.
-      if (length <= limit) chunks.push(chunk)
-    })
-    payload.on('end', () => {
-      if (length <= limit) readText(chunks, state)
-    })
-  })
-}
-
-const byteOrderMark = '\ufeff'
-
-function readText(chunks: readonly (string | Uint8Array)[], state: InputState): void {
-  const bytes = Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
-  state.isMalformed = !isUtf8(bytes)
-  const text = bytes.toString()
-  state.text = text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
 /** Adds what else is wrong with the input, as the validator of the app is not asked any more. */

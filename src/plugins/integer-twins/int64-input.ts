@@ -200,11 +200,11 @@ class InputReader {
   #number({ range, allowsNumbers }: Int64Place, { holder, key, written }: Spot, number: number): void {
     if (range === null) return
     if (this.#isValidated) {
-      const text = this.#textOf(number, alone(written))
-      const exact =
-        text !== null && this.#plan.part !== 'body'
-          ? integerOfText(text, range)
-          : integerOfNumber(number, text, range)
+      const given = alone(written)
+      const text = typeof given === 'string' ? given : null
+      const isOfText = text !== null && this.#plan.part !== 'body' && Number(text) === number
+      const standIn = text === null ? undefined : this.#input.distinct?.get(text)
+      const exact = isOfText ? integerOfText(text, range) : integerOfNumber(number, text, range, standIn)
       if ('integer' in exact) this.#replace(holder, key, exact.integer)
       else if (!allowsNumbers) this.#fault('invalid', exact.fault)
     } else if (this.#isInTwin) {
@@ -228,12 +228,6 @@ class InputReader {
       if (this.#faultOf(integerOfText(text, range))) return
       holder[key] = Number(text)
     }
-  }
-
-  /** The text that a Number was made of; `null` where it is not known, or where the app has put another value there. */
-  #textOf(number: number, written: unknown): string | null {
-    if (typeof written !== 'string') return null
-    return Number(written) === number || this.#input.distinct?.get(written) === number ? written : null
   }
 
   #replace(holder: Container, key: Key, value: bigint | string): void {
