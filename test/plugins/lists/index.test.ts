@@ -5,7 +5,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const max = 9_223_372_036_854_775_807n
 
-t.test('request.page is what the query asks for (decisions §3 “Lists”)', async (t) => {
+t.test('request.page is what the query asks for', async (t) => {
   const app = await appWithList({})
   const table: ReadonlyArray<readonly [query: string, page: object]> = [
     ['', { limit: 50, fetch: 51, includeTotal: false }],
@@ -43,7 +43,7 @@ t.test('request.page is what the query asks for (decisions §3 “Lists”)', as
   }
 })
 
-t.test('what is no such value is a 400 by name, all at once (decisions §3)', async (t) => {
+t.test('what is no such value is a 400 by name, all at once', async (t) => {
   const app = await appWithList({})
   const limit = { in: 'query', name: 'limit', message: 'must be a positive integer, once' }
   const beforeId = { in: 'query', name: 'before_id', message: 'must be an id, once' }

@@ -35,14 +35,14 @@ const starts: ReadonlyArray<readonly [about: string, query: string, expected: re
 ]
 
 for (const [about, query, expected] of starts) {
-  t.test(`${about}: the links lead over every row exactly once, also over ties (decisions §3)`, async (t) => {
+  t.test(`${about}: the links lead over every row exactly once, also over ties`, async (t) => {
     const app = await appWithRows(() => rows)
 
     t.strictSame(await walk(app, `/v1/users?${query}`), expected.map(idOf))
   })
 }
 
-t.test('rows that come and go in between neither hide nor repeat others (decisions §3)', async (t) => {
+t.test('rows that come and go in between neither hide nor repeat others', async (t) => {
   for (const query of ['limit=3', 'limit=3&before_time=2027-01-01T00:00:00Z', 'limit=3&after_id=0']) {
     let present = [...rows]
     const app = await appWithRows(() => present)
@@ -243,7 +243,7 @@ t.test('a time that came as a Date is told of once for each list: it has no micr
   t.equal(logs.lines.length, 1)
 })
 
-t.test('total is there only where the handler gives it, for include_total=true (decisions §3)', async (t) => {
+t.test('total is there only where the handler gives it, for include_total=true', async (t) => {
   const app = Fastify()
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>

@@ -1,5 +1,5 @@
 /**
- * A generic client of long-running operations ends right (decisions §5): @azure/core-lro, over sockets, knowing nothing
+ * A generic client of long-running operations ends right: @azure/core-lro, over sockets, knowing nothing
  * of this service.
  */
 import { createHttpPoller, type LongRunningOperation, type LroResponse } from '@azure/core-lro'

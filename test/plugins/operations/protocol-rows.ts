@@ -1,4 +1,4 @@
-/** Every row of the protocol (decisions §5) over real sockets, for whatever store and engine. */
+/** Every row of the protocol over real sockets, for whatever store and engine. */
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { ProblemError, problems, serverOptions } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-/** The document, as the seed's protocol and generic clients read it. */
+/** The status document, as this package and generic clients of long-running operations read it. */
 import t from 'tap'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
 import { statusDocument } from '../../../src/plugins/operations/status-document.js'

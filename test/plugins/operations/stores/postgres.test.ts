@@ -1,4 +1,4 @@
-/** The registry of operations in PostgreSQL (decisions §5): a real server, and two pools of connections to it. */
+/** The registry of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** The registry of operations in Redis (decisions §5): a real server, and two clients of it. */
+/** The registry of operations in Redis: a real server, and two clients of it. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'

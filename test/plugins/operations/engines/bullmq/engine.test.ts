@@ -1,4 +1,4 @@
-/** Operations that BullMQ hands out (decisions §5): over Redis servers of these tests alone. */
+/** Operations that BullMQ hands out: over Redis servers of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { Cluster, Redis } from 'ioredis'

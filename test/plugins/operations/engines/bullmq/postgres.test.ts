@@ -1,4 +1,4 @@
-/** Operations that BullMQ hands out (decisions §5): over a PostgreSQL server of these tests alone. */
+/** Operations that BullMQ hands out: over a PostgreSQL server of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'

@@ -1,35 +1,76 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bootErrors } from '../../boot-errors.js'
 import { headerOf } from '../../fastify/header-of.js'
+import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
-import type { Mode } from '../../rules/modes.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
-import { cursorFault, cursorParameters, nextCursor, type Page, type PageRules } from './page.js'
+import type { ListRules } from './options.js'
+import { cursorFault, cursorParameters, nextCursor, type Page, readPage, withPlus } from './page.js'
 import { orderFault } from './page-order.js'
 
-/** What a list route has resolved its options to. */
-export interface ListRules extends PageRules {
-  /** What is done about a page that does not lie beyond its cursor. */
-  readonly mode: Mode
-  /** Field of an item that holds its id. */
-  readonly id: string
-  /** Field of an item that holds its time. */
-  readonly time: string
-  /** Member of the answer that holds the items. */
-  readonly member: string
+export const requests = requestSlot<ListRequest>('lists.request')
+
+/** Reads the page that a request asks for, or refuses the request. */
+export function pageReader(list: List) {
+  return function readPageOnPreValidation(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: (error?: Error) => void,
+  ): void {
+    const query = (request.query ?? {}) as Record<string, unknown>
+    // In a query a plus sign stands for a space; validation follows and needs the sign.
+    if (typeof query.before_time === 'string') query.before_time = withPlus(query.before_time)
+    const page = readPage(query, list.rules)
+    if (Array.isArray(page)) {
+      const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
+      refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
+      return
+    }
+    requests.set(request, listRequest(page, list))
+    next()
+  }
+}
+
+/** `reply.list()`. */
+export function writeList(
+  this: FastifyReply,
+  rows: readonly object[],
+  total?: number | bigint,
+): Record<string, unknown> {
+  return listAnswer(this, requestedOf(this.request), rows, total)
+}
+
+/** The fields of a row that the page is ordered by. */
+export function keysOf({ page, list }: ListRequest): readonly string[] {
+  const { id, time } = list.rules
+  return page.by === 'time' ? [id, time] : [id]
+}
+
+/**
+ * What a request asks of its list.
+ *
+ * @throws FST_CONV_NOT_A_LIST if its route is no list
+ */
+export function requestedOf(request: FastifyRequest): ListRequest {
+  const list = requests.get(request)
+  if (list === undefined) throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
+  return list
 }
 
 /** A list route. */
 export interface List {
   readonly rules: ListRules
   readonly reporter: Reporter
-  /** What the log has been told of this list, each once. */
+  /** Warnings about this list that are logged already. */
   readonly told: Set<string>
   /** Whether the handler has ever handed over more rows than a page shows. */
   hasMore: boolean
 }
 
-/** What a list route is asked for. */
+/** What a request asks of a list. */
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
@@ -37,8 +78,8 @@ export interface ListRequest {
   readFetch: boolean
 }
 
-/** The request for a page, which notes whether its `fetch` is read. */
-export function listRequest(page: Page<bigint | string>, list: List): ListRequest {
+/** Makes a page that notes whether its `fetch` is read. */
+function listRequest(page: Page<bigint | string>, list: List): ListRequest {
   const request: ListRequest = {
     page: {
       ...page,
@@ -58,7 +99,7 @@ export function listRequest(page: Page<bigint | string>, list: List): ListReques
  *
  * @throws TypeError where no page can lead on from the last row, or the page does not lie beyond its cursor
  */
-export function listAnswer(
+function listAnswer(
   reply: FastifyReply,
   { page, list, readFetch }: ListRequest,
   rows: readonly object[],
@@ -96,7 +137,7 @@ function linkNext(
   last: Readonly<Record<string, unknown>>,
 ): void {
   const { rules } = list
-  // What the client asked for: the path that is served may be the server's own affair.
+  // A link goes to the URL that the client used, before any rewrite.
   const target = reply.request.originalUrl
   const cursor = nextCursor(page, {
     id: cursorText('id', last, rules),
@@ -129,12 +170,16 @@ function checkOrder(
   reporter.observe('lists', 'order', reply.request, message)
 }
 
-// A count is no identifier: what a Number holds is written as one, also by JSON.stringify.
+// A count is not an identifier: up to 2^53 it is a Number, which JSON.stringify takes too.
 function countOf(total: number | bigint): number | bigint {
   return total <= Number.MAX_SAFE_INTEGER ? Number(total) : total
 }
 
-/** What the next page goes by, as the client will send it; a link that could not be followed is not made. */
+/**
+ * The cursor of the next page, as a parameter.
+ *
+ * @throws TypeError if the row has none, or one that the list would refuse
+ */
 function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>, rules: ListRules): string {
   const field = rules[part]
   const text = textOf(row[field])
