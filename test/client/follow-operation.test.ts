@@ -1,4 +1,4 @@
-/** `followOperation`: the seed's protocol as a client keeps it (seed §4 and §8, decisions §5 and §6), over sockets. */
+/** `followOperation`: how a client follows an operation to its end, over sockets. */
 import t, { type Test } from 'tap'
 import {
   type FollowOptions,

@@ -1,4 +1,4 @@
-/** `whenReady`: a download that may not be ready (seed §4, decisions §5), over sockets. */
+/** `whenReady`: a download that may not be ready, over sockets. */
 import t from 'tap'
 import { whenReady } from '../../src/client/index.js'
 import { fakeService, type Turn } from './fake-service.js'
