@@ -15,6 +15,7 @@ import { timeWindowOf } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
 import type { PollInterval, PollLimitOptions } from './polls.js'
+import type { OperationOwner } from './record.js'
 import { memoryOperationStore } from './stores/memory.js'
 import type { OperationStore } from './stores/store.js'
 
@@ -24,8 +25,7 @@ export type Log = FastifyInstance['log']
 /** Milliseconds, or a text such as `'30s'`, `'24 hours'`. */
 export type Duration = number | string
 
-/** Who a caller is; `null` for one that is not known. */
-export type OperationOwner = string | number | bigint | null
+export type { OperationOwner }
 
 /** How often one operation may be polled. */
 export interface PollsOptions {

@@ -1,7 +1,9 @@
 import { randomFillSync } from 'node:crypto'
 import { isObject } from '../../options.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
-import type { OperationOwner } from './options.js'
+
+/** Who a caller is; `null` for one that is not known. */
+export type OperationOwner = string | number | bigint | null
 
 /** Where an operation stands; the last two are final. */
 export type OperationStatus = 'In progress' | 'Succeeded' | 'Failed'
