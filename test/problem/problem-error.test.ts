@@ -168,7 +168,7 @@ t.test('docs/errors.md: a row and a section for each boot error, and no other', 
   for (const code of Object.keys(bootErrors) as BootCode[]) {
     const section = sections.get(code) ?? ''
     t.match(section, /^- When: \S/m, `${code}: when it is thrown`)
-    t.match(section, /^- How to mend it: \S/m, `${code}: how to mend it`)
+    t.match(section, /^- How to fix it: \S/m, `${code}: how to fix it`)
     t.match(blockOf(section, 'text'), messageOf(code), `${code}: the example is a message of it`)
   }
 })

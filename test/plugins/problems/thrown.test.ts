@@ -307,33 +307,37 @@ function withStatus(statusCode: number, headers?: Record<string, unknown>): Erro
   return Object.assign(new Error('as it is'), { statusCode, headers })
 }
 
-t.test('a ProblemError with bad arguments is mended and logged, and is no second error', async (t) => {
-  const rows: ReadonlyArray<readonly [code: unknown, options: unknown, status: number, expected: string]> = [
-    ['A b<>"', { status: 409 }, 409, 'a-b'],
-    ['E_FUNDS', { status: 409 }, 409, 'e-funds'],
-    ['', { status: 409 }, 409, 'conflict'],
-    [undefined, { status: 409 }, 409, 'conflict'],
-    ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
-    ['funds', {}, 500, 'funds'],
-    ['funds', null, 500, 'funds'],
-    ['funds', { status: '409' }, 500, 'funds'],
-    ['not-found', { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }, 404, 'not-found'],
-  ]
-  for (const [given, options, status, code] of rows) {
-    const logs = keepLogs('warn')
-    const app = Fastify({ logger: logs.logger })
-    await app.register(problems)
-    app.get('/v1/a', async () => {
-      throw new ProblemError(given as string, options as object)
-    })
-    const about = `${String(given).slice(0, 20)} ${JSON.stringify(options)}`
-    const { type, title } = isProblem(t, injected(await app.inject('/v1/a')), { status, code }, about)
-    t.match(type, /^[\w:-]+$/, `${about}: a URI reference`)
-    t.type(title, 'string', about)
-    const warnings = logs.lines.filter(({ level }) => level === levels.warn)
-    t.match(warnings, [{ msg: 'arguments of a ProblemError were changed' }], about)
-  }
-})
+t.test(
+  'a ProblemError with invalid arguments is corrected and logged, and is not a second error',
+  async (t) => {
+    const rows: ReadonlyArray<readonly [code: unknown, options: unknown, status: number, expected: string]> =
+      [
+        ['A b<>"', { status: 409 }, 409, 'a-b'],
+        ['E_FUNDS', { status: 409 }, 409, 'e-funds'],
+        ['', { status: 409 }, 409, 'conflict'],
+        [undefined, { status: 409 }, 409, 'conflict'],
+        ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
+        ['funds', {}, 500, 'funds'],
+        ['funds', null, 500, 'funds'],
+        ['funds', { status: '409' }, 500, 'funds'],
+        ['not-found', { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }, 404, 'not-found'],
+      ]
+    for (const [given, options, status, code] of rows) {
+      const logs = keepLogs('warn')
+      const app = Fastify({ logger: logs.logger })
+      await app.register(problems)
+      app.get('/v1/a', async () => {
+        throw new ProblemError(given as string, options as object)
+      })
+      const about = `${String(given).slice(0, 20)} ${JSON.stringify(options)}`
+      const { type, title } = isProblem(t, injected(await app.inject('/v1/a')), { status, code }, about)
+      t.match(type, /^[\w:-]+$/, `${about}: a URI reference`)
+      t.type(title, 'string', about)
+      const warnings = logs.lines.filter(({ level }) => level === levels.warn)
+      t.match(warnings, [{ msg: 'arguments of a ProblemError were changed' }], about)
+    }
+  },
+)
 
 t.test('what an app puts into a problem is bounded, in the answer and in the log', async (t) => {
   const long = 'x'.repeat(1_000_000)

@@ -169,6 +169,21 @@ t.test(
   },
 )
 
+t.test(
+  'headers that an earlier hook of the app has set are kept, on the reply and on the raw response',
+  async (t) => {
+    const app = Fastify()
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('x-frame-options', 'SAMEORIGIN')
+      reply.raw.setHeader('referrer-policy', 'origin')
+    })
+    await app.register(securityHeaders)
+    app.get('/v1/users', () => ({}))
+    const expected = { ...ofApi, 'x-frame-options': 'SAMEORIGIN', 'referrer-policy': 'origin' }
+    t.same(await headersOf(app, '/v1/users'), expected)
+  },
+)
+
 t.test('a route overrides single headers, or has none', async (t) => {
   const app = await appWith({ referrerPolicy: { policy: 'origin' } })
   app.get('/v1/images', { config: { securityHeaders: { crossOriginResourcePolicy: false } } }, () => ({}))
