@@ -24,7 +24,7 @@ export function takeField(form: string, name: string): TakenField {
       values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
     else kept.push(pair)
   }
-  return { values, rest: values.length === 0 ? form : kept.join('&') }
+  return { values, rest: kept.join('&') }
 }
 
 const encoded = /[%+]/

@@ -191,6 +191,10 @@ t.test('each change is logged once, and refused requests are not errors', async 
   await app.maintenance.enable({ until: start })
   t.equal(app.maintenance.state(), null, 'an end in the past begins nothing')
   t.match(told().at(-1), /is past/)
+  await app.maintenance.enable({ until: new Date(clock.now() + 1) })
+  t.equal(told().at(-1), 'maintenance: on')
+  await app.maintenance.enable({ until: new Date(clock.now()) })
+  t.equal(told().filter((line) => line.includes('is past')).length, 2, 'an end that is now is past')
   await app.close()
   t.equal(clock.waiting(), 0, 'a closed app has no timer')
 })
@@ -269,6 +273,22 @@ t.test('without a CORS plugin, a preflight is refused', async (t) => {
   const { app } = await serviceWith()
   await app.maintenance.enable()
   t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
+})
+
+t.test('a route in report mode keeps its other refusals during maintenance', async (t) => {
+  for (const [mode, own] of [
+    ['enforce', 'report'],
+    ['report', 'enforce'],
+  ] as const) {
+    const app = Fastify(serverOptions())
+    await app.register(problems)
+    await app.register(maintenance, { mode })
+    const schema = { response: { 200: { type: 'object', properties: {} } } }
+    app.get('/v1/users', { schema, config: { maintenance: { mode: own } } }, async () => ({}))
+    await app.maintenance.enable()
+    const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })
+    t.equal(statusCode, 406, `${mode}, ${own}`)
+  }
 })
 
 t.test('in a child context, the other routes are served', async (t) => {

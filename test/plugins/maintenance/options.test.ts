@@ -112,7 +112,8 @@ t.test('report: no byte changes, and the requests that would be refused are coun
 
 t.test('off: nothing is refused, whatever the mode of a route; the state can still be read', async (t) => {
   const app = Fastify()
-  await app.register(maintenance, { mode: 'off' })
+  const store = { get: async () => t.fail('the store is read'), set: async () => {} } as never
+  await app.register(maintenance, { mode: 'off', store })
   app.get('/v1/users', { config: { maintenance: { mode: 'enforce' } } }, async () => ({}))
   await app.maintenance.enable()
   t.equal((await app.inject('/v1/users')).statusCode, 200)

@@ -1,4 +1,3 @@
-/** What was read before a request is routed is there for those who read it afterwards. */
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { RawRequest } from '../../../src/fastify/raw-request.js'
@@ -33,7 +32,7 @@ async function rest(raw: RawRequest): Promise<string> {
   return text
 }
 
-t.test('a whole body is read once it is there, and read again', async (t) => {
+t.test('a complete body is read, and can be read again', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 100)
   for (const piece of ['a', 'bc', 'def', null]) {
@@ -45,7 +44,7 @@ t.test('a whole body is read once it is there, and read again', async (t) => {
   t.equal(await rest(raw), 'abcdef', 'even a turn later')
 })
 
-t.test('what is put back may be something else', async (t) => {
+t.test('other bytes can be put back', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 100, () => Buffer.from('else'))
   raw.push('abcdef')
@@ -54,7 +53,7 @@ t.test('what is put back may be something else', async (t) => {
   t.equal(await rest(raw), 'else')
 })
 
-t.test('up to the limit and no further', async (t) => {
+t.test('a body is read up to the limit', async (t) => {
   for (const [pieces, isWhole] of [
     [['abc'], true],
     [['a', 'b', 'c'], true],
@@ -74,7 +73,16 @@ t.test('up to the limit and no further', async (t) => {
   }
 })
 
-t.test('no body at all is a whole one', async (t) => {
+t.test('a body that has reached the limit may have more', async (t) => {
+  const raw = rawRequest()
+  const read = reading(raw, 3)
+  raw.push('abc')
+  await new Promise(setImmediate)
+  raw.push('d')
+  t.match(await read, { isWhole: false })
+})
+
+t.test('no body is a complete one', async (t) => {
   const early = rawRequest()
   early.push(null)
   t.match(await reading(early, 3), { bytes: Buffer.alloc(0), isWhole: true })
@@ -85,7 +93,7 @@ t.test('no body at all is a whole one', async (t) => {
   t.match(await read, { bytes: Buffer.alloc(0), isWhole: true })
 })
 
-t.test('a client that gives up is told of once, in each of the ways it shows', async (t) => {
+t.test('an aborted request is reported once, in each of its forms', async (t) => {
   const ways: readonly (readonly [about: string, giveUp: (raw: RawRequest) => void])[] = [
     ['destroyed', (raw) => raw.destroy()],
     ['destroyed with an error', (raw) => raw.destroy(new Error('reset'))],

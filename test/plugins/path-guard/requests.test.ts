@@ -240,6 +240,21 @@ t.test('a CRUD word or an alias in the place of an id has a hint, whoever valida
   }
 })
 
+t.test('in report mode, a validation problem has no hint', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(pathGuard, { mode: 'report' })
+  const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
+  app.get('/v1/users/:id', { schema }, async () => ({}))
+  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'says what the method says')
+})
+
+t.test('a refused request is not counted in the report', async (t) => {
+  const app = await appWithRoutes()
+  for (const url of ['/v1/Users', '/v1/users/a%20b']) await app.inject(url)
+  t.strictSame(app.conventions.report().observations, [])
+})
+
 t.test('a hint is short, however long the path', async (t) => {
   const app = Fastify({ routerOptions: { maxParamLength: 10_000 } })
   await app.register(problems)
