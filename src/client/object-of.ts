@@ -4,7 +4,7 @@ export function objectOf(text: string): Readonly<Record<string, unknown>> | unde
   try {
     value = JSON.parse(text)
   } catch {
-    // What is no JSON says nothing.
+    // A text that is not JSON is not an object either.
   }
   return value === Object(value) ? (value as Readonly<Record<string, unknown>>) : undefined
 }

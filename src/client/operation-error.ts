@@ -3,12 +3,12 @@ import { objectOf } from './object-of.js'
 /**
  * Why it is not known how an operation ended, or why it was not cancelled.
  *
- * - `not-accepted`: the response that was to be followed is no 202, or names no status URL that can be read here.
+ * - `not-accepted`: the response is not a 202, or has no status URL that can be read here.
  * - `untrusted-url`: a URL that the service named is of another origin, or not of http or https.
  * - `attempts-exhausted`: the maximum of attempts is used up; `cause` is the last trouble, if there was any.
  * - `refused`: a 4xx other than 429, or a redirect; to a cancellation, whatever is no 2xx. A redirect has the `status` 0
  *   in browsers, which hide it.
- * - `malformed`: what came is no status document.
+ * - `malformed`: the response is not a status document.
  * - `not-cancellable`: the last state has no link to cancel by.
  */
 export type OperationErrorCode =

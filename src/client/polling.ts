@@ -44,7 +44,7 @@ export function polling(options: WaitOptions, start?: Response): Polling {
       try {
         for (;;) {
           signal?.throwIfAborted()
-          // A maximum that is no number lets nothing through.
+          // The negation also stops at a maximum that is not a number.
           if (!(attempts++ < maxAttempts)) {
             throw new OperationError('attempts-exhausted', maxAttempts, { cause: trouble })
           }

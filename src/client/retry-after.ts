@@ -23,7 +23,7 @@ export function waitAfter(headers: Headers, otherwise: number, now: number): num
   return until ? until - (timeOf(headers.get('date')) || now) : otherwise
 }
 
-/** Keeps a wait within bounds. What is no number becomes the shortest. */
+/** Keeps a wait within bounds. A value that is not a number becomes the shortest wait. */
 export function bounded(wait: number, longest: number): number {
   return wait > shortestWait ? Math.min(wait, longest) : shortestWait
 }

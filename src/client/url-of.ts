@@ -12,7 +12,7 @@ export function urlOf(reference: string | URL, base: string, isOwn?: boolean): s
     const { href, origin } = new URL(reference, base)
     if (/^http/.test(origin) && !(isOwn && origin !== new URL(base).origin)) return href
   } catch {
-    // What is no URL is none to trust either.
+    // An invalid URL is not trusted.
   }
   throw new OperationError('untrusted-url', reference)
 }

@@ -7,7 +7,7 @@ import type { PostgresPool } from './postgres-connection.js'
  *
  * @param channel an identifier that needs no quotes
  * @returns what ends that, and the connection
- * @throws the error of the pool, where there is no connection at first
+ * @throws the error of the pool if the first connection fails
  */
 export async function listenTo(
   pool: PostgresPool,

@@ -23,7 +23,7 @@ export async function subscribeTo(
 ): Promise<() => void> {
   let isOver = false
   let fault: Error | undefined
-  // Nobody else listens for errors of this connection, and an error that nobody listens for ends the process.
+  // An `error` event without a listener ends the process.
   subscriber.on('error', (error) => {
     fault = error
   })

@@ -52,7 +52,7 @@ export function keysOf({ page, list }: ListRequest): readonly string[] {
 /**
  * What a request asks of its list.
  *
- * @throws FST_CONV_NOT_A_LIST if its route is no list
+ * @throws FST_CONV_NOT_A_LIST if the route is not a list
  */
 export function requestedOf(request: FastifyRequest): ListRequest {
   const list = requests.get(request)

@@ -63,7 +63,7 @@ export interface ListsRouteOptions extends ListsOptions {
 
 /** The resolved options of a list route. */
 export interface ListRules extends PageRules {
-  /** What is done about a page that does not lie beyond its cursor. */
+  /** Whether a page that does not lie beyond its cursor is refused, reported or ignored. */
   readonly mode: Mode
   /** Field of an item that holds its id. */
   readonly id: string

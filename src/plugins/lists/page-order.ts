@@ -8,7 +8,7 @@ export interface RowFields extends Pick<PageRules, 'idFormat'> {
 }
 
 /**
- * What is wrong with the order of the rows of a page; `null` where each lies beyond the one before it, and the first
+ * Returns what is wrong with the order of the rows of a page; `null` if each lies beyond the one before it, and the first
  * beyond the cursor. A walk over such pages ends, and meets each row once.
  *
  * The order of text ids is that of the store, which this function does not know: of those it only tells that none is

@@ -7,7 +7,7 @@ import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
 import type { OperationEnd } from './transitions.js'
 
-/** What is said of work when it is defined. */
+/** Options of an operation. */
 export interface OperationDefinition {
   /**
    * Can it be cancelled? Then its handler has to heed `signal`; one that does not runs to its end.
@@ -215,7 +215,7 @@ function referenceOf(resource: unknown): string | null {
 
 const controlOrSpace = /[^!-~\u0080-\uffff]/
 
-// A name that nobody has (RFC 2606 §2).
+// A reserved host name (RFC 2606 §2).
 const ownOrigin = 'http://service.invalid'
 
 /** What a run of an operation gets. */

@@ -230,7 +230,7 @@ export function mountOperationRoutes(
   /** The operation that is asked for; what the caller did not start looks like what is not there. */
   async function visible(request: FastifyRequest): Promise<OperationRecord> {
     const { id } = request.params as { readonly id: string }
-    // First: what it throws must not tell whether there is such an operation.
+    // First, so that an error of `identify` does not reveal whether the operation exists.
     const owner = await ownerOf(request, service.options)
     const record = await service.registry.find(id)
     if (record === null || record.owner !== owner) throw absent()

@@ -47,9 +47,13 @@ export type { StatusDocument } from './status-document.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export { type OperationStore, OperationStoreFullError } from './stores/store.js'
 
-/** What a route says under `config.operations`. */
+/** Options of a route, under `config.operations`. */
 export interface OperationsRouteOptions {
-  /** Name of the operation that the route starts: checked when the app gets ready, and shown in the OpenAPI document. */
+  /**
+   * Name of the operation that the route starts. It is checked when the app gets ready, and the OpenAPI document shows
+   * the 202.
+   * @default undefined: the route starts none
+   */
   readonly starts?: string
 }
 
@@ -67,15 +71,15 @@ export interface Operations {
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
    */
   start(name: string, input?: unknown, owner?: OperationOwner): Promise<StatusDocument>
-  /** The document of an operation, whoever started it; `null` where there is none. */
+  /** Returns the document of an operation of any owner; `null` if there is none. */
   find(id: string): Promise<StatusDocument | null>
-  /** Asks to cancel an operation, whoever started it; its document after that, `null` where there is none. */
+  /** Asks to cancel an operation of any owner. Returns its document after that; `null` if there is none. */
   cancel(id: string): Promise<StatusDocument | null>
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What operations are to this route. */
+    /** The operation that the route starts. */
     operations?: OperationsRouteOptions | false
   }
   interface FastifyInstance {
@@ -99,8 +103,8 @@ declare module 'fastify' {
     /**
      * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL. `return` it.
      *
-     * @param seconds after which it is worth to ask again, whole and at least 1
-     * @param progress from 0 to 1; what is no such number is taken for the nearest
+     * @param seconds after which the client asks again: an integer from 1 to 86,400
+     * @param progress from 0 to 1; other numbers are taken for the nearer of the two
      */
     notReady(seconds: number, progress?: number): FastifyReply
   }
@@ -128,7 +132,7 @@ export const operations = conventionPlugin<OperationsOptions>(
     const { definitions } = service
     const starting: { readonly route: RouteOptions; readonly name: string }[] = []
     let answers: OperationAnswers | null = null
-    // What the app says of itself is known when it is ready, and not for sure before.
+    // The type base of problems and the key style are final when the app is ready.
     const answersOf = () => answers ?? new OperationAnswers(app, service, keyStyle())
     // One for the schemas and the answers; `responseRules` may be registered after this plugin.
     let style: KeyStyle | undefined
@@ -169,7 +173,7 @@ export const operations = conventionPlugin<OperationsOptions>(
         {},
       )
       if (own === false || own.starts === undefined) return
-      // Without one the document would have nothing to show the answer in.
+      // The OpenAPI document shows responses of routes with a schema only.
       route.schema ??= {}
       starting.push({ route, name: own.starts })
     })
@@ -193,7 +197,7 @@ export const operations = conventionPlugin<OperationsOptions>(
 function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {
   waitSeconds('reply.notReady() seconds', seconds)
   const known = progressOf(progress)
-  // As text, so that it passes by the serializer of a route whose answers are something else.
+  // A string is not serialized by the schema of the route.
   return passString(this)
     .code(202)
     .header('retry-after', String(seconds))

@@ -12,7 +12,7 @@ export type StopReason =
   /** The process closes. */
   | 'closing'
 
-/** What a {@link LiveRun} goes by. */
+/** Options of {@link LiveRun}. */
 export interface LiveRunOptions {
   readonly registry: OperationRegistry
   /** See {@link RegistryOptions.lease}. */
@@ -118,7 +118,7 @@ export class LiveRun {
       onSign()
     } catch (error) {
       onSilence(error)
-      // Who cannot say that he lives has to believe that he was given up.
+      // Without a renewed lease another run may have taken over.
       if ((this.#record.runUntil ?? 0) <= now()) return this.stop('lost')
       wait = Math.min(wait, 1_000)
     }

@@ -1,4 +1,4 @@
-/** What {@link OverdueAnswers} goes by. */
+/** Options of {@link OverdueAnswers}. */
 export interface OverdueAnswersOptions {
   /** Answers that may be overdue before no more is asked. */
   readonly max: number
@@ -20,7 +20,7 @@ export class OverdueAnswers {
     this.#options = options
   }
 
-  /** May it be asked now? */
+  /** Whether the server may be asked now. */
   mayAsk(): boolean {
     const { max, retryAfter, now } = this.#options
     if (this.#answers.size < max) return true
@@ -30,7 +30,7 @@ export class OverdueAnswers {
     return true
   }
 
-  /** An answer did not come in time; it may come yet. */
+  /** Notes an answer that did not come in time. */
   add(answer: Promise<unknown>): void {
     const { max, retryAfter, now } = this.#options
     if (this.#answers.size >= max) return
@@ -40,7 +40,7 @@ export class OverdueAnswers {
     answer.then(settle, settle)
   }
 
-  /** An answer came in time, if only an error. What is overdue still says nothing any more, and may never come. */
+  /** Notes an answer in time, also an error. Overdue answers no longer count: they may never come. */
   clear(): void {
     this.#answers.clear()
   }

@@ -129,7 +129,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** How far something is, from 0 to 1: the nearest such number; `null` for what is no number. */
+/** Returns a progress from 0 to 1, the nearest to the given number; `null` for other values. */
 export function progressOf(progress: unknown): number | null {
   return typeof progress === 'number' && !Number.isNaN(progress) ? Math.min(Math.max(progress, 0), 1) : null
 }
@@ -137,7 +137,7 @@ export function progressOf(progress: unknown): number | null {
 /**
  * An owner as records keep it.
  *
- * @throws TypeError for what is no id: by the text of an object all callers would be one
+ * @throws TypeError for other values: the text of an object would be the same for all callers
  */
 export function ownerText(owner: OperationOwner | undefined): string | null {
   if (owner === null || owner === undefined) return null

@@ -90,7 +90,7 @@ export class OperationRegistry {
     return this.#options.store
   }
 
-  /** The record of an operation that begins now; nobody knows of it yet. */
+  /** Makes the record of an operation that begins now. It is not stored yet. */
   draft(operation: NewOperation): OperationRecord {
     const { now, lease } = this.#options
     return begin(newOperationId(), operation, now(), lease)
@@ -102,7 +102,7 @@ export class OperationRegistry {
    * @param asked called as soon as the store has been asked, if it is; it has not answered then
    */
   async create(record: OperationRecord, asked?: () => void): Promise<OperationRecord> {
-    // Where it is there already, a connection broke and its client sent it twice: nobody else has that id.
+    // If the id is taken, a client of the store has sent the record twice after a broken connection.
     await this.#ask((store) => {
       const created = store.create(record)
       asked?.()

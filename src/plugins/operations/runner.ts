@@ -8,7 +8,7 @@ import type { OperationFailure, OperationRecord } from './record.js'
 import { cancelledFailure, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 import type { OperationEnd } from './transitions.js'
 
-/** What an {@link OperationRunner} goes by. */
+/** Options of {@link OperationRunner}. */
 export interface RunnerOptions {
   readonly registry: OperationRegistry
   readonly lease: number

@@ -5,7 +5,7 @@ import type { FailureLog } from './outage-log.js'
 import type { OperationFailure, OperationRecord } from './record.js'
 import { cancelledFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 
-/** What an {@link OperationSweeper} goes by. */
+/** Options of {@link OperationSweeper}. */
 export interface SweeperOptions {
   readonly registry: OperationRegistry
   readonly engine: OperationEngine
@@ -64,7 +64,7 @@ export class OperationSweeper {
     this.#isFull = false
     const faults: unknown[] = []
     for (let left = 0; left <= mostLeft; ) {
-      // What is left as it is comes first again: the page has to reach beyond it.
+      // Records that are left unchanged come first again: the page has to be longer than they are.
       const limit = most + 2 * left
       const records = await this.#options.registry.due(limit)
       left = 0

@@ -1,6 +1,6 @@
-/** What became of an attempt to run an operation. */
+/** The outcome of an attempt to run an operation. */
 export type RunOutcome =
-  /** It is final now, or was: nothing is left to do. */
+  /** The operation has ended. */
   | { readonly kind: 'ended' }
   /** Another run may be alive until then (milliseconds since 1970): try again after that. */
   | { readonly kind: 'busy'; readonly until: number }
@@ -14,9 +14,9 @@ export interface OperationWorker {
    * process or in several: the record decides which call runs it. Rejects only when the registry cannot be reached.
    */
   run(id: string): Promise<RunOutcome>
-  /** Tells the log of a fault of the engine; once, until `recovered`. */
+  /** Logs a failure of the engine, once until `recovered`. */
   failed(what: string, error: unknown): void
-  /** What `failed` was told is over. */
+  /** Logs the end of a failure. */
   recovered(): void
   /** Milliseconds after which a run without a sign of life is taken for dead. */
   readonly lease: number
@@ -27,7 +27,7 @@ export interface OperationWorker {
  * An engine may lose what it was given, and may hand it out twice.
  */
 export interface OperationEngine {
-  /** Does it hand work to other processes? Then the registry has to be in a store that they share. */
+  /** Whether other processes may run the work. The store has to be shared then, too. */
   readonly isShared: boolean
   /** What it takes operations in through, where a store may have that too: see `OperationStore.connection`. */
   readonly connection?: object | undefined
@@ -39,7 +39,7 @@ export interface OperationEngine {
   /**
    * Takes an operation in, at most once while it waits or runs there.
    *
-   * @param owner who started it, where an engine gives each caller a share of its queue; `null` and absent for nobody
+   * @param owner who started it, for engines that give each owner a share of the queue; `null` and absent: no owner
    * @throws OperationQueueFullError; any other error when the engine cannot be reached, or is closed
    */
   enqueue(id: string, owner?: string | null): Promise<void>

@@ -70,7 +70,7 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
       await run(id)
       recovered()
     } catch (error) {
-      // The registry has the record, and whoever looks after what is due takes it up again.
+      // The record is kept; the sweeper queues the operation again.
       failed('an operation could not be run', error)
     }
     running.delete(id)

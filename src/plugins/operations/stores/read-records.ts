@@ -3,7 +3,7 @@ import { type OperationRecord, readRecord } from '../record.js'
 /** What {@link readRecords} found. */
 export interface ReadRecords<Kept> {
   readonly records: readonly OperationRecord[]
-  /** What is no record, or one of another release. */
+  /** Values that are not records, or records of another release. */
   readonly unreadable: readonly Kept[]
   /** Why the first of these cannot be read. */
   readonly fault: unknown

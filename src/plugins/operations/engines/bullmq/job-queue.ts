@@ -75,7 +75,7 @@ export class JobQueue {
     return backend instanceof RedisQueueBackend ? checkRedis(await backend.client) : { isWarnedOf: false }
   }
 
-  /** Not by `queue.add`, which makes a `Job` of it that nobody here reads. */
+  /** `queue.add` would also make a `Job`, which is not used here. */
   #put(id: string): Promise<unknown> {
     return this.#queue.getBackend().addJob(jobOf(id), id)
   }

@@ -86,7 +86,7 @@ export class JobWorker {
       return outcome.kind === 'busy' ? Math.max(outcome.until, Date.now() + shortestRest) : null
     } catch (error) {
       this.#faults.met(partOfRuns, 'an operation could not be run', error)
-      // What is behind it in the queue would fare no better.
+      // The next job would fail in the same way.
       await this.#rest()
       return Date.now() + Math.min(rest * 2 ** (attemptsStarted - 1), longestRest)
     } finally {

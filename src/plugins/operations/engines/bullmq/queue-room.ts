@@ -1,7 +1,7 @@
 import { OperationQueueFullError } from '../engine.js'
 import { ignore } from './backends.js'
 
-/** What a {@link QueueRoom} goes by. */
+/** Options of {@link QueueRoom}. */
 export interface QueueRoomOptions {
   /** How many wait in the queue, over all processes. */
   readonly count: () => Promise<number>
