@@ -1,13 +1,13 @@
 import type { FastifySchema, RouteOptions } from 'fastify'
 
-/** Completes the schema of a route for those who read it. */
+/** Returns the completed schema of a route. */
 export type CompleteSchema = (schema: FastifySchema) => FastifySchema
 
 /**
- * Completes the schema of a route when it is first read, such as by the plugin that makes the OpenAPI document. What
- * Fastify has compiled stays as the app wrote it. Several completions follow each other.
+ * Completes the schema of a route when it is first read: only what writes the OpenAPI document reads it. What Fastify has
+ * compiled stays as the app wrote it. Several completions run in the order in which they are added.
  *
- * Call it when the app gets ready, no earlier.
+ * Call it when the app gets ready, not earlier.
  */
 export function completeWhenRead(route: RouteOptions, complete: CompleteSchema): void {
   const known = pending.get(route)

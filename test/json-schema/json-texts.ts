@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
 /** Digits, so many. */
-export const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
 
 const integer = fc
@@ -55,16 +55,3 @@ export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie)
     ),
   }
 }).value
-
-const character = fc.constantFrom(...'"\\{}[],:-+.eE01 \n', '12345678901234567', '')
-
-/** The same texts with some characters cut out or put in. */
-export function spoiled(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const cut = fc.record({ at: fc.nat(200), length: fc.nat(3), put: character })
-  return fc.tuple(text, fc.array(cut, { minLength: 1, maxLength: 3 })).map(([whole, cuts]) =>
-    cuts.reduce((spoilt, { at, length, put }) => {
-      const start = spoilt.length === 0 ? 0 : at % spoilt.length
-      return spoilt.slice(0, start) + put + spoilt.slice(start + length)
-    }, whole),
-  )
-}
