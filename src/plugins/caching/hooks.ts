@@ -181,12 +181,13 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     const found = foundInPayload.get(reply) ?? null
     // Plugins that compress decorate replies so.
     const isCompressed = 'compress' in reply
-    const changes = decideResponse(plan, { request, reply, payload, found, isCompressed })
+    const response = { request, reply, payload, found, isCompressed }
     if (isReport) {
-      for (const [rule, example] of observationsOf(changes)) observe(request, rule, example)
+      observeChanges(response)
       next(null, payload)
       return
     }
+    const changes = decideResponse(plan, response)
     // Once per route, because counting costs as much as all other work here.
     if (changes.lacksDate && !isMissingDateReported) {
       isMissingDateReported = true
@@ -209,6 +210,19 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     // Node.js does not send trailers without content (RFC 9112 §7.1.2).
     for (const name of trailerNames(reply)) reply.removeTrailer(name)
     next(null, null)
+  }
+
+  // A function of the app that throws must not change a response in `report` mode.
+  function observeChanges(
+    response: Parameters<typeof decideResponse>[1] & { request: FastifyRequest },
+  ): void {
+    const { request } = response
+    try {
+      for (const [rule, example] of observationsOf(decideResponse(plan, response)))
+        observe(request, rule, example)
+    } catch (error) {
+      observe(request, 'cache-control', `isAuthenticated would fail: ${String(error)}`)
+    }
   }
 
   return { checkPreconditionsOnPreHandler, readPayloadOnPreSerialization, finishOnSend }

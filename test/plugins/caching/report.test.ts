@@ -163,3 +163,22 @@ t.test('a route may enforce where the app reports, and the other way round', asy
 function withoutDate(bytes: string): string {
   return bytes.replace(/\r\ndate: [^\r]+/i, '').replace(/"reqId":"[^"]+"/, '')
 }
+
+t.test('a function of the app that throws changes no response, and is counted', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(caching, {
+    mode: 'report',
+    isAuthenticated: () => {
+      throw new Error('no session')
+    },
+  })
+  app.get('/v1/users', () => ({ users: [] }))
+
+  const { statusCode, body } = await app.inject('/v1/users')
+  t.equal(statusCode, 200)
+  t.equal(body, '{"users":[]}')
+  t.match(app.conventions.report().observations, [
+    { rule: 'cache-control', example: 'isAuthenticated would fail: Error: no session' },
+  ])
+})
