@@ -636,6 +636,23 @@ t.test('in an encapsulated context, it serves the paths below the prefix of that
   })
 })
 
+t.test('a form with a content coding is refused, with the header too', async (t) => {
+  const app = Fastify()
+  await app.register(methodOverride)
+  addRoutes(app)
+  const response = await app.inject({
+    method: 'POST',
+    url: '/v1/users/7',
+    headers: {
+      ...header('PATCH'),
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-encoding': 'br',
+    },
+    payload: 'age=31',
+  })
+  t.equal(response.statusCode, 415)
+})
+
 t.test('constraints of the app, its routes and the way it finds them are as before', async (t) => {
   const app = await usualApp()
   app.get('/v1/things', { constraints: { version: '2.0.0' } }, () => ({ version: 2 }))

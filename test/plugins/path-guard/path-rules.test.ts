@@ -169,6 +169,7 @@ const rightRoutes: Readonly<Record<string, readonly Row[]>> = {
   'look-up by another key of the collection': [
     ['GET /v1/users/by-email/:email'],
     ['GET /v1/users/by/email/:email'],
+    ['GET /v1/users/by/:key'],
     ['GET /v1/users/:id/orders/by-number/:number'],
   ],
   'nouns that only sound like verbs or like CRUD': [
@@ -446,6 +447,7 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['POST /v1/orders/:id/cancel/cancel', 'action', 'POST /v1/orders/:id/cancel'],
     ['DELETE /v1/users/:id/follow', 'action', 'POST /v1/users/:id/unfollow'],
     ['DELETE,OPTIONS /v1/accounts/:id/suspend', 'action', 'POST /v1/accounts/:id/resume'],
+    ['OPTIONS /v1/follow/users/:id', 'action', 'POST /v1/users/:id/follow'],
     ['PUT /v1/users/:id/follow', 'action', 'POST /v1/users/:id/follow'],
     ['DELETE /v1/users/:id/subscribe', 'action', 'POST /v1/users/:id/unsubscribe'],
     ['DELETE /v1/users/:id/publish', 'action', 'POST /v1/users/:id/unpublish'],

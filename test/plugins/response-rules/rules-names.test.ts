@@ -104,6 +104,8 @@ t.test('a list under a singular name has a suggestion', async (t) => {
     ['feed', 'feeds'],
     ['item_by_sku', 'items_by_sku'],
     ['line_item_changed', 'line_items_changed'],
+    ['by_user', 'by_users'],
+    ['bed', 'beds'],
   ]
   for (const [name, plural] of cases) t.equal(pluralName(name, new Set()), plural, name)
 })
