@@ -1,9 +1,10 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { headerOf } from '../../fastify/header-of.js'
 import { hookOfPlugin } from '../../fastify/internals.js'
 import { isResponse } from '../../fastify/payloads.js'
 import { isPreflight } from '../../fastify/preflight.js'
-import { mergeVary } from '../../http/vary.js'
+import { varyMerger } from '../../http/vary.js'
 
 /**
  * Sets up @fastify/cors with its route for preflights. Returns its hook, for preflights and for other requests: that of
@@ -28,13 +29,13 @@ export async function corsHook(
   }
 }
 
+const withOrigin = varyMerger('Origin')
+
 /** Adds `Origin` to the `Vary` of a reply. */
 export function varyByOrigin(reply: FastifyReply): void {
-  const vary = reply.getHeader('vary')
-  if (vary === undefined) reply.header('vary', 'Origin')
-  else if (!namesOrigin.test(String(vary))) {
-    reply.header('vary', mergeVary(Array.isArray(vary) ? vary : String(vary), 'Origin'))
-  }
+  const current = headerOf(reply, 'vary')
+  const vary = withOrigin(current)
+  if (vary !== current) reply.header('vary', vary)
 }
 
 /** The `onSend` hook that adds `Origin` to `Vary`. */
@@ -51,11 +52,10 @@ export function varyByOriginOnSend(
 /** Returns a web `Response` with `Origin` in its `Vary`: its headers replace those of the reply. */
 function varied(response: Response): Response {
   const vary = response.headers.get('vary')
-  if (vary === null || namesOrigin.test(vary)) return response
+  // Without a `Vary` in the response, that of the reply is sent.
+  if (vary === null) return response
   const { body, status, statusText } = response
   const headers = new Headers(response.headers)
-  headers.set('vary', mergeVary(vary, 'Origin'))
+  headers.set('vary', withOrigin(vary))
   return new Response(body, { status, statusText, headers })
 }
-
-const namesOrigin = /(?:^|[\s,])(?:\*|origin)(?:[\s,]|$)/i

@@ -1,5 +1,5 @@
 /** CORS: what pages of other origins may do, and `Vary` for caches. */
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'
 import { type CorsOptions, cors } from '../../../src/plugins/cors/index.js'
@@ -21,7 +21,7 @@ async function appWith(options: CorsOptions = { origin: [page] }): Promise<Fasti
   return app
 }
 
-/** The CORS headers of an answer, its `Vary` among them. */
+/** The CORS headers of a response, with its `Vary`. */
 async function corsOf(app: FastifyInstance, request: InjectOptions, origin?: string) {
   const { headers } = await app.inject({
     ...request,
@@ -33,7 +33,7 @@ async function corsOf(app: FastifyInstance, request: InjectOptions, origin?: str
 
 const users: InjectOptions = { url: '/v1/users' }
 
-t.test('nobody is allowed until an origin is named, and nothing is added', async (t) => {
+t.test('no origin is allowed by default, and no header is added', async (t) => {
   const app = Fastify()
   await app.register(cors)
   app.get('/v1/users', () => ({}))
@@ -42,7 +42,7 @@ t.test('nobody is allowed until an origin is named, and nothing is added', async
   t.notOk(app.hasRequestDecorator('corsPreflightEnabled'), 'so an app may have @fastify/cors itself')
 })
 
-t.test('a page of an allowed origin reads the answer and the headers of the conventions', async (t) => {
+t.test('a page of an allowed origin may read the response and the headers of the conventions', async (t) => {
   const app = await appWith()
   t.same(await corsOf(app, users, page), {
     'access-control-allow-origin': page,
@@ -51,7 +51,7 @@ t.test('a page of an allowed origin reads the answer and the headers of the conv
   })
 })
 
-t.test('other origins are not allowed, and caches keep the answers apart', async (t) => {
+t.test('other origins are not allowed, and caches keep the responses apart', async (t) => {
   const app = await appWith()
   for (const origin of [other, 'null', `${page}.evil.example`, page.toUpperCase()]) {
     const answer = await corsOf(app, users, origin)
@@ -61,7 +61,7 @@ t.test('other origins are not allowed, and caches keep the answers apart', async
   t.same(await corsOf(app, users), { vary: 'Origin' }, 'without Origin')
 })
 
-t.test('one origin or everybody is the same answer for all, without Vary', async (t) => {
+t.test('one origin, or all origins, give the same response for all, without Vary', async (t) => {
   for (const origin of [page, '*']) {
     const app = await appWith({ origin })
     const answer = { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed }
@@ -111,7 +111,7 @@ t.test('a regular expression matches whole origins, wherever it comes from', asy
   }
 })
 
-t.test('a function that fails is a 500, not a crash', async (t) => {
+t.test('a function of origins that fails is a 500', async (t) => {
   const failing: readonly NonNullable<CorsOptions['origin']>[] = [
     () => {
       throw new Error('sync')
@@ -134,7 +134,7 @@ const asks = (method: string, headers: Record<string, string> = {}): InjectOptio
   headers: { 'access-control-request-method': method, ...headers },
 })
 
-t.test('a preflight is answered before anything else, for every method of a REST API', async (t) => {
+t.test('a preflight is answered before all other hooks, for every method of a REST API', async (t) => {
   const app = await appWith()
   app.addHook('onRequest', async () => {
     throw new ProblemError('unauthorized', { status: 401 })
@@ -154,7 +154,7 @@ t.test('a preflight is answered before anything else, for every method of a REST
   t.equal((await app.inject({ ...request, url: '/v1/nothing' })).statusCode, 204, 'known path or not')
 })
 
-t.test('a preflight from another origin is told nothing that allows it', async (t) => {
+t.test('a preflight from another origin gets no permission', async (t) => {
   const app = await appWith()
   const answer = await corsOf(app, asks('DELETE'), other)
   t.notOk('access-control-allow-origin' in answer)
@@ -182,7 +182,7 @@ t.test('methods, headers, time and status of a preflight are options', async (t)
   })
 })
 
-t.test('an OPTIONS that is no preflight says which methods there are', async (t) => {
+t.test('an OPTIONS that is not a preflight names the methods in Allow', async (t) => {
   const app = await appWith()
   for (const headers of [{}, { origin: page }, { 'access-control-request-method': 'PUT' }]) {
     const answer = await app.inject({ method: 'OPTIONS', url: '/v1/users', headers })
@@ -194,14 +194,14 @@ t.test('an OPTIONS that is no preflight says which methods there are', async (t)
   t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/nothing' })).statusCode, 404)
 })
 
-t.test('an OPTIONS without Origin is no preflight where everybody is allowed, either', async (t) => {
+t.test('an OPTIONS without Origin is not a preflight where all origins are allowed, either', async (t) => {
   const app = await appWith({ origin: '*' })
   const { headers } = await app.inject(asks('PUT'))
   t.equal(headers.allow, 'GET, HEAD, OPTIONS, PUT')
   t.notOk('access-control-allow-methods' in headers)
 })
 
-t.test('a page reads errors too: 404, 405, 400, 429, 500, 503', async (t) => {
+t.test('a page may read errors too: 404, 405, 400, 429, 500, 503', async (t) => {
   const app = await appWith()
   app.get('/v1/status/:status', (request) => {
     const { status } = request.params as { status: string }
@@ -235,7 +235,7 @@ t.test('a page reads errors too: 404, 405, 400, 429, 500, 503', async (t) => {
   }
 })
 
-t.test('Vary: Origin stands beside what the handler says, also on a 304 and in a web Response', async (t) => {
+t.test('Vary: Origin is added to the Vary of the handler, also on a 304 and in a web Response', async (t) => {
   const app = Fastify()
   await app.register(cors, { origin: [page] })
   await app.register(caching)
@@ -266,7 +266,7 @@ t.test('Vary: Origin stands beside what the handler says, also on a 304 and in a
   t.match(answer.headers, { vary: 'Origin', 'access-control-allow-origin': page })
 })
 
-t.test('a route narrows or widens who reads its answers, its HEAD too', async (t) => {
+t.test('a route may allow fewer or more origins, its HEAD too', async (t) => {
   const app = await appWith({ origin: [page], exposedHeaders: ['X-Tenant'] })
   app.get('/v1/public', { config: { cors: { origin: '*' } } }, () => ({}))
   app.get('/v1/private', { config: { cors: false } }, () => ({}))
@@ -289,7 +289,48 @@ t.test('a route narrows or widens who reads its answers, its HEAD too', async (t
   })
 })
 
-t.test('a route at the root of a prefix has its own too, in both its forms', async (t) => {
+t.test(
+  'a route with named origins adds Origin to its own Vary, where the app allows all origins',
+  async (t) => {
+    const app = await appWith({ origin: '*' })
+    const vary = (_: unknown, reply: FastifyReply) => reply.header('vary', 'Accept').send({})
+    app.get('/v1/some', { config: { cors: { origin: [page] } } }, vary)
+    app.get('/v1/all', { config: { cors: { exposedHeaders: ['X-More'] } } }, vary)
+    t.match(await corsOf(app, { url: '/v1/some' }, page), { vary: 'Accept, Origin' })
+    t.match(await corsOf(app, { url: '/v1/all' }, page), { vary: 'Accept' })
+  },
+)
+
+t.test(
+  'a web Response without Vary has that of the reply, and names are compared without case',
+  async (t) => {
+    const app = await appWith()
+    app.get('/v1/plain', () => new Response('{}'))
+    app.get('/v1/named', () => new Response('{}', { headers: { vary: 'origin, accept' } }))
+    t.equal((await corsOf(app, { url: '/v1/plain' }, page)).vary, 'Origin')
+    t.equal((await corsOf(app, { url: '/v1/named' }, page)).vary, 'origin, accept')
+  },
+)
+
+t.test('the flags of a regular expression of origins hold', async (t) => {
+  const app = await appWith({ origin: /^https:\/\/APP\.example$/i })
+  t.match(await corsOf(app, users, page), { 'access-control-allow-origin': page })
+})
+
+t.test('the route for preflights is hidden from OpenAPI, unless hideOptionsRoute is false', async (t) => {
+  for (const hideOptionsRoute of [undefined, true, false]) {
+    const app = Fastify()
+    const hidden: unknown[] = []
+    app.addHook('onRoute', ({ schema }) => void hidden.push(schema?.hide))
+    await app.register(cors, {
+      origin: page,
+      ...(hideOptionsRoute === undefined ? {} : { hideOptionsRoute }),
+    })
+    t.same(hidden, [hideOptionsRoute ?? true])
+  }
+})
+
+t.test('a route at the root of a prefix has its own options, with and without the slash', async (t) => {
   const app = await appWith()
   await app.register(
     async (child) => {
@@ -306,7 +347,7 @@ t.test('a route at the root of a prefix has its own too, in both its forms', asy
       )
 })
 
-t.test('in report mode nothing is added, and requests from other origins are counted', async (t) => {
+t.test('in report mode no header is added, and requests with Origin are counted', async (t) => {
   const app = await appWith({ mode: 'report', origin: [page] })
   t.same(await corsOf(app, users, page), {})
   t.same(await corsOf(app, users), {})
@@ -316,7 +357,7 @@ t.test('in report mode nothing is added, and requests from other origins are cou
   t.same(await corsOf(await appWith({ mode: 'off', origin: [page] }), users, page), {})
 })
 
-t.test('mistakes are told at boot, by name', async (t) => {
+t.test('an invalid option fails the boot by its name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ origins: [page] }, /cors\.origins: there is no such option; expected one of .*origin/],
     [{ origin: `${page}/` }, /cors\.origin: expected an origin such as/],
@@ -328,6 +369,10 @@ t.test('mistakes are told at boot, by name', async (t) => {
     [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, because credentials is true/],
     [{ origin: true, credentials: true }, /cors\.origin: expected named origins/],
     [{ origin: page, methods: ['get'] }, /cors\.methods\[0\]/],
+    [{ origin: page, methods: ['GET', 'xPUT'] }, /cors\.methods\[1\]/],
+    [{ origin: page, methods: ['PUTx'] }, /cors\.methods\[0\]/],
+    [{ origin: 7 }, /cors\.origin: expected/],
+    [{ origin: /^https:\/\/app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
     [{ origin: page, maxAge: -1 }, /cors\.maxAge/],
     [
       { origin: page, exposedHeaders: ['a b'] },
