@@ -11,40 +11,40 @@ import { send } from './send.js'
 import { urlOf } from './url-of.js'
 
 /**
- * An operation that is followed: its states as an async iterator, from the last one that is known to the final one.
+ * An operation that is followed: an async iterable of its states, from the last known one to the final one.
  *
- * The service is asked only while somebody waits for a state: an iteration that is left asks no more. Iterators and
- * `finished` share what was asked, so several of them cost no more than one.
+ * Requests are sent only while an iterator or a promise waits for a state. Iterators and `finished` share their requests,
+ * so several of them send no more requests than one.
  */
 export interface Operation<Result = unknown> extends AsyncIterable<OperationState<Result>> {
   /**
-   * Asks until it has ended, well or badly, and gives the final state: a failed operation resolves too.
+   * Polls until the operation has ended, and resolves with the final state, also if that is `Failed`.
    *
-   * @throws (the promise rejects) OperationError where that cannot be known; the reason of the signal
+   * @throws (the promise rejects) OperationError if the state cannot be read; the reason of the signal
    */
   finished(): Promise<OperationEnd<Result>>
   /**
-   * Asks the service to cancel, by the `link` of the last state; if none is known, of the next one. Resolves when it has
-   * agreed. How the operation ended is for `finished` to say: it may have been faster. One request, which neither waits
-   * nor stops with the signal; it may be repeated.
+   * Requests the cancellation with the `link` of the last state, or of the next one if no state is known. Resolves when the
+   * service has accepted it. The operation may still succeed: `finished` returns the final state. It sends one request, which
+   * does not depend on the signal; it may be called again.
    *
-   * @throws (the promise rejects) OperationError `not-cancellable`, `untrusted-url`, `refused`; what `fetch` rejects with
+   * @throws (the promise rejects) OperationError `not-cancellable`, `untrusted-url`, `refused`; the error of `fetch`
    */
   cancel(): Promise<void>
 }
 
 /**
  * Follows an operation that a service has accepted, from the 202 or from the URL of its status, such as one that a page
- * kept over a reload.
+ * stored before a reload.
  *
- * It polls `Operation-Location`, else `Location`, at the interval that `Retry-After` gives, from 1 to 60 seconds. After a
- * 429 or a 503 it stays away until the stated time, an hour at most. Other 5xx, failures of the network and answers that
- * take over 30 seconds are tried again after the interval. A URL of another origin than the response's gets no request.
+ * It polls `Operation-Location`, or else `Location`, at the interval in `Retry-After`, from 1 to 60 seconds. After a 429 or
+ * a 503 it waits for `Retry-After`, at most an hour. Other 5xx, network errors and responses that take over 30 seconds are
+ * tried again after the interval. It sends no request to another origin than that of the response.
  *
- * Not for a request that was answered at once: see to it that the status is 202.
+ * Not for other responses: check that the status is 202.
  *
- * @typeParam Result - what `result` of a success is; nothing checks it
- * @throws OperationError `not-accepted`, `untrusted-url`; TypeError where no request can be made of URL and `init`
+ * @typeParam Result - type of `result`; the value is not checked
+ * @throws OperationError `not-accepted`, `untrusted-url`; TypeError if URL or `init` is invalid
  * @example
  * ```js
  * const response = await fetch('/v1/payments/7/retry', { method: 'POST' })
@@ -59,16 +59,16 @@ export function followOperation<Result = unknown>(
   options: FollowOptions<Result> = {},
 ): Operation<Result> {
   const { init, onProgress } = options
-  // By its shape: not every fetch has the global Response.
+  // Checked by its members: not every fetch returns the global Response.
   const start = (target as Response).headers && (target as Response)
-  // Found now: later, a request that cannot be made would look like a failure of the network.
+  // Checked now: later, an invalid request would look like a network error.
   const { url } = new Request(start ? statusUrl(start) : (target as string), init)
   urlOf(url, url)
   const polls = polling(options, start)
   let latest: OperationState<Result> | undefined
   let pending: Promise<OperationState<Result>> | undefined
 
-  // Whoever comes second waits for what the first one has asked for.
+  // Concurrent callers share one request.
   function next(): Promise<OperationState<Result>> {
     pending ??= polls
       .ask(url, async (response) => {

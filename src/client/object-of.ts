@@ -1,4 +1,4 @@
-/** The object that a text is as JSON, if it is one. */
+/** Returns the object in a JSON text; `undefined` for other texts and other values. */
 export function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   let value: unknown
   try {

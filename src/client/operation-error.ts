@@ -1,15 +1,15 @@
 import { objectOf } from './object-of.js'
 
 /**
- * Why it is not known how an operation ended, or why it was not cancelled.
+ * Why the state of an operation cannot be read, or why the cancellation failed.
  *
- * - `not-accepted`: the response is not a 202, or has no status URL that can be read here.
- * - `untrusted-url`: a URL that the service named is of another origin, or not of http or https.
- * - `attempts-exhausted`: the maximum of attempts is used up; `cause` is the last trouble, if there was any.
- * - `refused`: a 4xx other than 429, or a redirect; to a cancellation, whatever is no 2xx. A redirect has the `status` 0
- *   in browsers, which hide it.
+ * - `not-accepted`: the response is not a 202, or has no status URL that the client can read.
+ * - `untrusted-url`: the service returned a URL of another origin, or of a scheme other than http and https.
+ * - `attempts-exhausted`: the operation has not ended after the maximum of attempts; `cause` is the last error.
+ * - `refused`: a 4xx other than 429, or a redirect; for a cancellation, every status that is not 2xx. A redirect has the
+ *   `status` 0 in browsers, which hide it.
  * - `malformed`: the response is not a status document.
- * - `not-cancellable`: the last state has no link to cancel by.
+ * - `not-cancellable`: the last state has no link.
  */
 export type OperationErrorCode =
   | 'not-accepted'
@@ -19,27 +19,27 @@ export type OperationErrorCode =
   | 'malformed'
   | 'not-cancellable'
 
-/** A problem document (RFC 9457) as it came, unchecked. */
+/** A problem document (RFC 9457) of a response; its members are not checked. */
 export interface Problem {
   readonly type?: string
   readonly title?: string
   readonly status?: number
   readonly detail?: string
   readonly instance?: string
-  /** Stable name of the cause; what a client branches on. */
+  /** Stable name of the cause; let your code branch on it. */
   readonly code?: string
   readonly [member: string]: unknown
 }
 
-/** What more is known of an {@link OperationError}. */
+/** Options of an {@link OperationError}. */
 type Circumstances = Partial<Pick<OperationError, 'status' | 'problem' | 'cause'>>
 
-/** Following or cancelling did not work out; `code` says why. The operation itself may be well. */
+/** The state of an operation cannot be read, or the cancellation failed; `code` is the cause. The operation may still succeed. */
 export class OperationError extends Error {
   declare readonly code: OperationErrorCode
-  /** HTTP status of the answer, where there was one. */
+  /** HTTP status of the response, if there was one. */
   declare readonly status?: number
-  /** The problem document of the answer, where it had one. */
+  /** The problem document of the response, if it had one. */
   declare readonly problem?: Problem | undefined
 
   constructor(code: OperationErrorCode, about: unknown, circumstances?: Circumstances) {
@@ -48,7 +48,7 @@ export class OperationError extends Error {
   }
 }
 
-/** What an answer says that is none to follow. Reads its body. */
+/** Returns the error for a refusal. Reads the body of the response. */
 export async function refusal(response: Response): Promise<OperationError> {
   return new OperationError('refused', response.status, {
     status: response.status,

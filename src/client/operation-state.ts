@@ -2,52 +2,52 @@ import { objectOf } from './object-of.js'
 import { OperationError, type Problem } from './operation-error.js'
 import { urlOf } from './url-of.js'
 
-/** What to call to cancel. */
+/** The request that cancels the operation. */
 export interface CancelLink {
   readonly rel: 'cancel'
   readonly method: string
   readonly href: string
 }
 
-/** It has not ended. A state that this release does not know reads as this one. */
+/** The operation has not ended. Unknown statuses are treated as this one. */
 export interface RunningOperation {
   readonly status: 'In progress'
-  /** From 0 to 1, where the work says so. */
+  /** From 0 to 1, if the work reports it. */
   readonly progress?: number
-  /** There while it can be cancelled. */
+  /** Present while the operation can be cancelled. */
   readonly link?: CancelLink
   readonly [member: string]: unknown
 }
 
-/** It ended well. */
+/** The operation has succeeded. */
 export interface SucceededOperation<Result = unknown> {
   readonly status: 'Succeeded'
-  /** What came of it, where that is no resource; of the type that the caller says, unchecked. */
+  /** The result, if there is one; its type is not checked. */
   readonly result?: Result
-  /** Absolute URL of the resource that it created. It is not fetched, and may be of another origin. */
+  /** Absolute URL of the created resource. It is not fetched, and may have another origin. */
   readonly resource?: string
   readonly [member: string]: unknown
 }
 
-/** It ended badly; its `error.code` is `operation-cancelled` where it was cancelled. */
+/** The operation has failed; if it was cancelled, `error.code` is `operation-cancelled`. */
 export interface FailedOperation {
   readonly status: 'Failed'
-  /** A problem with a `message`, where the service gives a reason. */
+  /** A problem with a `message`, if the service sent one. */
   readonly error?: Problem
   readonly [member: string]: unknown
 }
 
-/** How an operation ended. */
+/** A final state of an operation. */
 export type OperationEnd<Result = unknown> = SucceededOperation<Result> | FailedOperation
 
-/** A status document, with all of its members; of the three states the last two are final. */
+/** A status document with all of its members; the last two of the three states are final. */
 export type OperationState<Result = unknown> = RunningOperation | OperationEnd<Result>
 
 /**
  * Reads a status document.
  *
- * @param base what relative URLs in it are relative to
- * @param location where a 303 points to, where it came with one
+ * @param base the base of relative URLs
+ * @param location the `Location` of a 303, if there was one
  * @throws OperationError `malformed`, `untrusted-url`
  */
 export function readState<Result>(

@@ -1,52 +1,58 @@
 import type { OperationState } from './operation-state.js'
 import type { Sleep } from './sleep.js'
 
-/** What of a request the caller decides, as for `fetch`: `headers`, `credentials` and so on. */
+/** The options of `fetch` that the caller may set: `headers`, `credentials` and so on. */
 export type RequestSettings = Omit<RequestInit, 'body' | 'method' | 'redirect' | 'signal'>
 
 /** Options of {@link whenReady}, and of {@link followOperation} too. */
 export interface WaitOptions {
   /**
-   * Ends the waiting and a request that is under way at once; promises reject with its reason. On the server nothing is
-   * cancelled by it.
+   * Aborts waits and requests; promises reject with its reason. The operation on the server is not cancelled.
+   * @default none
    */
   readonly signal?: AbortSignal | undefined
   /**
-   * Requests at most, those that failed too.
+   * Maximum number of requests, failed ones included.
    * @default 240
    */
   readonly maxAttempts?: number | undefined
   /**
-   * Milliseconds between two requests where the service does not say `Retry-After`; kept within 1,000 and 60,000.
+   * Milliseconds between two requests if there is no `Retry-After`; limited to 1,000 to 60,000.
    * @default 5_000
    */
   readonly interval?: number | undefined
   /**
-   * Milliseconds that a request may take, the reading of a status included; then it counts as failed.
+   * Maximum time of a request and of reading its status document, in milliseconds. A request that takes longer fails.
    * @default 30_000
    */
   readonly timeout?: number | undefined
-  /** Goes into each request: `headers`, `credentials` and so on. */
+  /**
+   * Options of each request: `headers`, `credentials` and so on.
+   * @default none
+   */
   readonly init?: RequestSettings | undefined
   /**
-   * Sends the requests; has to honour `redirect: 'manual'` and the `signal`.
+   * Sends the requests; has to support `redirect: 'manual'` and `signal`.
    * @default globalThis.fetch
    */
   readonly fetch?: typeof globalThis.fetch | undefined
   /**
-   * Milliseconds since the epoch, for tests.
+   * Returns milliseconds since the epoch. For tests.
    * @default Date.now
    */
   readonly now?: (() => number) | undefined
   /**
-   * Waits between requests: resolves after so many milliseconds, rejects when its signal aborts. For tests.
-   * @default by setTimeout
+   * Waits between requests: resolves after the given milliseconds, rejects when its signal aborts. For tests.
+   * @default a function that uses setTimeout
    */
   readonly sleep?: Sleep | undefined
 }
 
 /** Options of {@link followOperation}. */
 export interface FollowOptions<Result = unknown> extends WaitOptions {
-  /** Is told each state as it comes in, the last one too. What it throws ends the following. */
+  /**
+   * Is called with each state, also with the last one. If it throws, the polling ends with that error.
+   * @default none
+   */
   readonly onProgress?: ((state: OperationState<Result>) => void) | undefined
 }

@@ -4,22 +4,22 @@ import { bounded, longestInterval, longestStop, shortestWait, waitAfter } from '
 import { type ReadAnswer, send } from './send.js'
 import { sleepByTimer } from './sleep.js'
 
-/** Asks again and again, at intervals and with a maximum of attempts. */
+/** Sends requests at intervals, up to a maximum number. */
 export interface Polling {
   /**
-   * Waits, and asks until `read` makes something of an answer: of a 2xx or a 303.
+   * Waits, and sends requests until `read` returns a value for a 2xx or a 303.
    *
-   * @throws OperationError `attempts-exhausted`, `refused`, and what `read` throws of it; the reason of the signal
+   * @throws OperationError `attempts-exhausted`, `refused`, or that of `read`; the reason of the signal
    */
   ask<T>(url: string, read: ReadAnswer<T | undefined>): Promise<T>
-  /** Makes the wait that is under way, or else the next one, as short as possible. */
+  /** Makes the current wait, or else the next one, as short as possible. */
   hasten(): void
 }
 
 /**
- * A {@link Polling}; one at a time may ask.
+ * Returns a {@link Polling}; it sends one request at a time.
  *
- * @param start an answer that says how long to wait for the first request, which else does not wait
+ * @param start a response with the `Retry-After` for the first request; without it, that is sent at once
  */
 export function polling(options: WaitOptions, start?: Response): Polling {
   const { signal, maxAttempts = 240, interval = 5_000, now = Date.now, sleep = sleepByTimer } = options
@@ -28,7 +28,7 @@ export function polling(options: WaitOptions, start?: Response): Polling {
   let current: AbortController | undefined
   const abort = (): void => current?.abort()
 
-  /** Takes from an answer how long to wait; gives whether it is about the service rather than what was asked. */
+  /** Sets the next wait from a response. Returns whether it is a fault of the service, and not of the request. */
   function heed({ status, headers }: Response): boolean {
     const isStop = status === 429 || status > 499
     wait = bounded(waitAfter(headers, interval, now()), isStop ? longestStop : longestInterval)

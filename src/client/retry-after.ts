@@ -1,19 +1,19 @@
-/** No answer makes a client come back sooner, in milliseconds. */
+/** The minimum wait, in milliseconds. */
 export const shortestWait = 1_000
 
-/** The longest interval between two looks at what is running, in milliseconds: "some tens of seconds". */
+/** The maximum interval between two polls, in milliseconds. */
 export const longestInterval = 60_000
 
-/** The longest wait for a service that has stopped (503) or had enough (429), in milliseconds. */
+/** The maximum wait after a 503 or a 429, in milliseconds. */
 export const longestStop = 3_600_000
 
 /**
- * How long to wait after an answer, in milliseconds: what its `Retry-After` says (RFC 9110 §10.2.3), in seconds or as
- * IMF-fixdate. Anything else is taken for absent.
+ * Returns the wait after a response in milliseconds: its `Retry-After` (RFC 9110 §10.2.3), in seconds or as IMF-fixdate.
+ * Other values are ignored.
  *
- * A date counts from the `Date` of the answer, where that can be read: the clock of a client may be wrong.
+ * A date is compared with the `Date` of the response if that can be read, because the clock of a client may be wrong.
  *
- * @param otherwise milliseconds, where the answer does not say
+ * @param otherwise milliseconds, if there is no valid `Retry-After`
  * @param now milliseconds since the epoch
  */
 export function waitAfter(headers: Headers, otherwise: number, now: number): number {
@@ -23,12 +23,12 @@ export function waitAfter(headers: Headers, otherwise: number, now: number): num
   return until ? until - (timeOf(headers.get('date')) || now) : otherwise
 }
 
-/** Keeps a wait within bounds. A value that is not a number becomes the shortest wait. */
+/** Limits a wait to its bounds. A value that is not a number becomes the minimum. */
 export function bounded(wait: number, longest: number): number {
   return wait > shortestWait ? Math.min(wait, longest) : shortestWait
 }
 
-/** The time that an IMF-fixdate tells; 0 for anything else. */
+/** Returns the time of an IMF-fixdate; 0 for any other text. */
 function timeOf(text: string | null): number {
   const time = Date.parse(text ?? '')
   // ECMAScript specifies that format for toUTCString.

@@ -1,12 +1,12 @@
 import type { WaitOptions } from './options.js'
 
-/** Makes something of an answer. */
+/** Reads a response. */
 export type ReadAnswer<T> = (response: Response) => Promise<T>
 
 /**
- * Sends a request that follows no redirect, and reads its answer, in the time that a request may take.
+ * Sends a request that does not follow redirects, and reads its response, within the `timeout`.
  *
- * @throws what `fetch` and `read` throw; Error `timeout`
+ * @throws the error of `fetch` or of `read`; Error `timeout`
  */
 export async function send<T>(
   { fetch: call = fetch, init, timeout = 30_000 }: WaitOptions,

@@ -1,7 +1,7 @@
-/** Resolves after so many milliseconds; rejects with the reason of `signal` as soon as that aborts. */
+/** Resolves after the given milliseconds; rejects with the reason of `signal` when that aborts. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>
 
-/** A {@link Sleep} by the clock of the machine; it keeps a process alive. */
+/** A {@link Sleep} with `setTimeout`; it keeps the process alive. */
 export const sleepByTimer: Sleep = (milliseconds, signal) =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds)

@@ -1,10 +1,10 @@
 import { OperationError } from './operation-error.js'
 
 /**
- * The URL that a service means, of http or https.
+ * Returns an absolute URL of http or https.
  *
- * @param base what it is relative to
- * @param isOwn whether it has to be of the same origin as `base`, because credentials go along
+ * @param base the base of a relative URL
+ * @param isOwn whether it needs the origin of `base`, because credentials are sent to it
  * @throws OperationError `untrusted-url`
  */
 export function urlOf(reference: string | URL, base: string, isOwn?: boolean): string {

@@ -2,13 +2,13 @@ import type { WaitOptions } from './options.js'
 import { polling } from './polling.js'
 
 /**
- * Asks for a download that may not be ready: again while the answer is 202, each time after its `Retry-After`. Resolves
- * with the first 2xx (or 303) that is none, its body unread; neither `signal` nor `timeout` counts for that any more.
+ * Requests a download that may not be ready: again while the response is a 202, each time after its `Retry-After`.
+ * Resolves with the first other 2xx, or a 303. Its body is not yet read; `signal` and `timeout` do not apply to the body.
  *
- * A 429, a 5xx and a failure of the network are waited out, as {@link followOperation} does.
+ * After a 429, a 5xx or a network error it tries again, as {@link followOperation} does.
  *
  * @throws (the promise rejects) OperationError `attempts-exhausted`, `refused`; the reason of the signal;
- * TypeError where no request can be made of URL and `init`
+ * TypeError if URL or `init` is invalid
  * @example
  * ```js
  * const response = await whenReady('/v1/orders/7/invoice', { signal })

@@ -10,59 +10,70 @@ import type { OperationEnd } from './transitions.js'
 /** Options of an operation. */
 export interface OperationDefinition {
   /**
-   * Can it be cancelled? Then its handler has to heed `signal`; one that does not runs to its end.
+   * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
    * @default false
    */
   readonly cancellable?: boolean
   /**
-   * Runs that are begun at most: one that goes silent (a killed process, a lost connection) is followed by another, and
-   * after the last of them the operation fails. 1 for work that must not be done twice. What a handler throws is no
-   * reason to run again.
+   * Maximum number of runs. If a run stops without a result (a killed process, a lost connection), another one begins; after
+   * the last run the operation fails. Use 1 for work that must not be done twice. An error of the handler fails the
+   * operation at once.
    * @default 3
    */
   readonly maxRuns?: number
   /**
-   * How long a run may take; then `signal` aborts and the operation fails, whatever the handler does.
+   * Maximum time of a run. After that, `signal` aborts and the operation fails, whatever the handler does.
    * @default '1 hour'
    */
   readonly timeout?: Duration
 }
 
-/** What the handler of an operation is given. */
+/** The argument of the handler of an operation. */
 export interface OperationContext<Input = unknown> {
-  /** As it was given at the start, after JSON: no `undefined`, dates as text; an integer that a Number cannot hold as BigInt. */
+  /**
+   * The input of the start, serialized as JSON and parsed: without `undefined`, dates are strings, and integers that a
+   * Number cannot represent are BigInts.
+   */
   readonly input: Input
   /**
-   * Aborts when the operation is cancelled, took too long, is another's, or when the process closes. Throw then
-   * (`signal.throwIfAborted()`): work that returns has been done, also after it was cancelled.
+   * Aborts if the operation is cancelled, if it times out, if another run takes it over, or if the process closes. Then the
+   * handler has to throw (`signal.throwIfAborted()`): if it returns, the operation has succeeded, even after a cancellation.
    */
   readonly signal: AbortSignal
-  /** Says how far it is, from 0 to 1; as often as you like. */
+  /** Reports the progress, from 0 to 1. It may be called often. */
   readonly progress: (progress: number) => void
+  /** Id of the operation; the same in every run. */
   readonly operationId: string
-  /** 1 for the first run. More means that an earlier one went silent, and may have done its work in part or whole. */
+  /** 1 for the first run. A higher number means that an earlier run stopped, and may have done a part of the work or all. */
   readonly run: number
+  /** Log with the id and the name of the operation. */
   readonly log: Log
 }
 
-/** What came of the work. */
+/** The return value of a handler. */
 export interface OperationOutcome {
-  /** URL of what it created: a poll is answered with 303 to it. A path, or an absolute URL. */
+  /**
+   * URL of the created resource, a path or an absolute URL: a poll gets a 303 to it.
+   * @default none
+   */
   readonly resource?: string
-  /** Anything else, as JSON; for small facts, not for documents. */
+  /**
+   * A small JSON value; not for documents.
+   * @default none
+   */
   readonly result?: unknown
 }
 
 /**
- * Does the work of an operation. It may be called twice for the same operation, even at the same time when a process was
- * taken for dead and is not: `operationId` stays the same, so what it creates should be found again by it. A
- * `ProblemError` that it throws is what the client sees; of other errors the log has the cause, the client none.
+ * Does the work of an operation. It may be called twice for the same operation, even at the same time, if a slow process
+ * lost its lease. `operationId` stays the same: use it to find resources that an earlier run created. If it throws a
+ * `ProblemError`, the client gets that problem. The cause of any other error is only in the log.
  */
 export type OperationHandler<Input = unknown> = (
   context: OperationContext<Input>,
 ) => Promise<OperationOutcome | undefined> | Promise<void>
 
-/** Work as it was defined. */
+/** An operation of `define`. */
 export interface DefinedOperation extends OperationWork {
   readonly cancellable: boolean
 }
@@ -74,12 +85,12 @@ const checks: Checks<OperationDefinition> = {
 }
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 
-/** The work that an app has defined, by its name. */
+/** The operations that an app has defined, by name. */
 export class OperationDefinitions {
   readonly #defined = new Map<string, DefinedOperation>()
   readonly #maxLength: number
 
-  /** @param maxLength of an input and of a result, in characters of JSON */
+  /** @param maxLength maximum of an input and of a result, in characters of JSON */
   constructor(maxLength: number) {
     this.#maxLength = maxLength
   }
@@ -124,7 +135,7 @@ export class OperationDefinitions {
     return defined
   }
 
-  /** An input as the registry keeps it; `null` for none. */
+  /** Returns an input as JSON; `null` for none. */
   inputJson(name: string, input: unknown): string | null {
     const json = input === undefined ? undefined : inputText(input)
     if (input !== undefined && json === undefined)
@@ -181,7 +192,7 @@ function inputText(input: unknown): string | undefined {
   }
 }
 
-/** Whether depth is what keeps a value from being written, and not a circle or a `toJSON` that throws. */
+/** Whether a value cannot be written because of its depth, and not because of a cycle or a `toJSON` that throws. */
 function isTooDeep(value: unknown): boolean {
   try {
     JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? null : member))
@@ -191,21 +202,21 @@ function isTooDeep(value: unknown): boolean {
   }
 }
 
-// Clients and proxies take about so much of a header.
+// Clients and proxies limit the length of a header field.
 const longestResource = 4_096
 
 /**
- * Where it is, in the characters of a URL: below the service, or on another host by http or https; `null` for what is
- * neither.
+ * Returns the URL of a resource: a path of the service, or an http or https URL of any host. Returns `null` for anything
+ * else.
  */
 function referenceOf(resource: unknown): string | null {
   if (typeof resource !== 'string' || resource.length > longestResource) return null
-  // The parser would leave them out without a word.
+  // The parser would remove them silently.
   if (controlOrSpace.test(resource)) return null
   if (!URL.canParse(resource, ownOrigin)) return null
   const { origin, protocol, href } = new URL(resource, ownOrigin)
-  // What begins with two slashes, or slashes the other way round, is another host that does not look like one.
-  // The parser resolves dots, so what comes out can begin with them where what went in did not: '/..//host'.
+  // A path that begins with two slashes or backslashes names another host. The parser resolves dots, so the result can
+  // begin with two slashes although the input did not: '/..//host'.
   if (resource.startsWith('/')) {
     const path = href.slice(ownOrigin.length)
     return origin === ownOrigin && !path.startsWith('//') ? path : null
@@ -218,18 +229,18 @@ const controlOrSpace = /[^!-~\u0080-\uffff]/
 // A reserved host name (RFC 2606 §2).
 const ownOrigin = 'http://service.invalid'
 
-/** What a run of an operation gets. */
+/** The context of a run. */
 export interface WorkContext {
   readonly record: OperationRecord
   readonly signal: AbortSignal
   readonly progress: (progress: number) => void
 }
 
-/** The work of one name. */
+/** The work of an operation. */
 export interface OperationWork {
-  /** Runs that are begun at most, the first included. */
+  /** Maximum number of runs. */
   readonly maxRuns: number
-  /** Milliseconds that a run has. */
+  /** Maximum time of a run, in milliseconds. */
   readonly timeout: number
   /** Runs the work. An error that it throws becomes the failure of the operation. */
   readonly run: (context: WorkContext) => Promise<OperationEnd>

@@ -18,16 +18,16 @@ import { isFinal, type OperationFailure, type OperationRecord, ownerText } from 
 import type { OperationsService } from './service.js'
 import { type StatusDocument, statusDocument } from './status-document.js'
 
-/** How an operation ended, for an answer that is written by the handler. */
+/** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: unknown }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
-/** How an operation is started for a request. */
+/** Options of `reply.startOperation()`. */
 export interface StartOptions {
   /**
-   * Writes the answer where the client is willing to wait (`Prefer: wait`) and the operation ended in time: what the
-   * request would have been answered with without an operation. Default: what a poll would be answered with.
+   * Writes the response if the client waits (`Prefer: wait`) and the operation ends in time.
+   * @default the response of a poll
    */
   readonly answer?: (end: OperationResult, reply: FastifyReply) => unknown
 }
@@ -55,7 +55,7 @@ export async function startOperation(
   return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
 }
 
-/** What a client prefers of the answer to its request; it reads the field when it is first asked for. */
+/** Returns the preferences in the value of `Prefer`. */
 export function preferencesOf(prefer: string | readonly string[] | undefined): Preferences {
   return prefer === undefined ? noPreferences : readPrefer([prefer].flat().join(','))
 }
@@ -69,7 +69,7 @@ async function waited(
   const over = new AbortController()
   const leave = () => over.abort()
   reply.raw.once('close', leave)
-  // It may have gone before.
+  // The connection may have been closed before.
   if (reply.raw.destroyed) leave()
   try {
     return await service.ended(record, seconds * 1000, over)
@@ -98,7 +98,7 @@ async function ownerOf(
   return identify === null ? null : ownerText(await identify(request))
 }
 
-/** Writes how an operation stands into a reply. */
+/** Writes the responses of operations. */
 export class OperationAnswers {
   readonly #service: OperationsService
   readonly #path: string
@@ -107,7 +107,7 @@ export class OperationAnswers {
 
   /**
    * @param app the context that the operations serve
-   * @param keyStyle how the keys of what is answered join their words
+   * @param keyStyle style of the keys of status documents
    */
   constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
     this.#service = service
@@ -116,13 +116,13 @@ export class OperationAnswers {
     this.#keyStyle = keyStyle
   }
 
-  /** The document of an operation, with the names that {@link StatusDocument} has. */
+  /** Returns the document of an operation, with the names of {@link StatusDocument}. */
   document(record: OperationRecord): StatusDocument {
     const href = this.#href(record)
     return statusDocument(record, { href, typeBase: this.#typeBase, readResult: readExactJson })
   }
 
-  /** The answer of a route that started an operation, past the schema of what the route answers otherwise. */
+  /** Returns the response of a route that started an operation, as text: the response schema of the route does not apply. */
   started(reply: FastifyReply, record: OperationRecord): string {
     const isDone = isFinal(record)
     if (isDone) lead(reply, record)
@@ -130,27 +130,27 @@ export class OperationAnswers {
       const href = this.#href(record)
       reply.code(202).header('location', href).header('operation-location', `${href}/status`)
     }
-    // Long integers are in results alone, and Fastify makes the options of a route anew each time they are asked for.
+    // Only results have long integers, and Fastify creates the options of a route at each access.
     const twins = record.result !== null && writesTwins(reply.request)
     return asText(reply, withoutHidden(reply, this.#status(reply, record)), twins)
   }
 
-  /** The answer of a poll: 303 to what it created, else 200, with the document. */
+  /** Returns the response of a poll: 303 to the created resource, or 200, with the document. */
   outcome(reply: FastifyReply, record: OperationRecord): object | string {
     lead(reply, record)
     return this.status(reply, record)
   }
 
-  /** The answer of a poll of the status document. */
+  /** Returns the response of a poll of the status document. */
   status(reply: FastifyReply, record: OperationRecord): object | string {
     const document = this.#status(reply, record)
     const { updatedAt, result } = record
     // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
     const modified = Math.min(updatedAt, this.#service.options.now())
     if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
-    // Fastify's writers refuse a BigInt; those of `integerTwins` do not.
-    const isWide = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
-    return isWide ? asText(reply, document, false) : document
+    // Fastify's serializers throw for a BigInt; those of `integerTwins` do not.
+    const hasInt64 = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
+    return hasInt64 ? asText(reply, document, false) : document
   }
 
   #status(reply: FastifyReply, record: OperationRecord): object {
@@ -176,25 +176,25 @@ function restyled(document: StatusDocument, keyStyle: KeyStyle): object {
   return { id, status, [names.created_at]: created_at, ...finished, ...others }
 }
 
-// What the route hides is hidden in the result that it answers, too.
+// Fields that the route hides are hidden in the result, too.
 function withoutHidden(reply: FastifyReply, document: object): object {
   const selection = selectionOf(reply.request) ?? null
   if (selection?.hides !== true || !('result' in document)) return document
   return { ...document, result: selection.withoutHidden(document.result) }
 }
 
-// A text passes by the serializers of the route.
+// Fastify does not serialize a text.
 function asText(reply: FastifyReply, document: object, twins: boolean): string {
   passString(reply).type('application/json; charset=utf-8')
   return exactJson(document, twins) ?? 'null'
 }
 
 /**
- * Mounts the routes of operations: the operation itself, which leads to what it created; its status document, which is
+ * Adds the routes of operations: the operation, which redirects to the created resource; its status document, which is
  * always a 200; and its cancellation.
  *
- * @param answersOf what writes the answers, once the app is ready
- * @param keyStyle how the keys of the status document join their words
+ * @param answersOf returns the writer of responses; called when the app is ready
+ * @param keyStyle style of the keys of status documents
  */
 export function mountOperationRoutes(
   app: FastifyInstance,
@@ -203,7 +203,7 @@ export function mountOperationRoutes(
   keyStyle: KeyStyle,
 ): void {
   const { path, polls, now } = service.options
-  // The URL of an operation has to be known where no request is.
+  // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
   const limit = polls === null ? null : new PollLimit(polls)
   const schemas = operationSchemas(keyStyle)
@@ -227,7 +227,7 @@ export function mountOperationRoutes(
     return record
   }
 
-  /** The operation that is asked for; what the caller did not start looks like what is not there. */
+  /** Returns the requested operation. The response for an operation of another caller is that for an unknown id. */
   async function visible(request: FastifyRequest): Promise<OperationRecord> {
     const { id } = request.params as { readonly id: string }
     // First, so that an error of `identify` does not reveal whether the operation exists.
@@ -271,7 +271,7 @@ function tooManyPolls(milliseconds: number): ProblemError {
   })
 }
 
-// Of errors that are answered before the handler, too.
+// For errors before the handler, too.
 function forbidStoringOnSend(
   _request: FastifyRequest,
   reply: FastifyReply,
@@ -282,15 +282,15 @@ function forbidStoringOnSend(
   next(null, payload)
 }
 
-/** What the routes of operations have in common. */
+/** The options that the routes of operations share. */
 function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   return {
     errorHandler: refuseThrown,
     onSend: forbidStoringOnSend,
     config: {
-      // A precondition would make a 304 of a poll: `If-None-Match: *` is met by any document.
+      // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.
       caching: false,
-      // In camelCase the key is as the rule expects it.
+      // In camelCase, the key keeps the rule.
       responseRules:
         keyStyle === 'camelCase'
           ? {}

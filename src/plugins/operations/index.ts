@@ -52,7 +52,7 @@ export interface OperationsRouteOptions {
   /**
    * Name of the operation that the route starts. It is checked when the app gets ready, and the OpenAPI document shows
    * the 202.
-   * @default undefined: the route starts none
+   * @default none
    */
   readonly starts?: string
 }
@@ -60,20 +60,20 @@ export interface OperationsRouteOptions {
 /** The operations of a context. */
 export interface Operations {
   /**
-   * Defines work by its name, before the app is ready. The first definition brings the routes of operations with it.
+   * Defines an operation by its name, before the app is ready. The first definition adds the routes of operations.
    * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
    */
   define<Input = unknown>(name: string, handler: OperationHandler<Input>): void
   define<Input = unknown>(name: string, options: OperationDefinition, handler: OperationHandler<Input>): void
   /**
-   * Starts an operation apart from any request, such as from a schedule.
+   * Starts an operation outside of a request, such as from a schedule.
    * @returns its document
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
    */
   start(name: string, input?: unknown, owner?: OperationOwner): Promise<StatusDocument>
   /** Returns the document of an operation of any owner; `null` if there is none. */
   find(id: string): Promise<StatusDocument | null>
-  /** Asks to cancel an operation of any owner. Returns its document after that; `null` if there is none. */
+  /** Requests the cancellation of an operation of any owner. Returns its document; `null` if there is none. */
   cancel(id: string): Promise<StatusDocument | null>
 }
 
@@ -87,24 +87,24 @@ declare module 'fastify' {
     operations: Operations
   }
   interface FastifyRequest {
-    /** What the client prefers of the answer (`Prefer`, RFC 7240). */
+    /** The preferences of the client (`Prefer`, RFC 7240). */
     readonly prefer: Preferences
   }
   interface FastifyReply {
     /**
-     * Starts an operation: 202 with where to ask for it, or what came of it where the client is willing to wait for that
-     * (`Prefer: wait`). `return` it from the handler, after all that may refuse the request.
+     * Starts an operation. Sends a 202 with its `Location`, or the result if the client waits for it (`Prefer: wait`) and
+     * the operation ends in time. `return` it from the handler, after all checks of the request.
      *
-     * @param name as it was defined
-     * @param input a JSON value, and BigInts; kept until the operation has ended
+     * @param name the name in `define`
+     * @param input a JSON value, with BigInts; stored until the operation has ended
      * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
      */
     startOperation(name: string, input?: unknown, options?: StartOptions): Promise<unknown>
     /**
-     * Answers that a download is not ready yet: 202, and `Retry-After` for the same URL. `return` it.
+     * Sends a 202 with `Retry-After` for a download that is not ready. `return` it.
      *
-     * @param seconds after which the client asks again: an integer from 1 to 86,400
-     * @param progress from 0 to 1; other numbers are taken for the nearer of the two
+     * @param seconds the `Retry-After`: an integer from 1 to 86,400
+     * @param progress from 0 to 1; other numbers are clamped
      */
     notReady(seconds: number, progress?: number): FastifyReply
   }
@@ -114,14 +114,14 @@ const routeChecks: Checks<OperationsRouteOptions> = { starts: text() }
 const waitSeconds = integer(1, 86_400)
 
 /**
- * Asynchronous operations: work that takes long is started by a handler and answered with 202. Clients watch, cancel
- * and find it again by its URL; generic clients of long-running operations can follow it too. Records are kept in a store, work is run by an engine; both are options, so that several
- * instances share them and a killed one loses nothing.
+ * Asynchronous operations: a handler starts long work and sends a 202. Clients poll and cancel the operation by its URL;
+ * generic clients of long-running operations work too. A store keeps the records, and an engine runs the work. Both are
+ * options, so that several instances can share them, and a killed process loses nothing.
  *
  * Work runs at least once, and may run twice; an operation ends once.
  *
- * Not for work that is done within a second or so: answer that at once. Not for work on a schedule, or with steps that
- * follow each other: a workflow engine is for that.
+ * Not for work of a second or less: send the response when it is done. Not for work on a schedule, or in steps that wait
+ * for each other: use a workflow engine.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -134,7 +134,7 @@ export const operations = conventionPlugin<OperationsOptions>(
     let answers: OperationAnswers | null = null
     // The type base of problems and the key style are final when the app is ready.
     const answersOf = () => answers ?? new OperationAnswers(app, service, keyStyle())
-    // One for the schemas and the answers; `responseRules` may be registered after this plugin.
+    // Schemas and responses share one style; `responseRules` may be registered after this plugin.
     let style: KeyStyle | undefined
     const keyStyle = () => {
       style ??= keyStyleOf(app)

@@ -27,10 +27,10 @@ export type Duration = number | string
 
 export type { OperationOwner }
 
-/** How often one operation may be polled. */
+/** The limit of polls of one operation. */
 export interface PollsOptions {
   /**
-   * Polls within a window.
+   * Maximum number of polls within a window.
    * @default 60
    */
   readonly max?: number
@@ -49,74 +49,75 @@ export interface OperationsOptions {
    */
   readonly path?: string
   /**
-   * Where records are kept. With several instances it has to be one that they share.
+   * Where records are stored. Several instances need a shared store.
    * @default memoryOperationStore()
    */
   readonly store?: OperationStore
   /**
-   * What runs the work.
+   * Runs the work.
    * @default inProcessEngine()
    */
   readonly engine?: OperationEngine
   /**
-   * Who starts, polls and cancels: an operation is seen by the caller alone who started it. Called in the handler's time,
-   * after authentication. Without it, whoever knows the id of an operation (128 random bits) sees it.
+   * Returns the id of the caller. Only the caller who started an operation can see and cancel it. It is called in the
+   * handler, after authentication. Without it, every caller who knows the id of an operation (128 random bits) can see it.
+   * @default none
    */
   readonly identify?: (request: FastifyRequest) => OperationOwner | Promise<OperationOwner>
   /**
-   * How long the end of an operation can be asked for; for as long again it is answered with 410, then with 404.
+   * How long the result of an operation is stored. After that, it is a 410 for the same time again, and then a 404.
    * @default '24 hours'
    */
   readonly retention?: Duration
   /**
-   * How long after its last sign of life another run has taken the place of one that died, or the operation has failed.
-   * Running work gives four signs in that time; with none for two thirds of it, it is taken for dead.
+   * Time after the last heartbeat of a run that died within which another run takes its place, or the operation fails. A run
+   * sends four heartbeats in that time, and counts as dead after two thirds of it without one.
    * @default '30 seconds'
    */
   readonly lease?: Duration
   /**
-   * Bounds of `Retry-After`, in seconds, and its value while nothing is known of how long such work takes.
+   * Bounds of `Retry-After`, in seconds, and its value while no run time is known.
    * @default { min: 1, max: 30, initial: 5 }
    */
   readonly retryAfter?: Partial<PollInterval>
   /**
-   * How often one operation may be polled, in each process; `false` for no limit.
+   * Maximum number of polls of one operation, in each process; `false` for no limit.
    * @default { max: 60, timeWindow: '1 minute' }
    */
   readonly polls?: PollsOptions | false
   /**
-   * Longest time in seconds that a request waits for `Prefer: wait` (RFC 7240 §4.3).
+   * Maximum of seconds that a request waits for `Prefer: wait` (RFC 7240 §4.3).
    * @default 10
    */
   readonly maxWait?: number
   /**
-   * Longest input and longest result, in characters of JSON.
+   * Maximum length of an input and of a result, in characters of JSON.
    * @default 65_536
    */
   readonly maxLength?: number
   /**
-   * How long runs of this process may go on when the app closes, before they are told to stop.
+   * How long runs of this process may continue when the app closes, before their `signal` aborts.
    * @default '5 seconds'
    */
   readonly drain?: Duration
   /**
-   * How long the store and the engine have for an answer; a request that waits longer is answered with 503.
+   * Time limit for store and engine; a request that waits longer gets a 503.
    * @default '5 seconds'
    */
   readonly storeTimeout?: Duration
   /**
-   * The time, in milliseconds since the epoch.
+   * Returns the time, in milliseconds since the epoch. For tests.
    * @default Date.now
    */
   readonly now?: () => number
   /**
-   * Calls a function later.
-   * @default timers of the process, which they do not keep alive
+   * Calls a function later. For tests.
+   * @default setTimeout, with timers that do not keep the process alive
    */
   readonly schedule?: Schedule
 }
 
-/** The options of the plugin when all is resolved. */
+/** The resolved options of the plugin. */
 export interface ResolvedOperations {
   readonly path: string
   readonly store: OperationStore
@@ -134,12 +135,12 @@ export interface ResolvedOperations {
   readonly schedule: Schedule
 }
 
-/** A check of a {@link Duration}: milliseconds, at least one second. */
+/** Returns a {@link Duration} in milliseconds. Throws if it is less than one second. */
 export const duration: Check<number> = (label, received) =>
   timeWindowOf(received) ??
   invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
 
-/** An object with these methods, which says whether it is shared. */
+/** Returns a check for an object with these methods and the flag `isShared`. */
 function withMethods<Given>(expected: string, ...names: readonly (keyof Given & string)[]): Check<Given> {
   return (label, received) =>
     isObject(received) &&
@@ -154,7 +155,7 @@ const interval = objectOf<Partial<PollInterval>>({ min: seconds, max: seconds, i
 const polls = objectOf<PollsOptions>({ max: integer(1), timeWindow: duration })
 
 const checks: Checks<OperationsOptions> = {
-  // It stands in URLs as it is.
+  // URLs contain it without encoding.
   path: text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/),
   store: withMethods<OperationStore>(
     'a store of operations, such as memoryOperationStore()',
@@ -169,7 +170,7 @@ const checks: Checks<OperationsOptions> = {
     'onCancel',
   ),
   engine: withMethods<OperationEngine>('an engine, such as inProcessEngine()', 'start', 'enqueue', 'close'),
-  identify: functionOf('a function of the request that gives the id of the caller'),
+  identify: functionOf('a function of the request that returns the id of the caller'),
   retention: duration,
   lease: duration,
   retryAfter: interval,
@@ -207,11 +208,7 @@ export function resolveOperations(received: OperationsOptions | undefined): Reso
   const store = given.store ?? memoryOperationStore()
   const engine = given.engine ?? inProcessEngine()
   if (engine.isShared && !store.isShared) {
-    invalid(
-      'operations.store',
-      'one that instances share, since the engine hands work to others',
-      given.store,
-    )
+    invalid('operations.store', 'a shared store, because the engine is shared', given.store)
   }
   const { identify = null, polls } = given
   return Object.freeze({

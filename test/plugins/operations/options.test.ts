@@ -24,10 +24,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
     [{ store: { ...memoryOperationStore(), due: undefined } }, /operations\.store/],
     [{ store: { ...memoryOperationStore(), isShared: undefined } }, /operations\.store/],
     [{ engine: () => {} }, /operations\.engine: expected an engine/],
-    [
-      { engine: { ...inProcessEngine(), isShared: true } },
-      /operations\.store: expected one that instances share/,
-    ],
+    [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
     [{ identify: 'x-caller' }, /operations\.identify/],
     [{ retention: '12 parsecs' }, /operations\.retention: expected at least a second/],
     [{ retention: 999 }, /operations\.retention/],
