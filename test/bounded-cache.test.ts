@@ -1,4 +1,4 @@
-/** What clients choose the keys of is bounded (decisions.md §3: nothing is cached per selection without a bound). */
+/** A cache whose keys clients choose has a bound. */
 import fc from 'fast-check'
 import t from 'tap'
 import { BoundedCache } from '../src/bounded-cache.js'

@@ -1,4 +1,4 @@
-/** Faults that tests found once: each stays found. The rules are those of decisions.md §1, §3, §7 and §10. */
+/** Regression tests: faults that random tests found once. */
 
 import { once } from 'node:events'
 import { connect } from 'node:http2'

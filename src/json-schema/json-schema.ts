@@ -141,8 +141,8 @@ export function typesOf(schema: SchemaObject): readonly string[] {
 }
 
 /**
- * The range of the 64-bit integer that a schema declares: `integer` is among its types, its format is `int64` or
- * `uint64`, and it is no constant. `null` for any other schema.
+ * Returns the range of the 64-bit integer that a schema declares: `integer` is among its types, its format is `int64` or
+ * `uint64`, and it has no `const`. Returns `null` for any other schema.
  *
  * @param schema keywords of one schema; those of {@link SchemaNode} include what `$ref` and `allOf` add
  */

@@ -15,9 +15,9 @@ export interface RouteSchema {
 }
 
 /**
- * The schema of a route with more query parameters. What the route declares itself stays. A query schema that is a
- * reference into `shared` is written out, for it may let no others in; one that is no plain JSON Schema object (a
- * reference to what is added later, another validator's) is left as it is.
+ * Adds query parameters to the schema of a route. Parameters that the route declares stay. A query schema that is a
+ * reference into `shared` is written out, because it may forbid other parameters. A query schema that is not a plain
+ * JSON Schema object (a reference to a schema that is added later, a schema of another validator) stays as it is.
  *
  * @param shared gives the schemas that references lead to; asked only where there is one
  */

@@ -5,12 +5,12 @@ import { leavesOf, type Member, type Shape, someShape } from './shape.js'
 
 const suffix = '_str'
 
-/** The name of the string twin of an integer. */
+/** Returns the name of the string twin of an integer. */
 export function twinName(name: string): string {
   return `${name}${suffix}`
 }
 
-/** The name of the number whose twin has a name; `null` for a name that is no twin's. */
+/** Returns the name of the integer of a twin; `null` if the name is not the name of a twin. */
 export function numberName(name: string): string | null {
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
 }

@@ -47,8 +47,8 @@ export function isWithin(range: Int64Range, value: bigint): boolean {
 }
 
 /**
- * The integer that a JSON number literal is, also one with a fraction or an exponent, such as `1.0` or `1e3`; `null`
- * for `-0`, for what is no integer, and beyond 20 digits.
+ * Returns the integer value of a JSON number literal, also of one with a fraction or an exponent, such as `1.0` or `1e3`.
+ * Returns `null` for `-0`, for a value that is not an integer, and for more than 20 digits.
  */
 export function exactInteger(literal: string): bigint | null {
   if (isPlain(literal)) return BigInt(literal)

@@ -34,7 +34,7 @@ export async function fetched(response: Response): Promise<AnyAnswer> {
   return { status: response.status, headers: response.headers, body: await response.text() }
 }
 
-/** Holds an answer against RFC 9457 and decisions §7 "problem"; gives the document for more. */
+/** Checks that a response is a problem document (RFC 9457). Returns the document. */
 export function isProblem(t: Test, answer: AnyAnswer, expected: ExpectedProblem, about?: string): Problem {
   const name = about ?? `${expected.status} ${expected.code}`
   const document = parsed(answer.body)

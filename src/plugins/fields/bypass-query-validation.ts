@@ -5,19 +5,19 @@ import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 
-/** Reads a query parameter, as often as it was given; `undefined` where it was not. */
+/** Returns a query parameter as the request has it; `undefined` if it has none. */
 export type ReadParameter = (request: FastifyRequest) => unknown
 
 /**
- * Sees to it that a parameter of ours gets past the query schema of a route. Where the parameter is in that schema,
- * nothing has to be done. A schema that could not be completed, or has parts that may refuse or drop what they do not
- * name, does not get to see it: it is put back once the query is valid.
+ * Keeps a query parameter of this package out of the validation of a route's own query schema. If the schema is sure to
+ * accept the parameter, nothing changes. Otherwise the parameter is removed before the validation and put back after it,
+ * because the schema may refuse or remove a parameter that it does not name.
  *
  * Call it from an `onRoute` hook.
  *
- * @param declared the query schema as the route declares it; without one nothing is refused
+ * @param declared the query schema as the route declares it; a route without one accepts all parameters
  */
-export function holdParameter(
+export function bypassQueryValidation(
   app: FastifyInstance,
   route: RouteOptions,
   declared: unknown,
@@ -25,29 +25,29 @@ export function holdParameter(
 ): ReadParameter {
   if (declared === undefined || isSurelyIn(route.schema?.querystring))
     return (request) => queryOf(request)?.[name]
-  const held = new WeakMap<FastifyRequest, unknown>()
+  const removed = new WeakMap<FastifyRequest, unknown>()
   let isOurs: boolean | undefined
 
-  function holdOnPreValidation(request: FastifyRequest, _reply: unknown, next: () => void): void {
+  function removeParameterOnPreValidation(request: FastifyRequest, _reply: unknown, next: () => void): void {
     const query = queryOf(request)
     const value = query?.[name]
     if (query !== undefined && value !== undefined) {
-      held.set(request, value)
+      removed.set(request, value)
       isOurs ??= isJsonSchema(declared) && !declares(declared, name, app.getSchemas() as SchemaStore)
       if (isOurs) Reflect.deleteProperty(query, name)
     }
     next()
   }
 
-  addHook(route, 'preValidation', 'fields', holdOnPreValidation)
+  addHook(route, 'preValidation', 'fields', removeParameterOnPreValidation)
 
-  return function readHeld(request) {
+  return function readParameter(request) {
     const query = queryOf(request)
     const value = query?.[name]
-    if (value !== undefined || !held.has(request)) return value
-    const kept = held.get(request)
-    if (query !== undefined) Reflect.set(query, name, kept)
-    return kept
+    if (value !== undefined || !removed.has(request)) return value
+    const original = removed.get(request)
+    if (query !== undefined) Reflect.set(query, name, original)
+    return original
   }
 }
 

@@ -144,9 +144,7 @@ export function addSelectHooks(
     try {
       if (isUnnarrowed(reply, payload) && hidesFrom(fields, request)) {
         discard(payload)
-        throw new TypeError(
-          'fields are hidden from this answer, which is no object: nothing can be left out of it',
-        )
+        throw new TypeError('hidden fields cannot be removed from this response, because it is not an object')
       }
     } catch (error) {
       next(error as Error)
@@ -199,7 +197,10 @@ export function addCountHooks(
   if (options.hidden === undefined) return
   addHook(route, 'onSend', 'fields', function countUnnarrowed(request, reply, payload: unknown, next: Next) {
     if (pending.get(request)?.hides === true && isUnnarrowed(reply, payload))
-      observe(request, 'the answer would not be sent: it is no object, so nothing of it can be hidden')
+      observe(
+        request,
+        'the response would not be sent: hidden fields cannot be removed, because it is not an object',
+      )
     next(null, payload)
   })
 }

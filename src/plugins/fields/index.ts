@@ -13,7 +13,7 @@ import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { invalid, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
-import { holdParameter, type ReadParameter } from './bypass-query-validation.js'
+import { bypassQueryValidation, type ReadParameter } from './bypass-query-validation.js'
 import { addCountHooks, addSelectHooks, isRead, RouteFields } from './hooks.js'
 import { namesFields, withFieldsParameter } from './openapi.js'
 import {
@@ -121,7 +121,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone.
     if (declared === undefined) described.push({ route, complete })
     else route.schema = complete(route.schema ?? {})
-    return holdParameter(context, route, declared, 'fields')
+    return bypassQueryValidation(context, route, declared, 'fields')
   }
 
   function count(context: FastifyInstance, route: Route, label: string, own: ResolvedFields): void {

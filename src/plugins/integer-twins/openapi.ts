@@ -175,7 +175,7 @@ function twinForm(shapes: readonly Shape[], hasNullable: boolean, orNull = false
   return {
     type: types.length === 1 ? (types[0] as string) : types,
     ...(isNull && hasNullable ? { nullable: true } : {}),
-    // In an array, null stands for what is no integer.
+    // In an array, null stands for a value that is not an integer.
     ...(items.length > 0 ? { items: twinForm(items, false, !alternativesOf(items).every(hasTwin)) } : {}),
   }
 }

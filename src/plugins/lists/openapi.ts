@@ -26,8 +26,8 @@ export function withPaging<Schema extends RouteSchema>(
 }
 
 /**
- * The members of these that the response schema of 200 would leave out of a list. None where there is no such schema, or
- * one that cannot be read.
+ * Returns the names in `members` that the response schema of 200 would leave out of a list. Returns none if there is no
+ * such schema, or if it cannot be read.
  *
  * @param shared gives the schemas that the response schema may refer to
  */

@@ -1,4 +1,4 @@
-// RFC 3986 §3.3: a character that is no pchar needs encoding. `%` counts too, since it begins an escape.
+// RFC 3986 §3.3: a character that is not a pchar needs encoding. `%` counts too, because it begins an escape.
 const outsidePath = /[^A-Za-z0-9\-._~!$&'()*+,;=:@]/
 
 const escapes = /(?:%[0-9A-Fa-f]{2})+/g
