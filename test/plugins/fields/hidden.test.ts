@@ -228,7 +228,7 @@ t.test(
         isProblem(t, received, { status: 500, code: 'internal-server-error' }, `${method} ${about}`)
         t.notMatch(received.body, 'salary', about)
         const [error] = logs.lines.filter(({ level }) => level === levels.error)
-        t.match(error, { err: { message: /^fields are hidden/ } }, about)
+        t.match(error, { err: { message: /^hidden fields cannot be removed/ } }, about)
       }
     }
   },
