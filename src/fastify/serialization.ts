@@ -154,7 +154,9 @@ export class RouteSerialization {
     const writer = this.#writerOf(reply)
     if (writer !== null) return { write: selection.forStatus(status).writerFor(writer), whole: writer.write }
     if (selection.hides)
-      throw new TypeError('fields are hidden, and no schema says which an answer of this status has')
+      throw new TypeError(
+        'hidden fields cannot be removed from this response, because no schema describes its status',
+      )
     // A list without a schema has what its items have.
     if (status !== 200 || this.#hasSchemaOf(status)) return null
     this.#open ??= openWriter(this.#app, this.#purpose)
