@@ -52,7 +52,7 @@ export function responseWriters(
   purpose: WritingPurpose,
 ): readonly ResponseWriter[] {
   const known = knownWriters(app, response)
-  const key = `${purpose.twins} ${purpose.fast}`
+  const key = keyOf(purpose)
   const writers = known?.get(key) ?? newWriters(app, response, purpose)
   known?.set(key, writers)
   return writers
@@ -63,23 +63,50 @@ function newWriters(
   response: unknown,
   purpose: WritingPurpose,
 ): readonly ResponseWriter[] {
-  const shared = app.getSchemas() as SchemaStore
-  const compile = compilerOf(app, purpose)
   const bodies = responseBodies(response).filter(({ schema }) => isSchemaObject(schema))
   return bodies.map(({ status, mediaType, schema }): ResponseWriter => {
-    const shape = shapeOf(schema as Json, shared, { compile, int64: purpose.twins })
-    const compiler = new WriterCompiler(purpose.twins, compile)
-    const by = writtenBy(shape, app, purpose)
+    const { compile, ...writer } = bodyWriter(app, schema as Json, purpose)
     return {
       status,
       mediaType,
-      shape,
-      compiler,
-      by,
-      write: by === 'fastify' ? lazily(() => compiler.writerOf(shape)) : compiler.writerOf(shape),
+      ...writer,
       stringify: mediaType === null ? null : lazily(() => compile(schema as Json)),
     }
   })
+}
+
+interface BodyWriter extends Pick<ResponseWriter, 'shape' | 'compiler' | 'by' | 'write'> {
+  readonly compile: CompileSerializer
+}
+
+/** What the routes of a context share that write with the same purpose. */
+interface SharedWriters {
+  readonly compile: CompileSerializer
+  readonly compiler: WriterCompiler
+  /** By the JSON of the schema: in one context, equal schemas mean the same. */
+  readonly bySchema: Map<string, BodyWriter>
+}
+
+function bodyWriter(app: FastifyInstance, schema: Json, purpose: WritingPurpose): BodyWriter {
+  const { compile, compiler, bySchema } = sharedWriters(app, purpose)
+  const text = textOf(schema)
+  const known = text === null ? undefined : bySchema.get(text)
+  if (known !== undefined) return known
+  const shape = shapeOf(schema, app.getSchemas() as SchemaStore, { compile, int64: purpose.twins })
+  const by = writtenBy(shape, app, purpose)
+  const write = by === 'fastify' ? lazily(() => compiler.writerOf(shape)) : compiler.writerOf(shape)
+  const writer = { shape, compiler, by, write, compile }
+  if (text !== null) bySchema.set(text, writer)
+  return writer
+}
+
+/** The JSON of a schema; `null` for one that contains itself. */
+function textOf(schema: Json): string | null {
+  try {
+    return JSON.stringify(schema)
+  } catch {
+    return null
+  }
 }
 
 /** The writer of an answer that no schema describes. */
@@ -112,6 +139,24 @@ function compilerOf(app: FastifyInstance, { route }: WritingPurpose): CompileSer
     if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
     return compile({ schema, method: 'GET', url: route, httpStatus: '200' })
   }
+}
+
+const sharedOfApps = new WeakMap<FastifyInstance, Map<string, SharedWriters>>()
+
+function sharedWriters(app: FastifyInstance, purpose: WritingPurpose): SharedWriters {
+  const ofApp = sharedOfApps.get(app) ?? new Map<string, SharedWriters>()
+  sharedOfApps.set(app, ofApp)
+  const key = keyOf(purpose)
+  const known = ofApp.get(key)
+  if (known !== undefined) return known
+  const compile = compilerOf(app, purpose)
+  const shared = { compile, compiler: new WriterCompiler(purpose.twins, compile), bySchema: new Map() }
+  ofApp.set(key, shared)
+  return shared
+}
+
+function keyOf({ twins, fast }: WritingPurpose): string {
+  return `${twins} ${fast}`
 }
 
 // By the response schemas of a route.

@@ -1,6 +1,6 @@
 import { type CompileSerializer, choose, isLargeInteger, type Option } from '../json-schema/alternatives.js'
 import type { Json } from '../json-schema/json-schema.js'
-import type { Member, ObjectShape, Shape } from '../json-schema/shape.js'
+import type { Member, ObjectShape, Shape, TextFormat } from '../json-schema/shape.js'
 import {
   isAlwaysTwinned,
   isInt64,
@@ -32,6 +32,7 @@ export class WriterCompiler {
   readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()
   readonly #members = new Map<ObjectShape, readonly WrittenMember[]>()
+  readonly #scalars = new Map<ScalarKind | TextFormat, Write>()
   readonly #appenders = new Map<Member, AppenderFactory>()
   readonly #compileSerializer: CompileSerializer
   readonly #serializerOf: (schema: Json) => (value: unknown) => string
@@ -121,18 +122,15 @@ export class WriterCompiler {
   #compile(shape: Shape): Write {
     switch (shape.kind) {
       case 'text':
-        return textWriter(shape.format === 'unsafe', this.#serializerOf(scalarSchema(shape)))
+        return this.#scalarWriter(shape.kind, shape.format)
       case 'integer': {
         const { int64 } = shape
         if (int64 !== null) return (value, onLost) => int64Digits(value, int64, onLost) ?? 'null'
-        return numberWriter(Number.isInteger, this.twins, this.#serializerOf(scalarSchema(shape)))
+        return this.#scalarWriter(shape.kind)
       }
       case 'number':
-        return numberWriter(Number.isFinite, this.twins, this.#serializerOf(scalarSchema(shape)))
-      case 'boolean': {
-        const writeOther = this.#serializerOf(scalarSchema(shape))
-        return (value) => (typeof value === 'boolean' ? `${value}` : writeOther(value))
-      }
+      case 'boolean':
+        return this.#scalarWriter(shape.kind)
       case 'null':
         return () => 'null'
       case 'constant':
@@ -150,6 +148,18 @@ export class WriterCompiler {
       case 'object':
         return this.#objectWriter(shape)
     }
+  }
+
+  /** The writer of scalars, one for all of a type and format. */
+  #scalarWriter(kind: ScalarKind, format: TextFormat | null = null): Write {
+    const key = format ?? kind
+    const known = this.#scalars.get(key)
+    if (known !== undefined) return known
+    const type = kind === 'text' ? 'string' : kind
+    const writeOther = this.#serializerOf(format === null ? { type } : { type, format })
+    const write = scalarWriter(kind, format, this.twins, writeOther)
+    this.#scalars.set(key, write)
+    return write
   }
 
   /** The writer of a member: of its value, followed by the twin and its key, where it has one. */
@@ -206,8 +216,25 @@ export function choiceWriter(options: readonly (Option & { readonly write: Write
   }
 }
 
-function textWriter(isUnsafe: boolean, writeOther: (value: unknown) => string): Write {
-  return isUnsafe ? writeOther : (value) => (typeof value === 'string' ? textOf(value) : writeOther(value))
+type ScalarKind = 'text' | 'integer' | 'number' | 'boolean'
+
+function scalarWriter(
+  kind: ScalarKind,
+  format: TextFormat | null,
+  exact: boolean,
+  writeOther: (value: unknown) => string,
+): Write {
+  switch (kind) {
+    case 'text':
+      if (format === 'unsafe') return writeOther
+      return (value) => (typeof value === 'string' ? textOf(value) : writeOther(value))
+    case 'integer':
+      return numberWriter(Number.isInteger, exact, writeOther)
+    case 'number':
+      return numberWriter(Number.isFinite, exact, writeOther)
+    case 'boolean':
+      return (value) => (typeof value === 'boolean' ? `${value}` : writeOther(value))
+  }
 }
 
 function numberWriter(
@@ -254,9 +281,4 @@ function serializersOf(compile: CompileSerializer): (schema: Json) => (value: un
       }
     }
   }
-}
-
-function scalarSchema(shape: Shape): Json {
-  if (shape.kind !== 'text') return { type: shape.kind }
-  return shape.format === null ? { type: 'string' } : { type: 'string', format: shape.format }
 }
