@@ -5,7 +5,7 @@ import { hasLongInteger } from '../json/json-text.js'
 import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
 import type { CompileSerializer } from '../json-schema/alternatives.js'
-import { isSchemaObject, type Json, type SchemaStore } from '../json-schema/json-schema.js'
+import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../json-schema/json-schema.js'
 import { responseBodies } from '../json-schema/responses.js'
 import { anything, type Shape, someShape } from '../json-schema/shape.js'
 import { shapeOf } from '../json-schema/shape-reader.js'
@@ -89,7 +89,7 @@ interface SharedWriters {
 
 function bodyWriter(app: FastifyInstance, schema: Json, purpose: WritingPurpose): BodyWriter {
   const { compile, compiler, bySchema } = sharedWriters(app, purpose)
-  const text = textOf(schema)
+  const text = schemaText(schema)
   const known = text === null ? undefined : bySchema.get(text)
   if (known !== undefined) return known
   const shape = shapeOf(schema, app.getSchemas() as SchemaStore, { compile, int64: purpose.twins })
@@ -98,15 +98,6 @@ function bodyWriter(app: FastifyInstance, schema: Json, purpose: WritingPurpose)
   const writer = { shape, compiler, by, write, compile }
   if (text !== null) bySchema.set(text, writer)
   return writer
-}
-
-/** The JSON of a schema; `null` for one that contains itself. */
-function textOf(schema: Json): string | null {
-  try {
-    return JSON.stringify(schema)
-  } catch {
-    return null
-  }
 }
 
 /** The writer of an answer that no schema describes. */

@@ -1,5 +1,12 @@
 import { nameOfToken } from '../json/json-pointer.js'
-import { isSchemaObject, type Json, mapSubschemas, maxSchemaDepth, type SchemaObject } from './json-schema.js'
+import {
+  isSchemaObject,
+  type Json,
+  mapSubschemas,
+  maxSchemaDepth,
+  mayRefer,
+  type SchemaObject,
+} from './json-schema.js'
 
 /** A document in which every reference names the document that it leads into. */
 export interface SchemaDocument {
@@ -14,6 +21,7 @@ export interface SchemaDocument {
  * @param id the name that references to it get
  */
 export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument {
+  if (!mayRefer(root)) return { schema: root, parts: new Map() }
   const parts = new Map<Json, Json>()
   const seen = new Set<Json>()
   const ownId = typeof root.$id === 'string' ? root.$id.replace(/#$/, '') : id

@@ -105,14 +105,21 @@ export function mapSchema(schema: Json, change: (schema: SchemaObject, before: S
   return visit(schema, 0)
 }
 
-/** Whether a reference stands anywhere in a schema. */
-export function hasReference(schema: Json): boolean {
-  let found = false
-  mapSchema(schema, (one) => {
-    found ||= typeof one.$ref === 'string'
-    return one
-  })
-  return found
+/** The JSON of a schema; `null` for one that contains itself. */
+export function schemaText(schema: Json): string | null {
+  try {
+    return JSON.stringify(schema)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Whether a reference may stand in a schema. At boot every schema is asked, and engines write JSON faster than code walks
+ * a schema.
+ */
+export function mayRefer(schema: Json): boolean {
+  return schemaText(schema)?.includes('"$ref"') ?? true
 }
 
 const keywordsByType: Readonly<Record<string, readonly string[]>> = {

@@ -252,7 +252,8 @@ function ownKeywords(part: SchemaObject): SchemaObject {
 
 const resolved = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
 
-function isPlain(schema: SchemaObject): boolean {
+/** Whether no keyword of a schema refers to other schemas that hold for the same value. */
+export function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 

@@ -1,13 +1,14 @@
 import {
-  hasReference,
   isSchemaObject,
   type Json,
+  mayRefer,
+  namedSchemas,
   type SchemaObject,
   type SchemaStore,
 } from '../../json-schema/json-schema.js'
 import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import { type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
-import { SchemaReader } from '../../json-schema/reader.js'
+import { isPlain, SchemaReader } from '../../json-schema/reader.js'
 import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 
 /**
@@ -39,17 +40,32 @@ export function withFieldsParameter<Schema extends RouteSchema>(
 export function namesFields(response: unknown, lists: readonly string[], shared: () => SchemaStore): boolean {
   const schema = bodyFor(responseBodies(response), 200)?.schema
   if (!isSchemaObject(schema)) return false
+  if (plainlyNamesFields(schema, lists)) return true
   let isUnresolved = false
   const onUnresolved = (): void => {
     isUnresolved = true
   }
-  const reader = new SchemaReader(hasReference(schema) ? shared() : {}, { onUnresolved })
+  const reader = new SchemaReader(mayRefer(schema) ? shared() : {}, { onUnresolved })
   const members = propertiesOf(itemParts(reader, [reader.absolute(schema, schema)]))
   const items = lists
     .map((name) => itemsOf(partsOf(reader, members.get(name) ?? [])))
     .find((schemas) => schemas.length > 0)
   const named = items === undefined ? members : propertiesOf(itemParts(reader, items))
   return named.size > 0 || isUnresolved
+}
+
+/** Fast path for an object, or an object with a list, without references and alternatives. */
+function plainlyNamesFields(schema: SchemaObject, lists: readonly string[]): boolean {
+  const { properties, items } = schema
+  if (!isPlain(schema) || items !== undefined || !isSchemaObject(properties)) return false
+  const list = lists.find((name) => Object.hasOwn(properties, name))
+  if (list === undefined) return hasProperties(schema)
+  const member = properties[list]
+  return isSchemaObject(member) && isPlain(member) && hasProperties(member.items)
+}
+
+function hasProperties(schema: Json | undefined): boolean {
+  return isSchemaObject(schema) && namedSchemas(schema.properties).length > 0
 }
 
 /** All that may hold for a value, or for the items of an array of such values. */

@@ -39,6 +39,28 @@ export function selectableOf(
   options: ResolvedFields,
   answers: readonly Shape[],
 ): Selectable | null {
+  const [answer] = answers
+  if (answer === undefined || answers.length > 1) return newSelectable(route, options, answers)
+  const ofOptions = known.get(options) ?? new WeakMap<Shape, Map<string, Selectable | null>>()
+  known.set(options, ofOptions)
+  const ofAnswer = ofOptions.get(answer) ?? new Map<string, Selectable | null>()
+  ofOptions.set(answer, ofAnswer)
+  const key = JSON.stringify([route.isList, route.lists])
+  const before = ofAnswer.get(key)
+  if (before !== undefined) return before
+  const selectable = newSelectable(route, options, answers)
+  ofAnswer.set(key, selectable)
+  return selectable
+}
+
+// Routes without options of their own share those of the plugin, and a HEAD route has the shape of its GET route.
+const known = new WeakMap<ResolvedFields, WeakMap<Shape, Map<string, Selectable | null>>>()
+
+function newSelectable(
+  route: RouteFacts,
+  options: ResolvedFields,
+  answers: readonly Shape[],
+): Selectable | null {
   const { list, default: defaults = null } = options
   if (typeof list === 'string' && answers.length > 0 && !answers.some((top) => isListIn(top, list)))
     invalid(`${route.label}.list`, 'an array of the response schema', list)

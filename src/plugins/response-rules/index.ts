@@ -4,6 +4,7 @@ import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { addHook } from '../../fastify/route.js'
 import { isJson } from '../../http/media-types.js'
+import { type Json, schemaText } from '../../json-schema/json-schema.js'
 import { resolveOptions } from '../../options.js'
 import { problemMediaType } from '../../problem/problem-document.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
@@ -22,7 +23,7 @@ import {
   type ResponseVocabulary,
   responseRuleNames,
 } from './response-rules.js'
-import { schemaBreaches } from './schema-breaches.js'
+import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
 import { type SuccessSchemas, successSchemas } from './success-schemas.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
@@ -64,6 +65,7 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       app,
     })
 
+    const verdictOf = verdictsOf(vocabulary)
     const lacks = rememberLast(lacksSchemas)
 
     app.addHook('onRoute', function checkResponses(route) {
@@ -79,13 +81,30 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       // Shared schemas, and changes by other plugins, are complete when the app gets ready.
       reporter.checkAtReady(() => {
         if (watch !== null && !lacksSchemas(route.schema?.response)) watch.stop()
-        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, vocabulary, reporter)
+        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, verdictOf, reporter)
       })
     })
   },
 )
 
 type CheckedRoute = RuledRoute<ResponseRule, ResponseRulesRouteOptions>
+
+type VerdictOf = (app: FastifyInstance, schema: Json) => SchemaVerdict
+
+/** Judges schemas when the app gets ready: in one context, equal schemas mean the same. */
+function verdictsOf(vocabulary: ResponseVocabulary): VerdictOf {
+  const verdicts = new WeakMap<FastifyInstance, Map<string, SchemaVerdict>>()
+  return function verdictOf(app, schema) {
+    const ofApp = verdicts.get(app) ?? new Map<string, SchemaVerdict>()
+    verdicts.set(app, ofApp)
+    const text = schemaText(schema)
+    const known = text === null ? undefined : ofApp.get(text)
+    if (known !== undefined) return known
+    const verdict = schemaBreaches(schema, app.getSchemas(), vocabulary)
+    if (text !== null) ofApp.set(text, verdict)
+    return verdict
+  }
+}
 
 function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabulary {
   return {
@@ -107,7 +126,7 @@ function checkSchemas(
   route: RouteOptions,
   { name, modeOf, exclusionReason, addExceptions }: CheckedRoute,
   app: FastifyInstance,
-  vocabulary: ResponseVocabulary,
+  verdictOf: VerdictOf,
   reporter: Reporter,
 ): void {
   const exception = { plugin: 'responseRules', route: name }
@@ -121,7 +140,7 @@ function checkSchemas(
   for (const reason of excluded) exclude(reason)
   const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
   for (const { status, schema } of judged) {
-    const { breaches, unresolved } = schemaBreaches(schema, app.getSchemas(), vocabulary)
+    const { breaches, unresolved } = verdictOf(app, schema)
     for (const ref of unresolved) exclude(`${status}: $ref ${ref} cannot be resolved`)
     for (const breach of breaches) {
       const key = `${breach.rule} ${breach.problem}`

@@ -1,4 +1,11 @@
-import type { Json, SchemaObject, SchemaStore } from '../../json-schema/json-schema.js'
+import { BoundedCache } from '../../bounded-cache.js'
+import {
+  isSchemaObject,
+  type Json,
+  type SchemaObject,
+  type SchemaStore,
+  schemaText,
+} from '../../json-schema/json-schema.js'
 import {
   formsOf,
   isTuple,
@@ -8,7 +15,8 @@ import {
   typesOfParts,
   valuesOf,
 } from '../../json-schema/parts.js'
-import { SchemaReader } from '../../json-schema/reader.js'
+import { isPlain, SchemaReader } from '../../json-schema/reader.js'
+import { numberName } from '../../json-schema/twins.js'
 import { isOutcome, mayWrap } from './envelopes.js'
 import {
   bareBreach,
@@ -49,6 +57,7 @@ export function schemaBreaches(
   const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
   const start = reader.absolute(schema, schema)
   const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
+  const flawless = flawlessMembers(vocabulary)
   const seen = new Set<SchemaObject>()
   const pending: Node[] = [{ parts: partsOf(reader, [start]), pointer: '' }]
   for (const { parts, pointer } of pending) {
@@ -58,14 +67,39 @@ export function schemaBreaches(
     // Members of schemas that were all seen before have been judged.
     const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
     for (const name of unjudged.keys()) {
-      const member = partsOf(reader, members.get(name) ?? [])
-      breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
+      const declared = members.get(name) ?? []
+      const key = scalarKey(name, declared)
+      if (key !== null && flawless.get(key) === true) continue
+      const member = partsOf(reader, declared)
+      const found = memberBreaches(pointer, name, member, members, vocabulary)
+      breaches.push(...found)
+      if (key !== null && found.length === 0) flawless.set(key, true)
       if (!member.every(isScalar)) pending.push({ parts: member, pointer: memberOf(pointer, name) })
     }
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
   }
   return { breaches: withoutRepeats(breaches), unresolved: [...unresolved] }
+}
+
+// By the words of the rules. Most members of an API, such as `id` and `created_at`, stand in many schemas.
+const flawlessByVocabulary = new WeakMap<ResponseVocabulary, BoundedCache<string, true>>()
+
+function flawlessMembers(vocabulary: ResponseVocabulary): BoundedCache<string, true> {
+  const known = flawlessByVocabulary.get(vocabulary) ?? new BoundedCache<string, true>(2000)
+  flawlessByVocabulary.set(vocabulary, known)
+  return known
+}
+
+/** Name and schema of a scalar of which the rules find the same in every object; `null` for any other member. */
+function scalarKey(name: string, declared: readonly Json[]): string | null {
+  const [schema] = declared
+  // The twin of a number is judged by what stands beside it.
+  if (declared.length !== 1 || !isSchemaObject(schema) || !isScalar(schema) || numberName(name) !== null)
+    return null
+  if (!isPlain(schema)) return null
+  const text = schemaText(schema)
+  return text === null ? null : `${name} ${text}`
 }
 
 const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
