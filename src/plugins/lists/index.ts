@@ -36,29 +36,28 @@ declare module 'fastify' {
     lists?: ListsRouteOptions | false
   }
   interface FastifyRequest {
-    /** Which items a list route is asked for. Reading it on another route throws. */
+    /** The requested page of a list route. Reading it on another route throws. */
     readonly page: Page
   }
   interface FastifyReply {
     /**
-     * The answer of a list route: `{ "<member>": [...] }`, with a `Link` header to the next page when there is one.
+     * Returns the payload of a list route, `{ "<member>": [...] }`, and sets a `Link` to the next page if there is one.
      *
-     * @param rows what was fetched, at most `request.page.fetch` rows in the order of the walk
-     * @param total number of all items, where the client asked for it (`request.page.includeTotal`)
-     * @throws TypeError when there is a next page and the last row has no id, or no time, that it could be asked for by;
-     * when the rows do not lie beyond the cursor of the request, each beyond the one before it
+     * @param rows at most `request.page.fetch` rows, in the order of `request.page`
+     * @param total number of all items, if the client asks for it (`request.page.includeTotal`)
+     * @throws TypeError if there is a next page, and the id or the time of the last row cannot be its cursor; if a row does
+     * not lie beyond the cursor of the request and beyond the row before it
      */
     list<Row extends object>(rows: readonly Row[], total?: number | bigint): Record<string, unknown>
   }
 }
 
 /**
- * Keyset paging for list routes: `limit`, `before_id`, `before_time`, `after_id` and
- * `include_total` are read into `request.page`, and `reply.list(rows)` writes the answer with a `Link` to the next
- * page (RFC 8288). A route becomes a list by `config: { lists: {} }`; its query schema is completed, so that the
- * OpenAPI document shows the parameters.
+ * Keyset paging for list routes. `request.page` has the parameters `limit`, `before_id`, `before_time`, `after_id` and
+ * `include_total`; `reply.list(rows)` returns the payload, and sets a `Link` to the next page (RFC 8288).
+ * `config: { lists: {} }` makes a route a list. The parameters are added to its query schema, and so to the OpenAPI document.
  *
- * Not for lists that are sorted by something that changes or repeats: a keyset walk needs an order that stays.
+ * Not for lists that are sorted by a value that changes or repeats: keyset paging needs a stable order.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -110,7 +109,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
   })
 })
 
-/** A response schema that would drop the items or their total, with a 200 that says nothing. */
+/** Reports a response schema without the member for the items, or without `total`: the serializer would remove them silently. */
 function findDroppedMembers(
   app: FastifyInstance,
   route: RouteOptions & { readonly path: string },
@@ -134,14 +133,14 @@ function findDroppedMembers(
   }
 }
 
-/** A key of the list that `config.fields` hides: the `Link` to the next page would show that of the last row. */
+/** Reports a key of the list that `config.fields` hides: the `Link` to the next page would show its value. */
 function findHiddenKeys(
   route: RouteOptions & { readonly path: string },
   { mode, id, time, by }: ListRules,
   reporter: Reporter,
 ): void {
   const hidden = hiddenFieldsOf(route)
-  // A page by time goes by the id too, for rows with the same time.
+  // A page by time also needs the id, for rows with the same time.
   const keys = by.includes('time') ? [id, time] : [id]
   for (const name of keys) {
     if (mode === 'off' || !Object.hasOwn(hidden, name)) continue

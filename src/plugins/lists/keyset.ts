@@ -4,30 +4,30 @@ import type { Page } from './page.js'
 /** Options of {@link keyset}. */
 export interface KeysetOptions {
   /**
-   * Column of the id, as SQL writes it: `id`, `orders.id`, `"orderId"`.
+   * Column of the id, in SQL syntax: `id`, `orders.id`, `"orderId"`.
    * @default 'id'
    */
   readonly id?: string
   /**
-   * Column of the time, as SQL writes it.
+   * Column of the time, in SQL syntax.
    * @default 'created_at'
    */
   readonly time?: string
   /**
-   * Position of the first placeholder, where others stand before it.
+   * Position of the first placeholder, if the statement has placeholders before it.
    * @default 1
    */
   readonly first?: number
   /**
-   * Writes the placeholder of a position; `() => '?'` for MySQL and SQLite.
+   * Returns the placeholder of a position; `() => '?'` for MySQL and SQLite.
    * @default (position) => `$${position}`
    */
   readonly placeholder?: (position: number) => string
 }
 
-/** The parts of a `select` that a page stands for. */
+/** The parts of the `select` of a page. */
 export interface Keyset<Id extends bigint | string = bigint> {
-  /** Condition for `where`; `1 = 1` where the page has no cursor. */
+  /** Condition for `where`; `1 = 1` if the page has no cursor. */
   readonly where: string
   /** Columns and directions for `order by`. */
   readonly orderBy: string
@@ -55,8 +55,8 @@ const defaults: Required<KeysetOptions> = {
 }
 
 /**
- * The SQL of a page: `where`, `order by` and the values, for each cursor that a list may be asked with. Values are
- * placeholders, never text. Give `page.fetch` as the limit.
+ * Returns the SQL of a page, for all cursors: `where`, `order by` and the values of the placeholders. Use `page.fetch` as the
+ * limit.
  *
  * ```ts
  * const { where, orderBy, values } = keyset(request.page)
@@ -64,8 +64,8 @@ const defaults: Required<KeysetOptions> = {
  * return reply.list(rows)
  * ```
  *
- * The comparison of `(time, id)` is that of row values, which PostgreSQL, MySQL, MariaDB and SQLite know. Not for
- * stores without it, such as SQL Server: write the condition from `request.page` there.
+ * It compares row values, `(time, id) < (…)`, which PostgreSQL, MySQL, MariaDB and SQLite support. Not for databases without
+ * them, such as SQL Server: write the condition from `request.page` there.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */

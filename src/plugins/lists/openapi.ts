@@ -5,7 +5,7 @@ import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-/** What the schema of a list route has to say of paging. */
+/** The rules that the schema of a list route shows. */
 export type PagingSchema = PageRules
 
 /**
@@ -26,7 +26,7 @@ export function withPaging<Schema extends RouteSchema>(
 }
 
 /**
- * Returns the names in `members` that the response schema of 200 would leave out of a list. Returns none if there is no
+ * Returns the names in `members` that the response schema of 200 would remove from a list. Returns none if there is no
  * such schema, or if it cannot be read.
  *
  * @param shared gives the schemas that the response schema may refer to
@@ -36,10 +36,10 @@ export function missingMembers(response: unknown, members: readonly string[], sh
   if (!isSchemaObject(schema)) return []
   try {
     const shape = shapeOf(schema, shared)
-    // A list is an object: the fields of an array's items are none of it.
+    // A list is an object: the members of an array's items do not count.
     return members.filter((name) => shape.kind === 'array' || !isField(shape, [name]))
   } catch {
-    // Whoever compiles it says so.
+    // The compiler of the schema reports it.
     return []
   }
 }

@@ -6,24 +6,24 @@ import type { PageKey, PageRules } from './page.js'
 /** Options of {@link lists}. */
 export interface ListsOptions {
   /**
-   * What happens to a page of `reply.list()` that does not lie beyond its cursor, and to a response schema that would drop
-   * the items: `enforce` answers 500 and stops the boot, `report` counts and reports, `off` checks neither. The
+   * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor) and of the response schema (members that
+   * it would remove): `enforce` sends a 500 and stops the boot, `report` counts and reports, `off` checks neither. The
    * parameters of a request are checked in every mode.
    * @default 'enforce'
    */
   readonly mode?: Mode
   /**
-   * Items on a page where the request names no `limit`.
-   * @default 50, or `maxLimit` where that is less
+   * Items on a page if the request has no `limit`.
+   * @default 50, or `maxLimit` if that is less
    */
   readonly defaultLimit?: number
   /**
-   * Most items on a page; a larger `limit` is lowered to it.
+   * Maximum of items on a page; a larger `limit` is lowered to it.
    * @default 200
    */
   readonly maxLimit?: number
   /**
-   * Form of ids: `int64` reads them as exact BigInt, `text` takes any string of up to 200 characters.
+   * Form of ids: `int64` reads them as exact BigInts, `text` accepts any string of up to 200 characters.
    * @default 'int64'
    */
   readonly idFormat?: 'int64' | 'text'
@@ -33,26 +33,26 @@ export interface ListsOptions {
    */
   readonly id?: string
   /**
-   * Field of an item that holds the time that `before_time` goes by. It has to have every digit that the store sorts
-   * by: a `Date` ends at milliseconds, so over a column with microseconds rows would be left out between two pages.
-   * Give such a time as text, or have the column end at milliseconds too.
-   * @default 'created_at', or 'createdAt' where the `keyStyle` of `responseRules` is camelCase
+   * Field of an item with the time for `before_time`. It needs the full precision that the store sorts by: a `Date` has
+   * milliseconds, so with a column of microseconds rows would be missing between two pages. Return such a time as text, or
+   * limit the column to milliseconds.
+   * @default 'created_at', or 'createdAt' if the `keyStyle` of `responseRules` is camelCase
    */
   readonly time?: string
   /**
-   * The keys that the handler can walk by: `id` for `before_id` and `after_id`, `time` for `before_time`. A request
-   * without a cursor goes by the first. Parameters of other keys are a 400, and not in the OpenAPI document.
+   * The keys that the handler supports: `id` for `before_id` and `after_id`, `time` for `before_time`. A request without a
+   * cursor pages by the first. Parameters of other keys are a 400, and not in the OpenAPI document.
    * @default ['id', 'time']
    */
   readonly by?: readonly PageKey[]
   /**
-   * Whether the handler counts all items where `include_total=true` asks for it; otherwise that is a 400.
+   * Whether the handler supports `include_total=true`; if not, that is a 400.
    * @default true
    */
   readonly total?: boolean
 }
 
-/** Options of a route, under `config.lists`. An object, also an empty one, makes the route a list. */
+/** Options of a route, under `config.lists`. An object makes the route a list, even if it is empty. */
 export interface ListsRouteOptions extends ListsOptions {
   /**
    * Member of the response that holds the items.
@@ -69,7 +69,7 @@ export interface ListRules extends PageRules {
   readonly id: string
   /** Field of an item that holds its time. */
   readonly time: string
-  /** Member of the answer that holds the items. */
+  /** Member of the response that holds the items. */
   readonly member: string
 }
 

@@ -1,7 +1,7 @@
 import { utcDateTime } from '../../http/date-time.js'
 import type { Page, PageRules } from './page.js'
 
-/** Fields of a row that a list is walked by. */
+/** Fields of a row that a list pages by. */
 export interface RowFields extends Pick<PageRules, 'idFormat'> {
   readonly id: string
   readonly time: string
@@ -9,10 +9,9 @@ export interface RowFields extends Pick<PageRules, 'idFormat'> {
 
 /**
  * Returns what is wrong with the order of the rows of a page; `null` if each lies beyond the one before it, and the first
- * beyond the cursor. A walk over such pages ends, and meets each row once.
+ * beyond the cursor. A client that follows such pages reaches the end, and gets each row once.
  *
- * The order of text ids is that of the store, which this function does not know: of those it only tells that none is
- * the cursor, or the same as the one before it.
+ * The store decides the order of text ids, so this function only checks that none equals the cursor or the one before it.
  */
 export function orderFault(
   page: Page<bigint | string>,
@@ -46,7 +45,7 @@ function cursorKey({ afterId, beforeId, beforeTime }: Page<bigint | string>): Ke
   return { id, time, isDate: false, isCursor: true }
 }
 
-/** The key of a row, or the name of the field that it lacks. */
+/** Returns the key of a row, or the name of its missing field. */
 function keyOf(
   row: Readonly<Record<string, unknown>>,
   { by }: Page<bigint | string>,

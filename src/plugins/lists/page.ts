@@ -2,20 +2,20 @@ import { utcDateTime } from '../../http/date-time.js'
 import { parseInt64 } from '../../json/int64.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 
-/** A key that a list is walked by. */
+/** A key that a list pages by. */
 export type PageKey = 'id' | 'time'
 
-/** Which items of a list a request asks for. `Id` is `string` where the list's `idFormat` is `text`. */
+/** The requested page of a list. `Id` is `string` if the list's `idFormat` is `text`. */
 export interface Page<Id extends bigint | string = bigint> {
-  /** At most this many items are answered. */
+  /** Maximum of items in the response. */
   readonly limit: number
-  /** How many to fetch: one more than {@link Page.limit} tells whether there is a next page. */
+  /** Number of rows to fetch: one more than {@link Page.limit}, which shows whether there is a next page. */
   readonly fetch: number
   /**
-   * What the rows are ordered by: `id`, or `time` and then `id`; newest first, with {@link Page.afterId} oldest first.
+   * The order of the rows: by `id`, or by `time` and then `id`; newest first, with {@link Page.afterId} oldest first.
    */
   readonly by: PageKey
-  /** Items before this one: `id < beforeId`, newest first; with {@link Page.beforeTime} it breaks ties. */
+  /** Items before this one: `id < beforeId`, newest first; with {@link Page.beforeTime} it orders rows of the same time. */
   readonly beforeId?: Id
   /**
    * Items before this time, newest first, in UTC: `time < beforeTime`; with {@link Page.beforeId}
@@ -24,30 +24,30 @@ export interface Page<Id extends bigint | string = bigint> {
   readonly beforeTime?: string
   /** Items after this one, oldest first: `id > afterId`. */
   readonly afterId?: Id
-  /** The client wants `total`, which is costly to count. */
+  /** Whether the client asks for `total`, which is expensive to count. */
   readonly includeTotal: boolean
 }
 
-/** How {@link readPage} reads. */
+/** The rules of {@link readPage}. */
 export interface PageRules {
   readonly defaultLimit: number
   readonly maxLimit: number
   readonly idFormat: 'int64' | 'text'
-  /** The keys that the list can be walked by; a request without a cursor goes by the first. */
+  /** The keys that the list supports; a request without a cursor pages by the first. */
   readonly by: readonly PageKey[]
-  /** Whether the list counts its items for `include_total`. */
+  /** Whether the list supports `include_total`. */
   readonly total: boolean
 }
 
-/** The query parameters of a list that say which page it is; each next page replaces them. */
+/** The query parameters with the cursor of a page; the link to the next page replaces them. */
 export const cursorParameters: readonly string[] = ['before_id', 'before_time', 'after_id']
 
-/** A date-time with the plus of its offset, which a query that was typed into a URL holds as a blank. */
+/** Restores the plus of an offset, which a query parser reads as a space if it is not encoded. */
 export function withPlus(dateTime: string): string {
   return dateTime.replace(/ (?=\d\d:\d\d$)/, '+')
 }
 
-/** Reads the paging parameters of a query, as they came. Reports all faults at once. */
+/** Reads the raw paging parameters of a query. Reports all faults at once. */
 export function readPage(
   query: Readonly<Record<string, unknown>>,
   rules: PageRules,
@@ -100,7 +100,7 @@ export function readPage(
   }
 }
 
-/** The paging parameters of a list, each with whether the rules let it be asked for. */
+/** Returns for each paging parameter whether the list supports it. */
 export function servedParameters({
   by,
   total,
@@ -117,20 +117,19 @@ function unservedParameters(query: Readonly<Record<string, unknown>>, rules: Pag
   return served.filter(([name, isServed]) => !isServed && query[name] !== undefined).map(([name]) => name)
 }
 
-/** The parameters that lead on from a page, given its last item. */
+/** Returns the parameters of the next page, from the last item of a page. */
 export function nextCursor(
   page: Page<bigint | string>,
   last: { readonly id: string; readonly time: () => string },
 ): Record<string, string> {
   if (page.afterId !== undefined) return { after_id: last.id }
   if (page.by === 'id') return { before_id: last.id }
-  // Items may share a time: the id breaks the tie, so that none is left out and none comes twice.
+  // Items may have the same time: with the id none is missing, and none is repeated.
   return { before_time: last.time(), before_id: last.id }
 }
 
 /**
- * What the id or the time of a last item is not, though a next page would be asked for by it; `null` where
- * {@link readPage} will read it.
+ * Returns the expected form if the id or the time of a last item cannot be a cursor; `null` if {@link readPage} accepts it.
  */
 export function cursorFault(
   part: 'id' | 'time',
@@ -164,7 +163,7 @@ const idReaders: Readonly<Record<PageRules['idFormat'], (text: string) => bigint
   text: readText,
 }
 
-// A database may refuse them, and no id has them.
+// A database may refuse control characters, and ids do not have them.
 function hasControl(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f')
 }

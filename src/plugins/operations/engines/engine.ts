@@ -2,9 +2,9 @@
 export type RunOutcome =
   /** The operation has ended. */
   | { readonly kind: 'ended' }
-  /** Another run may be alive until then (milliseconds since 1970): try again after that. */
+  /** Another run may be alive until then (milliseconds since the epoch): try again after that. */
   | { readonly kind: 'busy'; readonly until: number }
-  /** It was given back without having ended, because this process closes or does not know such work: others may take it. */
+  /** It was returned without a result, because this process closes or does not define the operation: other processes may run it. */
   | { readonly kind: 'released' }
 
 /** What an engine calls when it is an operation's turn. */
@@ -18,44 +18,44 @@ export interface OperationWorker {
   failed(what: string, error: unknown): void
   /** Logs the end of a failure. */
   recovered(): void
-  /** Milliseconds after which a run without a sign of life is taken for dead. */
+  /** Milliseconds after which a run without a heartbeat counts as dead. */
   readonly lease: number
 }
 
 /**
- * Decides when and where operations run; that they run once, end once, and are found again, is for the registry.
- * An engine may lose what it was given, and may hand it out twice.
+ * Decides when and where operations run. The registry ensures that they end once and are not lost: an engine may lose an
+ * operation, and may run it twice.
  */
 export interface OperationEngine {
-  /** Whether other processes may run the work. The store has to be shared then, too. */
+  /** Whether other processes may run the work. If so, the store has to be shared, too. */
   readonly isShared: boolean
-  /** What it takes operations in through, where a store may have that too: see `OperationStore.connection`. */
+  /** The connection that it adds operations through, if the store can use the same one: see `OperationStore.connection`. */
   readonly connection?: object | undefined
   /**
-   * Begins to hand out work; called once, when the app gets ready.
-   * @throws Error when it cannot be used, which says what to do
+   * Begins to run operations; called once, when the app gets ready.
+   * @throws Error if the engine cannot be used; the message says what to do
    */
   start(worker: OperationWorker): Promise<void>
   /**
-   * Takes an operation in, at most once while it waits or runs there.
+   * Adds an operation to the queue. Does nothing if it waits or runs already.
    *
-   * @param owner who started it, for engines that give each owner a share of the queue; `null` and absent: no owner
-   * @throws OperationQueueFullError; any other error when the engine cannot be reached, or is closed
+   * @param owner id of the caller, for engines that limit the operations of one owner; `null` and absent: no owner
+   * @throws OperationQueueFullError; another error if the engine cannot be reached, or is closed
    */
   enqueue(id: string, owner?: string | null): Promise<void>
-  /** An operation has ended: if it still waits there, its place is free. Where it is left out, it is found when its turn comes. */
+  /** Removes an operation that has ended from the queue. Optional: otherwise the engine finds that out when its turn comes. */
   forget?(id: string): void
-  /** Hands out nothing any more, and resolves when all runs of this process have ended. */
+  /** Starts no more runs, and resolves when all runs of this process have ended. */
   close(): Promise<void>
 }
 
-// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+// A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
 const queueFull = Symbol.for('fastify-conventions.operations.queueFull')
 
-/** The queue of an engine is full, or the share of one owner. The operation was not queued. */
+/** The queue of an engine is full, or one owner has too many operations in it. The operation was not queued. */
 export class OperationQueueFullError extends Error {
   override readonly name = 'OperationQueueFullError'
-  /** Whether others still have room: the share of the owner is what is full. */
+  /** Whether only the share of the owner is full, so that other owners can add operations. */
   readonly isShare: boolean
 
   constructor(message?: string, { isShare = false }: { readonly isShare?: boolean } = {}) {

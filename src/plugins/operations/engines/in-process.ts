@@ -4,18 +4,18 @@ import { type OperationEngine, OperationQueueFullError, type OperationWorker } f
 /** Options of {@link inProcessEngine}. */
 export interface InProcessEngineOptions {
   /**
-   * Operations that run at the same time.
+   * Maximum number of operations that run at the same time.
    * @default 10
    */
   readonly concurrency?: number
   /**
-   * Operations that wait; beyond that a start is answered with 503.
+   * Maximum number of operations that wait; a start beyond it gets a 503.
    * @default 1_000
    */
   readonly maxQueued?: number
   /**
-   * Operations of one owner that wait; beyond that a start of theirs is answered with 429, and others go on. Counts where
-   * `operations.identify` says who starts.
+   * Maximum number of waiting operations of one owner; a start beyond it gets a 429, and other owners are not affected. It
+   * applies if `operations.identify` returns an id.
    * @default a tenth of `maxQueued`, at least 1
    */
   readonly maxQueuedPerOwner?: number
@@ -28,10 +28,10 @@ const checks: Checks<InProcessEngineOptions> = {
 }
 
 /**
- * Runs operations in the process that started them, in their order. A restart loses what waits and runs here; with a
- * shared store another instance takes it up.
+ * Runs operations in the process that started them, in their order. A restart loses the operations that wait or run in this
+ * process; with a shared store another instance runs them.
  *
- * Not for work that keeps the event loop busy: requests would wait for it.
+ * Not for work that blocks the event loop: requests would wait for it.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -41,7 +41,7 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
     maxQueued: 1_000,
     maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
   })
-  // Ids and owners.
+  // Ids, and their owners.
   const queued = new Map<string, string | null>()
   const shares = new Map<string, number>()
   const running = new Map<string, Promise<void>>()

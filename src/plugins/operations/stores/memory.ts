@@ -6,14 +6,14 @@ import { type OperationStore, OperationStoreFullError } from './store.js'
 /** Options of {@link memoryOperationStore}. */
 export interface MemoryOperationStoreOptions {
   /**
-   * Operations that are kept, under 1 kB each besides their own input, while they are in progress, and their result. When there is no room, those go that ended first, before their
-   * time; where all are in progress, no other begins.
+   * Maximum number of operations; each takes less than 1 kB besides its input or result. If the store is full, the
+   * operations that ended first are deleted early; if all are in progress, no other can start.
    * @default 100_000
    */
   readonly maxOperations?: number
   /**
-   * Bytes that inputs and results may take together, at two for each character. When there is no room, those operations go
-   * that ended first, before their time; where what is in progress takes it all, no other begins.
+   * Maximum of bytes of all inputs and results, two for each character. If the store is full, the operations that ended first
+   * are deleted early; if those in progress take all bytes, no other can start.
    * @default 67_108_864 (64 MiB)
    */
   readonly maxBytes?: number
@@ -25,8 +25,9 @@ const checks: Checks<MemoryOperationStoreOptions> = {
 }
 
 /**
- * An {@link OperationStore} in the memory of the process. A restart loses it, and other processes do not see it: not for
- * several instances.
+ * An {@link OperationStore} in the memory of the process. A restart loses its content, and other processes cannot use it.
+ *
+ * Not for several instances.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */

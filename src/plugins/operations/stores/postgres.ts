@@ -11,41 +11,44 @@ import type { OperationStore } from './store.js'
 export interface PostgresOperationStoreOptions {
   /**
    * The table, with or without its schema (`jobs.operations`): letters, digits and underscores, at most 50 of them.
-   * Instances with the same table share their operations; write it in the same way for all of them.
+   * Instances with the same table share their operations; use the same spelling for all of them.
    * @default 'fastify_conventions_operations'
    */
   readonly table?: string
-  /** When to try again to listen for cancellations; for tests. Default: the clock of the process. */
+  /**
+   * Schedules the next attempt to listen for cancellations. For tests.
+   * @default setTimeout
+   */
   readonly schedule?: Schedule
 }
 
 /** An {@link OperationStore} in PostgreSQL. */
 export interface PostgresOperationStore extends OperationStore {
-  /** The SQL of {@link migrate}, for a tool that migrates the database with rights that the service has not. */
+  /** The SQL of {@link migrate}, for a migration tool with rights that the service does not have. */
   readonly migration: string
   /**
-   * Sets the table up; nothing happens where it is fit for use. Several processes may do so at once.
-   * @throws Error where it cannot be brought into the form that this release needs, and that of the server
+   * Creates the table and its indexes if they are missing. Several processes may call it at the same time.
+   * @throws Error if the table has another form than this release needs; the error of the server
    */
   migrate(): Promise<void>
 }
 
 /**
  * An {@link OperationStore} in PostgreSQL (12 or later), for several instances of a service. Each record is one row, and
- * each change one statement, which compares the version and has happened when it is answered. `migrate()` sets the table
- * up, or your own tool with `migration`; `check()` rejects where it is not there, or is of another form.
+ * each change is one statement, which compares the version. `migrate()` creates the table, or your own tool with
+ * `migration`; `check()` rejects if the table is missing, or has another form.
  *
- * A restart keeps all that was answered. With `synchronous_commit = off` a crash of the server may lose the last moments,
- * of an `UNLOGGED` table everything; a failover to a standby that is not synchronous may lose what it had not got yet.
+ * A restart of the server loses no committed change. With `synchronous_commit = off`, a crash of the server may lose the last
+ * changes, and with an `UNLOGGED` table all; a failover to an asynchronous standby may lose changes that it had not received.
  *
- * A notification tells of a cancellation. It is heard on one connection of the pool that does nothing else, until what
- * `onCancel` resolved with is called: do so before `pool.end()`, which waits for that connection. It is lost on those who
- * are not connected just then, and through a pooler that hands connections on after each transaction. That an idle
- * connection broke is told by the pool (`pool.on('error', …)`), to the app alone.
+ * Cancellations are sent with `NOTIFY`. One connection of the pool listens, and does nothing else, until you call the
+ * function that `onCancel` resolves with: call it before `pool.end()`, which waits for that connection. Processes that are not
+ * connected miss the notification, and so do those behind a pooler in transaction mode. Only the pool reports the failure of
+ * an idle connection (`pool.on('error', …)`).
  *
- * Not for very many short operations: a start, a run and an end are three writes, and each sign of life in between is one
- * more, of the whole record with its input; `redisOperationStore` is for those. Not for one instance whose operations may
- * end with it: `memoryOperationStore` does there without a server.
+ * Not for very many short operations: a start, a run and an end are three writes, and each heartbeat writes the whole record
+ * with its input; use `redisOperationStore`. Not for a single instance whose operations may end with it: use
+ * `memoryOperationStore`, which needs no server.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -85,14 +88,14 @@ export function postgresOperationStore(
     migration: statements.migration,
     check,
     async migrate() {
-      // A role that may use the table need not be one that may create it.
+      // A role with rights on the table may not have the right to create it.
       if ((await statements.fault(postgres)) === null) return
       await postgres.query(statements.migration)
       await check()
     },
     create: (record) => hasChanged(statements.create, row(record)),
     async get(id) {
-      // No text of PostgreSQL has it.
+      // A text in PostgreSQL cannot contain a NUL.
       if (id.includes('\0')) return null
       const [kept] = (await run(statements.get, [id])).rows
       return kept === undefined ? null : readRecord(documentOf(kept))
@@ -103,7 +106,7 @@ export function postgresOperationStore(
       const { rows } = await run(statements.due, [time, limit, recordSchema])
       const { records, unreadable, fault } = readRecords(rows, documentOf)
       if (unreadable.length === 0) return records
-      // Said once, and out of the way of the others from then on.
+      // Reported once; afterwards it no longer precedes the others.
       await run(statements.setAside, [unreadable.map(idOf), unreadable.map(documentOf)])
       throw fault
     },
@@ -143,7 +146,7 @@ const poolOfTwo: Check<PostgresPool> = (label, received) => {
     isObject(received) && ['query', 'connect'].every((name) => typeof received[name] === 'function')
   if (!isPool) return invalid(label, 'a pool with query() and connect(), such as that of pg', received)
   const pool = received as unknown as PostgresPool
-  // It would be taken up by listening, and everything else would wait for it.
+  // Listening would occupy it, and all statements would wait.
   return pool.options?.max === 1 ? invalid(label, 'a pool of two connections or more', 'max: 1') : pool
 }
 
@@ -160,7 +163,7 @@ function documentOf(kept: unknown): unknown {
   return isObject(kept) ? kept.document : undefined
 }
 
-// Where the database asks for more isolation than it does by default, a lost race is an error, and nothing has happened.
+// With a stricter isolation level than the default, a lost race is an error without a change.
 function isSerializationFailure(error: unknown): boolean {
   return isObject(error) && error.code === '40001'
 }

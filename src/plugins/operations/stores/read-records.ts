@@ -1,6 +1,6 @@
 import { type OperationRecord, readRecord } from '../record.js'
 
-/** What {@link readRecords} found. */
+/** The result of {@link readRecords}. */
 export interface ReadRecords<Kept> {
   readonly records: readonly OperationRecord[]
   /** Values that are not records, or records of another release. */
@@ -9,7 +9,7 @@ export interface ReadRecords<Kept> {
   readonly fault: unknown
 }
 
-/** Reads the records that can be read, so that one that cannot does not stand in the way of the others. */
+/** Reads records one by one, so that an unreadable one does not block the others. */
 export function readRecords<Kept>(
   kept: readonly Kept[],
   documentOf: (kept: Kept) => unknown,

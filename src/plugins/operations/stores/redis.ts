@@ -5,7 +5,7 @@ import { isFinal, type OperationRecord, readRecord, recordSchema } from '../reco
 import { readRecords } from './read-records.js'
 import type { OperationStore } from './store.js'
 
-/** What the store needs of a Redis client; [ioredis](https://github.com/redis/ioredis) has it, also for a cluster. */
+/** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisOperationClient extends RedisScriptClient {
   get(key: string): Promise<string | null>
   mget(keys: string[]): Promise<(string | null)[]>
@@ -19,41 +19,40 @@ export interface RedisOperationClient extends RedisScriptClient {
   ): Promise<string[]>
   publish(channel: string, message: string): Promise<unknown>
   info(section: string): Promise<string>
-  /** Another connection to the same server: one that listens can do nothing else. */
+  /** Makes another connection to the same server: a connection that is subscribed cannot send commands. */
   duplicate(): RedisSubscriber
 }
 
 /** Options of {@link redisOperationStore}. */
 export interface RedisOperationStoreOptions {
   /**
-   * What all keys begin with, in braces, and the channel for cancellations; instances with the same prefix share their
-   * operations. Neither `{` nor `}` may be in it. A prefix that the client sets comes before that of the keys.
+   * Prefix of all keys, in braces, and name of the channel for cancellations. Instances with the same prefix share their
+   * operations. It must not contain `{` or `}`. A key prefix of the client comes before it.
    * @default 'fastify-conventions:operations'
    */
   readonly keyPrefix?: string
 }
 
 /**
- * An {@link OperationStore} in Redis (5 or later, or what speaks like it), for several instances of a service. Each record
- * is one key with JSON, and goes by itself when its time has come, by the clock of the server; a sorted set has the ids of
- * those in progress by the time when they are due. Each change is one script, so one step and one round trip. All keys
- * stand in one hash slot: one node of a cluster has the whole store.
+ * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
+ * one key with JSON, which expires by the clock of the server. A sorted set has the ids of the records in progress, by the
+ * time when they are due. Each change is one script: one atomic step and one round trip. All keys are in one hash slot, so
+ * one node of a cluster has the whole store.
  *
- * What a restart of Redis keeps is for its settings to say: without `appendonly yes`, what was there at the last
- * snapshot, or nothing; with it, all but the last second (`appendfsync everysec`, the default) or all that was answered
- * (`appendfsync always`). A failover to a replica loses what that had not got yet. What is lost is unknown from then on,
- * and answered as such. The right `maxmemory-policy` is `noeviction`: a server that is full then refuses the next
- * operation. With a `volatile-` one final records may go early; with an `allkeys-` one those in progress too, which
- * `check()` rejects. Read from the node that takes the writes: no `scaleReads` to replicas.
+ * The settings of Redis decide which records survive a restart: without `appendonly yes`, those of the last snapshot, or
+ * none; with it, all but those of the last second (`appendfsync everysec`, the default), or all (`appendfsync always`). A
+ * failover loses changes that the replica had not received. A lost operation is a 404. Set `maxmemory-policy` to
+ * `noeviction`: then a full server refuses new operations. A `volatile-` policy may delete final records early; an `allkeys-`
+ * policy may delete records in progress too, so `check()` rejects it. Read from the primary: do not set `scaleReads` to
+ * replicas.
  *
- * A message tells of a cancellation, on one more connection per process, made by `client.duplicate()`. It is lost on those
- * who are not connected just then.
+ * Cancellations are sent with `PUBLISH`. Each process listens on one more connection, made by `client.duplicate()`. Processes
+ * that are not connected miss the message.
  *
- * The client says how long it waits: give it a `commandTimeout`. A command that was given up may have reached Redis all the
- * same.
+ * Set a `commandTimeout` on the client. A command that timed out may have reached Redis.
  *
- * Not where each operation has to survive whatever happens to a server: that is for `postgresOperationStore`. Not for one
- * instance whose operations may end with it: `memoryOperationStore` does there without a server.
+ * Not for operations that must survive the loss of a server: use `postgresOperationStore`. Not for a single instance whose
+ * operations may end with it: use `memoryOperationStore`, which needs no server.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -67,7 +66,7 @@ export function redisOperationStore(
     ...objectOf(optionChecks)('redisOperationStore', options),
   }
   const keyOf = (id: string) => `{${keyPrefix}}:record:${id}`
-  // Instances of another release, with records of another form, keep an index of their own.
+  // Releases with records of another form have an index of their own.
   const index = `{${keyPrefix}}:due:${recordSchema}`
   const channel = `${keyPrefix}:cancel`
 
@@ -80,7 +79,7 @@ export function redisOperationStore(
     isShared: true,
     connection: isInOrder(redis) ? redis : undefined,
     async check() {
-      // It writes, if nothing: a replica refuses that.
+      // The script may write, so a replica refuses it.
       await forget([{ id: '' }], 'lost')
       const policy = evictionOf(await redis.info('memory').catch(() => ''))
       if (policy?.startsWith('allkeys-')) {
@@ -91,7 +90,7 @@ export function redisOperationStore(
     },
     async create(record) {
       const { id, dueAt } = record
-      // Whole each time: a script that has to be sent again would come behind what was sent after it.
+      // With the whole script each time: sent again after NOSCRIPT, it would come after later commands.
       return isDone(await redis.eval(createScript, 2, keyOf(id), index, written(record), dueAt, id))
     },
     async get(id) {
@@ -119,18 +118,18 @@ export function redisOperationStore(
           ({ document }) => document,
         )
         if (unreadable.length > 0) {
-          // Said once, and out of the way of the others from then on.
+          // Reported once; afterwards it no longer precedes the others.
           await forget(unreadable, 'unreadable')
           throw fault
         }
         const lost = kept.filter(({ document }) => document === null)
-        // Evicted, for one: what is left of them would fill page after page.
+        // For example evicted: their ids would fill page after page.
         if (lost.length === 0 || (await forget(lost, 'lost')) === 0) {
           return records.filter((record) => !isFinal(record) && record.dueAt <= time)
         }
       }
     },
-    // Redis has done so by itself.
+    // Redis deletes expired keys.
     expire: async () => 0,
     async announceCancel(id) {
       await redis.publish(channel, id)
@@ -157,12 +156,12 @@ const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
     ? (received as unknown as RedisOperationClient)
     : invalid(label, `a client with ${commands.join('(), ')}(), such as that of ioredis`, received)
 
-/** Puts a new record where there is none; `1` where it did. */
+/** Stores a new record if the id is free; returns `1` if it was. */
 const createScript = `if not redis.call('SET', KEYS[1], ARGV[1], 'NX') then return 0 end
 redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
 return 1`
 
-/** Puts a record in the place of one of which the JSON begins as said; `1` where it did. */
+/** Replaces a record whose JSON begins with the given text; returns `1` if it did. */
 const replaceScript = redisScript(`
 local id, before, document, kind, dueAt = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
@@ -184,7 +183,7 @@ redis.call('ZREM', KEYS[2], id)
 return 1
 `)
 
-/** Takes ids out of the index: those whose record cannot be read, and of the others those who have none; how many. */
+/** Removes from the index ids whose record cannot be read, and ids without a record; returns their number. */
 const forgetScript = redisScript(`
 local forgotten = 0
 for place, id in ipairs(ARGV) do
@@ -195,7 +194,7 @@ end
 return forgotten
 `)
 
-/** As JSON which begins with the version: that much of it is enough to compare it. */
+/** Returns a record as JSON that begins with the version, so that comparing its beginning is enough. */
 function written(record: OperationRecord): string {
   const json = JSON.stringify(record)
   return json.startsWith(beginningOf(record.version)) ? json : versionFirst(record)
@@ -209,14 +208,14 @@ function beginningOf(version: number): string {
   return `{"version":${version},`
 }
 
-// Some clients are told to answer numbers as text.
+// Some clients are configured to return numbers as text.
 function isDone(reply: unknown): boolean {
   return Number(reply) === 1
 }
 
 /**
- * Is what this client is told first done first? Not by the nodes of a cluster; nor where one command may wait for others to
- * be sent with, or is sent again for what it was answered, and the next is not.
+ * Whether the client executes commands in order. A cluster does not; nor does a client that pipelines automatically, or that
+ * sends a command again after certain errors.
  */
 function isInOrder(client: RedisOperationClient): boolean {
   const { isCluster, options } = client as { readonly isCluster?: unknown; readonly options?: unknown }
@@ -224,7 +223,7 @@ function isInOrder(client: RedisOperationClient): boolean {
   return options.enableAutoPipelining !== true && typeof options.reconnectOnError !== 'function'
 }
 
-/** By what policy a server that is full makes room; `null` where it has no bound, or does not say. */
+/** Returns the eviction policy of a server; `null` if its memory is not limited, or if it is not known. */
 function evictionOf(info: string): string | null {
   const isBounded = /^maxmemory:[1-9]/m.test(info)
   return isBounded ? (/^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null) : null

@@ -1,54 +1,55 @@
 import type { OperationRecord } from '../record.js'
 
 /**
- * Where the records of operations are kept: one document each, put and replaced whole, compared by its version. What of
- * it instances share, they agree on here, and nowhere else.
+ * Stores the records of operations. Each record is one document, which is stored and replaced as a whole, and compared by its
+ * version. Instances coordinate through the store only.
  *
- * Its promises reject when the store cannot be reached; what was asked for may or may not have happened then.
- * `operationStoreContract` of `fastify-conventions/testing` holds what every store keeps.
+ * The promises reject if the store cannot be reached; the change may or may not have happened then.
+ * `operationStoreContract` of `fastify-conventions/testing` tests a store.
  */
 export interface OperationStore {
-  /** Can other processes have the same store? One in memory dies with the process, and with it what it knows. */
+  /** Whether other processes can use the same store. */
   readonly isShared: boolean
   /**
-   * What it creates records through, if that is one connection, over which what is sent first is done first, and `create`
-   * sends before it returns. Where the engine has the same one, an operation is handed to it right behind its record,
-   * without a wait for the answer in between.
+   * The connection that `create` uses, if commands on it are executed in order, and if `create` sends its command before it
+   * returns. If the engine has the same connection, an operation is queued directly after its record, without waiting for
+   * the response in between.
+   * @default none
    */
   readonly connection?: object | undefined
   /**
-   * Is the store fit for use, with all that it needs set up? Asked when the app gets ready.
-   * @throws Error which says what to do
+   * Checks that the store is set up and can be used. Called when the app gets ready.
+   * @throws Error that says what to do
    */
   check(): Promise<void>
   /**
-   * Puts a new record, which is in progress; `false` where its id is taken.
-   * @throws OperationStoreFullError when there is no room
+   * Stores a new record, which is in progress. Returns `false` if its id is taken.
+   * @throws OperationStoreFullError if the store is full
    */
   create(record: OperationRecord): Promise<boolean>
-  /** The record of an id; `null` where there is none. */
+  /** Returns the record of an id; `null` if there is none. */
   get(id: string): Promise<OperationRecord | null>
-  /** Puts a record in the place of the version right before it; `false`, and nothing happens, where another stands there. */
+  /** Replaces the previous version of a record. Returns `false` if another version, or none, is stored. */
   replace(record: OperationRecord): Promise<boolean>
-  /** Takes this very version away; `false` where another stands there, or none. */
+  /** Removes exactly this version. Returns `false` if another version, or none, is stored. */
   remove(record: OperationRecord): Promise<boolean>
-  /** Records in progress with a `dueAt` up to `time`, those due longest first, at most `limit`. */
+  /** Returns at most `limit` records in progress with a `dueAt` up to `time`, the lowest `dueAt` first. */
   due(time: number, limit: number): Promise<readonly OperationRecord[]>
-  /** Takes away final records with a `dueAt` up to `time`, at most `limit`; how many. A store may have done so by itself. */
+  /** Removes at most `limit` final records with a `dueAt` up to `time`, and returns their number; 0 if the store lets them expire. */
   expire(time: number, limit: number): Promise<number>
-  /** Tells those who listen, in whatever process, that an operation is to be cancelled. It may get lost. */
+  /** Notifies the listeners of all processes that an operation is to be cancelled. The message may get lost. */
   announceCancel(id: string): Promise<void>
   /**
    * Calls `listener` with the id of each operation that is to be cancelled.
-   * @returns what ends that, and lets go of what it needed
+   * @returns a function that stops listening, and releases the connection
    */
   onCancel(listener: (id: string) => void): Promise<() => Promise<void>>
 }
 
-// A registered symbol, so that the ESM and the CommonJS build of this package know each other's errors.
+// A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
 const storeFull = Symbol.for('fastify-conventions.operations.storeFull')
 
-/** A store has no room for another operation. */
+/** A store is full. */
 export class OperationStoreFullError extends Error {
   override readonly name = 'OperationStoreFullError'
 

@@ -10,27 +10,27 @@ import {
   text,
 } from '../../../../options.js'
 
-/** Options of {@link bullmqEngine}, wherever the queue is. */
+/** Options of {@link bullmqEngine} for all queues. */
 export interface BullmqQueueOptions {
   /**
-   * Name of the queue; engines with the same name, in the same place, share the work. On a Redis Cluster it stands in
-   * braces, `'{operations}'`.
+   * Name of the queue; engines with the same name, on the same server, share the work. On a Redis Cluster the name needs
+   * braces: `'{operations}'`.
    * @default 'operations'
    */
   readonly queue?: string
   /**
-   * Does this process run operations? If not it only puts them into the queue, and another one has to run them.
+   * Whether this process runs operations. If not, it only adds them to the queue, and another process has to run them.
    * @default true
    */
   readonly work?: boolean
   /**
-   * Operations that this process runs at the same time.
+   * Maximum number of operations that this process runs at the same time.
    * @default 10
    */
   readonly concurrency?: number
   /**
-   * Operations that wait, over all processes; beyond that a start is answered with 503. They are counted about once a
-   * second, so that several processes can overshoot by what they start within one.
+   * Maximum number of waiting operations of all processes; a start beyond it gets a 503. They are counted about once a
+   * second, so several processes can exceed it by the operations that they start within a second.
    * @default 100_000
    */
   readonly maxQueued?: number
@@ -39,8 +39,8 @@ export interface BullmqQueueOptions {
 /** Options of {@link bullmqEngine} for a queue in Redis. */
 export interface BullmqOnRedisOptions extends BullmqQueueOptions {
   /**
-   * A URL, options of [ioredis](https://github.com/redis/ioredis), or a client of it. A client that is given stays open
-   * when the engine closes; in a process that runs operations it needs `maxRetriesPerRequest: null`.
+   * A URL, options of [ioredis](https://github.com/redis/ioredis), or a client of it. A client stays open when
+   * the engine closes; in a process that runs operations it needs `maxRetriesPerRequest: null`.
    */
   readonly redis: string | ConnectionOptions
   readonly postgres?: never
@@ -53,7 +53,7 @@ export interface BullmqPostgresPool {
   end(): Promise<void>
 }
 
-/** Where a queue in PostgreSQL is reached. */
+/** The address of a queue in PostgreSQL. */
 export type PostgresAddress =
   | string
   | (PostgresPoolConfig & { readonly migrate?: never; readonly skipMigrations?: never })
@@ -63,13 +63,13 @@ export type PostgresAddress =
 export interface BullmqOnPostgresOptions extends BullmqQueueOptions {
   /**
    * A URL, options of a [pg](https://node-postgres.com) pool (and `schema`, by default `'bullmq'`), or a pool. A pool
-   * that is given stays open when the engine closes; it needs `options: '-c search_path=bullmq'`, and room for two
+   * stays open when the engine closes; it needs `options: '-c search_path=bullmq'`, and room for two
    * connections in a process that runs operations.
    */
   readonly postgres: PostgresAddress
   /**
-   * Brings the schema of BullMQ in the database up to date at the start, for which the account needs the right to create
-   * things. If not, a start where it is missing or old is an error that says what to run.
+   * Whether to create or update BullMQ's schema in the database at the start; the account needs the right to create it. If
+   * not, and the schema is missing or old, the start fails with an error that says what to run.
    * @default false
    */
   readonly migrate?: boolean
@@ -85,7 +85,7 @@ export interface PostgresPlace {
   readonly migrate: boolean
 }
 
-/** Where a queue is. */
+/** The address of a queue. */
 export type QueuePlace = { readonly redis: string | ConnectionOptions } | PostgresPlace
 
 /** Options of {@link bullmqEngine}, checked, with their defaults. */
@@ -138,12 +138,12 @@ function placeOf(
     : invalid(label, 'one of redis and postgres', 'both')
 }
 
-/** BullMQ refuses a client that gives up on commands, but leaves a copy of it open that nobody can close. */
+/** BullMQ refuses a client that gives up on commands, but leaves a copy of it open that cannot be closed. */
 function assertCanWait(redis: AnyOptions['redis']): void {
   if (!isObject(redis) || typeof redis.connect !== 'function' || !isObject(redis.options)) return
   const { redisOptions } = redis.options
   const { maxRetriesPerRequest } = isObject(redisOptions) ? redisOptions : redis.options
-  // Clients of other packages, and clusters, need not have it.
+  // Clients of other packages, and clusters, may not have it.
   if (maxRetriesPerRequest === null || maxRetriesPerRequest === undefined) return
   invalid(`${label}.redis`, 'a client with maxRetriesPerRequest: null', maxRetriesPerRequest)
 }
