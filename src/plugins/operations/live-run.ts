@@ -3,11 +3,11 @@ import type { Schedule } from '../../time/schedule.js'
 import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
 
-/** Why a run has to end although its work goes on. */
+/** Why a run has to end before its work does. */
 export type StopReason =
-  /** It took longer than it may. */
+  /** It exceeded its time limit. */
   | 'timed-out'
-  /** It gave no sign of life for too long, so another run may have taken its place. */
+  /** It sent no heartbeat for too long, so another run may have taken its place. */
   | 'lost'
   /** The process closes. */
   | 'closing'
@@ -17,20 +17,20 @@ export interface LiveRunOptions {
   readonly registry: OperationRegistry
   /** See {@link RegistryOptions.lease}. */
   readonly lease: number
-  /** Milliseconds that the work has. */
+  /** Time limit of the work, in milliseconds. */
   readonly timeout: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** A sign of life did not come through. */
+  /** A heartbeat failed. */
   readonly onSilence: (error: unknown) => void
-  /** It came through. */
+  /** A heartbeat was stored. */
   readonly onSign: () => void
 }
 
-/** At most so often the progress is written down, milliseconds. */
+/** Minimum time between two writes of the progress, in milliseconds. */
 const progressInterval = 500
 
-/** A run that is under way in this process: gives signs of life, writes progress down, and learns that it has to end. */
+/** A run of this process: sends heartbeats, stores its progress, and notices that it has to end. */
 export class LiveRun {
   readonly #options: LiveRunOptions
   readonly #abort = new AbortController()
@@ -44,10 +44,10 @@ export class LiveRun {
   #resolveStopped: (reason: StopReason) => void = () => {}
   #isOver = false
 
-  /** Resolves when the run has to end without waiting for its work. */
+  /** Resolves if the run has to end without waiting for its work. */
   readonly stopped: Promise<StopReason>
 
-  /** @param record as it was claimed */
+  /** @param record the claimed record */
   constructor(record: OperationRecord, options: LiveRunOptions) {
     this.#record = record
     this.#options = options
@@ -59,12 +59,12 @@ export class LiveRun {
     this.#signIn(options.lease / 3)
   }
 
-  /** Aborts when the work is to be cancelled, and when it has to end for another reason. */
+  /** Aborts if the operation is cancelled, or if the run has to end for another reason. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** How far the work is, see {@link progressOf}; what says nothing changes nothing. */
+  /** Sets the progress, see {@link progressOf}; invalid values are ignored. */
   setProgress(progress: number): void {
     this.#progress = progressOf(progress) ?? this.#progress
     if (this.#isOver || this.#abort.signal.aborted) return
@@ -73,19 +73,19 @@ export class LiveRun {
     if (this.#sign === null && now + wait < this.#nextSign) this.#signIn(wait)
   }
 
-  /** Somebody asked to cancel the operation: the work is told, and may end it as it can. */
+  /** Aborts the signal because of a cancellation; the result of the work decides how the operation ends. */
   cancel(): void {
     this.#abort.abort(new ProblemError('operation-cancelled'))
   }
 
-  /** The work has no say any more. */
+  /** Ends the run; the result of the work is ignored. */
   stop(reason: StopReason): void {
     const code = reason === 'timed-out' ? 'operation-timed-out' : 'operation-interrupted'
     this.#resolveStopped(reason)
     this.#abort.abort(new ProblemError(code))
   }
 
-  /** Ends the signs of life; resolves when none is on its way any more. */
+  /** Stops the heartbeats; resolves when none is pending. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#stopTimeout()

@@ -1,7 +1,7 @@
 import { Outage } from '../../time/outage.js'
 import type { Log } from './options.js'
 
-/** Takes note of failures, without a line for each of them. */
+/** Logs failures, without a line for each of them. */
 export interface FailureLog {
   /** Notes a failure. */
   failed(what: string, error: unknown): void
@@ -15,7 +15,7 @@ export class OutageLog implements FailureLog {
   readonly #part: string
   readonly #outage: Outage
 
-  /** @param part the name in the log of what fails */
+  /** @param part name of the failing part in the log */
   constructor(log: Log, part: string, now: () => number) {
     this.#log = log
     this.#part = part

@@ -1,15 +1,15 @@
 /** Options of {@link OverdueAnswers}. */
 export interface OverdueAnswersOptions {
-  /** Answers that may be overdue before no more is asked. */
+  /** Maximum number of overdue responses. */
   readonly max: number
-  /** Milliseconds after which it is tried all the same. */
+  /** Milliseconds after which the next request is sent nevertheless. */
   readonly retryAfter: number
   readonly now: () => number
 }
 
 /**
- * Knows whether it is worth to ask a server that does not answer. What is asked of it stays with its client, which keeps
- * without a bound what it cannot send; so where many answers are overdue it is asked once in a while, until one comes.
+ * Limits the requests to a server that does not respond. Its client buffers requests without a limit, so if many responses are
+ * overdue, a request is sent only once in a while, until a response comes.
  */
 export class OverdueAnswers {
   readonly #options: OverdueAnswersOptions
@@ -20,7 +20,7 @@ export class OverdueAnswers {
     this.#options = options
   }
 
-  /** Whether the server may be asked now. */
+  /** Whether a request may be sent now. */
   mayAsk(): boolean {
     const { max, retryAfter, now } = this.#options
     if (this.#answers.size < max) return true
@@ -30,7 +30,7 @@ export class OverdueAnswers {
     return true
   }
 
-  /** Notes an answer that did not come in time. */
+  /** Counts a response that did not come in time. */
   add(answer: Promise<unknown>): void {
     const { max, retryAfter, now } = this.#options
     if (this.#answers.size >= max) return
@@ -40,7 +40,7 @@ export class OverdueAnswers {
     answer.then(settle, settle)
   }
 
-  /** Notes an answer in time, also an error. Overdue answers no longer count: they may never come. */
+  /** Resets the count after a response in time, also after an error. */
   clear(): void {
     this.#answers.clear()
   }

@@ -1,19 +1,19 @@
 import { BoundedCache } from '../../bounded-cache.js'
 
-/** Bounds of what a client is told to wait before it asks again, in seconds. */
+/** Bounds of `Retry-After`, in seconds. */
 export interface PollInterval {
   readonly min: number
   readonly max: number
-  /** Where nothing is known of how long it takes. */
+  /** The value while no run time is known. */
   readonly initial: number
 }
 
 /**
- * Seconds after which it is worth to ask again (`Retry-After`, RFC 9110 §10.2.3): what is left of the usual time, and for
- * what takes longer than usual a quarter of what it took so far.
+ * Returns the `Retry-After` of a poll in seconds (RFC 9110 §10.2.3): the rest of the usual time; if the operation takes longer
+ * than usual, a quarter of the elapsed time.
  *
- * @param usual milliseconds that it usually takes; `null` where that is not known
- * @param elapsed milliseconds since it was started
+ * @param usual usual time in milliseconds; `null` if it is not known
+ * @param elapsed milliseconds since the start
  */
 export function pollAfter(
   usual: number | null,
@@ -25,7 +25,7 @@ export function pollAfter(
   return Math.min(Math.max(Math.ceil(left / 1000), min), max)
 }
 
-/** So many polls of one operation within a window. */
+/** A maximum number of polls of one operation within a window. */
 export interface PollLimitOptions {
   readonly max: number
   /** Milliseconds. */
@@ -37,7 +37,7 @@ interface Window {
   polls: number
 }
 
-/** Operations whose polls are counted; of more, the one that was counted first begins again. */
+/** Maximum number of operations whose polls are counted; beyond it, the oldest count is dropped. */
 const counted = 10_000
 
 /** Counts the polls of each operation. */
@@ -49,7 +49,7 @@ export class PollLimit {
     this.#options = options
   }
 
-  /** Counts a poll; milliseconds until the next one that is welcome, where this one is too many. */
+  /** Counts a poll. Returns the milliseconds until the next allowed one if this one exceeds the limit, or else `null`. */
   count(id: string, now: number): number | null {
     const known = this.#windows.get(id)
     if (known === undefined || known.endsAt <= now) {
@@ -61,19 +61,19 @@ export class PollLimit {
   }
 }
 
-/** How many runs of a name are remembered. */
+/** Number of run times that are stored for each name. */
 const remembered = 16
 
-/** How long runs took lately, by the name of their work; for saying when it is worth to ask again. */
+/** The latest run times, by the name of the operation; `Retry-After` is derived from them. */
 export class RunTimes {
   readonly #times = new Map<string, { readonly took: number[]; latest: number; usual: number }>()
 
   /**
-   * Takes note of a run. One that ended no later than what is known is known already, or says nothing new: whoever asks
-   * for an old operation over and over teaches nothing.
+   * Stores a run time. An operation that ended before the latest known one is ignored, so that polls of an old operation do
+   * not change the result.
    *
    * @param took milliseconds from the start of the operation to its end
-   * @param finishedAt when it ended
+   * @param finishedAt time of its end
    */
   add(name: string, took: number, finishedAt: number): void {
     const known = this.#times.get(name) ?? { took: [], latest: Number.NEGATIVE_INFINITY, usual: 0 }
@@ -81,14 +81,14 @@ export class RunTimes {
     known.latest = finishedAt
     known.took.push(Math.max(took, 0))
     if (known.took.length > remembered) known.took.shift()
-    // Not where it is asked for, which is more often.
+    // Computed here, because it is read more often.
     const sorted = [...known.took].sort((one, other) => one - other)
     known.usual = sorted[Math.ceil((sorted.length - 1) * 0.75)] ?? 0
     this.#times.set(name, known)
   }
 
   /**
-   * Milliseconds in which a run is likely to be over: most of the last ones were by then. `null` where none is known.
+   * Returns the milliseconds within which most of the latest runs ended. `null` if no run is known.
    */
   usual(name: string): number | null {
     return this.#times.get(name)?.usual ?? null

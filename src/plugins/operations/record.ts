@@ -2,65 +2,65 @@ import { randomFillSync } from 'node:crypto'
 import { isObject } from '../../options.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 
-/** Who a caller is; `null` for one that is not known. */
+/** Id of a caller; `null` if the caller is not known. */
 export type OperationOwner = string | number | bigint | null
 
-/** Where an operation stands; the last two are final. */
+/** Status of an operation; the last two are final. */
 export type OperationStatus = 'In progress' | 'Succeeded' | 'Failed'
 
-/** Why an operation failed, as the client is told: no cause, no stack. */
+/** Why an operation failed, for the client: without cause and stack. */
 export interface OperationFailure {
-  /** As in a problem document: stable, lower-kebab, what a client branches on. */
+  /** The `code` of a problem document: stable, in lower-kebab case. */
   readonly code: string
   readonly title: string
-  /** The status that a request would have been answered with. */
+  /** The HTTP status that a response with this problem would have. */
   readonly status: number
-  /** What happened this time; a fixed text for a fault of the server. */
+  /** Explains the occurrence; a fixed text for an error of the server. */
   readonly detail: string
-  /** The faults in the input, one by one. */
+  /** The faults in the input. */
   readonly errors?: readonly ProblemIssue[]
 }
 
 /**
- * All that is known of an operation, as one document that stores put, compare and replace whole. Times are milliseconds
- * since 1970. A record never changes: each change is a new one, with a `version` that is higher by one.
+ * The record of an operation: one document, which stores put, compare and replace as a whole. Times are milliseconds since the
+ * epoch. Records are immutable: each change is a new record whose `version` is higher by one.
  */
 export interface OperationRecord {
-  /** Of the form of this document: instances of another release refuse what they do not know. */
+  /** Version of the form of this document: other releases refuse a version that they do not know. */
   readonly schema: typeof recordSchema
-  /** 32 hexadecimal digits, all of them random. */
+  /** 32 random hexadecimal digits. */
   readonly id: string
   /** 1 for a new record. */
   readonly version: number
-  /** What kind of work it is: the name that it was defined by. */
+  /** Name of the operation in `define`. */
   readonly name: string
-  /** Who started it, and alone may see it; `null` where callers are not told apart. */
+  /** Id of the caller who started it, and who alone may see it; `null` without `identify`. */
   readonly owner: string | null
   readonly status: OperationStatus
   readonly cancellable: boolean
-  /** Somebody asked to cancel it, and the run that is under way has not ended yet. */
+  /** Whether a cancellation was requested, and the current run has not ended yet. */
   readonly isCancelling: boolean
-  /** What the work was started with, as JSON; `null` once it is final. */
+  /** The input as JSON; `null` if the operation is final. */
   readonly input: string | null
-  /** Runs that were begun. It is the fencing token too: what an earlier run says does not count any more. */
+  /** Number of runs so far. It is also the fencing token: changes of earlier runs are ignored. */
   readonly run: number
-  /** Until when the run that is under way may go on without a sign of life; `null` while there is none. */
+  /** Time until which the current run counts as alive without a heartbeat; `null` without a run. */
   readonly runUntil: number | null
-  /** When somebody has to look after the record: after a run that went silent, or to take it away for good. */
+  /** Time when the sweeper has to check the record: after the lease of a run, or to delete it. */
   readonly dueAt: number
-  /** From 0 to 1; `null` where the work does not say. */
+  /** From 0 to 1; `null` if the work does not report it. */
   readonly progress: number | null
   readonly createdAt: number
-  /** When its status document changed last; a sign of life alone does not change it. */
+  /** Time of the last change of the status document; a heartbeat alone does not change it. */
   readonly updatedAt: number
-  /** When its last run began, or when it began to wait for its next. */
+  /** Time when its last run began, or when it began to wait for the next one. */
   readonly since: number
   readonly finishedAt: number | null
-  /** From when on it is answered as gone. */
+  /** Time from which it is a 410. */
   readonly goneAt: number | null
-  /** URL of what it created. */
+  /** URL of the created resource. */
   readonly resource: string | null
-  /** What else came of it, as JSON. */
+  /** The result as JSON. */
   readonly result: string | null
   readonly error: OperationFailure | null
 }
@@ -69,14 +69,14 @@ export interface OperationRecord {
 export const recordSchema = 1
 
 /**
- * Reads a record as a store keeps it: as JSON, or as what a driver made of that.
+ * Reads a record of a store: as JSON, or as the value that a driver parsed.
  *
- * @throws Error for what is no record, or one of a release that this one does not know
+ * @throws Error if it is not a record, or has a form that this release does not know
  */
 export function readRecord(kept: unknown): OperationRecord {
   const found: unknown = typeof kept === 'string' ? parsed(kept) : kept
   if (!isObject(found)) throw new Error('the store has something else in the place of an operation')
-  // Records of earlier releases do not say when their status document changed last.
+  // Records of earlier releases have no `updatedAt`.
   const record = 'updatedAt' in found ? found : { ...found, updatedAt: found.finishedAt ?? found.createdAt }
   if (record.schema !== recordSchema) {
     const found = String(record.schema)
@@ -87,7 +87,7 @@ export function readRecord(kept: unknown): OperationRecord {
   return Object.freeze(record) as unknown as OperationRecord
 }
 
-/** Is it over, once and for all? */
+/** Whether an operation has ended. */
 export function isFinal({ status }: OperationRecord): boolean {
   return status !== 'In progress'
 }
@@ -135,7 +135,7 @@ export function progressOf(progress: unknown): number | null {
 }
 
 /**
- * An owner as records keep it.
+ * Returns an owner as text.
  *
  * @throws TypeError for other values: the text of an object would be the same for all callers
  */
@@ -152,8 +152,8 @@ const drawn = Buffer.allocUnsafeSlow(idBytes * 256)
 let used = drawn.length
 
 /**
- * A new id: 128 random bits as 32 hexadecimal digits. They are drawn for many at once, for each draw is a call into native
- * code; `randomUUID`, which does so too, has six bits fewer.
+ * Returns a new id: 128 random bits as 32 hexadecimal digits. The bits of many ids are generated at once, because each call
+ * into native code is expensive; `randomUUID` has six random bits fewer.
  */
 export function newOperationId(): string {
   if (used === drawn.length) {

@@ -24,57 +24,57 @@ import {
   renew,
 } from './transitions.js'
 
-/** What a registry goes by. */
+/** Options of {@link OperationRegistry}. */
 export interface RegistryOptions {
   readonly store: OperationStore
-  /** Milliseconds after which a run without a sign of life is taken for dead. */
+  /** Milliseconds after which a run without a heartbeat counts as dead. */
   readonly lease: number
-  /** Milliseconds for which the end of an operation can be asked for. */
+  /** Milliseconds for which a result is stored. */
   readonly retention: number
-  /** Milliseconds that the store has for an answer. */
+  /** Time limit for the store, in milliseconds. */
   readonly storeTimeout: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** Takes note of what the store fails to do. */
+  /** Logs failures of the store. */
   readonly failures?: FailureLog
-  /** An operation has ended, and this registry wrote it down. */
+  /** Called when this registry has ended an operation. */
   readonly onEnd?: (record: OperationRecord) => void
 }
 
-/** What came of claiming an operation. */
+/** The result of claiming an operation. */
 export type Claim =
   | { readonly kind: 'claimed' | 'final' | 'cancelling' | 'spent'; readonly record: OperationRecord }
   | { readonly kind: 'busy'; readonly until: number }
   | { readonly kind: 'absent' }
 
-/** What a cancelled operation fails with. */
+/** The failure of a cancelled operation. */
 export const cancelledFailure: OperationFailure = failure(
   'operation-cancelled',
   'It was cancelled before it finished',
 )
 
-/** What an operation fails with whose runs all went silent, or were stopped. */
+/** The failure of an operation whose runs all died, or were stopped. */
 export const interruptedFailure: OperationFailure = failure(
   'operation-interrupted',
   'The server stopped working on it; what it meant to do may or may not have happened',
 )
 
-/** What an operation fails with whose work threw something that cannot be told. */
+/** The failure of an operation whose work threw an error that clients must not see. */
 export const faultFailure: OperationFailure = failure(
   'internal-server-error',
   'The work failed. The cause is in the log, under the id of the operation.',
 )
 
-/** What a request is answered with while store or engine cannot be reached. */
+/** Returns the problem for requests while store or engine cannot be reached. */
 export function unavailable(detail: string, cause: unknown): ProblemError {
   return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
 }
 
 /**
- * The one place that changes records: reads one, has a transition decide, and puts the result in its place if it still
- * stands there; if not, again. Whoever comes too late finds what the other one decided.
+ * The only place that changes records: it reads a record, applies a transition, and replaces the record if it has not changed
+ * meanwhile; otherwise it tries again. So the first of two concurrent changes wins.
  *
- * What the store does not answer, or not in time, is `operations-unavailable`.
+ * Throws `operations-unavailable` if the store fails or exceeds its time limit.
  */
 export class OperationRegistry {
   readonly #options: RegistryOptions
@@ -90,16 +90,16 @@ export class OperationRegistry {
     return this.#options.store
   }
 
-  /** Makes the record of an operation that begins now. It is not stored yet. */
+  /** Returns the record of a new operation. It is not stored yet. */
   draft(operation: NewOperation): OperationRecord {
     const { now, lease } = this.#options
     return begin(newOperationId(), operation, now(), lease)
   }
 
   /**
-   * Puts the record of a new operation, and returns it once it is there.
+   * Stores the record of a new operation, and resolves with it.
    *
-   * @param asked called as soon as the store has been asked, if it is; it has not answered then
+   * @param asked called when the command has been sent to the store, before its response
    */
   async create(record: OperationRecord, asked?: () => void): Promise<OperationRecord> {
     // If the id is taken, a client of the store has sent the record twice after a broken connection.
@@ -111,18 +111,18 @@ export class OperationRegistry {
     return record
   }
 
-  /** The record of an operation; `null` where there is none, or none any more. */
+  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
   async find(id: string): Promise<OperationRecord | null> {
     if (!isOperationId(id)) return null
     const record = await this.#ask((store) => store.get(id))
-    // Stores take away what has had its time when they get to it.
+    // Stores delete expired records with a delay.
     return record !== null && isFinal(record) && record.dueAt <= this.#options.now() ? null : record
   }
 
   /**
    * Begins a run.
    *
-   * @param maxRuns runs after which none is begun any more
+   * @param maxRuns maximum number of runs
    */
   async claim(id: string, maxRuns: (record: OperationRecord) => number): Promise<Claim> {
     const { now, lease } = this.#options
@@ -136,12 +136,12 @@ export class OperationRegistry {
     return { kind: before.isCancelling ? 'cancelling' : 'spent', record: before }
   }
 
-  /** A sign of life of the run that `record` is of; `null` where it does not count any more. */
+  /** Stores a heartbeat of the run in `record`; returns `null` if that run no longer counts. */
   async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
     const { now, lease } = this.#options
-    // Nobody but the run itself writes as a rule, so what it wrote last is what stands there.
+    // Usually only the run itself changes the record, so its last version is the stored one.
     const next = renew(record, record.run, progress, now(), lease)
-    // What comes later than the next sign of life is due is of no use.
+    // A response after the next heartbeat is due is of no use.
     if (next !== null && (await this.#ask((store) => store.replace(next), lease / 3))) return next
     const { after } = await this.#change(record.id, (found) =>
       renew(found, record.run, progress, now(), lease),
@@ -150,16 +150,16 @@ export class OperationRegistry {
   }
 
   /**
-   * Ends an operation; the record as it stands after that, whoever ended it, and `null` where there is none.
+   * Ends an operation. Returns its record, also if another process has ended it; `null` if there is none.
    *
-   * @param run the run that ends it; `null` for nobody, which ends only what has no run that is alive
+   * @param run the run that ends it; with `null` it is ended only if no run is alive
    */
   async finish(id: string, run: number | null, end: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
     return this.#mayEnd(id, (record) => finish(record, run, end, now(), retention))
   }
 
-  /** Asks to cancel; the record after that, and `null` where there is none. Those who run it have to be told. */
+  /** Requests a cancellation. Returns the record; `null` if there is none. The process that runs it has to be notified. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
     return this.#mayEnd(id, (record) =>
@@ -167,34 +167,34 @@ export class OperationRegistry {
     )
   }
 
-  /** Tells all processes that an operation is to be cancelled. A message that gets lost is found at the next sign of life. */
+  /** Notifies all processes of a cancellation. If the message gets lost, the next heartbeat finds the cancellation. */
   async announceCancel(id: string): Promise<void> {
     await this.#ask((store) => store.announceCancel(id))
   }
 
-  /** Gives an operation back for others to run. */
+  /** Returns an operation, so that other processes can run it. */
   async release(id: string, run: number): Promise<void> {
     await this.#change(id, (record) => release(record, run, this.#options.now()))
   }
 
-  /** Takes a record away that nobody has been told of; `false` where somebody was faster. */
+  /** Removes a record that no client knows; returns `false` if it has changed. */
   discard(record: OperationRecord): Promise<boolean> {
     return this.#ask((store) => store.remove(record))
   }
 
-  /** Operations that somebody has to look after now. */
+  /** Returns operations that are due. */
   due(limit: number): Promise<readonly OperationRecord[]> {
     return this.#ask((store) => store.due(this.#options.now(), limit))
   }
 
-  /** Puts off the next look after an operation; is it this call that did? */
+  /** Postpones the next check of an operation; returns whether this call did. */
   async putOff(record: OperationRecord): Promise<boolean> {
     const { now, lease } = this.#options
     const next = putOff(record, now(), lease)
     return next !== null && this.#ask((store) => store.replace(next))
   }
 
-  /** Takes away what has had its time. */
+  /** Deletes expired records. */
   expire(limit: number): Promise<number> {
     return this.#ask((store) => store.expire(this.#options.now(), limit))
   }
@@ -246,7 +246,7 @@ export class OperationRegistry {
 }
 
 const mostAttempts = 100
-// More than are under way at a time where the store answers as it should.
+// More than are pending while the store works.
 const mostOverdue = 100
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'

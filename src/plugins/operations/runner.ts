@@ -15,12 +15,12 @@ export interface RunnerOptions {
   readonly now: () => number
   readonly schedule: Schedule
   readonly workOf: (name: string) => OperationWork | undefined
-  /** What the client is told of an error of the work; the log is told of the rest. */
+  /** Returns the failure that clients see for an error of the work; the log gets the cause. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
   readonly failures: FailureLog
 }
 
-/** Runs operations: claims one, has its work done, and writes down what came of it, unless another run took its place. */
+/** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export class OperationRunner {
   readonly #options: RunnerOptions
   readonly #live = new Map<string, LiveRun>()
@@ -35,7 +35,7 @@ export class OperationRunner {
     const { registry, workOf } = this.#options
     const claim = await registry.claim(id, ({ name }) => workOf(name)?.maxRuns ?? 0)
     if (claim.kind === 'busy') return { kind: 'busy', until: claim.until }
-    // What was run too often, or is cancelled and has no run, is ended by whoever looks after what is due.
+    // The sweeper ends operations that exceed `maxRuns`, or that are cancelled and have no run.
     if (claim.kind === 'cancelling' || claim.kind === 'spent') return { kind: 'released' }
     if (claim.kind !== 'claimed') return { kind: 'ended' }
     const { record } = claim
@@ -43,12 +43,12 @@ export class OperationRunner {
     return work === undefined ? { kind: 'released' } : this.#work(record, work)
   }
 
-  /** Tells the run of an operation, if this process has it, that it is to be cancelled. */
+  /** Aborts the run of an operation because of a cancellation, if it is in this process. */
   cancel(id: string): void {
     this.#live.get(id)?.cancel()
   }
 
-  /** Stops all runs of this process, and those that are about to begin. */
+  /** Stops all runs of this process, and those that are starting. */
   close(): void {
     this.#isClosing = true
     for (const run of this.#live.values()) run.stop('closing')
@@ -72,25 +72,25 @@ export class OperationRunner {
       const done = work
         .run({ record, signal: live.signal, progress: (progress) => live.setProgress(progress) })
         .catch((error: unknown): OperationEnd => {
-          // Work that is told to end throws what it likes; it is the cancellation all the same.
+          // Aborted work may throw any error; the operation is cancelled.
           const isCancelled = isCancellation(live.signal.reason)
           return isCancelled ? cancelled : { status: 'Failed', error: this.#failureOf(error, record) }
         })
       const end = await Promise.race([stopped, done])
       await live.end()
       if (!('reason' in end)) return await this.#finish(record, end)
-      // Whoever asked to cancel it is told that it was, however it came to its end.
+      // The request for the cancellation was accepted, so the operation ends as cancelled, whatever ended the run.
       return end.reason !== 'lost' && isCancellation(live.signal.reason)
         ? await this.#finish(record, cancelled)
         : await this.#stopped(record, end.reason)
     } finally {
-      // Whatever went wrong here: a run that nobody waits for must not go on saying that it lives.
+      // After any error here, the heartbeats of the run have to stop.
       await live.end()
       this.#live.delete(record.id)
     }
   }
 
-  // What work throws may be anything, and so may what looking at it throws.
+  // The work may throw any value, and reading that value may throw too.
   #failureOf(error: unknown, record: OperationRecord): OperationFailure {
     const { failureOf, failures } = this.#options
     try {
@@ -109,13 +109,13 @@ export class OperationRunner {
       const error = this.#failureOf(new ProblemError('operation-timed-out', { detail }), record)
       return this.#finish(record, { status: 'Failed', error })
     }
-    // Where others can take it up they do; where nobody can, it has failed.
+    // Other processes run it again, if there are any; otherwise it has failed.
     if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
     await registry.release(record.id, record.run)
     return { kind: 'released' }
   }
 
-  // What was done is done: that the store cannot be reached at the moment should not have it done again.
+  // The work is done: it must not run again because the store cannot be reached at the moment.
   async #finish(record: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
     const { registry, lease, now, schedule, failures } = this.#options
     const giveUpAt = now() + lease

@@ -13,7 +13,7 @@ import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from
 import { OperationRunner } from './runner.js'
 import { OperationSweeper } from './sweeper.js'
 
-/** All that serves the operations of a context, put together. */
+/** The registry, the runner, the sweeper and the engine of a context. */
 export class OperationsService {
   readonly options: ResolvedOperations
   readonly definitions: OperationDefinitions
@@ -25,7 +25,7 @@ export class OperationsService {
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
   readonly #times = new RunTimes()
-  // One for each operation at most: the request that started it.
+  // At most one for each operation: the request that started it.
   readonly #waiting = new Map<string, AbortController>()
   #stopListening: () => Promise<void> = async () => {}
   #isStarting = false
@@ -33,7 +33,7 @@ export class OperationsService {
 
   constructor(options: ResolvedOperations, log: Log) {
     const { store, engine, maxLength, now, schedule } = options
-    // The last third is for finding the run that went silent: sweeps come twice in the time that is said here.
+    // The last third of the lease is for finding a dead run: there are two sweeps within a lease.
     const lease = Math.floor((options.lease * 2) / 3)
     this.#lease = lease
     this.#isInOrder = store.connection !== undefined && store.connection === engine.connection
@@ -57,7 +57,7 @@ export class OperationsService {
     this.#sweeper = new OperationSweeper({ ...shared, engine, failures: new OutageLog(log, 'sweep', now) })
   }
 
-  /** Begins to run operations. @throws Error where store or engine cannot be used */
+  /** Begins to run operations. @throws Error if store or engine cannot be used */
   async start(): Promise<void> {
     const { store, engine, now } = this.options
     this.#isStarting = true
@@ -73,13 +73,13 @@ export class OperationsService {
     this.#sweeper.start()
   }
 
-  /** Ends the waits of all requests: a server that closes waits for its requests. */
+  /** Ends the waits of all requests, because a closing server waits for its requests. */
   stopWaiting(): void {
     this.#isClosing = true
     for (const over of this.#waiting.values()) over.abort()
   }
 
-  /** Lets runs end for a while, stops them then, and lets go of all, also of what a failed start had taken. */
+  /** Waits for runs, stops them after `drain`, and releases all resources, also after a failed start. */
   async close(): Promise<void> {
     if (!this.#isStarting) return
     const { engine, drain, schedule, store } = this.options
@@ -88,7 +88,7 @@ export class OperationsService {
     let stopDrain = () => {}
     if (drain === 0) this.#runner.close()
     else stopDrain = schedule(() => this.#runner.close(), drain)
-    // Nothing else may keep the process alive until the runs have ended.
+    // Without this timer the process may exit before the runs have ended.
     const alive = setInterval(() => {}, 60_000)
     try {
       await closed
@@ -101,8 +101,8 @@ export class OperationsService {
   }
 
   /**
-   * Starts an operation: the record first, then its turn in the engine. Where both go over one connection, the second is
-   * sent right behind the first.
+   * Starts an operation: stores its record, and adds it to the engine. If both use one connection, the second command is
+   * sent directly after the first.
    *
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
    */
@@ -113,7 +113,7 @@ export class OperationsService {
     let enqueued: Promise<void> | null = null
     const enqueue = () => {
       enqueued = this.#enqueue(record)
-      // Where both go wrong, the record is what is told of.
+      // If both fail, the error of the record is thrown.
       enqueued.catch(() => {})
     }
     try {
@@ -124,7 +124,7 @@ export class OperationsService {
     try {
       await (enqueued ?? this.#enqueue(record))
     } catch (error) {
-      // Nobody knows of it yet. If it cannot be taken away either, it is found when it is due, and run.
+      // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
       const isGone = await this.registry.discard(record).catch(() => false)
       if (isGone && isShareFull(error)) throw this.#shareFull(error)
       if (isGone && isQueueFull(error)) throw this.#full(error)
@@ -135,16 +135,16 @@ export class OperationsService {
     return record
   }
 
-  // An engine may throw before it gives a promise.
+  // An engine may throw synchronously.
   async #enqueue({ id, owner }: OperationRecord): Promise<void> {
     await this.options.engine.enqueue(id, owner)
   }
 
-  /** Asks to cancel an operation, wherever it runs; its record after that. */
+  /** Requests the cancellation of an operation in any process. Returns its record. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const record = await this.registry.cancel(id)
     if (record?.isCancelling === true) {
-      // The next sign of life of the run finds it where the message does not come through.
+      // If the message gets lost, the next heartbeat of the run finds the cancellation.
       await this.registry.announceCancel(id).catch((err: unknown) => {
         this.#log.warn({ err, operationId: id }, 'operations: the message to cancel did not come through')
       })
@@ -152,19 +152,19 @@ export class OperationsService {
     return record
   }
 
-  /** Seconds after which it is worth to ask for an operation again. */
+  /** Returns the `Retry-After` of an operation in seconds. */
   retryAfter({ name, createdAt }: Pick<OperationRecord, 'name' | 'createdAt'>): number {
     const { now, retryAfter } = this.options
     return pollAfter(this.#times.usual(name), now() - createdAt, retryAfter)
   }
 
-  /** Learns from an operation of another process how long such work takes. */
+  /** Stores the run time of an operation of any process. */
   learn(record: OperationRecord): void {
     if (this.options.store.isShared && record.status === 'Succeeded') this.#remember(record)
   }
 
   /**
-   * The record of an operation once it is final; as it was last seen after so many milliseconds otherwise.
+   * Resolves with the record of an operation when it is final, or with its last known record after the time limit.
    *
    * @param over ends the wait
    */
@@ -175,14 +175,14 @@ export class OperationsService {
   ): Promise<OperationRecord> {
     const { now, store } = this.options
     const end = now() + milliseconds
-    // From here on: it may end while it is looked at.
+    // Registered before the read: the operation may end meanwhile.
     this.#waiting.set(record.id, over)
     if (this.#isClosing) over.abort()
     try {
       let found = record
       for (let wait = 50; ; wait = Math.min(wait * 2, 500)) {
         const left = over.signal.aborted ? 0 : end - now()
-        // It has been started, whatever becomes of looking at it.
+        // The operation has started, even if the read fails.
         found = (await this.registry.find(record.id).catch(() => null)) ?? found
         if (isFinal(found) || left <= 0) return found
         await this.#pause(store.isShared ? Math.min(wait, left) : left, over.signal)
@@ -228,7 +228,7 @@ export class OperationsService {
     return { code, title, status, detail: told, ...(issues === undefined ? {} : { errors: issues }) }
   }
 
-  /** As every store can keep it; nothing where it is too long, or no JSON. */
+  /** Returns the issues in a form that every store accepts; `undefined` if they are too long, or not JSON. */
   #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
     const json = jsonOf(errors)
     return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
@@ -247,7 +247,7 @@ export class OperationsService {
     return new ProblemError('operations-full', { detail, headers: { 'retry-after': seconds }, cause })
   }
 
-  /** What waits in a queue that ends with this process has failed. */
+  /** Fails the operations that wait in a queue of this process. */
   async #interruptAll(): Promise<void> {
     const { store } = this.options
     for (const { id } of await store.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {

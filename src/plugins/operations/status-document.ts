@@ -1,7 +1,7 @@
 import type { OperationFailure, OperationRecord, OperationStatus } from './record.js'
 
 /**
- * The status document of an operation. Answers write `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
+ * The status document of an operation. Responses have `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
  * `createdAt`, `finishedAt` in camelCase.
  */
 export interface StatusDocument {
@@ -9,31 +9,31 @@ export interface StatusDocument {
   readonly status: OperationStatus
   /** From 0 to 1. */
   readonly progress?: number
-  /** How to cancel it; there only while that can be done. */
+  /** The request that cancels the operation; only while that is possible. */
   readonly link?: { readonly rel: 'cancel'; readonly method: 'DELETE'; readonly href: string }
   /** RFC 3339. */
   readonly created_at: string
   /** RFC 3339. */
   readonly finished_at?: string
-  /** URL of what it created; under this name generic clients of long-running operations look for it. */
+  /** URL of the created resource; generic clients of long-running operations read this name. */
   readonly resourceLocation?: string
-  /** What else came of it. */
+  /** The result. */
   readonly result?: unknown
-  /** Why it failed: a problem document, whose text is there once more as `message`, where generic clients look for it. */
+  /** Why it failed: a problem document, with its text also as `message` for generic clients. */
   readonly error?: OperationFailure & { readonly type: string; readonly message: string }
 }
 
-/** What the document needs to know besides the record. */
+/** Context of {@link statusDocument}. */
 export interface StatusContext {
   /** URL of the operation. */
   readonly href: string
-  /** What the `type` of a problem begins with. */
+  /** Base of the `type` of problems. */
   readonly typeBase: string
-  /** Reads a result as the registry keeps it. */
+  /** Parses a stored result. */
   readonly readResult: (json: string) => unknown
 }
 
-/** The document of an operation as its record stands. */
+/** Returns the document of a record. */
 export function statusDocument(
   record: OperationRecord,
   { href, typeBase, readResult }: StatusContext,

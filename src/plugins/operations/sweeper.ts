@@ -17,8 +17,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Looks after what is due: what has no run that is alive is handed to the engine again, or ended where it was run too
- * often or is cancelled; what has had its time goes. All instances do it; the record decides whose turn it was.
+ * Checks operations that are due: one without a live run is added to the engine again, or ended if it exceeds `maxRuns` or is
+ * cancelled; expired records are deleted. All instances do this; the version of the record decides which of them succeeds.
  */
 export class OperationSweeper {
   readonly #options: SweeperOptions
@@ -31,7 +31,7 @@ export class OperationSweeper {
     this.#options = options
   }
 
-  /** Sweeps once, and from then on twice in a lease. */
+  /** Sweeps once, and then twice in each lease. */
   start(): void {
     this.#sweep = this.#once().finally(() => {
       this.#sweep = null
@@ -40,7 +40,7 @@ export class OperationSweeper {
     })
   }
 
-  /** Resolves when none is under way any more. */
+  /** Resolves when no sweep is running. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopTimer()
@@ -59,7 +59,7 @@ export class OperationSweeper {
     }
   }
 
-  /** Looks after what is due, and around what cannot be looked after; why it cannot. */
+  /** Checks all operations that are due, and skips those that fail. Returns the first error. */
   async #lookAfterAll(): Promise<readonly unknown[]> {
     this.#isFull = false
     const faults: unknown[] = []
@@ -99,25 +99,25 @@ export class OperationSweeper {
       this.#isFull = true
       return false
     }
-    // Once it is in the queue, and no earlier: what does not get there stays due.
+    // Only after it is in the queue: otherwise it stays due.
     await registry.putOff(record)
     return true
   }
 
-  /** What it ends with here and now; `null` where it is to be run again. */
+  /** Returns the failure that it ends with; `null` if it has to run again. */
   #failureOf(
     { isCancelling, run, dueAt }: OperationRecord,
     work: OperationWork | undefined,
   ): OperationFailure | null {
     const { lease, now } = this.#options
     if (isCancelling) return cancelledFailure
-    // Work of a name that another release knows is left to it, but not for ever.
+    // Another release may define this operation, so it waits, but not for ever.
     const isGivenUp = work === undefined ? now() - dueAt > lease * 10 : run >= work.maxRuns
     return isGivenUp ? interruptedFailure : null
   }
 }
 
-/** Records that are looked after in one go. */
+/** Maximum number of records in one read. */
 const most = 100
 /** Records that are left as they are, before a sweep ends. */
 const mostLeft = 1_000

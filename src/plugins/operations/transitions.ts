@@ -1,17 +1,17 @@
 import { isFinal, type OperationFailure, type OperationRecord, recordSchema } from './record.js'
 
-/** What an operation is begun with. */
+/** The start of an operation. */
 export type NewOperation = Pick<OperationRecord, 'name' | 'owner' | 'input' | 'cancellable'>
 
-/** What came of an operation. */
+/** The end of an operation. */
 export type OperationEnd =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: string | null }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
-/** The record of an operation that begins now, and that nobody runs yet. */
+/** Returns the record of a new operation, without a run. */
 export function begin(id: string, operation: NewOperation, now: number, lease: number): OperationRecord {
   return Object.freeze({
-    // First, so that stores that want it there need not move it.
+    // First, because some stores need it at the beginning.
     version: 1,
     schema: recordSchema,
     id,
@@ -36,7 +36,7 @@ export function begin(id: string, operation: NewOperation, now: number, lease: n
   })
 }
 
-/** Begins a run; `null` where the operation is final, is being cancelled, or has a run that is alive. */
+/** Begins a run; `null` if the operation is final, is being cancelled, or has a live run. */
 export function claim(record: OperationRecord, now: number, lease: number): OperationRecord | null {
   if (isFinal(record) || record.isCancelling || isRunning(record, now)) return null
   return changed(record, now, {
@@ -48,7 +48,7 @@ export function claim(record: OperationRecord, now: number, lease: number): Oper
   })
 }
 
-/** A sign of life of a run; `null` where that run does not count any more. */
+/** Stores a heartbeat of a run; `null` if that run no longer counts. */
 export function renew(
   record: OperationRecord,
   run: number,
@@ -61,10 +61,10 @@ export function renew(
 }
 
 /**
- * Asks to cancel. What nobody runs is over at once; a run is told, and ends the operation as it can.
- * `null` where nothing changes: it is final, or was asked for before.
+ * Requests a cancellation. Without a run the operation ends at once; otherwise its run ends it. Returns `null` if nothing
+ * changes: the operation is final, or the cancellation was requested before.
  *
- * @param failure what a cancelled operation fails with
+ * @param failure the failure of a cancelled operation
  * @param retention milliseconds, see {@link finish}
  */
 export function cancel(
@@ -79,10 +79,10 @@ export function cancel(
 }
 
 /**
- * Ends an operation; `null` where it is final already, or where it is for another run to say so.
+ * Ends an operation; `null` if it is final already, or if another run has to end it.
  *
- * @param run the run that ends it; `null` for nobody, which only ends what has no run that is alive
- * @param retention milliseconds for which the end can be asked for, and for as long again is answered as gone
+ * @param run the run that ends it; with `null` it is ended only if no run is alive
+ * @param retention milliseconds for which the result is stored; for the same time again the operation is a 410
  */
 export function finish(
   record: OperationRecord,
@@ -95,31 +95,31 @@ export function finish(
   return ended(record, end, now, retention)
 }
 
-/** A run gives the operation back, for another to begin; `null` where it is not that run's any more. */
+/** Returns the operation, so that another run can begin; `null` if the run no longer counts. */
 export function release(record: OperationRecord, run: number, now: number): OperationRecord | null {
   if (!isOfRun(record, run)) return null
   return changed(record, now, { runUntil: null, dueAt: now, since: now, progress: null })
 }
 
 /**
- * Puts off the next look after an operation that is due, whose run, if it had one, counts no more; `null` where it is not
- * due. It is looked at again when it has waited for as long again as now, up to ten leases: what is in a long queue is not
- * looked at over and over, and what got lost there is found.
+ * Postpones the next check of an operation that is due; a run that it had no longer counts. `null` if it is not due. The time
+ * until the next check is the time that it has waited so far, at most ten leases: an operation in a long queue is not checked
+ * too often, and one that the queue lost is found.
  */
 export function putOff(record: OperationRecord, now: number, lease: number): OperationRecord | null {
   if (isFinal(record) || isRunning(record, now) || record.dueAt > now) return null
-  // It has waited since its run was last heard of.
+  // It has waited since the last heartbeat of its run.
   const since = record.runUntil ?? record.since
   const putOffBy = Math.min(Math.max(now - since, lease), lease * 10)
   return changed(record, now, { runUntil: null, since, dueAt: now + putOffBy, progress: null })
 }
 
-/** Is a run under way that gave a sign of life in time? */
+/** Whether there is a run with a heartbeat in time. */
 export function isRunning({ runUntil }: OperationRecord, now: number): boolean {
   return runUntil !== null && runUntil > now
 }
 
-// A run that was late with its sign of life still counts, as long as nobody took its place.
+// A run with a late heartbeat still counts, as long as no other run took its place.
 function isOfRun(record: OperationRecord, run: number): boolean {
   return !isFinal(record) && record.run === run && record.runUntil !== null
 }
