@@ -124,7 +124,7 @@ function listAnswer(
     tellOnce(
       reply,
       list,
-      'include_total=true was answered without a total: give reply.list() one, or declare `lists: { total: false }`',
+      'include_total=true got a response without a total: pass it to reply.list(), or declare `lists: { total: false }`',
     )
   }
   return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
@@ -165,7 +165,7 @@ function checkOrder(
       : page.by === 'id'
         ? 'newest first by id'
         : 'newest first by time'
-  const message = `lists: ${fault}; the handler has to answer what request.page asks for: here, ${order}`
+  const message = `lists: ${fault}; the handler has to return the rows that request.page describes, here ${order}`
   if (rules.mode === 'enforce') throw new TypeError(message)
   reporter.observe('lists', 'order', reply.request, message)
 }
@@ -183,10 +183,12 @@ function countOf(total: number | bigint): number | bigint {
 function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>, rules: ListRules): string {
   const field = rules[part]
   const text = textOf(row[field])
-  if (text === null) throw new TypeError(`lists: the last row has no ${field} to lead on from`)
+  if (text === null) throw new TypeError(`lists: the last row has no ${field} for the link to the next page`)
   const expected = cursorFault(part, text, rules)
   if (expected === null) return text
-  throw new TypeError(`lists: no page can lead on from the last row: its ${field} is not ${expected}`)
+  throw new TypeError(
+    `lists: the last row cannot be the cursor of the next page: its ${field} is not ${expected}`,
+  )
 }
 
 function textOf(value: unknown): string | null {
@@ -197,8 +199,8 @@ function textOf(value: unknown): string | null {
 
 function lossOfDates(time: string): string {
   return (
-    `${time} is a Date, which ends at milliseconds. Where the store has more digits, rows are left out between pages: ` +
-    'give it as text, with every digit'
+    `${time} is a Date, which has milliseconds. If the store has more digits, rows are missing between pages: ` +
+    'return it as text, with all digits'
   )
 }
 

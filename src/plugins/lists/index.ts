@@ -123,7 +123,7 @@ function findDroppedMembers(
       plugin: 'lists',
       rule: 'schema',
       route: `${[route.method].flat().join(', ')} ${route.path}`,
-      problem: `the response schema of 200 has no '${name}', so it is left out of every answer`,
+      problem: `the response schema of 200 has no '${name}', so it is removed from every response`,
       instead:
         name === member
           ? `properties: { ${name}: { type: 'array', items: … } }, or config.lists.member`

@@ -77,7 +77,11 @@ function allParameters({
       description: 'Items before this time, newest first; with before_id, which then breaks ties',
     },
     after_id: { ...id, description: 'Items after this one, oldest first' },
-    include_total: { type: 'boolean', default: false, description: 'Count all items into total; costly' },
+    include_total: {
+      type: 'boolean',
+      default: false,
+      description: 'Add the number of all items as total; expensive',
+    },
   }
 }
 

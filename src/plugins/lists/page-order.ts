@@ -21,7 +21,7 @@ export function orderFault(
   let before = cursorKey(page)
   for (const [index, row] of rows.entries()) {
     const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
-    if (typeof key === 'string') return `row ${index + 1} has no ${key} to go by`
+    if (typeof key === 'string') return `row ${index + 1} has no valid ${key}`
     if (before !== null && !isBeyond(before, key, page, fields))
       return `row ${index + 1} does not lie beyond ${before.isCursor ? 'the cursor' : 'the row before it'}`
     before = key

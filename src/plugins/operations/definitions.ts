@@ -139,9 +139,9 @@ export class OperationDefinitions {
   inputJson(name: string, input: unknown): string | null {
     const json = input === undefined ? undefined : inputText(input)
     if (input !== undefined && json === undefined)
-      throw new TypeError(`the input of '${name}' is no JSON value`)
+      throw new TypeError(`the input of '${name}' is not a JSON value`)
     if (json !== undefined && json.length > this.#maxLength) {
-      const detail = `What the operation is to be started with is longer than ${this.#maxLength} characters`
+      const detail = `The input of the operation is longer than ${this.#maxLength} characters`
       throw new ProblemError('content-too-large', { detail })
     }
     return json ?? null

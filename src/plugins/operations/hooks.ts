@@ -236,7 +236,7 @@ export function mountOperationRoutes(
     if (record === null || record.owner !== owner) throw absent()
     if (record.goneAt !== null && record.goneAt <= now()) {
       throw new ProblemError('operation-gone', {
-        detail: 'The operation ended so long ago that its end is not kept',
+        detail: 'The operation ended so long ago that its result is deleted',
       })
     }
     return record
@@ -254,7 +254,7 @@ export function mountOperationRoutes(
 
 function notCancelled({ status }: OperationRecord): ProblemError {
   return status === 'In progress'
-    ? new ProblemError('operation-not-cancellable', { detail: 'Such an operation runs to its end' })
+    ? new ProblemError('operation-not-cancellable', { detail: 'The operation cannot be cancelled' })
     : new ProblemError('operation-finished', { detail: `The operation has ended: ${status}` })
 }
 
@@ -264,7 +264,7 @@ function absent(): ProblemError {
 
 function tooManyPolls(milliseconds: number): ProblemError {
   const seconds = Math.max(Math.ceil(milliseconds / 1000), 1)
-  const detail = `The operation is polled too often; ask again in ${seconds} seconds. It goes on meanwhile`
+  const detail = `The operation is polled too often; try again in ${seconds} seconds. It continues meanwhile`
   return new ProblemError('quota-exceeded', {
     detail,
     headers: { 'retry-after': String(seconds) },

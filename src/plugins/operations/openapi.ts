@@ -7,7 +7,7 @@ export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): Fastif
   const { response } = schema
   const declared = isObjectSchema(response) ? response : {}
   const status = statusSchemaIn(keyStyle)
-  const accepted = { ...status, description: 'Accepted: where to ask for it', headers: acceptedHeaders }
+  const accepted = { ...status, description: 'Accepted: poll the Location', headers: acceptedHeaders }
   return { ...schema, response: { 202: accepted, ...declared } }
 }
 
@@ -16,9 +16,9 @@ export function operationSchemas(
   keyStyle: KeyStyle,
 ): Record<'read' | 'readStatus' | 'cancel', FastifySchema> {
   const status = { ...statusSchemaIn(keyStyle), headers: pollHeaders }
-  const created = { ...status, description: 'It has created something', headers: createdHeaders }
+  const created = { ...status, description: 'Succeeded with a resource', headers: createdHeaders }
   return {
-    read: schemaOf('readOperation', 'How an operation stands', {
+    read: schemaOf('readOperation', 'The status of an operation', {
       200: status,
       303: created,
       ...described(problems),
@@ -50,14 +50,14 @@ function described(statuses: Readonly<Record<number, string>>): Record<string, u
 
 const problem = {
   type: 'object',
-  description: 'Why it failed: a problem document (RFC 9457), its text once more as `message`',
+  description: 'Why it failed: a problem document (RFC 9457), with its text also as `message`',
   required: ['type', 'title', 'status', 'detail', 'code', 'message'],
   properties: {
     type: { type: 'string' },
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+    code: { type: 'string', description: 'Stable name of the cause' },
     message: { type: 'string' },
     errors: { type: 'array', items: { type: 'object', additionalProperties: true } },
   },
@@ -65,7 +65,7 @@ const problem = {
 
 const link = {
   type: 'object',
-  description: 'How to cancel it; there only while that can be done',
+  description: 'The request that cancels it; only while that is possible',
   required: ['rel', 'method', 'href'],
   properties: {
     rel: { type: 'string', enum: ['cancel'] },
@@ -79,7 +79,7 @@ function statusSchemaIn(keyStyle: KeyStyle) {
   const names = statusNames[keyStyle]
   return {
     type: 'object',
-    description: 'How an operation stands',
+    description: 'The status of an operation',
     required: ['id', 'status', names.created_at],
     properties: {
       id: { type: 'string' },
@@ -88,8 +88,8 @@ function statusSchemaIn(keyStyle: KeyStyle) {
       link,
       [names.created_at]: { type: 'string', format: 'date-time' },
       [names.finished_at]: { type: 'string', format: 'date-time' },
-      resourceLocation: { type: 'string', description: 'URL of what it created' },
-      result: { description: 'What else came of it' },
+      resourceLocation: { type: 'string', description: 'URL of the created resource' },
+      result: { description: 'The result' },
       error: problem,
     },
   }
@@ -104,7 +104,7 @@ export const statusNames = {
   camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
 } as const
 
-const seconds = { type: 'integer', description: 'Seconds after which it is worth to ask again' }
+const seconds = { type: 'integer', description: 'Seconds until the next poll' }
 
 /** Headers of a 202, for OpenAPI. */
 const acceptedHeaders = {
@@ -116,11 +116,14 @@ const acceptedHeaders = {
 /** Headers of a poll, for OpenAPI. */
 const pollHeaders = {
   'Retry-After': seconds,
-  'Last-Modified': { type: 'string', description: 'When the document changed last (RFC 9110 §8.8.2)' },
+  'Last-Modified': {
+    type: 'string',
+    description: 'Time of the last change of the document (RFC 9110 §8.8.2)',
+  },
 }
 
 /** Headers of a poll of what has created something, for OpenAPI. */
-const createdHeaders = { Location: { type: 'string', description: 'URL of what it created' } }
+const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
 
 /** An answer that is a problem, for OpenAPI. */
 function problemAnswer(description: string): object {
@@ -129,7 +132,7 @@ function problemAnswer(description: string): object {
 
 const problemSchema = {
   type: 'object',
-  description: 'What went wrong (RFC 9457)',
+  description: 'A problem document (RFC 9457)',
   required: ['type', 'title', 'status', 'detail', 'code'],
   properties: {
     type: { type: 'string' },
@@ -137,17 +140,17 @@ const problemSchema = {
     status: { type: 'integer' },
     detail: { type: 'string' },
     instance: { type: 'string' },
-    code: { type: 'string', description: 'Stable name of the cause, to branch on' },
+    code: { type: 'string', description: 'Stable name of the cause' },
   },
 }
 
 const problems = {
-  404: 'There is no such operation',
+  404: 'The operation does not exist',
   410: 'It ended too long ago',
   429: 'It is polled too often',
 }
 
 const cancelResponses = {
-  204: { description: 'It is to be cancelled, or was', type: 'null' },
+  204: { description: 'The cancellation is accepted, or was before', type: 'null' },
   ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
 }

@@ -75,15 +75,17 @@ export const recordSchema = 1
  */
 export function readRecord(kept: unknown): OperationRecord {
   const found: unknown = typeof kept === 'string' ? parsed(kept) : kept
-  if (!isObject(found)) throw new Error('the store has something else in the place of an operation')
+  if (!isObject(found)) throw new Error('the store has another value in place of an operation')
   // Records of earlier releases have no `updatedAt`.
   const record = 'updatedAt' in found ? found : { ...found, updatedAt: found.finishedAt ?? found.createdAt }
   if (record.schema !== recordSchema) {
     const found = String(record.schema)
-    throw new Error(`an operation is kept in form ${found}; this release knows form ${recordSchema} alone`)
+    throw new Error(
+      `an operation is stored in form ${found}; this release supports only form ${recordSchema}`,
+    )
   }
   const isWhole = Object.entries(kinds).every(([name, kind]) => kind(record[name]))
-  if (!isWhole) throw new Error('the store has a garbled operation')
+  if (!isWhole) throw new Error('the store has an invalid operation')
   return Object.freeze(record) as unknown as OperationRecord
 }
 
@@ -125,7 +127,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new Error('the store has something else in the place of an operation', { cause })
+    throw new Error('the store has another value in place of an operation', { cause })
   }
 }
 
@@ -143,7 +145,7 @@ export function ownerText(owner: OperationOwner | undefined): string | null {
   if (owner === null || owner === undefined) return null
   const isId =
     typeof owner === 'string' ? owner !== '' : typeof owner === 'bigint' || Number.isSafeInteger(owner)
-  if (!isId) throw new TypeError('operations: the owner is no id: expected a string, an integer or null')
+  if (!isId) throw new TypeError('operations: the owner is not an id: expected a string, an integer or null')
   return String(owner)
 }
 

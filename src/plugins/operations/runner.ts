@@ -62,7 +62,7 @@ export class OperationRunner {
       timeout: work.timeout,
       now,
       schedule,
-      onSilence: (error) => failures.failed('a run cannot give signs of life', error),
+      onSilence: (error) => failures.failed('the heartbeat of a run fails', error),
       onSign: () => failures.recovered(),
     })
     this.#live.set(record.id, live)
@@ -96,7 +96,7 @@ export class OperationRunner {
     try {
       return failureOf(error, record)
     } catch (fault) {
-      failures.failed('what the work of an operation threw cannot be told', fault)
+      failures.failed('the error of an operation cannot be read', fault)
       return faultFailure
     }
   }
@@ -125,7 +125,7 @@ export class OperationRunner {
         failures.recovered()
         return { kind: 'ended' }
       } catch (error) {
-        failures.failed('the end of an operation cannot be written down', error)
+        failures.failed('the result of an operation cannot be stored', error)
         if (now() + wait > giveUpAt) throw error
         await new Promise<void>((resolve) => schedule(resolve, wait))
       }

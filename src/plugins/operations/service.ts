@@ -128,7 +128,7 @@ export class OperationsService {
       const isGone = await this.registry.discard(record).catch(() => false)
       if (isGone && isShareFull(error)) throw this.#shareFull(error)
       if (isGone && isQueueFull(error)) throw this.#full(error)
-      this.#starts.failed('operations cannot be handed to the engine', error)
+      this.#starts.failed('operations cannot be added to the engine', error)
       throw unavailable(unreachable, error)
     }
     this.#starts.recovered()
@@ -146,7 +146,7 @@ export class OperationsService {
     if (record?.isCancelling === true) {
       // If the message gets lost, the next heartbeat of the run finds the cancellation.
       await this.registry.announceCancel(id).catch((err: unknown) => {
-        this.#log.warn({ err, operationId: id }, 'operations: the message to cancel did not come through')
+        this.#log.warn({ err, operationId: id }, 'operations: the message to cancel could not be sent')
       })
     }
     return record
@@ -235,7 +235,7 @@ export class OperationsService {
   }
 
   #shareFull(cause: unknown): ProblemError {
-    const detail = 'Too many of your operations wait already; nothing was started'
+    const detail = 'Too many of your operations are waiting; no operation was started'
     const seconds = String(this.options.retryAfter.initial)
     return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': seconds }, cause })
   }

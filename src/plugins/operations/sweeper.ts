@@ -55,7 +55,7 @@ export class OperationSweeper {
       if (faults.length > 0) throw faults[0]
       failures.recovered()
     } catch (error) {
-      failures.failed('operations that are due cannot be looked after', error)
+      failures.failed('operations that are due cannot be checked', error)
     }
   }
 

@@ -83,8 +83,8 @@ t.test('what lies beyond its cursor, row by row, is sent; what does not is refus
       'before_id=9007199254740994',
       null,
     ],
-    ['no id', [{}], 'before_id=5', /row 1 has no id to go by/],
-    ['an id that is no integer', [{ id: 'x' }], 'before_id=5', /row 1 has no id to go by/],
+    ['no id', [{}], 'before_id=5', /row 1 has no valid id/],
+    ['an id that is no integer', [{ id: 'x' }], 'before_id=5', /row 1 has no valid id/],
     ['before a time', rows.toReversed(), `before_time=${time(6)}`, null],
     ['at that time', rows.toReversed(), `before_time=${time(5)}`, /row 1 does not lie beyond the cursor/],
     [
@@ -107,7 +107,7 @@ t.test('what lies beyond its cursor, row by row, is sent; what does not is refus
       null,
     ],
     ['dates end at milliseconds: ties cannot be told', dates, `before_time=${time(6)}`, null],
-    ['no time', [{ id: 1 }], `before_time=${time(6)}`, /row 1 has no created_at to go by/],
+    ['no time', [{ id: 1 }], `before_time=${time(6)}`, /row 1 has no valid created_at/],
     [
       'no date',
       [{ id: 1, created_at: new Date(Number.NaN) }],
@@ -186,7 +186,7 @@ t.test(
 t.test('a total that is asked for and not given is told of once', async (t) => {
   const { app, warnings } = await appWith(() => [])
   for (let times = 0; times < 2; times++) await app.inject('/v1/rows?include_total=true')
-  t.match(warnings(), [/include_total=true was answered without a total/])
+  t.match(warnings(), [/include_total=true got a response without a total/])
   t.equal(warnings().length, 1)
 })
 

@@ -186,7 +186,7 @@ t.test(
     )
 
     t.equal((await app.inject('/v1/users?limit=1')).statusCode, 500)
-    t.strictSame(errors, ['lists: the last row has no id to lead on from'])
+    t.strictSame(errors, ['lists: the last row has no id for the link to the next page'])
     t.equal((await app.inject('/v1/users')).statusCode, 200, 'where it is not needed, it is not missed')
   },
 )
@@ -218,7 +218,7 @@ t.test('a row that no next page could go by is a fault of the server: no link th
     app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list([row, row]))
 
     t.equal((await app.inject(`/v1/users?limit=1${query}`)).statusCode, 500, fault)
-    t.strictSame(errors, [`lists: no page can lead on from the last row: its ${fault}`])
+    t.strictSame(errors, [`lists: the last row cannot be the cursor of the next page: its ${fault}`])
   }
 })
 

@@ -473,7 +473,7 @@ t.test('an owner that is no id is refused: all of them would be one', async (t) 
       status: 500,
       code: 'internal-server-error',
     })
-    await t.rejects(app.operations.start('work', 1, owner as string), /is no id/)
+    await t.rejects(app.operations.start('work', 1, owner as string), /is not an id/)
   }
 })
 
@@ -690,7 +690,7 @@ t.test('a message to cancel that gets lost is logged; the cancellation is not lo
   await pause(20)
   store.moods.announceCancel = 'fails'
   t.equal((await ask(app, { method: 'DELETE', url: path })).status, 204)
-  t.ok(logs.lines.some(({ level, msg }) => level === 40 && /did not come through/.test(msg ?? '')))
+  t.ok(logs.lines.some(({ level, msg }) => level === 40 && /could not be sent/.test(msg ?? '')))
   t.match(await ended(app, path), { status: 'Failed', error: { code: 'operation-cancelled' } })
 })
 

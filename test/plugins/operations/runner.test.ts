@@ -198,7 +198,7 @@ t.test(
       t.strictSame(await outcome, { kind: 'ended' }, mood)
       t.match(await statusOf(id), { status: 'Succeeded', run: 1 })
       t.equal(work.contexts.length, 1)
-      t.ok(troubles.includes('the end of an operation cannot be written down'))
+      t.ok(troubles.includes('the result of an operation cannot be stored'))
       t.equal(troubles.at(-1), 'recovered')
     }
   },

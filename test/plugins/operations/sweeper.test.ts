@@ -158,7 +158,7 @@ t.test('while the engine cannot be reached, what is due stays due', async (t) =>
   clock.skip(100 * lease)
   engine.fault = new Error('ECONNREFUSED')
   await sweep()
-  t.strictSame(troubles, ['operations that are due cannot be looked after'])
+  t.strictSame(troubles, ['operations that are due cannot be checked'])
   t.equal((await registry.due(10)).length, 1)
   engine.fault = null
   await sweep()
@@ -239,7 +239,7 @@ t.test('a record that cannot be changed is in the way of no other, and of no exp
   await sweep()
   t.strictSame([...engine.taken].sort(), others.sort())
   t.equal(await registry.expire(1), 0)
-  t.strictSame(troubles, ['operations that are due cannot be looked after'])
+  t.strictSame(troubles, ['operations that are due cannot be checked'])
 })
 
 t.test('where nothing can be changed, a sweep does not try with all', async (t) => {

@@ -175,7 +175,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     await empty()
     const record = started()
     await store.create({ ...record, schema: 2 } as unknown as OperationRecord)
-    await t.rejects(store.get(record.id), /kept in form 2; this release knows form 1 alone/)
+    await t.rejects(store.get(record.id), /stored in form 2; this release supports only form 1/)
     t.same(await store.due(time, 10), [])
     const { rows } = await one.query(`SELECT due_at::text FROM ${defaultTable}`)
     t.same(rows, [{ due_at: String(time) }])

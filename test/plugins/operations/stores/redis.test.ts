@@ -178,7 +178,7 @@ t.test('in Redis', { skip }, async (t) => {
     const key = `${prefix}:record:${record.id}`
     await one.set(key, JSON.stringify({ ...record, schema: 2 }))
     await one.zadd(`${prefix}:due:2`, time, record.id)
-    await t.rejects(store.get(record.id), /kept in form 2; this release knows form 1 alone/)
+    await t.rejects(store.get(record.id), /stored in form 2; this release supports only form 1/)
     t.same(await store.due(time, 10), [])
     t.equal(await one.zcard(`${prefix}:due:2`), 1)
   })
