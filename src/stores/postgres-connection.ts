@@ -1,23 +1,23 @@
-/** What comes of a statement. */
+/** The result of a statement. */
 export interface PostgresResult {
   readonly rows: readonly unknown[]
-  /** Rows that it found, put, changed or took away. */
+  /** Number of rows that it returned, inserted, updated or deleted. */
   readonly rowCount: number | null
 }
 
-/** What another connection sent to those who listen. */
+/** A notification of another connection. */
 export interface PostgresNotification {
   readonly channel: string
   readonly payload?: string | undefined
 }
 
-/** One connection of a pool, taken out of it. */
+/** A connection that is checked out of a pool. */
 export interface PostgresConnection {
   query(text: string): Promise<unknown>
   on(event: 'notification', listener: (notification: PostgresNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  /** Gives it back to the pool, or ends it. */
+  /** Returns it to the pool, or ends it. */
   release(isToEnd: boolean): void
 }
 

@@ -2,11 +2,11 @@ import type { Schedule } from '../time/schedule.js'
 import type { PostgresPool } from './postgres-connection.js'
 
 /**
- * Listens to a channel on a connection of the pool that does nothing else. When it breaks, another takes its place, tried
- * at intervals that grow up to 5 seconds. What was sent meanwhile is lost.
+ * Listens to a channel on a connection of the pool that does nothing else. If the connection fails, it connects again, at
+ * intervals that grow up to 5 seconds. Notifications in the meantime are lost.
  *
  * @param channel an identifier that needs no quotes
- * @returns what ends that, and the connection
+ * @returns a function that stops listening and ends the connection
  * @throws the error of the pool if the first connection fails
  */
 export async function listenTo(
@@ -31,7 +31,7 @@ export async function listenTo(
       end()
       if (isToRetry) retry(0)
     }
-    // Nobody else listens for errors of a connection that is taken out of its pool, and such an error ends the process.
+    // A pool does not handle errors of a connection that is checked out; without a listener they end the process.
     connection.on('error', lost)
     connection.on('end', lost)
     connection.on('notification', ({ payload }) => {

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../options.js'
 
-/** What running a script takes of a Redis client. */
+/** The methods of a Redis client that run a script. */
 export interface RedisScriptClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   eval(source: string, keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
 }
 
-/** Runs a script as one step, which nothing comes between. */
+/** Runs a script as one atomic step. */
 export type RedisScript = (
   client: RedisScriptClient,
   keys: readonly string[],
   values: readonly (string | number)[],
 ) => Promise<unknown>
 
-/** A script in Lua, sent whole only to a server that does not know it: a new one, or one that was started again. */
+/** Returns a function that runs a Lua script. The whole script is sent only if the server does not have it, for example after a restart. */
 export function redisScript(source: string): RedisScript {
   const sha = createHash('sha1').update(source).digest('hex')
   return async (client, keys, values) => {

@@ -1,4 +1,4 @@
-/** A connection to Redis that is there to listen; what ioredis makes by `duplicate()`. */
+/** A connection to Redis for a subscription, such as that of `duplicate()` of ioredis. */
 export interface RedisSubscriber {
   readonly status: string
   connect(): Promise<unknown>
@@ -10,11 +10,11 @@ export interface RedisSubscriber {
 }
 
 /**
- * Listens to a channel on a connection of its own, which it ends; the client connects it again when it breaks, and it
- * listens again. What was sent meanwhile is lost.
+ * Listens to a channel on its own connection. If the connection fails, the client connects again, and this function
+ * subscribes again. Messages in the meantime are lost.
  *
- * @returns what ends that
- * @throws the error of the connection, where there is none at first
+ * @returns a function that stops listening and ends the connection
+ * @throws the error of the first connection, if that fails
  */
 export async function subscribeTo(
   subscriber: RedisSubscriber,
@@ -37,7 +37,7 @@ export async function subscribeTo(
   try {
     await new Promise<void>((resolve, reject) => {
       const subscribe = () => void subscriber.subscribe(channel).then(() => resolve(), reject)
-      // Each time, since the app may have told its clients not to subscribe again by themselves.
+      // At each connection, because the app may have turned off automatic resubscription.
       subscriber.on('ready', subscribe)
       subscriber.on('close', () =>
         reject(new Error('Redis cannot be reached to listen to it', { cause: fault })),

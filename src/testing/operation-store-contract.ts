@@ -4,28 +4,31 @@ import type { OperationRecord } from '../plugins/operations/record.js'
 import { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
 import { begin, claim, finish, type OperationEnd, release, renew } from '../plugins/operations/transitions.js'
 
-/** What a contract needs of the store that is put to the test. */
+/** The options of a contract. */
 export interface OperationStoreSetUp {
-  /** Two views of one new and empty store, as two instances have them: the same store twice where it is not shared. */
+  /** Opens a new and empty store, and returns it as two instances see it; if it is not shared, the same object twice. */
   open(): Promise<readonly [OperationStore, OperationStore]>
-  /** A new and empty store with room for so many operations; left out where the store is bounded by its server alone. */
+  /**
+   * Opens a new and empty store for the given number of operations. Omit it if only the server limits the store.
+   * @default none
+   */
   openBounded?(maxOperations: number): Promise<OperationStore>
 }
 
-/** One clause of a contract: what is kept, and a check that rejects where it is not. */
+/** A clause of a contract: its name, and a test that rejects if the store breaks it. */
 export interface ContractClause {
   readonly name: string
   readonly run: () => Promise<void>
 }
 
 /**
- * What every {@link OperationStore} keeps, clause by clause, for the runner of your choice:
+ * Returns the tests of an {@link OperationStore}, for any test runner:
  *
  * ```ts
  * for (const { name, run } of operationStoreContract({ open })) test(name, run)
  * ```
  *
- * Not for the store in use: it fills and empties it.
+ * Not for a store in use: the tests add and delete records.
  */
 export function operationStoreContract(setUp: OperationStoreSetUp): readonly ContractClause[] {
   const clause = (
@@ -307,7 +310,7 @@ function boundedClauses(
 const time = Date.parse('2001-01-01T00:00:00Z')
 const lease = 30_000
 
-/** For a store that goes by a clock of its own. */
+/** For a store that uses the clock of its server. */
 const inAnHour = () => Date.now() + 3_600_000
 
 function started(over: Partial<OperationRecord> = {}): OperationRecord {

@@ -5,9 +5,9 @@ import type { OperationRecord } from '../record.js'
  * however many there are; each change, and each record that is due, takes time logarithmic in their number.
  */
 export class DueRecords {
-  // In the order in which the ids came.
+  // In the order of insertion.
   readonly #entries = new Map<string, Entry>()
-  // A binary heap: no entry is due before its parent, which stands at half its place.
+  // A binary heap: no entry is due before its parent, whose index is half of its own.
   readonly #heap: Entry[] = []
 
   #bytes = 0
@@ -25,7 +25,7 @@ export class DueRecords {
     return this.#entries.get(id)?.record
   }
 
-  /** Puts a record, in the place of the one with its id. */
+  /** Stores a record, and replaces one with the same id. */
   put(record: OperationRecord): void {
     const entry = this.#entries.get(record.id)
     this.#bytes += bytesOf(record) - (entry === undefined ? 0 : bytesOf(entry.record))
@@ -39,7 +39,7 @@ export class DueRecords {
     }
   }
 
-  /** Takes a record away; `false` where there is none. */
+  /** Removes a record; returns `false` if there is none. */
   delete(id: string): boolean {
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
@@ -49,7 +49,7 @@ export class DueRecords {
     return true
   }
 
-  /** Takes away the record whose id came first. */
+  /** Removes the record whose id was inserted first. */
   deleteOldest(): void {
     for (const id of this.#entries.keys()) {
       this.delete(id)
@@ -57,7 +57,7 @@ export class DueRecords {
     }
   }
 
-  /** Records with a `dueAt` up to `time`, those due longest first, at most `limit`. */
+  /** Returns at most `limit` records with a `dueAt` up to `time`, the lowest `dueAt` first. */
   due(time: number, limit: number): readonly OperationRecord[] {
     const found: Entry[] = []
     while (found.length < limit) {
@@ -111,7 +111,7 @@ export class DueRecords {
   }
 }
 
-/** Bytes of what an operation brings along: its input, and its result. */
+/** Returns the bytes of an operation's input and result. */
 export function bytesOf({ input, result }: Pick<OperationRecord, 'input' | 'result'>): number {
   return 2 * ((input?.length ?? 0) + (result?.length ?? 0))
 }

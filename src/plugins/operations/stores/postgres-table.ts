@@ -3,7 +3,7 @@ import type { PostgresPool } from '../../../stores/postgres-connection.js'
 
 /** The table of a PostgreSQL store, and the statements on it. */
 export interface OperationTable {
-  /** What sets it up, in one transaction; changes nothing that is there already. */
+  /** Creates the table and its indexes in one transaction, if they are missing. */
   readonly migration: string
   readonly create: string
   readonly get: string
@@ -11,16 +11,16 @@ export interface OperationTable {
   readonly remove: string
   readonly due: string
   readonly expire: string
-  /** Keeps what cannot be read out of the way of the others: it is not due any more. */
+  /** Makes unreadable rows no longer due, so that they do not block the others. */
   readonly setAside: string
-  /** What is wrong with the table as it is in the database; `null` where nothing is. */
+  /** Returns the fault of the table in the database; `null` if there is none. */
   fault(pool: PostgresPool): Promise<string | null>
 }
 
 /**
- * A table of the form that this release knows.
+ * Returns the statements for a table of the form of this release.
  *
- * @param table its name, with or without that of its schema, which needs no quotes but for letters in upper case
+ * @param table its name, with or without that of its schema; it needs quotes only for uppercase letters
  */
 export function operationTable(table: string): OperationTable {
   const names = table.split('.')
@@ -28,13 +28,13 @@ export function operationTable(table: string): OperationTable {
   const name = names.at(-1)
   const [dueIndex, finalIndex] = [`${name}_due`, `${name}_final`]
   const columns = {
-    // By the bytes: equal order everywhere, and none of the database's collations to depend on.
+    // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
     id: 'text COLLATE "C" PRIMARY KEY',
     version: 'bigint NOT NULL',
     form: 'integer NOT NULL',
     is_final: 'boolean NOT NULL',
     due_at: 'bigint',
-    // As text: jsonb takes no \u0000, and keeps neither the digits nor the order of what it is given.
+    // As text: jsonb refuses \u0000, and keeps neither all digits nor the order of members.
     document: 'text NOT NULL',
   }
   const expected = [

@@ -8,14 +8,14 @@ import type { BullmqSettings } from './options.js'
 import { QueueRoom } from './queue-room.js'
 import { checkRedis } from './server-checks.js'
 
-/** The end of a queue where operations are put in. */
+/** Adds operations to a queue. */
 export class JobQueue {
   readonly #queue: Queue<null, void, string, null, void, string, IQueueBackend, object>
   readonly #backends: Backends
   readonly #room: QueueRoom
   readonly #faults: Faults
   #lastError: unknown
-  // The one answer that is late already shows that the next would be.
+  // After one late response, the next one would be late, too.
   readonly #overdue = new OverdueAnswers({ max: 1, retryAfter: answerTimeout, now: Date.now })
   #isClosed = false
 
@@ -30,7 +30,7 @@ export class JobQueue {
   }
 
   /**
-   * Waits for the queue.
+   * Waits until the queue is ready.
    *
    * @returns whether BullMQ would write warnings about the server to the console
    * @throws Error that says why it cannot be used
@@ -47,7 +47,7 @@ export class JobQueue {
   }
 
   /**
-   * Puts an operation in; nothing happens where it is there already.
+   * Adds an operation. Does nothing if the queue has it already.
    * @throws OperationQueueFullError; LateError
    */
   async add(id: string): Promise<void> {
@@ -90,7 +90,7 @@ export class JobQueue {
     added.then(
       () => this.#faults.over(part),
       (error: unknown) => {
-        // That it is full is an answer too.
+        // A full queue is a response too.
         if (isQueueFull(error)) this.#faults.over(part)
       },
     )
@@ -105,14 +105,14 @@ export class JobQueue {
 
 const part = 'queue'
 
-// How often a job may run is for the registry to say, and a job that has ended makes way for the next of its operation.
+// The registry limits the runs. A job that has ended is removed, so that the operation can be added again.
 const jobOptions = Object.freeze({
   attempts: 1_000_000_000,
   removeOnComplete: true,
   removeOnFail: true,
 })
 
-/** A new job, as BullMQ keeps it. */
+/** A new job in the format of BullMQ. */
 function jobOf(id: string): JobJson {
   return {
     id,

@@ -6,7 +6,7 @@ import { answerTimeout, type Backends, backendsIn, closeInTime } from './backend
 import type { Faults } from './faults.js'
 import type { BullmqSettings } from './options.js'
 
-/** The end of a queue where operations are taken out and run. */
+/** Takes operations from a queue, and runs them. */
 export class JobWorker {
   readonly #worker: TimedWorker
   readonly #backends: Backends
@@ -16,8 +16,8 @@ export class JobWorker {
   readonly #closing = new AbortController()
 
   /**
-   * @param given what runs the operations
-   * @param isQuiet keeps BullMQ from writing what it finds about the server to the console
+   * @param given runs the operations
+   * @param isQuiet whether BullMQ must not write warnings about the server to the console
    */
   constructor(
     { place, queue, concurrency }: BullmqSettings,
@@ -37,7 +37,7 @@ export class JobWorker {
         skipVersionCheck: isQuiet,
         autorun: false,
         concurrency,
-        // A job whose process is gone is free after half of its lease, and found a quarter later.
+        // The job of a dead process is free after half of its lease, and is found a quarter later.
         lockDuration: Math.ceil(given.lease / 2),
         stalledInterval: Math.ceil(given.lease / 4),
         maxStalledCount: withoutEnd,
@@ -49,16 +49,16 @@ export class JobWorker {
     this.#worker.on('active', () => faults.over(part))
   }
 
-  /** Begins to run what is in the queue. */
+  /** Begins to run the operations in the queue. */
   async open(): Promise<void> {
     await inTime(this.#worker.waitUntilReady(), answerTimeout, 'an answer of the queue of operations')
     this.#worker.run().catch((error: unknown) => this.#met(error))
   }
 
-  /** Takes out nothing any more, and waits for the runs. */
+  /** Takes no more operations, and waits for the runs. */
   async close(): Promise<void> {
     this.#closing.abort()
-    // BullMQ stops at once, and then waits for the runs without an end.
+    // BullMQ stops at once, and then waits for the runs without a time limit.
     const closed = this.#worker.close()
     await Promise.allSettled(this.#runs)
     if (!(await closeInTime(this.#worker, this.#backends, closed))) await this.#worker.stopTimers()
@@ -66,7 +66,7 @@ export class JobWorker {
 
   async #process(job: Job<null, void, string>, token: string | undefined): Promise<void> {
     if (this.#closing.signal.aborted) {
-      // It was on its way here. Others can have it at once.
+      // The job arrived during the close. Other workers can take it at once.
       await job.moveToWait(token)
       throw new WaitingError()
     }
@@ -76,7 +76,7 @@ export class JobWorker {
     throw new DelayedError()
   }
 
-  /** Runs an operation; says when its job has to come again, `null` for not at all. */
+  /** Runs an operation. Returns when its job has to run again; `null` for never. */
   async #run({ id = '', attemptsStarted }: Job<null, void, string>): Promise<number | null> {
     const run = this.#given.run(id)
     this.#runs.add(run)
@@ -94,7 +94,7 @@ export class JobWorker {
     }
   }
 
-  /** BullMQ asks again at once where the queue answers with an error; a database that is away would be asked without end. */
+  /** Pauses after an error, because BullMQ tries again at once: it would flood a database that cannot be reached. */
   #slowedDown(backend: IQueueBackend): IQueueBackend {
     const moveToActive = backend.moveToActive.bind(backend)
     const waitForJob = backend.waitForJob.bind(backend)
@@ -131,10 +131,10 @@ const partOfRuns = 'runs'
 const rest = 1_000
 const longestRest = 30_000
 const shortestRest = 100
-// How often a job may run is for the registry to say.
+// The registry limits the runs.
 const withoutEnd = 1_000_000_000
 
-/** A worker whose timers can be stopped where it does not come to do so: they would keep the process alive. */
+/** A worker whose timers can be stopped if its own close does not finish: they would keep the process alive. */
 class TimedWorker extends Worker<null, void, string, IQueueBackend, number, object> {
   async stopTimers(): Promise<void> {
     await this.lockManager.close()
@@ -142,7 +142,7 @@ class TimedWorker extends Worker<null, void, string, IQueueBackend, number, obje
   }
 }
 
-/** Does another worker have the job by now, or has it ended there? The record knows which run counts. */
+/** Whether another worker has taken or ended the job. The record decides which run counts. */
 function isOfAnother(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return [

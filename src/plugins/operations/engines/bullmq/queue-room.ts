@@ -3,17 +3,17 @@ import { ignore } from './backends.js'
 
 /** Options of {@link QueueRoom}. */
 export interface QueueRoomOptions {
-  /** How many wait in the queue, over all processes. */
+  /** Returns the number of waiting operations of all processes. */
   readonly count: () => Promise<number>
-  /** How many may. */
+  /** Maximum number of waiting operations. */
   readonly max: number
   readonly now: () => number
 }
 
 /**
- * Knows whether a queue has room without asking it each time: counts about once a second, off the path of those who put
- * something in, and adds what this process put in since. Only where that sum reaches the bound somebody waits for a
- * count. Several processes can overshoot by what they put in within that second.
+ * Checks whether a queue has room without a count for each operation: it counts about once a second, in the background, and
+ * adds the operations that this process has added since. Only if the sum reaches the maximum, a start waits for a count. Several
+ * processes can exceed the maximum by the operations that they add within a second.
  */
 export class QueueRoom {
   readonly #options: QueueRoomOptions
@@ -26,11 +26,11 @@ export class QueueRoom {
     this.#options = options
   }
 
-  /** Takes a place, where there is one as far as is known; `false` where it has to be counted first. */
+  /** Takes a place if the last count shows one; returns `false` if a new count is needed. */
   take(): boolean {
     const { max } = this.#options
     if (this.#waiting + this.#added >= max) return false
-    // Whether the queue can be reached shows when something is put in.
+    // Adding an operation reports a queue that cannot be reached.
     if (!this.#isFresh()) this.#count().catch(ignore)
     this.#added += 1
     return true
@@ -38,7 +38,7 @@ export class QueueRoom {
 
   /**
    * Takes a place that may have become free.
-   * @throws OperationQueueFullError; what `count` rejects with, where it had to be waited for
+   * @throws OperationQueueFullError; the error of `count`, if it waits for it
    */
   async takeAfterCount(): Promise<void> {
     const { max } = this.#options

@@ -44,13 +44,13 @@ function fieldOf(info: string, name: string): string | undefined {
 }
 
 /**
- * Finds out whether BullMQ can work in a PostgreSQL database, over a connection of its own that is closed again.
+ * Checks whether BullMQ can use a PostgreSQL database, over a separate connection, which it closes.
  *
  * @throws Error that says what to do
  */
 export async function checkPostgresSchema({ postgres, migrate }: PostgresPlace): Promise<void> {
   const connection = new PostgresConnection(postgresConnection(postgres))
-  // A connection that breaks while it idles; what is asked over it rejects by itself.
+  // For an idle connection that fails; the queries on it reject themselves.
   connection.on('error', () => {})
   try {
     const { pool, schema } = connection
@@ -86,7 +86,7 @@ async function migrateOver({ pool, schema }: PostgresConnection): Promise<void> 
   }
 }
 
-/** Of what is installed; 0 where nothing is. */
+/** Returns the installed version; 0 if there is none. */
 async function versionOf({ pool, schema }: PostgresConnection): Promise<number> {
   try {
     return await assertSchemaCompatibility(pool, schema)
