@@ -165,7 +165,7 @@ function checkOrder(
       : page.by === 'id'
         ? 'newest first by id'
         : 'newest first by time'
-  const message = `lists: ${fault}; the handler has to return the rows that request.page describes, here ${order}`
+  const message = `lists: ${fault}; the handler has to return the rows that request.page describes: here, ${order}`
   if (rules.mode === 'enforce') throw new TypeError(message)
   reporter.observe('lists', 'order', reply.request, message)
 }

@@ -112,7 +112,7 @@ t.test('what lies beyond its cursor, row by row, is sent; what does not is refus
       'no date',
       [{ id: 1, created_at: new Date(Number.NaN) }],
       `before_time=${time(6)}`,
-      /row 1 has no created_at/,
+      /row 1 has no valid created_at/,
     ],
     ['text ids, in the order of the store', texts, 'after_id=z', null, { idFormat: 'text' }],
     [

@@ -45,7 +45,7 @@ t.test('what is no record, or of another release, is refused and says why', asyn
     ['[]', /another value/],
     [null, /another value/],
     [7, /another value/],
-    ['{}', /form undefined; this release knows form 1 alone/],
+    ['{}', /form undefined; this release supports only form 1/],
     [{ ...whole, schema: 2 }, /form 2/],
     [{ ...whole, schema: '1' }, /form 1;/],
     [lacking, /invalid operation/],
