@@ -85,14 +85,19 @@ interface SharedWriters {
   readonly compiler: WriterCompiler
   /** By the JSON of the schema: in one context, equal schemas mean the same. */
   readonly bySchema: Map<string, BodyWriter>
+  readonly shapes: Map<string, Shape>
 }
 
 function bodyWriter(app: FastifyInstance, schema: Json, purpose: WritingPurpose): BodyWriter {
-  const { compile, compiler, bySchema } = sharedWriters(app, purpose)
+  const { compile, compiler, bySchema, shapes } = sharedWriters(app, purpose)
   const text = schemaText(schema)
   const known = text === null ? undefined : bySchema.get(text)
   if (known !== undefined) return known
-  const shape = shapeOf(schema, app.getSchemas() as SchemaStore, { compile, int64: purpose.twins })
+  const shape = shapeOf(schema, app.getSchemas() as SchemaStore, {
+    compile,
+    int64: purpose.twins,
+    known: shapes,
+  })
   const by = writtenBy(shape, app, purpose)
   const write = by === 'fastify' ? lazily(() => compiler.writerOf(shape)) : compiler.writerOf(shape)
   const writer = { shape, compiler, by, write, compile }
@@ -141,7 +146,8 @@ function sharedWriters(app: FastifyInstance, purpose: WritingPurpose): SharedWri
   const known = ofApp.get(key)
   if (known !== undefined) return known
   const compile = compilerOf(app, purpose)
-  const shared = { compile, compiler: new WriterCompiler(purpose.twins, compile), bySchema: new Map() }
+  const compiler = new WriterCompiler(purpose.twins, compile)
+  const shared: SharedWriters = { compile, compiler, bySchema: new Map(), shapes: new Map() }
   ofApp.set(key, shared)
   return shared
 }

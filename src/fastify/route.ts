@@ -53,9 +53,17 @@ function placedOn(route: RouteOptions & { [placedKey]?: Placed }): Placed {
   const placed: Placed = new Map()
   // Not enumerable: copies of the options are of other routes.
   Object.defineProperty(route, placedKey, { value: placed })
-  // All onRoute hooks run before this does, and Fastify reads the hooks of a route later.
-  queueMicrotask(() => arrange(route, placed))
+  if (unarranged.length === 0) queueMicrotask(arrangeAll)
+  unarranged.push([route, placed])
   return placed
+}
+
+// The routes that are declared in one go.
+const unarranged: [route: RouteOptions, placed: Placed][] = []
+
+/** Runs after all `onRoute` hooks of these routes; Fastify reads the hooks of a route later. */
+function arrangeAll(): void {
+  for (const [route, placed] of unarranged.splice(0)) arrange(route, placed)
 }
 
 /** Sorts the hooks of a route after all `onRoute` hooks have run, and puts back hooks that one of them has dropped. */

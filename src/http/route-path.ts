@@ -63,7 +63,7 @@ function segmentEnd(pattern: string, start: number): number {
   const slash = pattern.indexOf('/', start)
   const end = slash === -1 ? pattern.length : slash
   // Only the expression of a parameter may have a slash.
-  if (!pattern.slice(start, end).includes(':')) return end
+  if (!pattern.slice(start, end).includes('(')) return end
   let at = start
   while (at < pattern.length && pattern[at] !== '/') at = partEnd(pattern, at)
   return Math.min(at, pattern.length)

@@ -17,6 +17,7 @@ import {
   namedSchemas,
   type SchemaObject,
   type SchemaStore,
+  schemaText,
   typesOf,
 } from './json-schema.js'
 import { SchemaContradiction } from './merge.js'
@@ -33,6 +34,8 @@ export interface ShapeOptions {
    * @default true
    */
   readonly int64?: boolean
+  /** Shapes of objects that were read before in the same context, by the JSON of their schemas; new ones are added. */
+  readonly known?: Map<string, Shape>
 }
 
 /**
@@ -56,9 +59,11 @@ type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
 export class ShapeReader {
   readonly #context: ShapeContext
   readonly #known = new Map<SchemaNode, Draft>()
+  readonly #byText: Map<string, Shape> | null
   #depth = 0
 
-  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true }: ShapeOptions = {}) {
+  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true, known }: ShapeOptions = {}) {
+    this.#byText = known ?? null
     this.#context = { reader, compile, int64 }
   }
 
@@ -79,7 +84,12 @@ export class ShapeReader {
   }
 
   #part(schema: Json): Shape {
-    return this.#read(this.#context.reader.read(schema))
+    const text = this.#byText === null ? null : objectText(schema)
+    const known = text === null ? undefined : this.#byText?.get(text)
+    if (known !== undefined) return known
+    const shape = this.#read(this.#context.reader.read(schema))
+    if (text !== null) this.#byText?.set(text, shape)
+    return shape
   }
 
   #read(node: SchemaNode): Shape {
@@ -223,6 +233,13 @@ export class ShapeReader {
     const value = schema.default ?? this.#context.reader.read(schema).keywords.default
     return value === undefined ? null : JSON.stringify(value)
   }
+}
+
+/** The JSON of an object's schema that says all of it; `null` for any other schema. */
+function objectText(schema: Json): string | null {
+  if (!isSchemaObject(schema) || schema.type !== 'object') return null
+  const text = schemaText(schema)
+  return text === null || text.includes('"$ref"') ? null : text
 }
 
 function neverCompile(): never {

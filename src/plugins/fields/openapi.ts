@@ -58,10 +58,14 @@ export function namesFields(response: unknown, lists: readonly string[], shared:
 function plainlyNamesFields(schema: SchemaObject, lists: readonly string[]): boolean {
   const { properties, items } = schema
   if (!isPlain(schema) || items !== undefined || !isSchemaObject(properties)) return false
-  const list = lists.find((name) => Object.hasOwn(properties, name))
+  const list = lists.find((name) => Object.hasOwn(properties, name) && !isPlainScalar(properties[name]))
   if (list === undefined) return hasProperties(schema)
   const member = properties[list]
   return isSchemaObject(member) && isPlain(member) && hasProperties(member.items)
+}
+
+function isPlainScalar(schema: Json | undefined): boolean {
+  return isSchemaObject(schema) && isPlain(schema) && schema.items === undefined
 }
 
 function hasProperties(schema: Json | undefined): boolean {
