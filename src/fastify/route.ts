@@ -32,8 +32,14 @@ interface Hooks {
 export function addHook<P extends Phase>(route: RouteOptions, phase: P, step: Step<P>, hook: Hooks[P]): void {
   const placed = placedOn(route)
   mark(hook, step)
+  const before = hooksOf(route, phase)
+  if (before.length === 0) {
+    placed.set(hook, phase)
+    assign(route, phase, [hook])
+    return
+  }
   // The app may have copied the options of another route, with the hooks of that route.
-  const others = hooksOf(route, phase).filter((other) => stepOf(other) !== step || placed.has(other))
+  const others = before.filter((other) => stepOf(other) !== step || placed.has(other))
   placed.set(hook, phase)
   assign(route, phase, sorted(phase, [...others, hook]))
 }
@@ -82,9 +88,12 @@ function sorted<Hook extends AnyHook>(phase: Phase, hooks: readonly Hook[]): Hoo
 }
 
 function isSorted(phase: Phase, hooks: readonly AnyHook[]): boolean {
-  return hooks.every((hook, index) => {
-    const next = hooks[index + 1]
-    return next === undefined || rankOf(phase, hook) <= rankOf(phase, next)
+  let before = -1
+  return hooks.every((hook) => {
+    const rank = rankOf(phase, hook)
+    const follows = before <= rank
+    before = rank
+    return follows
   })
 }
 

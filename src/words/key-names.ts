@@ -23,8 +23,11 @@ const knownWords = new BoundedCache<string, readonly string[]>(2000)
 // Matches most names. The Unicode patterns are slow to compile.
 const plainSnake = /^[a-z0-9]+(?:_[a-z0-9]+)*$/
 
+// The same for words that hyphens join, as in paths.
+const plainWords = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/
+
 function splitWords(name: string): string[] {
-  if (plainSnake.test(name)) return name.split('_')
+  if (plainWords.test(name)) return name.split(/[-_]/)
   return (
     name
       // Without this, the plural of an acronym such as `IDs` would be two words.

@@ -102,7 +102,7 @@ export function findingsOf(
     invalid(`${name} config.caching.preconditions`, "'optional', for the route has no validators", 'required')
   }
   const given = own.cacheControl === false ? undefined : own.cacheControl
-  const findings = cacheControlFaults(given ?? {}).map(
+  const findings = (given === undefined ? [] : cacheControlFaults(given)).map(
     (fault): CachingFinding => ['directives', `cacheControl: ${fault}`, 'directives without contradictions'],
   )
   if (plan.isConfidential && given !== undefined && given.noStore !== true)

@@ -95,6 +95,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
       if (ofVersion !== undefined) setPlan(route, null)
       return
     }
+    if (ofVersion === undefined && !hasLifecycle(own)) return
     const lifecycle = lifecycleOf(`${name} config.versions`, own, ofVersion?.lifecycle ?? noEnd)
     const isOfVersion = ofVersion !== undefined && sameModes(ofVersion, ruled) && !hasLifecycle(own)
     const plan = isOfVersion ? ofVersion : planOf(version, lifecycle, ruled.modeOf)
