@@ -31,25 +31,27 @@ export default bootScenario({
   },
 })
 
-/** Half of the routes are items, half of them lists. */
+/** Half of the routes are items, half of them lists. A collection has a schema of its own, as in a real service. */
 function withRoutes(app: FastifyInstance, routes: number): FastifyInstance {
   for (let route = 0; route < routes; route++) {
     const collection = `coll-${(route >> 1) + 1}s`
-    if (route % 2 === 0) app.get(`/v1/${collection}/:id`, { schema: itemSchema() }, async () => user)
+    const member = collection.replace('-', '_')
+    if (route % 2 === 0)
+      app.get(`/v1/${collection}/:id`, { schema: responseOf(itemSchema(member)) }, async () => user)
     else {
-      const member = collection.replace('-', '_')
-      app.get(`/v1/${collection}`, { schema: listSchema(member) }, async () => ({ [member]: users }))
+      const list = { type: 'object', properties: { [member]: { type: 'array', items: itemSchema(member) } } }
+      app.get(`/v1/${collection}`, { schema: responseOf(list) }, async () => ({ [member]: users }))
     }
   }
   return app
 }
 
-// A schema of its own for every route, as in a real service: nothing that was compiled for one serves another.
-function itemSchema() {
-  return { response: { 200: structuredClone(userSchema) } }
+/** Returns a schema that no other collection has, so that nothing compiled for one collection serves another. */
+function itemSchema(member: string) {
+  const { properties, ...rest } = structuredClone(userSchema)
+  return { ...rest, properties: { ...properties, [`of_${member}`]: { type: 'string' } } }
 }
 
-function listSchema(member: string) {
-  const items = structuredClone(userSchema)
-  return { response: { 200: { type: 'object', properties: { [member]: { type: 'array', items } } } } }
+function responseOf(schema: object) {
+  return { response: { 200: schema } }
 }

@@ -348,7 +348,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
         [200, 200, 200, 429, 429],
       )
       const refused = sure(polls[3])
-      isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /goes on/ })
+      isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /continues/ })
       const wait = Number(headerOf(refused, 'retry-after'))
       t.ok(wait >= 1 && wait <= 60, `${wait} seconds`)
       t.equal(headerOf(refused, 'cache-control'), 'no-store')
