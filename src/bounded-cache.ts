@@ -1,6 +1,6 @@
 /**
- * A map that never holds more than `most` entries: the oldest goes when a new one comes. For what is worth keeping
- * of keys that clients choose.
+ * A map of at most `most` entries: a new entry removes the oldest. For values that are worth keeping although clients
+ * choose their keys.
  */
 export class BoundedCache<Key, Value> {
   readonly #entries = new Map<Key, Value>()

@@ -127,7 +127,7 @@ export interface ConventionsOptions extends PluginsOptions {
   readonly serializer?: 'fast' | 'fastify'
 }
 
-// The plugin itself checks what is in the object.
+// The plugin checks the members of the object.
 const pluginOptions: Check<object | false> = (label, received) =>
   received === false || isObject(received) ? received : invalid(label, 'an object or false', received)
 

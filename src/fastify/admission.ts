@@ -51,7 +51,7 @@ export class Admission {
     addAppHook(app, 'onRequest', 'problems:admission', this.#admit)
   }
 
-  /** Returns what is judged of the requests of a route. */
+  /** Returns the checks for the requests of a route. */
   routeAdmission(mode: Mode, produced: readonly string[] | null): RouteAdmission {
     return { mode, produced, accepts: mode === 'off' ? null : this.#acceptance(produced) }
   }
@@ -112,7 +112,7 @@ export class Admission {
     return null
   }
 
-  // Routes that produce the same share what is known of headers: clients choose those, on every route.
+  // Routes with the same media types share the cache of `Accept` headers, because clients choose its keys.
   #acceptance(produced: readonly string[] | null): Accepts | null {
     if (produced === null) return null
     const key = [...produced].sort().join()
@@ -130,7 +130,7 @@ function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: Prob
   else setFrameworkErrorHeaders(request, reply, () => refuse(request, reply, refusal, next))
 }
 
-/** Whether an `Accept` header takes what is produced. */
+/** Whether an `Accept` header accepts one of the produced media types. */
 export type Accepts = (accept: string | undefined) => boolean
 
 const cachedVerdicts = 100

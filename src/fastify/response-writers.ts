@@ -37,7 +37,7 @@ export interface WritingPurpose {
   readonly twins: boolean
   /** Whether this package writes what it writes faster than Fastify does. */
   readonly fast: boolean
-  /** Method and path pattern, which Fastify's compiler is told. */
+  /** Method and path pattern, which Fastify's compiler gets. */
   readonly route: string
 }
 

@@ -261,7 +261,7 @@ function runOnSend(
   next()
 }
 
-/** Runs a hook that another one may have let run later, outside of what Fastify catches. */
+/** Runs a hook and passes on what it throws: a hook before it may have called `next` later, outside Fastify's own `try`. */
 function attempt(run: () => void, failed: (error: Error) => void): void {
   try {
     run()

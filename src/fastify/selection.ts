@@ -34,7 +34,7 @@ export class Selection implements FieldSelection {
   readonly hides: boolean
   readonly #shape: Shape
   readonly #named: readonly string[]
-  // Few: what is needed depends on the route and on the key that a page goes by.
+  // Few entries: the needed fields depend on the route and on the key of the page.
   readonly #needing = new Map<string, FieldSelection>()
   readonly #cut: FieldCut
   readonly #within: readonly string[]
@@ -42,9 +42,9 @@ export class Selection implements FieldSelection {
   #unselected: Selection | null = null
 
   /**
-   * @param only what is selected of `shape`; `null` for all
+   * @param only the selected fields of `shape`; `null` for all
    * @param within names of the members that lead to `shape`: to the items of a list
-   * @param without what is hidden, whatever is selected; `null` for nothing
+   * @param without the hidden fields, also if they are selected; `null` for none
    */
   constructor(
     shape: Shape,
@@ -93,7 +93,7 @@ export class Selection implements FieldSelection {
     return selection
   }
 
-  /** What counts for an answer of this status: nothing is selected of a 202, but what is hidden stays hidden. */
+  /** Returns the selection for a status: a 202 has all fields but the hidden ones. */
   forStatus(status: number): Selection {
     const { only, without } = this.#cut
     if (status !== 202 || only === null) return this
@@ -101,7 +101,7 @@ export class Selection implements FieldSelection {
     return this.#unselected
   }
 
-  /** What is left of a value that no schema describes, such as the result of an operation, without what is hidden. */
+  /** Returns a value without its hidden fields, if no schema describes it, such as the result of an operation. */
   withoutHidden(value: unknown): unknown {
     return ownFields(value, { only: null, without: this.#cut.without }, false)
   }

@@ -2,7 +2,7 @@ import { cutOf, type FieldCut, type FieldTree } from '../json/field-tree.js'
 import { anything, leavesOf, type Member, type ObjectShape, type Shape } from './shape.js'
 import { isTwinned, twinName } from './twins.js'
 
-/** The names that a selection may have at the top of shapes; a twin goes by the name of its number. */
+/** Returns the field names that a client may select at the top level of shapes. A twin has the name of its integer. */
 export function fieldNames(...shapes: readonly Shape[]): string[] {
   const names = objectsOf(shapes).flatMap((object) => {
     const index = indexOf(object)
@@ -11,7 +11,7 @@ export function fieldNames(...shapes: readonly Shape[]): string[] {
   return [...new Set(names)]
 }
 
-/** The names that a selection may have below a path; a twin goes by the name of its number. */
+/** Returns the field names that a client may select below a path. A twin has the name of its integer. */
 export function namesBelow(shape: Shape, path: readonly string[]): string[] {
   let shapes: readonly Shape[] = [shape]
   for (const name of path) shapes = shapesBelow(shapes, name)

@@ -134,7 +134,7 @@ export class ShapeReader {
     }
   }
 
-  /** The shape of what all the schemas say; `null` for alternatives that contradict each other (`mayContradict`). */
+  /** Returns the shape that all schemas declare together; `null` if they contradict each other and `mayContradict`. */
   #all(schemas: readonly Json[], mayContradict: boolean): Shape | null {
     const [only] = schemas
     const depth = this.#depth

@@ -49,7 +49,7 @@ export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
   try {
     return visit(value, '')
   } catch {
-    // A getter that throws may not be of what is written: the writer is to meet it.
+    // A getter that throws may belong to a member that is not written. If it is written, the writer gets the error.
     return false
   }
 }

@@ -85,7 +85,7 @@ export const whole: FieldCut = Object.freeze({ only: null, without: null })
 /**
  * What a cut leaves of a member: {@link whole}, a part of it, or `null` for nothing.
  *
- * @param alias another name by which it may be asked for
+ * @param alias another name by which a client may select it
  */
 export function cutOf({ only, without }: FieldCut, name: string, alias = name): FieldCut | null {
   const hidden = without?.get(name)

@@ -8,9 +8,9 @@ import { restWriter } from './rest-writer.js'
 import { arrayWriter, choiceWriter, nullObject, type WriterCompiler } from './writer.js'
 
 /**
- * Compiles the writer of what a cut leaves. It reads only that, and writes it in the order of the schema and then of
- * the payload, so it can only narrow what the schema allows. Compiling is a look-up for each name: no code is made of
- * what clients send.
+ * Compiles the writer of a cut: it reads only the members that the cut leaves, and writes them in the order of the
+ * schema and then of the payload, so it can only narrow what the schema allows. Compiling looks up each name: no code is
+ * generated from the input of clients.
  *
  * @param within names of the members that lead from the top of the shape to where the cut applies, such as the items of
  * a list; what stands beside them stays whole
@@ -87,7 +87,7 @@ class Narrowing {
 function cutWriter(compiler: WriterCompiler, object: ObjectShape, cut: FieldCut): WriteObject {
   const declared = new Map(object.members.map((member) => [member.name, member]))
   const appenders = compiler.membersOf(object).flatMap((member) => {
-    // A twin that is asked for stands where it always does: behind its number.
+    // A selected twin keeps its place, after its integer.
     const number = member.declaredTwin?.of ?? member.name
     const left = cutOf(cut, number, isTwinned(member.shape) ? twinName(number) : member.name)
     if (left === null) return []

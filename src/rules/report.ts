@@ -44,12 +44,12 @@ export class Reporter {
     this.#exceptions.push(exception)
   }
 
-  /** Runs a check when the app gets ready, for what is complete only then. */
+  /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
   checkAtReady(check: () => void): void {
     this.#checks.push(check)
   }
 
-  /** Runs a callback after all checks, for what depends on all routes together. */
+  /** Runs a callback after all checks, for rules about all routes together. */
   afterChecks(callback: () => void): void {
     this.#afterChecks.push(callback)
   }

@@ -8,7 +8,7 @@ export class LateError extends Error {
 /**
  * Waits for a promise for at most a number of milliseconds. A promise that rejects after that is not an unhandled rejection.
  *
- * @param what what is waited for, for the message of the error
+ * @param what the awaited event, for the message of the error
  * @throws LateError
  */
 export function inTime<Value>(

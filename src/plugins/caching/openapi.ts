@@ -5,7 +5,7 @@ export interface CachingOfRoute {
   readonly reads: boolean
   /** Whether preconditions guard its writes, and whether a write needs one. */
   readonly guards: 'optional' | 'required' | false
-  /** Whether a write is answered with the `ETag` of what is stored now. */
+  /** Whether the response to a write has the `ETag` of the stored resource. */
   readonly tagsWrites: boolean
 }
 

@@ -36,9 +36,9 @@ export class FieldSelector {
   readonly #cache = new BoundedCache<string, Selection | null>(cachedSelections)
 
   /**
-   * @param shape what is selected from: an item, or an item of a list
+   * @param shape the shape to select from: an item, or an item of a list
    * @param within names of the members that lead to `shape`
-   * @param defaults dot paths of what is answered where nothing is asked for; `null` for all
+   * @param defaults dot paths of the fields in the response if the request selects none; `null` for all fields
    */
   constructor(
     shape: Shape,

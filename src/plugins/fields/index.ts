@@ -46,7 +46,7 @@ declare module 'fastify' {
  * or of each item of a list. The names are those of the route's response schema; projection is compiled from it, so a
  * selection can only narrow what the schema allows. Routes whose response schema names no fields are left alone.
  *
- * `request.fields` tells the handler what is wanted. Unknown names are a 400 problem `fields-invalid`.
+ * `request.fields` gives the handler the selected fields. Unknown names are a 400 problem `fields-invalid`.
  *
  * Not for clients that need a shape of their own: a selection has no aliases, no arguments and no joins.
  *

@@ -31,7 +31,7 @@ export function withFieldsParameter<Schema extends RouteSchema>(
 }
 
 /**
- * Whether the response schemas name fields of what a 200 answers as JSON, so that a selection has something to select.
+ * Whether the response schemas name fields of the JSON of a 200, so that a client can select some.
  * Where a reference leads to nothing (yet), they may.
  *
  * @param lists names that the member with the items of a list may have

@@ -30,7 +30,7 @@ export interface FieldsOptions {
 /** What a route sets under `config.fields`; `false` leaves the parameter alone. */
 export interface FieldsRouteOptions extends FieldsOptions {
   /**
-   * Dot paths of what is answered where the request names no fields.
+   * Dot paths of the fields in the response if the request names no fields.
    * @default all fields
    */
   readonly default?: readonly string[]

@@ -62,7 +62,7 @@ function stateOf(request: FastifyRequest): InputState {
 
 /**
  * Adds the hooks to a route that may declare 64-bit integers in its input: parser and validator of the app see Numbers,
- * and what is valid by them becomes exact BigInts. Call it from an `onRoute` hook.
+ * and valid integers become exact BigInts. Call it from an `onRoute` hook.
  *
  * @returns a function that reads the schemas, for when all shared schemas are known; `null` for a route without them
  */

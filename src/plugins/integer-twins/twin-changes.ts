@@ -10,7 +10,7 @@ export interface TwinChanges {
 }
 
 /**
- * Compares what is written of a payload with and without twins.
+ * Compares the JSON of a payload with and without twins.
  *
  * @throws what the writers throw for a payload that does not match its schema
  */

@@ -26,7 +26,7 @@ export interface BodyReader {
 }
 
 /**
- * Reads a body before its request is routed, and puts back what has to be parsed later, so that later readers see a
+ * Reads a body before its request is routed, and puts back the bytes to parse later, so that later readers see a
  * stream that was not read.
  *
  * @param limit in bytes; reading stops with the chunk that exceeds it

@@ -181,7 +181,7 @@ function contextOf<Input>({ record, signal, progress }: WorkContext, log: Log): 
   }
 }
 
-/** @throws ProblemError `content-too-large` for what is nested too deep to be written */
+/** @throws ProblemError `content-too-large` for an input that is nested too deeply */
 function inputText(input: unknown): string | undefined {
   try {
     return exactJson(input, false)

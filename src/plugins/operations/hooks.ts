@@ -90,7 +90,7 @@ function resultOf({ status, resource, result, error }: OperationRecord): Operati
   return { status: 'Succeeded', resource, result: result === null ? undefined : readExactJson(result) }
 }
 
-/** The owner of what a request starts; `null` if `identify` is not set, or knows no caller. */
+/** Returns the owner of an operation that a request starts; `null` if `identify` is not set, or finds no caller. */
 async function ownerOf(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,

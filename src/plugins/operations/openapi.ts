@@ -122,7 +122,7 @@ const pollHeaders = {
   },
 }
 
-/** Headers of a poll of what has created something, for OpenAPI. */
+/** Headers of a poll of an operation that has created a resource, for OpenAPI. */
 const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
 
 /** An answer that is a problem, for OpenAPI. */

@@ -61,7 +61,7 @@ export function suggestWithoutCrud(route: ReadRoute, vocabulary: PathVocabulary)
     } else addCollection(pieces, route.segments[index + 1])
   }
   const crud = route.names.flatMap((name) => name.crud)
-  // A verb says what is done, whatever the CRUD words.
+  // A verb names the action, also beside a CRUD word.
   const hasVerb = route.names.some(({ isVerb }) => isVerb)
   const method = hasVerb ? null : crudMethod(crud, route.methods)
   const path = written(route, textsOf(pieces))

@@ -56,7 +56,7 @@ export interface RateLimitOptions extends RateLimitRouteOptions {
   readonly timeWindow?: number | string
   /**
    * Returns the caller that a request counts for. It runs before the app's authentication, so it has to verify its input:
-   * a key that a caller can invent limits nobody, and the key of another caller uses up that caller's quota.
+   * a key that a caller can invent limits no caller, and the key of another caller uses up that caller's quota.
    * @default the address, `request.ip`; behind a proxy, set `trustProxy` of Fastify
    */
   readonly key?: (request: FastifyRequest) => CallerKey | Promise<CallerKey>

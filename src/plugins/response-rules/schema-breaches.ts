@@ -33,7 +33,7 @@ import { formatsOf, namedTime } from './times.js'
 /** What there is to say of a response schema. */
 export interface SchemaVerdict {
   readonly breaches: readonly ResponseBreach[]
-  /** References that lead to nothing: what is behind them was not judged. */
+  /** References that cannot be resolved: the schemas behind them were not checked. */
   readonly unresolved: readonly string[]
 }
 
@@ -43,7 +43,7 @@ interface Node {
 }
 
 /**
- * Holds the schema of a JSON body against every rule, all the way down. What a schema is used for twice is told of
+ * Checks the schema of a JSON body by every rule, at all depths. What a schema is used for twice is told of
  * once, at its shortest place. Never throws, whatever the schema is.
  *
  * @param shared schemas that it may refer to, by their `$id`

@@ -74,7 +74,7 @@ function redisConnection(
   return {
     ...others,
     retryStrategy: (times) => (givenUp.aborted ? null : retryStrategy(times)),
-    // What came of a run has to be told, however long Redis is away.
+    // The result of a run must be stored, however long Redis is unreachable.
     ...(isForWork ? { maxRetriesPerRequest: null } : {}),
   }
 }

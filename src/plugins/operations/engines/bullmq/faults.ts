@@ -1,6 +1,6 @@
 import type { OperationWorker } from '../engine.js'
 
-/** Tells an {@link OperationWorker} of what goes wrong: each fault once until it is over, however many parts meet it. */
+/** Reports faults to an {@link OperationWorker}: each fault once until it is over, however many parts meet it. */
 export class Faults {
   readonly #worker: Pick<OperationWorker, 'failed' | 'recovered'>
   readonly #whatOf = new Map<string, string>()
