@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { isObject } from '../../options.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 
@@ -22,32 +22,52 @@ export interface OperationFailure {
 }
 
 /**
+ * Who may see an operation: its owner alone; every caller who knows its id, because its caller was not known; or, for one that
+ * the app itself started, no caller at all.
+ */
+export type OperationAccess = 'owner' | 'id' | 'internal'
+
+/**
  * The record of an operation: one document, which stores put, compare and replace as a whole. Times are milliseconds since the
- * epoch. Records are immutable: each change is a new record whose `version` is higher by one.
+ * epoch. Records are immutable: each change is a new record with a higher `version`.
  */
 export interface OperationRecord {
-  /** Version of the form of this document: other releases refuse a version that they do not know. */
-  readonly schema: typeof recordSchema
+  /**
+   * Form of this document. A record keeps the form in which it was created; `readRecord` adds what an earlier form lacks, so
+   * that all forms have the same members, but for `input`.
+   */
+  readonly schema: RecordForm
   /** 32 random hexadecimal digits. */
   readonly id: string
-  /** 1 for a new record. */
+  /** Higher after each change, by a random step: two changes of the same version never lead to the same one. */
   readonly version: number
   /** Name of the operation in `define`. */
   readonly name: string
-  /** Id of the caller who started it, and who alone may see it; `null` without `identify`. */
+  /** Id of the caller who started it; `null` if there is none. */
   readonly owner: string | null
+  readonly access: OperationAccess
   readonly status: OperationStatus
   readonly cancellable: boolean
   /** Whether a cancellation was requested, and the current run has not ended yet. */
   readonly isCancelling: boolean
-  /** The input as JSON; `null` if the operation is final. */
-  readonly input: string | null
+  /** In form 1 only: the input, which later forms keep apart; `null` if there is none, or if the operation is final. */
+  readonly input?: string | null
+  /** Length of the input, in characters of JSON. */
+  readonly inputLength: number
   /** Number of runs so far. It is also the fencing token: changes of earlier runs are ignored. */
   readonly run: number
-  /** Time until which the current run counts as alive without a heartbeat; `null` without a run. */
+  /** Number of runs that ended without a word, and the current one: not those that handed it back, or whose handler failed. */
+  readonly attempts: number
+  /** Number of runs whose handler failed, and that were repeated. */
+  readonly retries: number
+  /** Time until which the current run may be alive; `null` without a run. */
   readonly runUntil: number | null
-  /** Time when the sweeper has to check the record: after the lease of a run, or to delete it. */
+  /** Time before which it must not run; `null` for none. */
+  readonly notBefore: number | null
+  /** Time of the next check, see `OperationStore.takeDue`; the store may have moved it. Of a final record: when it is deleted. */
   readonly dueAt: number
+  /** From 0 to 100; operations with a higher priority run first. */
+  readonly priority: number
   /** From 0 to 1; `null` if the work does not report it. */
   readonly progress: number | null
   readonly createdAt: number
@@ -63,30 +83,51 @@ export interface OperationRecord {
   /** The result as JSON. */
   readonly result: string | null
   readonly error: OperationFailure | null
+  /** Id of the request that started it. */
+  readonly requestId: string | null
+  /** `traceparent` of the request that started it (W3C Trace Context §3.2). */
+  readonly traceparent: string | null
 }
 
-/** Version of the form of {@link OperationRecord}. */
-export const recordSchema = 1
+/** The forms of {@link OperationRecord} that this release reads and writes. 1 is that of release 0.1. */
+export type RecordForm = 1 | 2
+
+/** Form of new records, unless an option asks for an earlier one. */
+export const latestForm = 2
 
 /**
- * Reads a record of a store: as JSON, or as the value that a driver parsed.
+ * Reads a record of a store: as JSON, or as the value that a driver parsed. Completes records of earlier forms.
  *
  * @throws Error if it is not a record, or has a form that this release does not know
  */
 export function readRecord(kept: unknown): OperationRecord {
   const found: unknown = typeof kept === 'string' ? parsed(kept) : kept
   if (!isObject(found)) throw new Error('the store has another value in place of an operation')
-  // Records of earlier releases have no `updatedAt`.
-  const record = 'updatedAt' in found ? found : { ...found, updatedAt: found.finishedAt ?? found.createdAt }
-  if (record.schema !== recordSchema) {
-    const found = String(record.schema)
+  if (found.schema !== 1 && found.schema !== latestForm) {
     throw new Error(
-      `an operation is stored in form ${found}; this release supports only form ${recordSchema}`,
+      `an operation is stored in form ${String(found.schema)}; this release supports forms up to ${latestForm}`,
     )
   }
+  const record: Record<string, unknown> = found.schema === 1 ? { ...missingIn1(found), ...found } : found
   const isWhole = Object.entries(kinds).every(([name, kind]) => kind(record[name]))
   if (!isWhole) throw new Error('the store has an invalid operation')
   return Object.freeze(record) as unknown as OperationRecord
+}
+
+/** Returns the members that a record of form 1 may lack. */
+function missingIn1(record: Readonly<Record<string, unknown>>): Partial<OperationRecord> {
+  const { owner, input, run, finishedAt, createdAt } = record
+  return {
+    access: owner === null ? 'id' : 'owner',
+    inputLength: typeof input === 'string' ? input.length : 0,
+    attempts: Number(run),
+    retries: 0,
+    notBefore: null,
+    priority: 0,
+    updatedAt: Number(finishedAt ?? createdAt),
+    requestId: null,
+    traceparent: null,
+  }
 }
 
 /** Whether an operation has ended. */
@@ -99,19 +140,24 @@ const isFlag = (value: unknown) => typeof value === 'boolean'
 const isNumber = (value: unknown) => typeof value === 'number'
 const orNull = (is: (value: unknown) => boolean) => (value: unknown) => value === null || is(value)
 
-const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boolean } = {
+const kinds: { readonly [Name in Exclude<keyof OperationRecord, 'input'>]: (value: unknown) => boolean } = {
   schema: isNumber,
   id: isText,
   version: isNumber,
   name: isText,
   owner: orNull(isText),
+  access: (value) => value === 'owner' || value === 'id' || value === 'internal',
   status: (value) => value === 'In progress' || value === 'Succeeded' || value === 'Failed',
   cancellable: isFlag,
   isCancelling: isFlag,
-  input: orNull(isText),
+  inputLength: isNumber,
   run: isNumber,
+  attempts: isNumber,
+  retries: isNumber,
   runUntil: orNull(isNumber),
+  notBefore: orNull(isNumber),
   dueAt: isNumber,
+  priority: isNumber,
   progress: orNull(isNumber),
   createdAt: isNumber,
   updatedAt: isNumber,
@@ -121,6 +167,8 @@ const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boo
   resource: orNull(isText),
   result: orNull(isText),
   error: orNull(isObject),
+  requestId: orNull(isText),
+  traceparent: orNull(isText),
 }
 
 function parsed(text: string): unknown {
@@ -149,21 +197,9 @@ export function ownerText(owner: OperationOwner | undefined): string | null {
   return String(owner)
 }
 
-const idBytes = 16
-const drawn = Buffer.allocUnsafeSlow(idBytes * 256)
-let used = drawn.length
-
-/**
- * Returns a new id: 128 random bits as 32 hexadecimal digits. The bits of many ids are generated at once, because each call
- * into native code is expensive; `randomUUID` has six random bits fewer.
- */
+/** Returns a new id: 128 random bits as 32 hexadecimal digits. */
 export function newOperationId(): string {
-  if (used === drawn.length) {
-    randomFillSync(drawn)
-    used = 0
-  }
-  used += idBytes
-  return drawn.toString('hex', used - idBytes, used)
+  return randomBytes(16).toString('hex')
 }
 
 /** Whether a text has the form of an operation's id. */

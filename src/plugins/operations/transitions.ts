@@ -1,29 +1,63 @@
-import { isFinal, type OperationFailure, type OperationRecord, recordSchema } from './record.js'
+import { randomInt } from 'node:crypto'
+import { isFinal, type OperationFailure, type OperationRecord, type RecordForm } from './record.js'
 
 /** The start of an operation. */
-export type NewOperation = Pick<OperationRecord, 'name' | 'owner' | 'input' | 'cancellable'>
+export interface NewOperation
+  extends Pick<
+    OperationRecord,
+    'name' | 'owner' | 'access' | 'cancellable' | 'priority' | 'requestId' | 'traceparent'
+  > {
+  /** The input as JSON; `null` for none. */
+  readonly input: string | null
+  /** Milliseconds before which it must not run; 0 for none. */
+  readonly delay: number
+}
 
 /** The end of an operation. */
 export type OperationEnd =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: string | null }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
-/** Returns the record of a new operation, without a run. */
-export function begin(id: string, operation: NewOperation, now: number, lease: number): OperationRecord {
+/** The run that a claim begins. */
+export interface NewRun {
+  readonly runUntil: number
+  readonly dueAt: number
+  /** Whether it takes the place of a run that may be alive. */
+  readonly takesOver: boolean
+}
+
+/**
+ * Returns the record of a new operation, without a run.
+ *
+ * @param dueAt time of the first check
+ */
+export function begin(
+  id: string,
+  operation: NewOperation,
+  now: number,
+  dueAt: number,
+  form: RecordForm,
+): OperationRecord {
+  const { input, delay } = operation
   return Object.freeze({
-    // First, because some stores need it at the beginning.
     version: 1,
-    schema: recordSchema,
+    schema: form,
     id,
     name: operation.name,
     owner: operation.owner,
+    access: operation.access,
     status: 'In progress',
     cancellable: operation.cancellable,
     isCancelling: false,
-    input: operation.input,
+    ...(form === 1 ? { input } : {}),
+    inputLength: input?.length ?? 0,
     run: 0,
+    attempts: 0,
+    retries: 0,
     runUntil: null,
-    dueAt: now + lease,
+    notBefore: delay === 0 ? null : now + delay,
+    dueAt: dueAt + delay,
+    priority: operation.priority,
     progress: null,
     createdAt: now,
     updatedAt: now,
@@ -33,31 +67,35 @@ export function begin(id: string, operation: NewOperation, now: number, lease: n
     resource: null,
     result: null,
     error: null,
+    requestId: operation.requestId,
+    traceparent: operation.traceparent,
   })
 }
 
-/** Begins a run; `null` if the operation is final, is being cancelled, or has a live run. */
-export function claim(record: OperationRecord, now: number, lease: number): OperationRecord | null {
-  if (isFinal(record) || record.isCancelling || isRunning(record, now)) return null
+/** Begins a run; `null` if the operation is final, is being cancelled, must not run yet, or has a live run. */
+export function claim(record: OperationRecord, now: number, run: NewRun): OperationRecord | null {
+  if (isFinal(record) || record.isCancelling || (record.notBefore ?? 0) > now) return null
+  if (isRunning(record, now) && !run.takesOver) return null
   return changed(record, now, {
     run: record.run + 1,
-    runUntil: now + lease,
-    dueAt: now + lease,
+    attempts: record.attempts + 1,
+    runUntil: run.runUntil,
+    notBefore: null,
+    dueAt: run.dueAt,
     since: now,
     progress: null,
   })
 }
 
-/** Stores a heartbeat of a run; `null` if that run no longer counts. */
+/** Stores a heartbeat and the progress of a run; `null` if that run no longer counts. The time of the next check stays. */
 export function renew(
   record: OperationRecord,
   run: number,
   progress: number | null,
   now: number,
-  lease: number,
+  runUntil: number,
 ): OperationRecord | null {
-  if (!isOfRun(record, run)) return null
-  return changed(record, now, { runUntil: now + lease, dueAt: now + lease, progress })
+  return isOfRun(record, run) ? changed(record, now, { runUntil, progress }) : null
 }
 
 /**
@@ -95,28 +133,34 @@ export function finish(
   return ended(record, end, now, retention)
 }
 
-/** Returns the operation, so that another run can begin; `null` if the run no longer counts. */
+/** Hands the operation back, so that another run can begin at once; `null` if the run no longer counts. */
 export function release(record: OperationRecord, run: number, now: number): OperationRecord | null {
-  if (!isOfRun(record, run)) return null
-  return changed(record, now, { runUntil: null, dueAt: now, since: now, progress: null })
+  return isOfRun(record, run) ? changed(record, now, { ...waiting(record, now), dueAt: now }) : null
 }
 
 /**
- * Postpones the next check of an operation that is due; a run that it had no longer counts. `null` if it is not due. The time
- * until the next check is the time that it has waited so far, at most ten leases: an operation in a long queue is not checked
- * too often, and one that the queue lost is found.
+ * Lets the operation wait for another run, because the handler failed; `null` if the run no longer counts.
+ *
+ * @param dueAt time of the check whether the engine has begun that run
  */
-export function putOff(record: OperationRecord, now: number, lease: number): OperationRecord | null {
-  if (isFinal(record) || isRunning(record, now) || record.dueAt > now) return null
-  // It has waited since the last heartbeat of its run.
-  const since = record.runUntil ?? record.since
-  const putOffBy = Math.min(Math.max(now - since, lease), lease * 10)
-  return changed(record, now, { runUntil: null, since, dueAt: now + putOffBy, progress: null })
+export function retry(
+  record: OperationRecord,
+  run: number,
+  now: number,
+  notBefore: number,
+  dueAt: number,
+): OperationRecord | null {
+  if (!isOfRun(record, run)) return null
+  return changed(record, now, { ...waiting(record, now), notBefore, dueAt, retries: record.retries + 1 })
 }
 
-/** Whether there is a run with a heartbeat in time. */
+/** Whether there is a run that may be alive. */
 export function isRunning({ runUntil }: OperationRecord, now: number): boolean {
   return runUntil !== null && runUntil > now
+}
+
+function waiting(record: OperationRecord, now: number): Partial<OperationRecord> {
+  return { attempts: record.attempts - 1, runUntil: null, since: now, progress: null }
 }
 
 // A run with a late heartbeat still counts, as long as no other run took its place.
@@ -129,8 +173,9 @@ function ended(record: OperationRecord, end: OperationEnd, now: number, retentio
   return changed(record, now, {
     status: end.status,
     isCancelling: false,
-    input: null,
+    ...(record.schema === 1 ? { input: null } : {}),
     runUntil: null,
+    notBefore: null,
     dueAt: goneAt + retention,
     progress: end.status === 'Succeeded' ? 1 : record.progress,
     finishedAt: now,
@@ -139,8 +184,11 @@ function ended(record: OperationRecord, end: OperationEnd, now: number, retentio
   })
 }
 
+// After a failover, a store may have lost the latest version. Another change of the version before must not have its number.
+const maxStep = 2 ** 20
+
 function changed(record: OperationRecord, now: number, change: Partial<OperationRecord>): OperationRecord {
-  const next = { ...record, ...change, version: record.version + 1 }
+  const next = { ...record, ...change, version: record.version + randomInt(1, maxStep) }
   const isShown =
     next.status !== record.status ||
     next.progress !== record.progress ||

@@ -1,11 +1,19 @@
+import type { OperationStatus } from '../record.js'
+
 /** The outcome of an attempt to run an operation. */
 export type RunOutcome =
   /** The operation has ended. */
-  | { readonly kind: 'ended' }
-  /** Another run may be alive until then (milliseconds since the epoch): try again after that. */
+  | { readonly kind: 'ended'; readonly status: OperationStatus }
+  /** There is no such operation. */
+  | { readonly kind: 'absent' }
+  /** Another run may be alive until then, or the operation must not begin before (milliseconds since the epoch): try again after that. */
   | { readonly kind: 'busy'; readonly until: number }
-  /** It was returned without a result, because this process closes or does not define the operation: other processes may run it. */
+  /** The handler failed; the operation has to run again after so many milliseconds. */
+  | { readonly kind: 'retry'; readonly delay: number }
+  /** This process closes: other processes can run it at once. */
   | { readonly kind: 'released' }
+  /** This process does not implement the operation: another one has to run it. */
+  | { readonly kind: 'not-implemented' }
 
 /** What an engine calls when it is an operation's turn. */
 export interface OperationWorker {
@@ -14,12 +22,28 @@ export interface OperationWorker {
    * process or in several: the record decides which call runs it. Rejects only when the registry cannot be reached.
    */
   run(id: string): Promise<RunOutcome>
+  /** The engine has lost the lock of an operation that this process runs: its signal aborts. */
+  lost(id: string): void
   /** Logs a failure of the engine, once until `recovered`. */
   failed(what: string, error: unknown): void
   /** Logs the end of a failure. */
   recovered(): void
-  /** Milliseconds after which a run without a heartbeat counts as dead. */
+  /** Milliseconds after which a run without a sign of its process counts as dead. */
   readonly lease: number
+}
+
+/** An operation for an engine. */
+export interface OperationJob {
+  /** Id of the operation. An engine that has it already ignores the job. */
+  readonly id: string
+  /** Name of the operation. */
+  readonly name: string
+  /** Id of the caller, for engines that limit the operations of one owner; `null` for none. */
+  readonly owner: string | null
+  /** Milliseconds before which it must not run. */
+  readonly delay: number
+  /** From 0, the default, to 100; operations with a higher priority run first. */
+  readonly priority: number
 }
 
 /**
@@ -29,23 +53,29 @@ export interface OperationWorker {
 export interface OperationEngine {
   /** Whether other processes may run the work. If so, the store has to be shared, too. */
   readonly isShared: boolean
-  /** The connection that it adds operations through, if the store can use the same one: see `OperationStore.connection`. */
-  readonly connection?: object | undefined
   /**
-   * Begins to run operations; called once, when the app gets ready.
+   * Whether the engine notices that a process died, and runs its operations again elsewhere. If so, the lock of the engine
+   * replaces the lease in the record: a run takes the place of an earlier one at once.
+   * @default false
+   */
+  readonly takesOver?: boolean
+  /**
+   * Connects; called once, when the app gets ready. Runs nothing yet.
    * @throws Error if the engine cannot be used; the message says what to do
    */
   start(worker: OperationWorker): Promise<void>
+  /** Begins to run operations, or goes on after `pause`. */
+  work(): Promise<void>
+  /** Begins no more runs until `work` is called; those that run go on. */
+  pause(): Promise<void>
   /**
    * Adds an operation to the queue. Does nothing if it waits or runs already.
-   *
-   * @param owner id of the caller, for engines that limit the operations of one owner; `null` and absent: no owner
    * @throws OperationQueueFullError; another error if the engine cannot be reached, or is closed
    */
-  enqueue(id: string, owner?: string | null): Promise<void>
+  enqueue(job: OperationJob): Promise<void>
   /** Removes an operation that has ended from the queue. Optional: otherwise the engine finds that out when its turn comes. */
   forget?(id: string): void
-  /** Starts no more runs, and resolves when all runs of this process have ended. */
+  /** Begins no more runs, and resolves when `run` has resolved for all operations of this process. */
   close(): Promise<void>
 }
 

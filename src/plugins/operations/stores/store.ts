@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../record.js'
+import type { OperationRecord, OperationStatus } from '../record.js'
 
 /**
  * Stores the records of operations. Each record is one document, which is stored and replaced as a whole, and compared by its
@@ -7,43 +7,88 @@ import type { OperationRecord } from '../record.js'
  * The promises reject if the store cannot be reached; the change may or may not have happened then.
  * `operationStoreContract` of `fastify-conventions/testing` tests a store.
  */
-export interface OperationStore {
+export interface OperationStore extends OperationTransaction {
   /** Whether other processes can use the same store. */
   readonly isShared: boolean
-  /**
-   * The connection that `create` uses, if commands on it are executed in order, and if `create` sends its command before it
-   * returns. If the engine has the same connection, an operation is queued directly after its record, without waiting for
-   * the response in between.
-   * @default none
-   */
-  readonly connection?: object | undefined
   /**
    * Checks that the store is set up and can be used. Called when the app gets ready.
    * @throws Error that says what to do
    */
   check(): Promise<void>
   /**
-   * Stores a new record, which is in progress. Returns `false` if its id is taken.
-   * @throws OperationStoreFullError if the store is full
+   * Returns the time of the server's clock, in milliseconds since the epoch. It decides when leases and results expire,
+   * so that the clocks of the instances do not matter.
+   * @default the clock of the process
    */
-  create(record: OperationRecord): Promise<boolean>
-  /** Returns the record of an id; `null` if there is none. */
+  time?(): Promise<number>
+  /** Returns the record of an id; `null` if there is none. Reads all earlier forms of a record. */
   get(id: string): Promise<OperationRecord | null>
-  /** Replaces the previous version of a record. Returns `false` if another version, or none, is stored. */
-  replace(record: OperationRecord): Promise<boolean>
-  /** Removes exactly this version. Returns `false` if another version, or none, is stored. */
+  /** Returns the input of an operation in progress; `null` if it has none. */
+  input(id: string): Promise<string | null>
+  /** Removes exactly this version, and its input. Returns `false` if another version, or none, is stored. */
   remove(record: OperationRecord): Promise<boolean>
-  /** Returns at most `limit` records in progress with a `dueAt` up to `time`, the lowest `dueAt` first. */
-  due(time: number, limit: number): Promise<readonly OperationRecord[]>
+  /**
+   * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
+   * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
+   */
+  takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
   /** Removes at most `limit` final records with a `dueAt` up to `time`, and returns their number; 0 if the store lets them expire. */
   expire(time: number, limit: number): Promise<number>
-  /** Notifies the listeners of all processes that an operation is to be cancelled. The message may get lost. */
-  announceCancel(id: string): Promise<void>
+  /** Returns operations of an owner, the newest first, see {@link OperationQuery}. */
+  list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
+  /** Returns what the operations in progress of an owner take. */
+  usage(owner: string): Promise<OwnerUsage>
   /**
-   * Calls `listener` with the id of each operation that is to be cancelled.
+   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation, a
+   * progress, an end. The message may get lost.
+   */
+  announce(id: string): Promise<void>
+  /**
+   * Calls `listener` with the id of each operation that was announced.
    * @returns a function that stops listening, and releases the connection
    */
-  onCancel(listener: (id: string) => void): Promise<() => Promise<void>>
+  listen(listener: (id: string) => void): Promise<() => Promise<void>>
+  /**
+   * Returns the changes of this store over a connection of the app, as part of its transaction.
+   * @default none: operations cannot be started or ended in a transaction
+   */
+  within?(connection: object): OperationTransaction
+}
+
+/** The changes that a store can do in a transaction of the app. */
+export interface OperationTransaction {
+  /**
+   * Stores a new record, which is in progress, and its input. Returns `false` if its id is taken.
+   * @throws OperationStoreFullError if the store is full
+   */
+  create(record: OperationRecord, input: string | null): Promise<boolean>
+  /**
+   * Replaces a record if the stored version is that of `previous`; returns whether it was. If `dueAt` differs, the next check
+   * moves there; otherwise it stays where it is. With a final record, the input is deleted.
+   */
+  replace(previous: OperationRecord, next: OperationRecord): Promise<boolean>
+}
+
+/** A page of the operations of an owner. */
+export interface OperationQuery {
+  /**
+   * Only operations in this status.
+   * @default all
+   */
+  readonly status?: OperationStatus | undefined
+  /**
+   * Only operations before this one, in the order of the list: by `createdAt`, then by `id`, both descending.
+   * @default from the newest
+   */
+  readonly before?: Pick<OperationRecord, 'createdAt' | 'id'> | undefined
+  readonly limit: number
+}
+
+/** What the operations in progress of an owner take. */
+export interface OwnerUsage {
+  readonly operations: number
+  /** Sum of `inputLength`. */
+  readonly length: number
 }
 
 // A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
