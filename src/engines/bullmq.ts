@@ -1,14 +1,8 @@
 export { bullmqEngine } from '../plugins/operations/engines/bullmq/engine.js'
-export type {
-  BullmqEngineOptions,
-  BullmqOnPostgresOptions,
-  BullmqOnRedisOptions,
-  BullmqPostgresPool,
-  BullmqQueueOptions,
-  PostgresAddress,
-} from '../plugins/operations/engines/bullmq/options.js'
+export type { BullmqEngineOptions } from '../plugins/operations/engines/bullmq/options.js'
 export {
   type OperationEngine,
+  type OperationJob,
   OperationQueueFullError,
   type OperationWorker,
   type RunOutcome,

@@ -44,6 +44,11 @@ export interface OperationJob {
   readonly delay: number
   /** From 0, the default, to 100; operations with a higher priority run first. */
   readonly priority: number
+  /**
+   * Whether the operation has never been in the queue, so that the engine need not look for a job that was lost.
+   * @default false
+   */
+  readonly isNew?: boolean
 }
 
 /**

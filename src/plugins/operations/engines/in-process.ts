@@ -1,5 +1,12 @@
-import { type Checks, integer, resolveOptions } from '../../../options.js'
-import { type OperationEngine, OperationQueueFullError, type OperationWorker } from './engine.js'
+import { type Checks, functionOf, integer, resolveOptions } from '../../../options.js'
+import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
+import {
+  type OperationEngine,
+  type OperationJob,
+  OperationQueueFullError,
+  type OperationWorker,
+  type RunOutcome,
+} from './engine.js'
 
 /** Options of {@link inProcessEngine}. */
 export interface InProcessEngineOptions {
@@ -19,91 +26,161 @@ export interface InProcessEngineOptions {
    * @default a tenth of `maxQueued`, at least 1
    */
   readonly maxQueuedPerOwner?: number
+  /**
+   * The clock, for tests; milliseconds since the epoch.
+   * @default Date.now
+   */
+  readonly now?: () => number
+  /**
+   * Starts a timer, for tests.
+   * @default `setTimeout`, which does not keep the process alive
+   */
+  readonly schedule?: Schedule
 }
 
 const checks: Checks<InProcessEngineOptions> = {
   concurrency: integer(1, 10_000),
   maxQueued: integer(0, 1_000_000),
   maxQueuedPerOwner: integer(1, 1_000_000),
+  now: functionOf('a function that returns the time'),
+  schedule: functionOf('a function that starts a timer'),
 }
 
 /**
- * Runs operations in the process that started them, in their order. A restart loses the operations that wait or run in this
- * process; with a shared store another instance runs them.
+ * Runs operations in the process that started them, by priority and then in their order. A restart loses the operations that
+ * wait or run in this process; with a shared store another instance runs them.
  *
  * Not for work that blocks the event loop: requests would wait for it.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const { concurrency, maxQueued, maxQueuedPerOwner } = resolveOptions('inProcessEngine', options, checks, {
-    concurrency: 10,
-    maxQueued: 1_000,
-    maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
-  })
-  // Ids, and their owners.
-  const queued = new Map<string, string | null>()
+  const { concurrency, maxQueued, maxQueuedPerOwner, now, schedule } = resolveOptions(
+    'inProcessEngine',
+    options,
+    checks,
+    {
+      concurrency: 10,
+      maxQueued: 1_000,
+      maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
+      now: Date.now,
+      schedule: scheduleTimeout,
+    },
+  )
+  // Operations that wait, also those that must not run yet; the number of them for each owner.
+  const waiting = new Map<string, OperationJob>()
   const shares = new Map<string, number>()
+  // The operations that can run, for each priority in their order; the timers of the others.
+  const ready = new Map<number, Set<string>>()
+  const timers = new Map<string, () => void>()
   const running = new Map<string, Promise<void>>()
   let worker: OperationWorker | null = null
+  let isWorking = false
   let isClosed = false
 
   function next(): void {
-    if (worker === null || isClosed) return
-    for (const id of queued.keys()) {
-      if (running.size >= concurrency) return
-      leave(id)
-      running.set(id, run(id, worker))
+    while (worker !== null && isWorking && running.size < concurrency && ready.size > 0) {
+      const [id] = ready.get(Math.max(...ready.keys())) ?? []
+      const job = id === undefined ? undefined : waiting.get(id)
+      if (job === undefined) return
+      leave(job.id)
+      running.set(job.id, run(job, worker))
     }
+  }
+
+  function wait(job: OperationJob, delay: number): void {
+    waiting.set(job.id, job)
+    if (job.owner !== null) shares.set(job.owner, (shares.get(job.owner) ?? 0) + 1)
+    if (delay <= 0) {
+      makeReady(job)
+      return
+    }
+    const stop = schedule(
+      () => {
+        timers.delete(job.id)
+        makeReady(job)
+      },
+      Math.min(delay, longestTimer),
+    )
+    timers.set(job.id, stop)
+  }
+
+  function makeReady({ id, priority }: OperationJob): void {
+    const ids = ready.get(priority) ?? new Set()
+    ready.set(priority, ids.add(id))
+    next()
   }
 
   function leave(id: string): void {
-    const owner = queued.get(id)
-    if (!queued.delete(id) || typeof owner !== 'string') return
-    const rest = (shares.get(owner) ?? 1) - 1
-    if (rest === 0) shares.delete(owner)
-    else shares.set(owner, rest)
+    const job = waiting.get(id)
+    if (job === undefined) return
+    waiting.delete(id)
+    timers.get(id)?.()
+    timers.delete(id)
+    const ids = ready.get(job.priority)
+    if (ids?.delete(id) && ids.size === 0) ready.delete(job.priority)
+    if (job.owner === null) return
+    const rest = (shares.get(job.owner) ?? 1) - 1
+    if (rest === 0) shares.delete(job.owner)
+    else shares.set(job.owner, rest)
   }
 
-  async function run(id: string, { run, failed, recovered }: OperationWorker): Promise<void> {
+  async function run(job: OperationJob, given: OperationWorker): Promise<void> {
+    let delay: number | null = null
     try {
-      await run(id)
-      recovered()
+      delay = delayAfter(await given.run(job.id))
+      given.recovered()
     } catch (error) {
       // The record is kept; the sweeper queues the operation again.
-      failed('an operation could not be run', error)
+      given.failed('an operation could not be run', error)
     }
-    running.delete(id)
+    running.delete(job.id)
+    if (delay !== null && !isClosed) wait(job, delay)
     next()
+  }
+
+  /** Returns after how many milliseconds an operation has to run again; `null` for never in this process. */
+  function delayAfter(outcome: RunOutcome): number | null {
+    if (outcome.kind === 'retry') return outcome.delay
+    return outcome.kind === 'busy' ? Math.max(outcome.until - now(), shortestPause) : null
   }
 
   return {
     isShared: false,
     async start(given) {
       worker = given
+    },
+    async work() {
+      isWorking = !isClosed
       next()
     },
-    async enqueue(id, owner = null) {
-      if (queued.has(id) || running.has(id)) return
+    async pause() {
+      isWorking = false
+    },
+    async enqueue(job) {
+      const { id, owner } = job
+      if (waiting.has(id) || running.has(id)) return
       if (isClosed) throw new Error('the engine is closed')
-      const isIdle = running.size < concurrency && queued.size === 0
+      const isIdle = isWorking && running.size < concurrency && ready.size === 0
       const share = owner === null ? 0 : (shares.get(owner) ?? 0)
       if (share >= maxQueuedPerOwner) {
         throw new OperationQueueFullError(`${share} operations of this owner wait already`, { isShare: true })
       }
-      if (queued.size >= maxQueued && !isIdle) {
+      if (waiting.size >= maxQueued && !(isIdle && job.delay <= 0)) {
         throw new OperationQueueFullError(`${maxQueued} operations wait already`)
       }
-      if (owner !== null) shares.set(owner, share + 1)
-      queued.set(id, owner)
-      next()
+      wait(job, job.delay)
     },
     forget: leave,
     async close() {
       isClosed = true
-      queued.clear()
-      shares.clear()
+      isWorking = false
+      for (const id of [...waiting.keys()]) leave(id)
       await Promise.all(running.values())
     },
   }
 }
+
+const shortestPause = 100
+// A timer for longer would fire at once; the record decides whether the operation can run then.
+const longestTimer = 2 ** 31 - 1

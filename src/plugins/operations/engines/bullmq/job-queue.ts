@@ -1,130 +1,163 @@
-import { type IQueueBackend, type JobJson, Queue, RedisQueueBackend } from 'bullmq'
+import { ErrorCode, Queue } from 'bullmq'
 import { inTime, LateError } from '../../../../time/in-time.js'
-import { OverdueAnswers } from '../../overdue-answers.js'
-import { isQueueFull } from '../engine.js'
-import { answerTimeout, type Backends, backendsIn, closeInTime } from './backends.js'
-import type { Faults } from './faults.js'
+import { scheduleTimeout } from '../../../../time/schedule.js'
+import { type OperationJob, OperationQueueFullError, type OperationWorker } from '../engine.js'
 import type { BullmqSettings } from './options.js'
-import { QueueRoom } from './queue-room.js'
-import { checkRedis } from './server-checks.js'
+import { answerTimeout, checkRedis, closeInTime, connectionTo, silence } from './redis.js'
 
 /** Adds operations to a queue. */
 export class JobQueue {
-  readonly #queue: Queue<null, void, string, null, void, string, IQueueBackend, object>
-  readonly #backends: Backends
-  readonly #room: QueueRoom
-  readonly #faults: Faults
+  readonly #settings: BullmqSettings
+  readonly #given: OperationWorker
+  readonly #queue: Queue<null, null, string>
+  readonly #givenUp = new AbortController()
   #lastError: unknown
-  // After one late response, the next one would be late, too.
-  readonly #overdue = new OverdueAnswers({ max: 1, retryAfter: answerTimeout, now: Date.now })
+  /** Number of jobs whose addition is pending beyond its time limit. */
+  #late = 0
+  #counted: Promise<number> | null = null
+  #added = 0
   #isClosed = false
 
-  constructor({ place, queue, maxQueued }: BullmqSettings, faults: Faults) {
-    this.#backends = backendsIn(place)
-    this.#queue = new Queue(queue, { connection: {}, skipVersionCheck: true }, this.#backends.make)
-    this.#queue.on('error', (error) => this.#met(error))
-    this.#queue.getBackend().on('ready', () => faults.over(part))
-    const count = () => this.#queue.getJobCountByTypes('waiting', 'delayed')
-    this.#room = new QueueRoom({ count, max: maxQueued, now: Date.now })
-    this.#faults = faults
+  constructor(settings: BullmqSettings, given: OperationWorker) {
+    const { redis, queue, keepJobs, telemetry } = settings
+    this.#settings = settings
+    this.#given = given
+    const keep = { age: keptFor, count: keepJobs }
+    this.#queue = new Queue(queue, {
+      connection: connectionTo(redis, false, this.#givenUp.signal),
+      // `checkRedis` does it, and writes nothing to the console.
+      skipVersionCheck: true,
+      ...(telemetry === undefined ? {} : { telemetry }),
+      defaultJobOptions: {
+        // The record limits the runs.
+        attempts: withoutEnd,
+        backoff: { type: 'fixed', delay: backoff, jitter: 0.5 },
+        stackTraceLimit: 1,
+        removeOnComplete: keep,
+        removeOnFail: keep,
+      },
+    })
+    this.#queue.on('error', (error) => this.#failed(error))
+    silence(this.#queue)
   }
 
   /**
    * Waits until the queue is ready.
    *
-   * @returns whether BullMQ would write warnings about the server to the console
    * @throws Error that says why it cannot be used
    */
-  async ready(): Promise<{ readonly isWarnedOf: boolean }> {
+  async ready(): Promise<void> {
     try {
-      return await inTime(this.#look(), answerTimeout, 'an answer of the queue')
+      await inTime(this.#check(), answerTimeout, 'an answer of Redis')
     } catch (error) {
       if (!(error instanceof LateError)) throw error
-      throw new Error(`the queue of operations cannot be reached: ${error.message}`, {
-        cause: this.#lastError ?? error,
-      })
+      const cause = this.#lastError ?? error
+      throw new Error(`the queue of operations cannot be reached: ${error.message}`, { cause })
     }
   }
 
   /**
-   * Adds an operation. Does nothing if the queue has it already.
-   * @throws OperationQueueFullError; LateError
+   * Adds an operation. Does nothing if it waits or runs.
+   *
+   * @throws OperationQueueFullError; LateError; an error of Redis
    */
-  async add(id: string): Promise<void> {
-    if (!this.#overdue.mayAsk()) throw new LateError('the queue of operations does not answer')
-    const added = this.#room.take() ? this.#put(id) : this.#putAfterCount(id)
+  async add(job: OperationJob): Promise<void> {
+    // After one late answer, the next one would be late, too.
+    if (this.#late > 0) throw new LateError('the queue of operations does not answer')
+    const added = this.#add(job)
     try {
       await inTime(added, answerTimeout, 'an answer of the queue of operations')
-      this.#overdue.clear()
-      this.#faults.over(part)
+      this.#given.recovered()
     } catch (error) {
-      if (error instanceof LateError) this.#awaitLate(added)
-      if (!isQueueFull(error)) this.#met(error)
+      if (error instanceof OperationQueueFullError) throw error
+      if (error instanceof LateError) {
+        this.#late += 1
+        const settled = () => {
+          this.#late -= 1
+        }
+        added.then(settled, settled)
+      }
+      this.#failed(error)
       throw error
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await closeInTime(this.#queue, this.#backends)
+    await closeInTime(this.#queue, this.#queue.close(), () => this.#givenUp.abort())
   }
 
-  async #look(): Promise<{ readonly isWarnedOf: boolean }> {
+  async #check(): Promise<void> {
     await this.#queue.waitUntilReady()
-    const backend = this.#queue.getBackend()
-    return backend instanceof RedisQueueBackend ? checkRedis(await backend.client) : { isWarnedOf: false }
+    const client = await this.#queue.getBackend().client
+    client.on('ready', () => this.#given.recovered())
+    await checkRedis(client)
   }
 
-  /** `queue.add` would also make a `Job`, which is not used here. */
-  #put(id: string): Promise<unknown> {
-    return this.#queue.getBackend().addJob(jobOf(id), id)
+  async #add({ id, name, delay, priority, isNew }: OperationJob): Promise<void> {
+    const { maxQueued } = this.#settings
+    if ((await this.#count()) + this.#added >= maxQueued) {
+      throw new OperationQueueFullError(`${maxQueued} operations wait already`)
+    }
+    this.#added += 1
+    // In BullMQ 1 is the highest priority, and jobs without one come before all others.
+    await this.#queue.add(name, null, { jobId: id, delay, priority: lowestPriority - priority })
+    if (isNew !== true) await this.#revive(id, delay)
   }
 
-  async #putAfterCount(id: string): Promise<void> {
-    await this.#room.takeAfterCount()
-    await this.#put(id)
+  /** Returns the number of waiting jobs, at most a second old. */
+  #count(): Promise<number> {
+    if (this.#counted !== null) return this.#counted
+    const counted = this.#queue.getJobCountByTypes('wait', 'prioritized', 'delayed')
+    const forget = () => {
+      this.#counted = null
+    }
+    this.#counted = counted
+    counted.then(() => {
+      this.#added = 0
+      scheduleTimeout(forget, countedFor)
+    }, forget)
+    return counted
   }
 
-  #awaitLate(added: Promise<unknown>): void {
-    this.#overdue.add(added)
-    added.then(
-      () => this.#faults.over(part),
-      (error: unknown) => {
-        // A full queue is a response too.
-        if (isQueueFull(error)) this.#faults.over(part)
-      },
-    )
+  /** Runs a job again that ended without its operation, or that waits longer than its operation. */
+  async #revive(id: string, delay: number): Promise<void> {
+    const job = await this.#queue.getJob(id)
+    if (job === undefined) return
+    try {
+      const state = await job.getState()
+      if (state === 'completed' || state === 'failed') await job.retry(state)
+      else if (state === 'delayed' && delay === 0) await job.promote()
+    } catch (error) {
+      // Another process was faster.
+      if (!isOfAnother(error)) throw error
+    }
   }
 
-  #met(error: unknown): void {
-    if (this.#isClosed) return
+  #failed(error: unknown): void {
     this.#lastError = error
-    this.#faults.met(part, 'the queue of operations cannot be reached', error)
+    if (!this.#isClosed) this.#given.failed(unreachable, error)
   }
 }
 
-const part = 'queue'
+/** The failure of a queue, for the log. */
+export const unreachable = 'the queue of operations cannot be reached'
 
-// The registry limits the runs. A job that has ended is removed, so that the operation can be added again.
-const jobOptions = Object.freeze({
-  attempts: 1_000_000_000,
-  removeOnComplete: true,
-  removeOnFail: true,
-})
-
-/** A new job in the format of BullMQ. */
-function jobOf(id: string): JobJson {
-  return {
-    id,
-    name: 'operation',
-    data: 'null',
-    opts: jobOptions,
-    progress: 0,
-    attemptsMade: 0,
-    attemptsStarted: 0,
-    stalledCounter: 0,
-    timestamp: Date.now(),
-    failedReason: '',
-    returnvalue: 'null',
-  }
+/** Whether another process has taken or ended a job. */
+export function isOfAnother(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return [
+    ErrorCode.JobNotExist,
+    ErrorCode.JobLockNotExist,
+    ErrorCode.JobNotInState,
+    ErrorCode.JobLockMismatch,
+  ].some((known) => known === code)
 }
+
+/** A number of attempts that no job reaches. */
+export const withoutEnd = 1_000_000_000
+
+const lowestPriority = 101
+const backoff = 5_000
+const countedFor = 1_000
+const keptFor = 24 * 60 * 60
