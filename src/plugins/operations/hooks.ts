@@ -4,18 +4,19 @@ import { selectionOf, writesTwins } from '../../fastify/serialization.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { exactJson } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
-import { invalid } from '../../options.js'
+import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { typeBaseOf } from '../../problem/problem-style.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { readExactJson } from './definitions.js'
+import { readExactJson } from './define.js'
 import { operationSchemas, statusNames } from './openapi.js'
-import type { ResolvedOperations } from './options.js'
+import { type Duration, duration, type ResolvedOperations } from './options.js'
+import { type Caller, callerOf, maySee, type Starter, traceparentOf } from './owner.js'
 import { PollLimit } from './polls.js'
 import { noPreferences, type Preferences, readPrefer } from './prefer.js'
-import { isFinal, type OperationFailure, type OperationRecord, ownerText } from './record.js'
-import type { OperationsService } from './service.js'
+import { isFinal, isGone, type OperationFailure, type OperationRecord } from './record.js'
+import type { BeginOptions, OperationsService } from './service.js'
 import { type StatusDocument, statusDocument } from './status-document.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
@@ -23,8 +24,22 @@ export type OperationResult =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: unknown }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
+/** Options of the start of an operation. */
+export interface RunOptions {
+  /**
+   * Time before which it must not run: milliseconds, or a text such as `'10 minutes'`.
+   * @default none
+   */
+  readonly delay?: Duration
+  /**
+   * Operations with a higher priority run first: from 0 to 100.
+   * @default `priority` of the definition
+   */
+  readonly priority?: number
+}
+
 /** Options of `reply.startOperation()`. */
-export interface StartOptions {
+export interface StartOptions extends RunOptions {
   /**
    * Writes the response if the client waits (`Prefer: wait`) and the operation ends in time.
    * @default the response of a poll
@@ -32,27 +47,78 @@ export interface StartOptions {
   readonly answer?: (end: OperationResult, reply: FastifyReply) => unknown
 }
 
+const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
+
+/** Returns the options of a start. @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
+export function beginOptions(
+  label: string,
+  received: RunOptions,
+  starter: Starter,
+  connection: object | null = null,
+): BeginOptions {
+  const { delay = 0, priority = null } = resolveOptions<RunOptions, RunOptions>(
+    label,
+    received,
+    runChecks,
+    {},
+  )
+  return { ...starter, delay: Number(delay), priority, connection }
+}
+
 /** Starts an operation for a request, waits for it as long as the client prefers, and returns what to send. */
 export async function startOperation(
   service: OperationsService,
   answers: OperationAnswers,
   reply: FastifyReply,
-  name: string,
+  operation: string | PreparedOperation,
   input: unknown,
-  { answer }: StartOptions,
+  { answer, ...options }: StartOptions,
 ): Promise<unknown> {
   const { request } = reply
-  const owner = await ownerOf(request, service.options)
-  const begun = await service.begin(name, input, owner)
+  const begun =
+    typeof operation === 'string'
+      ? await service.begin(
+          operation,
+          input,
+          beginOptions('reply.startOperation()', options, await starterOf(request, service.options)),
+        )
+      : await enqueued(service, operation)
   const preferences = request.prefer
   const wait = Math.min(preferences.wait ?? 0, service.options.maxWait)
-  const record = wait === 0 ? begun : await waited(service, reply, begun, wait)
+  const record = await service.registry.readable(
+    wait === 0 ? begun : await waited(service, reply, begun, wait),
+  )
   const isDone = isFinal(record)
   if (preferences !== noPreferences) {
     const applied = appliedPreferences(preferences, wait, isDone)
     if (applied !== '') reply.header('preference-applied', applied)
   }
   return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
+}
+
+const records = new WeakMap<PreparedOperation, OperationRecord>()
+
+/** An operation that a transaction of the app has stored. Pass it to `reply.startOperation()` after the commit. */
+export interface PreparedOperation {
+  /** Id of the operation. */
+  readonly id: string
+}
+
+/** Returns the operation of a record for the app. */
+export function preparedOperation(record: OperationRecord): PreparedOperation {
+  const prepared = Object.freeze({ id: record.id })
+  records.set(prepared, record)
+  return prepared
+}
+
+/** Adds a prepared operation to the engine. Its transaction is committed: if that fails, the sweeper does it later. */
+async function enqueued(service: OperationsService, prepared: PreparedOperation): Promise<OperationRecord> {
+  const record = records.get(prepared)
+  if (record === undefined) {
+    return invalid('reply.startOperation()', 'a name, or the result of operations.prepare()', prepared)
+  }
+  await service.enqueue(record).catch(() => {})
+  return record
 }
 
 /** Returns the preferences in the value of `Prefer`. */
@@ -66,13 +132,13 @@ async function waited(
   record: OperationRecord,
   seconds: number,
 ): Promise<OperationRecord> {
-  const over = new AbortController()
-  const leave = () => over.abort()
+  const left = new AbortController()
+  const leave = () => left.abort()
   reply.raw.once('close', leave)
   // The connection may have been closed before.
   if (reply.raw.destroyed) leave()
   try {
-    return await service.ended(record, seconds * 1000, over)
+    return await service.ended(record, seconds * 1000, left.signal)
   } finally {
     reply.raw.off('close', leave)
   }
@@ -90,12 +156,24 @@ function resultOf({ status, resource, result, error }: OperationRecord): Operati
   return { status: 'Succeeded', resource, result: result === null ? undefined : readExactJson(result) }
 }
 
-/** Returns the owner of an operation that a request starts; `null` if `identify` is not set, or finds no caller. */
-async function ownerOf(
+/** Returns the caller of a request. */
+async function callerOfRequest(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
-): Promise<string | null> {
-  return identify === null ? null : ownerText(await identify(request))
+): Promise<Caller> {
+  return callerOf(identify === null ? null : await identify(request))
+}
+
+/** Returns who starts an operation by a request. */
+export async function starterOf(
+  request: FastifyRequest,
+  options: Pick<ResolvedOperations, 'identify'>,
+): Promise<Starter> {
+  return {
+    ...(await callerOfRequest(request, options)),
+    requestId: request.id,
+    traceparent: traceparentOf(request.headers.traceparent),
+  }
 }
 
 /** Writes the responses of operations. */
@@ -111,7 +189,7 @@ export class OperationAnswers {
    */
   constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
     this.#service = service
-    this.#path = `${app.prefix}${service.options.path}`
+    this.#path = `${service.options.baseUrl}${app.prefix}${service.options.path}`
     this.#typeBase = typeBaseOf(app)
     this.#keyStyle = keyStyle
   }
@@ -146,7 +224,7 @@ export class OperationAnswers {
     const document = this.#status(reply, record)
     const { updatedAt, result } = record
     // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
-    const modified = Math.min(updatedAt, this.#service.options.now())
+    const modified = Math.min(updatedAt, this.#service.clock.now())
     if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
     // Fastify's serializers throw for a BigInt; those of `integerTwins` do not.
     const hasInt64 = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
@@ -202,7 +280,8 @@ export function mountOperationRoutes(
   answersOf: () => OperationAnswers,
   keyStyle: KeyStyle,
 ): void {
-  const { path, polls, now } = service.options
+  const { path, polls } = service.options
+  const { now } = service.clock
   // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
   const limit = polls === null ? null : new PollLimit(polls)
@@ -223,18 +302,17 @@ export function mountOperationRoutes(
     const record = await visible(request)
     const tooEarly = limit?.count(record.id, now()) ?? null
     if (tooEarly !== null) throw tooManyPolls(tooEarly)
-    if (isFinal(record)) service.learn(record)
-    return record
+    return service.registry.readable(record)
   }
 
   /** Returns the requested operation. The response for an operation of another caller is that for an unknown id. */
   async function visible(request: FastifyRequest): Promise<OperationRecord> {
     const { id } = request.params as { readonly id: string }
     // First, so that an error of `identify` does not reveal whether the operation exists.
-    const owner = await ownerOf(request, service.options)
+    const caller = await callerOfRequest(request, service.options)
     const record = await service.registry.find(id)
-    if (record === null || record.owner !== owner) throw absent()
-    if (record.goneAt !== null && record.goneAt <= now()) {
+    if (record === null || !maySee(caller, record)) throw absent()
+    if (isGone(record, now())) {
       throw new ProblemError('operation-gone', {
         detail: 'The operation ended so long ago that its result is deleted',
       })

@@ -1,51 +1,82 @@
-import type { FastifyReply, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
-import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
+import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import type { OperationDefinition, OperationHandler } from './definitions.js'
 import {
+  handleOf,
+  nameOf,
+  type OperationDeclaration,
+  type OperationDefinition,
+  type OperationHandle,
+  type OperationHandler,
+} from './define.js'
+import {
+  beginOptions,
   mountOperationRoutes,
   OperationAnswers,
+  type PreparedOperation,
   preferencesOf,
+  preparedOperation,
+  type RunOptions,
   type StartOptions,
+  starterOf,
   startOperation,
 } from './hooks.js'
 import { describeStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
+import { callerOf, internal } from './owner.js'
 import type { Preferences } from './prefer.js'
-import { ownerText, progressOf } from './record.js'
+import { isGone, type OperationRecord, progressOf } from './record.js'
 import { OperationsService } from './service.js'
 import type { StatusDocument } from './status-document.js'
 
 export type {
   OperationContext,
+  OperationDeclaration,
   OperationDefinition,
+  OperationHandle,
   OperationHandler,
   OperationOutcome,
-} from './definitions.js'
+  OperationRetry,
+} from './define.js'
 export {
   type OperationEngine,
+  type OperationJob,
   OperationQueueFullError,
   type OperationWorker,
   type RunOutcome,
 } from './engines/engine.js'
 export { type InProcessEngineOptions, inProcessEngine } from './engines/in-process.js'
-export type { OperationResult, StartOptions } from './hooks.js'
+export { type OperationEvent, type OperationEventName, operationChannel } from './events.js'
+export type { OperationResult, PreparedOperation, RunOptions, StartOptions } from './hooks.js'
 export type {
   Duration,
+  OperationCodec,
   OperationOwner,
   OperationsOptions,
+  OwnerLimits,
   PollsOptions,
 } from './options.js'
-export type { PollInterval } from './polls.js'
 export type { Preferences } from './prefer.js'
-export type { OperationFailure, OperationRecord, OperationStatus } from './record.js'
+export type {
+  OperationAccess,
+  OperationFailure,
+  OperationRecord,
+  OperationStatus,
+  RecordForm,
+} from './record.js'
 export type { StatusDocument } from './status-document.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
-export { type OperationStore, OperationStoreFullError } from './stores/store.js'
+export {
+  type OperationQuery,
+  type OperationStore,
+  OperationStoreFullError,
+  type OperationTransaction,
+  type OwnerUsage,
+} from './stores/store.js'
 
 /** Options of a route, under `config.operations`. */
 export interface OperationsRouteOptions {
@@ -61,20 +92,72 @@ export interface OperationsRouteOptions {
 export interface Operations {
   /**
    * Defines an operation by its name, before the app is ready. The first definition adds the routes of operations.
+   *
+   * @returns a handle, which starts the operation with an input of its type
    * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
    */
-  define<Input = unknown>(name: string, handler: OperationHandler<Input>): void
-  define<Input = unknown>(name: string, options: OperationDefinition, handler: OperationHandler<Input>): void
+  define<Input = unknown>(name: string, handler: OperationHandler<Input>): OperationHandle<Input>
+  define<Input = unknown>(
+    name: string,
+    options: OperationDefinition,
+    handler: OperationHandler<Input>,
+  ): OperationHandle<Input>
+  /**
+   * Declares an operation that another process defines and runs: a process that only serves requests imports no handlers. It needs
+   * a shared store and a shared engine.
+   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
+   */
+  declare<Input = unknown>(name: string, options?: OperationDeclaration): OperationHandle<Input>
   /**
    * Starts an operation outside of a request, such as from a schedule.
    * @returns its document
-   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
    */
-  start(name: string, input?: unknown, owner?: OperationOwner): Promise<StatusDocument>
-  /** Returns the document of an operation of any owner; `null` if there is none. */
+  start<Input>(
+    operation: string | OperationHandle<Input>,
+    input?: Input,
+    options?: InternalStartOptions,
+  ): Promise<StatusDocument>
+  /**
+   * Stores an operation in a transaction of the app, so that it starts if and only if the transaction commits. After the commit,
+   * pass the result to `reply.startOperation()`; without that, another process finds the operation within the lease.
+   *
+   * @throws FST_CONV_OPERATION_UNKNOWN; TypeError if the store takes part in no transactions; ProblemError as `start`
+   */
+  prepare<Input>(
+    operation: string | OperationHandle<Input>,
+    input: Input,
+    options: PrepareOptions,
+  ): Promise<PreparedOperation>
+  /** Returns the document of an operation of any owner; `null` if there is none, or if its result is deleted. */
   find(id: string): Promise<StatusDocument | null>
   /** Requests the cancellation of an operation of any owner. Returns its document; `null` if there is none. */
   cancel(id: string): Promise<StatusDocument | null>
+  /**
+   * Begins to run operations of other processes, and those that were left. A server does that by itself when it listens; call it
+   * in a process that does not listen. With a store in memory, operations run as soon as the app is ready.
+   */
+  work(): Promise<void>
+}
+
+/** Options of `operations.start()`. */
+export interface InternalStartOptions extends RunOptions {
+  /**
+   * Id of the caller who may see and cancel the operation; `null`: every caller who knows its id.
+   * @default no caller
+   */
+  readonly owner?: OperationOwner
+}
+
+/** Options of `operations.prepare()`. */
+export interface PrepareOptions extends InternalStartOptions {
+  /** The connection of the transaction. */
+  readonly connection: object
+  /**
+   * The request that starts it; its caller is the owner.
+   * @default none: an internal operation, unless `owner` is given
+   */
+  readonly request?: FastifyRequest
 }
 
 declare module 'fastify' {
@@ -95,11 +178,16 @@ declare module 'fastify' {
      * Starts an operation. Sends a 202 with its `Location`, or the result if the client waits for it (`Prefer: wait`) and
      * the operation ends in time. `return` it from the handler, after all checks of the request.
      *
-     * @param name the name in `define`
+     * @param operation the name in `define`, its handle, or an operation of `operations.prepare()`
      * @param input a JSON value, with BigInts; stored until the operation has ended
-     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `content-too-large`
+     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
      */
-    startOperation(name: string, input?: unknown, options?: StartOptions): Promise<unknown>
+    startOperation<Input>(
+      operation: string | OperationHandle<Input>,
+      input?: Input,
+      options?: StartOptions,
+    ): Promise<unknown>
+    startOperation(operation: PreparedOperation): Promise<unknown>
     /**
      * Sends a 202 with `Retry-After` for a download that is not ready. `return` it.
      *
@@ -141,26 +229,67 @@ export const operations = conventionPlugin<OperationsOptions>(
       return style
     }
 
+    function mount(): void {
+      if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf, keyStyle())
+    }
+    async function starter({ owner, request }: { owner?: OperationOwner; request?: FastifyRequest }) {
+      const base = request === undefined ? internal : await starterOf(request, service.options)
+      return owner === undefined ? base : { ...base, ...callerOf(owner) }
+    }
+
     app.decorate('operations', {
-      define(name: string, ...given: readonly unknown[]): void {
+      define(name: string, ...given: readonly unknown[]) {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
-        if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf, keyStyle())
+        mount()
+        return handleOf(name)
       },
-      async start(name: string, input?: unknown, owner: OperationOwner = null) {
-        return answersOf().document(await service.begin(name, input, ownerText(owner)))
+      declare(name: string, options: OperationDeclaration = {}) {
+        definitions.declare(name, options)
+        mount()
+        return handleOf(name)
       },
-      find: async (id: string) => documentOf(await service.registry.find(id)),
-      cancel: async (id: string) => documentOf(await service.cancel(id)),
+      async start(operation, input, { owner, ...options }: InternalStartOptions = {}) {
+        const given = beginOptions(
+          'operations.start()',
+          options,
+          await starter(owner === undefined ? {} : { owner }),
+        )
+        return documentOf(await service.begin(nameOf(operation), input, given))
+      },
+      async prepare(operation, input, { connection, request, owner, ...options }: PrepareOptions) {
+        if (!isObject(connection)) invalid('operations.prepare() connection', 'a connection', connection)
+        const from = await starter({ ...(owner === undefined ? {} : { owner }), ...(request && { request }) })
+        const given = beginOptions('operations.prepare()', options, from, connection)
+        return preparedOperation(await service.begin(nameOf(operation), input, given))
+      },
+      async find(id: string) {
+        const record = await service.registry.find(id)
+        return record === null || isGone(record, service.clock.now()) ? null : documentOf(record)
+      },
+      async cancel(id: string) {
+        const record = await service.cancel(id)
+        return record === null ? null : documentOf(record)
+      },
+      work: () => service.work(),
     } as Operations)
     app.decorateRequest('prefer', {
       getter() {
         return preferencesOf(this.headers.prefer)
       },
     })
-    app.decorateReply('startOperation', function start(this: FastifyReply, name, input, options = {}) {
-      return startOperation(service, answersOf(), this, name, input, options)
-    })
+    app.decorateReply(
+      'startOperation',
+      function start(
+        this: FastifyReply,
+        operation: string | OperationHandle | PreparedOperation,
+        input?: unknown,
+        options: StartOptions = {},
+      ) {
+        const named = typeof operation === 'object' && 'id' in operation ? operation : nameOf(operation)
+        return startOperation(service, answersOf(), this, named, input, options)
+      },
+    )
     app.decorateReply('notReady', notReady)
 
     app.addHook('onRoute', function noteStart(route) {
@@ -183,13 +312,22 @@ export const operations = conventionPlugin<OperationsOptions>(
         definitions.named(name)
         completeWhenRead(route, (schema) => describeStart(schema, keyStyle()))
       }
-      if (definitions.names.length > 0) await service.start()
+      if (definitions.names.length === 0) return
+      if (service.options.identify === null) {
+        app.log.warn(
+          'operations: without `identify`, all callers who know the id of an operation can see and cancel it',
+        )
+      }
+      await service.start()
+    })
+    app.addHook('onListen', async () => {
+      if (definitions.names.length > 0) await service.work()
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
 
-    function documentOf(record: Parameters<OperationAnswers['document']>[0] | null): StatusDocument | null {
-      return record === null ? null : answersOf().document(record)
+    async function documentOf(record: OperationRecord): Promise<StatusDocument> {
+      return answersOf().document(await service.registry.readable(record))
     }
   },
 )

@@ -14,8 +14,8 @@ import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { timeWindowOf } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
-import type { PollInterval, PollLimitOptions } from './polls.js'
-import type { OperationOwner } from './record.js'
+import type { PollLimitOptions } from './polls.js'
+import { latestForm, type OperationOwner, type RecordForm } from './record.js'
 import { memoryOperationStore } from './stores/memory.js'
 import type { OperationStore } from './stores/store.js'
 
@@ -39,6 +39,26 @@ export interface PollsOptions {
    * @default '1 minute'
    */
   readonly timeWindow?: Duration
+}
+
+/** Limits of the operations in progress of one owner. */
+export interface OwnerLimits {
+  /**
+   * Maximum number.
+   * @default none
+   */
+  readonly operations?: number
+  /**
+   * Maximum length of all inputs together, in characters of JSON.
+   * @default none
+   */
+  readonly length?: number
+}
+
+/** Encodes the texts that are stored. Both functions may return a promise. */
+export interface OperationCodec {
+  readonly encode: (text: string) => string | Promise<string>
+  readonly decode: (stored: string) => string | Promise<string>
 }
 
 /** Options of the plugin `operations`. */
@@ -76,10 +96,10 @@ export interface OperationsOptions {
    */
   readonly lease?: Duration
   /**
-   * Bounds of `Retry-After`, in seconds, and its value while no run time is known.
-   * @default { min: 1, max: 30, initial: 5 }
+   * `Retry-After` of operations that define none, in seconds.
+   * @default 5
    */
-  readonly retryAfter?: Partial<PollInterval>
+  readonly retryAfter?: number
   /**
    * Maximum number of polls of one operation, in each process; `false` for no limit.
    * @default { max: 60, timeWindow: '1 minute' }
@@ -101,13 +121,41 @@ export interface OperationsOptions {
    */
   readonly drain?: Duration
   /**
+   * How long a handler may take to stop after its `signal` aborted because the app closes. Then the process hands the
+   * operation back, or fails it, although the handler goes on. It is in addition to `drain`.
+   * @default '10 seconds'
+   */
+  readonly unwind?: Duration
+  /**
+   * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
+   * need an absolute `Location`, and behind proxies that change paths.
+   * @default none: paths
+   */
+  readonly baseUrl?: string
+  /**
+   * Limits of the operations in progress of one owner, in all processes; a start beyond them gets a 429. The start counts, and then
+   * stores: starts at the same time may exceed a limit a little.
+   * @default none
+   */
+  readonly limits?: OwnerLimits
+  /**
+   * Encodes inputs and results before they are stored, and decodes them: for encryption at rest.
+   * @default none
+   */
+  readonly codec?: OperationCodec
+  /**
+   * Form of new records. While instances of release 0.1 serve the same store, set it to 1: they cannot read form 2.
+   * @default 2
+   */
+  readonly recordForm?: RecordForm
+  /**
    * Time limit for store and engine; a request that waits longer gets a 503.
    * @default '5 seconds'
    */
   readonly storeTimeout?: Duration
   /**
    * Returns the time, in milliseconds since the epoch. For tests.
-   * @default Date.now
+   * @default the clock of the store
    */
   readonly now?: () => number
   /**
@@ -125,13 +173,19 @@ export interface ResolvedOperations {
   readonly identify: ((request: FastifyRequest) => OperationOwner | Promise<OperationOwner>) | null
   readonly retention: number
   readonly lease: number
-  readonly retryAfter: PollInterval
+  readonly retryAfter: number
   readonly polls: PollLimitOptions | null
   readonly maxWait: number
   readonly maxLength: number
   readonly drain: number
+  readonly unwind: number
+  readonly baseUrl: string
+  readonly limits: OwnerLimits | null
+  readonly codec: OperationCodec | null
+  readonly recordForm: RecordForm
   readonly storeTimeout: number
-  readonly now: () => number
+  /** `null`: the clock of the store. */
+  readonly now: (() => number) | null
   readonly schedule: Schedule
 }
 
@@ -150,9 +204,10 @@ function withMethods<Given>(expected: string, ...names: readonly (keyof Given & 
       : invalid(label, expected, received)
 }
 
-const seconds = integer(1, 86_400)
-const interval = objectOf<Partial<PollInterval>>({ min: seconds, max: seconds, initial: seconds })
+const count = integer(1)
 const polls = objectOf<PollsOptions>({ max: integer(1), timeWindow: duration })
+
+const durationOrNone: Check<number> = (label, received) => (received === 0 ? 0 : duration(label, received))
 
 const checks: Checks<OperationsOptions> = {
   // URLs contain it without encoding.
@@ -162,49 +217,72 @@ const checks: Checks<OperationsOptions> = {
     'check',
     'create',
     'get',
+    'input',
     'replace',
     'remove',
-    'due',
+    'takeDue',
     'expire',
-    'announceCancel',
-    'onCancel',
+    'list',
+    'usage',
+    'announce',
+    'listen',
   ),
-  engine: withMethods<OperationEngine>('an engine, such as inProcessEngine()', 'start', 'enqueue', 'close'),
+  engine: withMethods<OperationEngine>(
+    'an engine, such as inProcessEngine()',
+    'start',
+    'work',
+    'pause',
+    'enqueue',
+    'close',
+  ),
   identify: functionOf('a function of the request that returns the id of the caller'),
   retention: duration,
   lease: duration,
-  retryAfter: interval,
+  retryAfter: integer(1, 86_400),
   polls: (label, received) => (received === false ? false : polls(label, received)),
   maxWait: integer(0, 3600),
   maxLength: integer(1, 100_000_000),
-  drain: (label, received) => (received === 0 ? 0 : duration(label, received)),
+  drain: durationOrNone,
+  unwind: durationOrNone,
+  baseUrl: text(
+    "an http or https URL without query, such as 'https://api.example.com'",
+    /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
+  ),
+  limits: objectOf<OwnerLimits>({ operations: count, length: count }),
+  codec: (label, received) =>
+    isObject(received) && typeof received.encode === 'function' && typeof received.decode === 'function'
+      ? (received as unknown as OperationCodec)
+      : invalid(label, 'an object with the functions encode and decode', received),
+  recordForm: (label, received) =>
+    received === 1 || received === 2 ? received : invalid(label, '1 or 2', received),
   storeTimeout: duration,
   now: functionOf('a function that returns milliseconds'),
   schedule: functionOf('a function that calls another later'),
 }
 
-const usualInterval: PollInterval = { min: 1, max: 30, initial: 5 }
 const usualPolls: PollLimitOptions = { max: 60, timeWindow: 60_000 }
 
-const defaults: Omit<ResolvedOperations, 'identify' | 'polls' | 'retryAfter' | 'store' | 'engine'> = {
+const defaults: Omit<ResolvedOperations, 'identify' | 'polls' | 'store' | 'engine'> = {
   path: '/v1/operations',
   retention: 86_400_000,
   lease: 30_000,
   maxWait: 10,
   maxLength: 65_536,
+  retryAfter: 5,
   drain: 5_000,
+  unwind: 10_000,
+  baseUrl: '',
+  limits: null,
+  codec: null,
+  recordForm: latestForm,
   storeTimeout: 5_000,
-  now: Date.now,
+  now: null,
   schedule: scheduleTimeout,
 }
 
 /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
 export function resolveOperations(received: OperationsOptions | undefined): ResolvedOperations {
   const given = resolveOptions<OperationsOptions, OperationsOptions>('operations', received, checks, {})
-  const retryAfter = { ...usualInterval, ...given.retryAfter }
-  if (retryAfter.min > retryAfter.max) {
-    invalid('operations.retryAfter.min', `at most max (${retryAfter.max})`, retryAfter.min)
-  }
   const store = given.store ?? memoryOperationStore()
   const engine = given.engine ?? inProcessEngine()
   if (engine.isShared && !store.isShared) {
@@ -216,7 +294,7 @@ export function resolveOperations(received: OperationsOptions | undefined): Reso
     ...(given as Partial<typeof defaults>),
     identify,
     polls: polls === false ? null : { ...usualPolls, ...(polls as Partial<PollLimitOptions>) },
-    retryAfter: Object.freeze(retryAfter),
+    baseUrl: (given.baseUrl ?? '').replace(/\/$/, ''),
     store,
     engine,
   })

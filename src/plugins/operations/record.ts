@@ -135,6 +135,11 @@ export function isFinal({ status }: OperationRecord): boolean {
   return status !== 'In progress'
 }
 
+/** Whether the result of an operation is deleted: it is a 410. */
+export function isGone({ goneAt }: OperationRecord, now: number): boolean {
+  return goneAt !== null && goneAt <= now
+}
+
 const isText = (value: unknown) => typeof value === 'string'
 const isFlag = (value: unknown) => typeof value === 'boolean'
 const isNumber = (value: unknown) => typeof value === 'number'
@@ -182,19 +187,6 @@ function parsed(text: string): unknown {
 /** Returns a progress from 0 to 1, the nearest to the given number; `null` for other values. */
 export function progressOf(progress: unknown): number | null {
   return typeof progress === 'number' && !Number.isNaN(progress) ? Math.min(Math.max(progress, 0), 1) : null
-}
-
-/**
- * Returns an owner as text.
- *
- * @throws TypeError for other values: the text of an object would be the same for all callers
- */
-export function ownerText(owner: OperationOwner | undefined): string | null {
-  if (owner === null || owner === undefined) return null
-  const isId =
-    typeof owner === 'string' ? owner !== '' : typeof owner === 'bigint' || Number.isSafeInteger(owner)
-  if (!isId) throw new TypeError('operations: the owner is not an id: expected a string, an integer or null')
-  return String(owner)
 }
 
 /** Returns a new id: 128 random bits as 32 hexadecimal digits. */

@@ -1,27 +1,32 @@
 import { type ProblemCode, ProblemError } from '../../problem/problem-error.js'
-import { inTime, LateError } from '../../time/in-time.js'
+import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
-import type { FailureLog } from './outage-log.js'
-import { OverdueAnswers } from './overdue-answers.js'
+import type { FaultLog } from './fault-log.js'
+import type { OperationCodec } from './options.js'
 import {
   isFinal,
+  isGone,
   isOperationId,
   newOperationId,
   type OperationFailure,
   type OperationRecord,
+  type RecordForm,
 } from './record.js'
-import { isStoreFull, type OperationStore } from './stores/store.js'
+import { isStoreFull, type OperationStore, type OperationTransaction } from './stores/store.js'
 import {
   begin,
   cancel,
   claim,
+  end,
   finish,
+  isOfRun,
   isRunning,
   type NewOperation,
   type OperationEnd,
-  putOff,
+  postpone,
   release,
   renew,
+  retry,
 } from './transitions.js'
 
 /** Options of {@link OperationRegistry}. */
@@ -29,23 +34,40 @@ export interface RegistryOptions {
   readonly store: OperationStore
   /** Milliseconds after which a run without a heartbeat counts as dead. */
   readonly lease: number
+  /** Milliseconds between two checks of an operation. */
+  readonly checkInterval: number
+  /** Whether the engine decides that a run is dead, and not the lease. */
+  readonly takesOver: boolean
   /** Milliseconds for which a result is stored. */
   readonly retention: number
   /** Time limit for the store, in milliseconds. */
   readonly storeTimeout: number
+  /** Form of new records. */
+  readonly recordForm: RecordForm
+  readonly codec: OperationCodec | null
   readonly now: () => number
   readonly schedule: Schedule
   /** Logs failures of the store. */
-  readonly failures?: FailureLog
+  readonly faults?: FaultLog
   /** Called when this registry has ended an operation. */
   readonly onEnd?: (record: OperationRecord) => void
 }
 
+/** Limits of the runs of an operation. */
+export interface RunLimits {
+  /** Maximum number of runs that may die. */
+  readonly maxRuns: number
+  /** Maximum time of a run, in milliseconds. */
+  readonly timeout: number
+}
+
 /** The result of claiming an operation. */
 export type Claim =
-  | { readonly kind: 'claimed' | 'final' | 'cancelling' | 'spent'; readonly record: OperationRecord }
+  | { readonly kind: 'claimed'; readonly record: OperationRecord }
+  | { readonly kind: 'final'; readonly record: OperationRecord }
   | { readonly kind: 'busy'; readonly until: number }
   | { readonly kind: 'absent' }
+  | { readonly kind: 'not-implemented' }
 
 /** The failure of a cancelled operation. */
 export const cancelledFailure: OperationFailure = failure(
@@ -78,88 +100,141 @@ export function unavailable(detail: string, cause: unknown): ProblemError {
  */
 export class OperationRegistry {
   readonly #options: RegistryOptions
-  readonly #overdue: OverdueAnswers
 
   constructor(options: RegistryOptions) {
-    const { storeTimeout, now } = options
     this.#options = options
-    this.#overdue = new OverdueAnswers({ max: mostOverdue, retryAfter: storeTimeout, now })
   }
 
   get store(): OperationStore {
     return this.#options.store
   }
 
-  /** Returns the record of a new operation. It is not stored yet. */
-  draft(operation: NewOperation): OperationRecord {
-    const { now, lease } = this.#options
-    return begin(newOperationId(), operation, now(), lease)
-  }
-
   /**
-   * Stores the record of a new operation, and resolves with it.
+   * Stores a new operation and returns its record.
    *
-   * @param asked called when the command has been sent to the store, before its response
+   * @param connection a connection of the app, in whose transaction it is stored
+   * @throws ProblemError `operations-full`
    */
-  async create(record: OperationRecord, asked?: () => void): Promise<OperationRecord> {
+  async create(operation: NewOperation, connection?: object): Promise<OperationRecord> {
+    const { now, checkInterval, recordForm, codec } = this.#options
+    const { input } = operation
+    const encoded = input === null || codec === null ? input : await codec.encode(input)
+    const stored = { ...operation, input: encoded }
+    const record = begin(newOperationId(), stored, now(), now() + checkInterval, recordForm)
     // If the id is taken, a client of the store has sent the record twice after a broken connection.
-    await this.#ask((store) => {
-      const created = store.create(record)
-      asked?.()
-      return created
-    })
+    await this.#ask(() => this.#through(connection).create(record, recordForm === 1 ? null : encoded))
     return record
   }
 
-  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
-  async find(id: string): Promise<OperationRecord | null> {
-    if (!isOperationId(id)) return null
-    const record = await this.#ask((store) => store.get(id))
-    // Stores delete expired records with a delay.
-    return record !== null && isFinal(record) && record.dueAt <= this.#options.now() ? null : record
+  /** Returns the input of an operation in progress; `null` if it has none. */
+  async input(record: OperationRecord): Promise<string | null> {
+    const { codec } = this.#options
+    const input = record.schema === 1 ? record.input : await this.#ask((store) => store.input(record.id))
+    if (input === null || input === undefined) return null
+    return codec === null ? input : codec.decode(input)
+  }
+
+  /** Returns a record with its result as it was before `codec` encoded it. */
+  readable(record: OperationRecord): OperationRecord | Promise<OperationRecord> {
+    const { codec } = this.#options
+    return record.result === null || codec === null ? record : this.#decoded(record, codec)
   }
 
   /**
-   * Begins a run.
-   *
-   * @param maxRuns maximum number of runs
+   * Returns the record of an operation; `null` if there is none, or if it was deleted. After the retention, result and error
+   * are missing.
    */
-  async claim(id: string, maxRuns: (record: OperationRecord) => number): Promise<Claim> {
-    const { now, lease } = this.#options
-    const { before, after } = await this.#change(id, (record) =>
-      record.run >= maxRuns(record) ? null : claim(record, now(), lease),
-    )
-    if (after !== null) return { kind: 'claimed', record: after }
-    if (before === null) return { kind: 'absent' }
-    if (isFinal(before)) return { kind: 'final', record: before }
-    if (isRunning(before, now())) return { kind: 'busy', until: before.runUntil ?? 0 }
-    return { kind: before.isCancelling ? 'cancelling' : 'spent', record: before }
+  async find(id: string): Promise<OperationRecord | null> {
+    if (!isOperationId(id)) return null
+    const record = await this.#ask((store) => store.get(id))
+    const now = this.#options.now()
+    if (record === null || !isGone(record, now)) return record
+    // Stores delete expired records with a delay.
+    if (record.dueAt <= now) return null
+    return { ...record, resource: null, result: null, error: null }
   }
 
-  /** Stores a heartbeat of the run in `record`; returns `null` if that run no longer counts. */
+  /**
+   * Begins a run, or ends an operation that must not run again.
+   *
+   * @param limitsOf returns the limits of an operation; `undefined` if this process does not implement it
+   */
+  async claim(id: string, limitsOf: (name: string) => RunLimits | undefined): Promise<Claim> {
+    const { now, lease, takesOver, checkInterval, retention } = this.#options
+    const { before, after } = await this.#change(id, (record) => {
+      const limits = limitsOf(record.name)
+      if (limits === undefined) return null
+      const time = now()
+      const isDead = !isFinal(record) && (takesOver || !isRunning(record, time))
+      if (isDead && record.isCancelling) {
+        return end(record, { status: 'Failed', error: cancelledFailure }, time, retention)
+      }
+      if (isDead && record.attempts >= limits.maxRuns) {
+        return end(record, { status: 'Failed', error: interruptedFailure }, time, retention)
+      }
+      return claim(record, time, {
+        // Without a lease, only the time limit of the run bounds it.
+        runUntil: time + (takesOver ? limits.timeout + checkInterval : lease),
+        dueAt: time + checkInterval,
+        takesOver,
+      })
+    })
+    const record = after ?? before
+    if (record === null) return { kind: 'absent' }
+    if (isFinal(record)) {
+      if (after !== null) this.#options.onEnd?.(record)
+      return { kind: 'final', record }
+    }
+    if (after !== null) return { kind: 'claimed', record }
+    if (limitsOf(record.name) === undefined) return { kind: 'not-implemented' }
+    return { kind: 'busy', until: Math.max(record.runUntil ?? 0, record.notBefore ?? 0) }
+  }
+
+  /**
+   * Stores the heartbeat and the progress of the run in `record`. Returns the latest record; `null` if that run no longer
+   * counts. Where the engine takes over, there is no heartbeat: without progress, the record is only read.
+   */
   async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
-    const { now, lease } = this.#options
+    const { now, lease, takesOver } = this.#options
+    if (takesOver && progress === record.progress) {
+      const found = await this.find(record.id)
+      return found !== null && isOfRun(found, record.run) ? found : null
+    }
+    const step = (found: OperationRecord) => {
+      const runUntil = takesOver ? (found.runUntil ?? 0) : now() + lease
+      return renew(found, record.run, progress, now(), runUntil)
+    }
     // Usually only the run itself changes the record, so its last version is the stored one.
-    const next = renew(record, record.run, progress, now(), lease)
-    // A response after the next heartbeat is due is of no use.
-    if (next !== null && (await this.#ask((store) => store.replace(next), lease / 3))) return next
-    const { after } = await this.#change(record.id, (found) =>
-      renew(found, record.run, progress, now(), lease),
-    )
+    const next = step(record)
+    if (next !== null && (await this.#ask((store) => store.replace(record, next)))) return next
+    const { after } = await this.#change(record.id, step)
     return after
   }
 
   /**
-   * Ends an operation. Returns its record, also if another process has ended it; `null` if there is none.
+   * Ends an operation. Returns its record, also if it had ended; `null` if there is none.
    *
    * @param run the run that ends it; with `null` it is ended only if no run is alive
    */
-  async finish(id: string, run: number | null, end: OperationEnd): Promise<OperationRecord | null> {
+  async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
-    return this.#mayEnd(id, (record) => finish(record, run, end, now(), retention))
+    const stored = await this.#encoded(given)
+    return this.#mayEnd(id, (record) => finish(record, run, stored, now(), retention))
   }
 
-  /** Requests a cancellation. Returns the record; `null` if there is none. The process that runs it has to be notified. */
+  /**
+   * Ends the run in `record` in a transaction of the app.
+   *
+   * @throws ProblemError `operation-interrupted` if that run no longer counts, so that the transaction fails
+   */
+  async finishWithin(connection: object, record: OperationRecord, given: OperationEnd): Promise<void> {
+    const { now, retention } = this.#options
+    const next = finish(record, record.run, await this.#encoded(given), now(), retention)
+    const isDone = next !== null && (await this.#ask(() => this.#through(connection).replace(record, next)))
+    if (!isDone) throw new ProblemError('operation-interrupted', { detail: 'Another run took over' })
+  }
+
+  /** Requests a cancellation. Returns the record; `null` if there is none. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
     return this.#mayEnd(id, (record) =>
@@ -167,14 +242,23 @@ export class OperationRegistry {
     )
   }
 
-  /** Notifies all processes of a cancellation. If the message gets lost, the next heartbeat finds the cancellation. */
-  async announceCancel(id: string): Promise<void> {
-    await this.#ask((store) => store.announceCancel(id))
+  /** Notifies all processes of a change. If the message gets lost, they find it when they read the record next. */
+  async announce(id: string): Promise<void> {
+    await this.#ask((store) => store.announce(id))
   }
 
-  /** Returns an operation, so that other processes can run it. */
+  /** Hands an operation back, so that other processes can run it. */
   async release(id: string, run: number): Promise<void> {
     await this.#change(id, (record) => release(record, run, this.#options.now()))
+  }
+
+  /** Lets an operation run again after a number of milliseconds; returns whether the run still counted. */
+  async retry(id: string, run: number, delay: number): Promise<boolean> {
+    const { now, checkInterval } = this.#options
+    const { after } = await this.#change(id, (record) =>
+      retry(record, run, now(), now() + delay, now() + delay + checkInterval),
+    )
+    return after !== null
   }
 
   /** Removes a record that no client knows; returns `false` if it has changed. */
@@ -182,21 +266,55 @@ export class OperationRegistry {
     return this.#ask((store) => store.remove(record))
   }
 
-  /** Returns operations that are due. */
-  due(limit: number): Promise<readonly OperationRecord[]> {
-    return this.#ask((store) => store.due(this.#options.now(), limit))
+  /** Takes operations that have to be checked; no other process gets them before the next interval. */
+  takeDue(limit: number): Promise<readonly OperationRecord[]> {
+    const { now, checkInterval } = this.#options
+    return this.#ask((store) => store.takeDue(now(), now() + checkInterval, limit))
   }
 
-  /** Postpones the next check of an operation; returns whether this call did. */
-  async putOff(record: OperationRecord): Promise<boolean> {
-    const { now, lease } = this.#options
-    const next = putOff(record, now(), lease)
-    return next !== null && this.#ask((store) => store.replace(next))
+  /** Leaves the check of an operation to another process. */
+  async postpone(id: string, milliseconds: number): Promise<void> {
+    const { now } = this.#options
+    await this.#change(id, (record) => postpone(record, now(), now() + milliseconds))
   }
 
   /** Deletes expired records. */
   expire(limit: number): Promise<number> {
     return this.#ask((store) => store.expire(this.#options.now(), limit))
+  }
+
+  /** Asks the store. @throws ProblemError `operations-full`, `operations-unavailable` */
+  async #ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
+    const { store, storeTimeout, schedule, faults } = this.#options
+    try {
+      const asked = question(store)
+      const answer = await (store.isShared
+        ? inTime(asked, storeTimeout, 'an answer of the store', schedule)
+        : asked)
+      faults?.recovered()
+      return answer
+    } catch (error) {
+      if (isStoreFull(error)) throw new ProblemError('operations-full', { cause: error })
+      faults?.failed('the store of operations fails', error)
+      throw unavailable(unreachable, error)
+    }
+  }
+
+  #through(connection: object | undefined): OperationTransaction {
+    const { store } = this.#options
+    if (connection === undefined) return store
+    if (store.within !== undefined) return store.within(connection)
+    throw new TypeError('operations: this store does not take part in transactions of the app')
+  }
+
+  async #encoded(given: OperationEnd): Promise<OperationEnd> {
+    const { codec } = this.#options
+    if (codec === null || given.status === 'Failed' || given.result === null) return given
+    return { ...given, result: await codec.encode(given.result) }
+  }
+
+  async #decoded(record: OperationRecord, codec: OperationCodec): Promise<OperationRecord> {
+    return { ...record, result: record.result === null ? null : await codec.decode(record.result) }
   }
 
   async #mayEnd(
@@ -212,42 +330,17 @@ export class OperationRegistry {
     id: string,
     step: (record: OperationRecord) => OperationRecord | null,
   ): Promise<{ readonly before: OperationRecord | null; readonly after: OperationRecord | null }> {
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const before = await this.find(id)
       const after = before === null ? null : step(before)
-      if (after === null || (await this.#ask((store) => store.replace(after)))) return { before, after }
+      if (before === null || after === null) return { before, after: null }
+      if (await this.#ask((store) => store.replace(before, after))) return { before, after }
     }
-    throw unavailable(unreachable, new Error(`${mostAttempts} others changed the operation in between`))
-  }
-
-  async #ask<Answer>(
-    question: (store: OperationStore) => Promise<Answer>,
-    timeout = Number.POSITIVE_INFINITY,
-  ): Promise<Answer> {
-    const { store, storeTimeout, schedule, failures } = this.#options
-    let asked: Promise<Answer> | null = null
-    try {
-      if (!this.#overdue.mayAsk()) throw new LateError('the store does not answer')
-      asked = question(store)
-      const answer = await (store.isShared
-        ? inTime(asked, Math.min(timeout, storeTimeout), 'an answer of the store', schedule)
-        : asked)
-      this.#overdue.clear()
-      failures?.recovered()
-      return answer
-    } catch (error) {
-      if (!(error instanceof LateError)) this.#overdue.clear()
-      else if (asked !== null && timeout >= storeTimeout) this.#overdue.add(asked)
-      if (isStoreFull(error)) throw new ProblemError('operations-full', { cause: error })
-      failures?.failed('the store of operations fails', error)
-      throw unavailable(unreachable, error)
-    }
+    throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
   }
 }
 
-const mostAttempts = 100
-// More than are pending while the store works.
-const mostOverdue = 100
+const maxAttempts = 100
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
 

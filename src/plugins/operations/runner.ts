@@ -1,133 +1,221 @@
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import type { Schedule } from '../../time/schedule.js'
-import type { OperationWork } from './definitions.js'
+import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
-import { LiveRun, type StopReason } from './live-run.js'
-import type { FailureLog } from './outage-log.js'
-import type { OperationFailure, OperationRecord } from './record.js'
+import type { EmitEvent } from './events.js'
+import type { FaultLog } from './fault-log.js'
+import type { Log } from './options.js'
+import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { cancelledFailure, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
+import { OperationRun, type StopReason } from './run.js'
 import type { OperationEnd } from './transitions.js'
 
 /** Options of {@link OperationRunner}. */
 export interface RunnerOptions {
   readonly registry: OperationRegistry
   readonly lease: number
-  readonly now: () => number
+  /** Milliseconds for which a handler may go on after its signal aborted because of a close. */
+  readonly unwind: number
   readonly schedule: Schedule
   readonly workOf: (name: string) => OperationWork | undefined
   /** Returns the failure that clients see for an error of the work; the log gets the cause. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
-  readonly failures: FailureLog
+  readonly faults: FaultLog
+  readonly emit: EmitEvent
+  /** Called when a transaction of the handler has ended an operation. */
+  readonly onEnd: (record: OperationRecord) => void
+  readonly log: Log
 }
+
+/** The result of the work: an end, or an error. */
+type Settled = { readonly end: OperationEnd; readonly isStored: boolean } | { readonly error: unknown }
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export class OperationRunner {
   readonly #options: RunnerOptions
-  readonly #live = new Map<string, LiveRun>()
+  readonly #runs = new Map<string, OperationRun>()
+  readonly #unwound: Promise<'unwound'>
+  #unwind: () => void = () => {}
   #isClosing = false
+  #isUnwound = false
 
   constructor(options: RunnerOptions) {
     this.#options = options
+    this.#unwound = new Promise((resolve) => {
+      this.#unwind = () => {
+        this.#isUnwound = true
+        resolve('unwound')
+      }
+    })
   }
 
   /** See {@link OperationWorker.run}. */
   async run(id: string): Promise<RunOutcome> {
     const { registry, workOf } = this.#options
-    const claim = await registry.claim(id, ({ name }) => workOf(name)?.maxRuns ?? 0)
-    if (claim.kind === 'busy') return { kind: 'busy', until: claim.until }
-    // The sweeper ends operations that exceed `maxRuns`, or that are cancelled and have no run.
-    if (claim.kind === 'cancelling' || claim.kind === 'spent') return { kind: 'released' }
-    if (claim.kind !== 'claimed') return { kind: 'ended' }
+    // The engine must not call again for an operation that runs in this process.
+    const present = this.#runs.get(id)
+    if (present !== undefined) return { kind: 'busy', until: present.record.runUntil ?? 0 }
+    const claim = await registry.claim(id, workOf)
+    if (claim.kind === 'final') return { kind: 'ended', status: claim.record.status }
+    if (claim.kind !== 'claimed') return claim
     const { record } = claim
     const work = workOf(record.name)
-    return work === undefined ? { kind: 'released' } : this.#work(record, work)
+    if (work === undefined) return { kind: 'not-implemented' }
+    this.#options.emit(record.attempts > 1 ? 'take-over' : 'run', record)
+    return this.#work(record, work)
   }
 
-  /** Aborts the run of an operation because of a cancellation, if it is in this process. */
-  cancel(id: string): void {
-    this.#live.get(id)?.cancel()
+  /** Lets the run of an operation read its record again, if it is in this process. */
+  look(id: string): void {
+    this.#runs.get(id)?.look()
   }
 
-  /** Stops all runs of this process, and those that are starting. */
+  /** Stops the run of an operation, because the engine has lost its lock. */
+  lost(id: string): void {
+    this.#runs.get(id)?.stop('lost')
+  }
+
+  /** Aborts all runs of this process, and those that are starting. Their handlers have the time `unwind` to end. */
   close(): void {
+    if (this.#isClosing) return
     this.#isClosing = true
-    for (const run of this.#live.values()) run.stop('closing')
+    const { schedule, unwind } = this.#options
+    for (const run of this.#runs.values()) run.stop('closing')
+    schedule(this.#unwind, unwind)
   }
 
   async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, failures } = this.#options
-    const live = new LiveRun(record, {
+    const { registry, lease, schedule, faults } = this.#options
+    const run = new OperationRun(record, {
       registry,
-      lease,
+      heartbeat: lease / 3,
       timeout: work.timeout,
-      now,
       schedule,
-      onSilence: (error) => failures.failed('the heartbeat of a run fails', error),
-      onSign: () => failures.recovered(),
+      onFailure: (error) => faults.failed('the heartbeat of a run fails', error),
+      onSuccess: () => faults.recovered(),
     })
-    this.#live.set(record.id, live)
-    if (this.#isClosing) live.stop('closing')
+    this.#runs.set(record.id, run)
+    if (this.#isClosing) run.stop('closing')
     try {
-      const stopped = live.stopped.then((reason) => ({ reason }))
-      const done = work
-        .run({ record, signal: live.signal, progress: (progress) => live.setProgress(progress) })
-        .catch((error: unknown): OperationEnd => {
-          // Aborted work may throw any error; the operation is cancelled.
-          const isCancelled = isCancellation(live.signal.reason)
-          return isCancelled ? cancelled : { status: 'Failed', error: this.#failureOf(error, record) }
-        })
-      const end = await Promise.race([stopped, done])
-      await live.end()
-      if (!('reason' in end)) return await this.#finish(record, end)
-      // The request for the cancellation was accepted, so the operation ends as cancelled, whatever ended the run.
-      return end.reason !== 'lost' && isCancellation(live.signal.reason)
-        ? await this.#finish(record, cancelled)
-        : await this.#stopped(record, end.reason)
+      const input = await registry.input(record)
+      return await this.#outcome(run, work, this.#settled(run, work, input))
     } finally {
       // After any error here, the heartbeats of the run have to stop.
-      await live.end()
-      this.#live.delete(record.id)
+      await run.end()
+      this.#runs.delete(record.id)
     }
+  }
+
+  /** Runs the work; the promise does not reject. */
+  async #settled(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
+    const { registry } = this.#options
+    let stored: OperationEnd | null = null
+    try {
+      const end = await work.run({
+        record: run.record,
+        input,
+        signal: run.signal,
+        progress: (progress) => run.setProgress(progress),
+        complete: async (connection, end) => {
+          await run.pause()
+          await registry.finishWithin(connection, run.record, end)
+          stored = end
+        },
+      })
+      return { end: stored ?? end, isStored: stored !== null }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  async #outcome(run: OperationRun, work: OperationWork, settled: Promise<Settled>): Promise<RunOutcome> {
+    const first = await Promise.race([run.stopped, settled])
+    if (typeof first !== 'string') return this.#ended(run, work, first)
+    // The handler keeps its slot until it ends, or until the process has to close.
+    if (first === 'closing') {
+      const last = await Promise.race([settled, this.#unwound])
+      return last === 'unwound' ? this.#handedBack(run, null) : this.#ended(run, work, last)
+    }
+    const outcome = await this.#stopped(run, first)
+    await Promise.race([settled, this.#unwound])
+    return outcome
+  }
+
+  async #ended(run: OperationRun, work: OperationWork, settled: Settled): Promise<RunOutcome> {
+    const { registry, emit, log } = this.#options
+    const { record } = run
+    if ('end' in settled) return this.#finish(record, settled.end, settled.isStored)
+    const { error } = settled
+    const { reason, aborted } = run.signal
+    if (aborted && !isReason(error, reason)) {
+      const { id: operationId, name: operation } = record
+      log.error(
+        { err: error, operationId, operation, run: record.run },
+        `operations: '${operation}' failed while it stopped`,
+      )
+    }
+    // The request for the cancellation was accepted, so the operation ends as cancelled.
+    if (isCancellation(reason)) return this.#finish(record, cancelled)
+    if (aborted) return this.#handedBack(run, error)
+    const delay = work.retryAfter(error, record.retries)
+    if (delay !== null && (await registry.retry(record.id, record.run, delay))) {
+      emit('retry', record, error)
+      return { kind: 'retry', delay }
+    }
+    return this.#finish(record, { status: 'Failed', error: this.#failureOf(error, record) })
+  }
+
+  async #stopped({ record }: OperationRun, reason: Exclude<StopReason, 'closing'>): Promise<RunOutcome> {
+    if (reason === 'lost') return { kind: 'absent' }
+    const detail = 'It took longer than it may; what it meant to do may or may not have happened'
+    const error = new ProblemError('operation-timed-out', { detail })
+    return this.#finish(record, { status: 'Failed', error: this.#failureOf(error, record) })
+  }
+
+  /** Hands the operation back to other processes, if there are any; otherwise it has failed. */
+  async #handedBack(run: OperationRun, error: unknown): Promise<RunOutcome> {
+    const { registry, emit, log } = this.#options
+    const { record } = run
+    const { id, name } = record
+    if (error === null) {
+      log.warn(
+        { operationId: id, operation: name },
+        `operations: '${name}' did not stop in time; it may run twice`,
+      )
+    }
+    if (isCancellation(run.signal.reason)) return this.#finish(record, cancelled)
+    if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
+    await run.end()
+    await registry.release(id, record.run)
+    emit('release', record)
+    return { kind: 'released' }
   }
 
   // The work may throw any value, and reading that value may throw too.
   #failureOf(error: unknown, record: OperationRecord): OperationFailure {
-    const { failureOf, failures } = this.#options
+    const { failureOf, faults } = this.#options
     try {
       return failureOf(error, record)
     } catch (fault) {
-      failures.failed('the error of an operation cannot be read', fault)
+      faults.failed('the error of an operation cannot be read', fault)
       return faultFailure
     }
   }
 
-  async #stopped(record: OperationRecord, reason: StopReason): Promise<RunOutcome> {
-    const { registry } = this.#options
-    if (reason === 'lost') return { kind: 'ended' }
-    if (reason === 'timed-out') {
-      const detail = 'It took longer than it may; what it meant to do may or may not have happened'
-      const error = this.#failureOf(new ProblemError('operation-timed-out', { detail }), record)
-      return this.#finish(record, { status: 'Failed', error })
-    }
-    // Other processes run it again, if there are any; otherwise it has failed.
-    if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
-    await registry.release(record.id, record.run)
-    return { kind: 'released' }
-  }
-
   // The work is done: it must not run again because the store cannot be reached at the moment.
-  async #finish(record: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
-    const { registry, lease, now, schedule, failures } = this.#options
-    const giveUpAt = now() + lease
+  async #finish(record: OperationRecord, end: OperationEnd, isStored = false): Promise<RunOutcome> {
+    const { registry, schedule, faults, onEnd } = this.#options
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
-        await registry.finish(record.id, record.run, end)
-        failures.recovered()
-        return { kind: 'ended' }
-      } catch (error) {
-        failures.failed('the result of an operation cannot be stored', error)
-        if (now() + wait > giveUpAt) throw error
-        await new Promise<void>((resolve) => schedule(resolve, wait))
+        const last = await registry.finish(record.id, record.run, end)
+        faults.recovered()
+        if (last === null || !isFinal(last) || last.run !== record.run) return { kind: 'absent' }
+        if (isStored) onEnd(last)
+        return { kind: 'ended', status: last.status }
+      } catch (fault) {
+        faults.failed('the result of an operation cannot be stored', fault)
+        if (this.#isUnwound) throw fault
+        await Promise.race([new Promise<void>((resolve) => schedule(resolve, wait)), this.#unwound])
       }
     }
   }
@@ -137,4 +225,10 @@ const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
 function isCancellation(reason: unknown): boolean {
   return isProblemError(reason) && reason.code === 'operation-cancelled'
+}
+
+/** Whether an error is the reason of an abort, or comes from it. */
+function isReason(error: unknown, reason: unknown): boolean {
+  if (error === reason) return true
+  return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
 }

@@ -3,85 +3,134 @@ import { problemDocument, serverFaultDetail } from '../../problem/problem-docume
 import { isProblemError, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { longestDetail, problemOf } from '../../problem/problem-of.js'
 import { clip } from '../../text.js'
-import { OperationDefinitions } from './definitions.js'
+import { StoreClock } from './clock.js'
+import { OperationDefinitions } from './define.js'
 import { isQueueFull, isShareFull } from './engines/engine.js'
+import { type EmitEvent, eventsOf } from './events.js'
+import { FaultLog } from './fault-log.js'
 import type { Log, ResolvedOperations } from './options.js'
-import { OutageLog } from './outage-log.js'
-import { pollAfter, RunTimes } from './polls.js'
+import type { Starter } from './owner.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from './registry.js'
 import { OperationRunner } from './runner.js'
 import { OperationSweeper } from './sweeper.js'
+
+/** Options of the start of an operation. */
+export interface BeginOptions extends Starter {
+  /** Milliseconds before which it must not run. */
+  readonly delay: number
+  /** From 0 to 100. `null`: that of the definition. */
+  readonly priority: number | null
+  /** A connection of the app, in whose transaction it is stored. */
+  readonly connection: object | null
+}
 
 /** The registry, the runner, the sweeper and the engine of a context. */
 export class OperationsService {
   readonly options: ResolvedOperations
   readonly definitions: OperationDefinitions
   readonly registry: OperationRegistry
+  readonly clock: StoreClock
   readonly #log: Log
   readonly #lease: number
-  readonly #isInOrder: boolean
-  readonly #starts: OutageLog
+  readonly #starts: FaultLog
+  readonly #emit: EmitEvent
   readonly #runner: OperationRunner
   readonly #sweeper: OperationSweeper
-  readonly #times = new RunTimes()
-  // At most one for each operation: the request that started it.
-  readonly #waiting = new Map<string, AbortController>()
+  readonly #waiting = new Map<string, Set<() => void>>()
   #stopListening: () => Promise<void> = async () => {}
   #isStarting = false
   #isClosing = false
 
   constructor(options: ResolvedOperations, log: Log) {
-    const { store, engine, maxLength, now, schedule } = options
+    const { store, engine, maxLength, schedule, unwind } = options
     // The last third of the lease is for finding a dead run: there are two sweeps within a lease.
     const lease = Math.floor((options.lease * 2) / 3)
+    const takesOver = engine.takesOver === true
     this.#lease = lease
-    this.#isInOrder = store.connection !== undefined && store.connection === engine.connection
     this.options = options
     this.#log = log
+    this.clock = new StoreClock(store, options.now)
+    const { now } = this.clock
+    const faultsOf = (part: string) => new FaultLog(log, part, now)
     this.definitions = new OperationDefinitions(maxLength)
-    this.#starts = new OutageLog(log, 'starts', now)
+    this.#starts = faultsOf('starts')
+    this.#emit = eventsOf(log)
     this.registry = new OperationRegistry({
       ...options,
       lease,
-      failures: new OutageLog(log, 'store', now),
+      takesOver,
+      // An engine that takes over has lost a job only after a crash.
+      checkInterval: takesOver ? lease * 10 : lease,
+      now,
+      faults: faultsOf('store'),
       onEnd: (record) => this.#ended(record),
     })
-    const workOf = (name: string) => this.definitions.get(name)
-    const shared = { registry: this.registry, lease, now, schedule, workOf }
+    const workOf = (name: string) => this.definitions.get(name)?.work ?? undefined
+    const shared = { registry: this.registry, schedule }
     this.#runner = new OperationRunner({
       ...shared,
+      lease,
+      unwind,
+      workOf,
       failureOf: (error, record) => this.#failureOf(error, record),
-      failures: new OutageLog(log, 'runs', now),
+      faults: faultsOf('runs'),
+      emit: this.#emit,
+      onEnd: (record) => this.#ended(record),
+      log,
     })
-    this.#sweeper = new OperationSweeper({ ...shared, engine, failures: new OutageLog(log, 'sweep', now) })
+    this.#sweeper = new OperationSweeper({
+      ...shared,
+      engine,
+      isKnown: (name) => this.definitions.get(name) !== undefined,
+      isImplemented: (name) => workOf(name) !== undefined,
+      interval: lease / 2,
+      clock: this.clock,
+      faults: faultsOf('sweep'),
+    })
   }
 
-  /** Begins to run operations. @throws Error if store or engine cannot be used */
+  /** Connects to store and engine. @throws Error if one of them cannot be used */
   async start(): Promise<void> {
-    const { store, engine, now } = this.options
+    const { store, engine } = this.options
     this.#isStarting = true
     await store.check()
-    this.#stopListening = await store.onCancel((id) => this.#runner.cancel(id))
-    const failures = new OutageLog(this.#log, 'engine', now)
+    await this.clock.sync()
+    this.#stopListening = await store.listen((id) => this.#heard(id))
+    const faults = new FaultLog(this.#log, 'engine', this.clock.now)
     await engine.start({
       run: (id) => this.#runner.run(id),
-      failed: (what, error) => failures.failed(what, error),
-      recovered: () => failures.recovered(),
+      lost: (id) => this.#runner.lost(id),
+      failed: (what, error) => faults.failed(what, error),
+      recovered: () => faults.recovered(),
       lease: this.#lease,
     })
+    // Work that no other process can take is that of this process alone.
+    if (!store.isShared) await this.work()
+  }
+
+  /** Begins to run operations, or goes on. */
+  async work(): Promise<void> {
+    if (this.#isClosing) return
+    await this.options.engine.work()
     this.#sweeper.start()
+  }
+
+  /** Begins no more runs. */
+  async pause(): Promise<void> {
+    await this.options.engine.pause()
   }
 
   /** Ends the waits of all requests, because a closing server waits for its requests. */
   stopWaiting(): void {
     this.#isClosing = true
-    for (const over of this.#waiting.values()) over.abort()
+    for (const wakes of this.#waiting.values()) for (const wake of wakes) wake()
   }
 
   /** Waits for runs, stops them after `drain`, and releases all resources, also after a failed start. */
   async close(): Promise<void> {
     if (!this.#isStarting) return
+    this.#isClosing = true
     const { engine, drain, schedule, store } = this.options
     await this.#sweeper.stop()
     const closed = engine.close()
@@ -101,120 +150,160 @@ export class OperationsService {
   }
 
   /**
-   * Starts an operation: stores its record, and adds it to the engine. If both use one connection, the second command is
-   * sent directly after the first.
+   * Starts an operation: stores its record, and adds it to the engine. In a transaction of the app, only the record is stored: call
+   * {@link enqueue} after the commit.
    *
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
    */
-  async begin(name: string, input: unknown, owner: string | null): Promise<OperationRecord> {
-    const { cancellable } = this.definitions.named(name)
+  async begin(name: string, input: unknown, options: BeginOptions): Promise<OperationRecord> {
+    const { owner, access, requestId, traceparent, delay, connection } = options
+    const { cancellable, priority } = this.definitions.named(name)
     const json = this.definitions.inputJson(name, input)
-    const record = this.registry.draft({ name, owner, input: json, cancellable })
-    let enqueued: Promise<void> | null = null
-    const enqueue = () => {
-      enqueued = this.#enqueue(record)
-      // If both fail, the error of the record is thrown.
-      enqueued.catch(() => {})
-    }
-    try {
-      await this.registry.create(record, this.#isInOrder ? enqueue : undefined)
-    } catch (error) {
-      throw isCoded(error, 'operations-full') ? this.#full(error) : error
-    }
-    try {
-      await (enqueued ?? this.#enqueue(record))
-    } catch (error) {
-      // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
-      const isGone = await this.registry.discard(record).catch(() => false)
-      if (isGone && isShareFull(error)) throw this.#shareFull(error)
-      if (isGone && isQueueFull(error)) throw this.#full(error)
-      this.#starts.failed('operations cannot be added to the engine', error)
-      throw unavailable(unreachable, error)
-    }
-    this.#starts.recovered()
+    await this.#checkLimits(owner, json)
+    const record = await this.#created(
+      {
+        name,
+        owner,
+        access,
+        input: json,
+        cancellable,
+        priority: options.priority ?? priority,
+        requestId,
+        traceparent,
+        delay,
+      },
+      connection,
+    )
+    this.#emit('start', record)
+    if (connection === null) await this.#enqueueNew(record)
     return record
   }
 
-  // An engine may throw synchronously.
-  async #enqueue({ id, owner }: OperationRecord): Promise<void> {
-    await this.options.engine.enqueue(id, owner)
+  /** Adds an operation to the engine. If that fails, the sweeper does it later. */
+  async enqueue(record: OperationRecord): Promise<void> {
+    const { id, name, owner, priority, notBefore } = record
+    const delay = Math.max((notBefore ?? 0) - this.clock.now(), 0)
+    await this.options.engine.enqueue({ id, name, owner, priority, delay })
   }
 
   /** Requests the cancellation of an operation in any process. Returns its record. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const record = await this.registry.cancel(id)
-    if (record?.isCancelling === true) {
-      // If the message gets lost, the next heartbeat of the run finds the cancellation.
-      await this.registry.announceCancel(id).catch((err: unknown) => {
-        this.#log.warn({ err, operationId: id }, 'operations: the message to cancel could not be sent')
-      })
-    }
+    if (record?.isCancelling === true) this.#announce(record)
     return record
   }
 
   /** Returns the `Retry-After` of an operation in seconds. */
-  retryAfter({ name, createdAt }: Pick<OperationRecord, 'name' | 'createdAt'>): number {
-    const { now, retryAfter } = this.options
-    return pollAfter(this.#times.usual(name), now() - createdAt, retryAfter)
-  }
-
-  /** Stores the run time of an operation of any process. */
-  learn(record: OperationRecord): void {
-    if (this.options.store.isShared && record.status === 'Succeeded') this.#remember(record)
+  retryAfter({ name, notBefore }: Pick<OperationRecord, 'name' | 'notBefore'>): number {
+    const { retryAfter } = this.options
+    const usual = this.definitions.get(name)?.retryAfter ?? retryAfter
+    const delay = Math.ceil(((notBefore ?? 0) - this.clock.now()) / 1000)
+    return Math.min(Math.max(usual, delay), 86_400)
   }
 
   /**
    * Resolves with the record of an operation when it is final, or with its last known record after the time limit.
    *
-   * @param over ends the wait
+   * @param signal ends the wait
    */
-  async ended(
-    record: OperationRecord,
-    milliseconds: number,
-    over: AbortController,
-  ): Promise<OperationRecord> {
-    const { now, store } = this.options
-    const end = now() + milliseconds
-    // Registered before the read: the operation may end meanwhile.
-    this.#waiting.set(record.id, over)
-    if (this.#isClosing) over.abort()
-    try {
-      let found = record
-      for (let wait = 50; ; wait = Math.min(wait * 2, 500)) {
-        const left = over.signal.aborted ? 0 : end - now()
+  async ended(record: OperationRecord, milliseconds: number, signal: AbortSignal): Promise<OperationRecord> {
+    const { store } = this.options
+    const until = this.clock.now() + milliseconds
+    let found = record
+    for (;;) {
+      // Watched before the read: the operation may end meanwhile.
+      const changed = new AbortController()
+      const unwatch = this.watch(record.id, () => changed.abort())
+      try {
         // The operation has started, even if the read fails.
         found = (await this.registry.find(record.id).catch(() => null)) ?? found
+        const left = signal.aborted || this.#isClosing ? 0 : until - this.clock.now()
         if (isFinal(found) || left <= 0) return found
-        await this.#pause(store.isShared ? Math.min(wait, left) : left, over.signal)
+        // The message of another process may get lost.
+        await this.#pause(store.isShared ? Math.min(left, pollInterval) : left, [signal, changed.signal])
+      } finally {
+        unwatch()
       }
-    } finally {
-      this.#waiting.delete(record.id)
     }
   }
 
-  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  /** Calls a function when an operation may have changed, or when the app closes. Returns a function that ends that. */
+  watch(id: string, wake: () => void): () => void {
+    const wakes = this.#waiting.get(id) ?? new Set()
+    this.#waiting.set(id, wakes.add(wake))
+    return () => {
+      wakes.delete(wake)
+      if (wakes.size === 0 && this.#waiting.get(id) === wakes) this.#waiting.delete(id)
+    }
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  #pause(milliseconds: number, signals: readonly AbortSignal[]): Promise<void> {
     return new Promise((resolve) => {
-      if (signal.aborted) return resolve()
       const stop = this.options.schedule(go, milliseconds)
-      signal.addEventListener('abort', go)
+      for (const signal of signals) signal.addEventListener('abort', go)
+      if (signals.some(({ aborted }) => aborted)) go()
       function go(): void {
         stop()
-        signal.removeEventListener('abort', go)
+        for (const signal of signals) signal.removeEventListener('abort', go)
         resolve()
       }
     })
   }
 
-  #ended(record: OperationRecord): void {
-    if (record.status === 'Succeeded') this.#remember(record)
-    this.#waiting.get(record.id)?.abort()
-    this.options.engine.forget?.(record.id)
+  /** A process announced a change. The message is a hint: what counts is the record. */
+  #heard(id: string): void {
+    this.#runner.look(id)
+    for (const wake of this.#waiting.get(id) ?? []) wake()
   }
 
-  #remember({ name, createdAt, finishedAt }: OperationRecord): void {
-    if (finishedAt !== null && this.definitions.get(name) !== undefined) {
-      this.#times.add(name, finishedAt - createdAt, finishedAt)
+  #announce({ id }: OperationRecord): void {
+    this.registry.announce(id).catch((err: unknown) => {
+      this.#log.warn({ err, operationId: id }, 'operations: a change could not be announced')
+    })
+  }
+
+  #ended(record: OperationRecord): void {
+    this.#emit(record.error?.code === interruptedFailure.code ? 'give-up' : 'end', record)
+    this.options.engine.forget?.(record.id)
+    this.#announce(record)
+  }
+
+  async #created(
+    operation: Parameters<OperationRegistry['create']>[0],
+    connection: object | null,
+  ): Promise<OperationRecord> {
+    try {
+      return await this.registry.create(operation, connection ?? undefined)
+    } catch (error) {
+      throw isProblemError(error) && error.code === 'operations-full' ? this.#full(error) : error
     }
+  }
+
+  async #enqueueNew(record: OperationRecord): Promise<void> {
+    try {
+      await this.enqueue(record)
+    } catch (error) {
+      // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
+      const isGone = await this.registry.discard(record).catch(() => false)
+      if (isGone && isShareFull(error)) throw this.#ownerFull(error)
+      if (isGone && isQueueFull(error)) throw this.#full(error)
+      this.#starts.failed('operations cannot be added to the engine', error)
+      throw unavailable(unreachable, error)
+    }
+    this.#starts.recovered()
+  }
+
+  async #checkLimits(owner: string | null, input: string | null): Promise<void> {
+    const { limits, store } = this.options
+    if (limits === null || owner === null) return
+    const { operations = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = limits
+    const usage = await store.usage(owner)
+    if (usage.operations < operations && usage.length + (input?.length ?? 0) <= length) return
+    throw this.#ownerFull(new Error(`${usage.operations} operations, ${usage.length} characters`))
   }
 
   #failureOf(error: unknown, { id, name, run }: OperationRecord): OperationFailure {
@@ -223,25 +312,25 @@ export class OperationsService {
     const level = status < 500 ? 'info' : 'error'
     this.#log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
     const { detail } = problemDocument(problem, '')
-    const told = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
-    const issues = status < 500 ? this.#kept(errors) : undefined
-    return { code, title, status, detail: told, ...(issues === undefined ? {} : { errors: issues }) }
+    const shown = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
+    const issues = status < 500 ? this.#storable(errors) : undefined
+    return { code, title, status, detail: shown, ...(issues === undefined ? {} : { errors: issues }) }
   }
 
   /** Returns the issues in a form that every store accepts; `undefined` if they are too long, or not JSON. */
-  #kept(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
+  #storable(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
     const json = jsonOf(errors)
     return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
   }
 
-  #shareFull(cause: unknown): ProblemError {
+  #ownerFull(cause: unknown): ProblemError {
     const detail = 'Too many of your operations are waiting; no operation was started'
-    const seconds = String(this.options.retryAfter.initial)
+    const seconds = String(this.options.retryAfter)
     return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': seconds }, cause })
   }
 
   #full(cause: unknown): ProblemError {
-    const seconds = String(this.options.retryAfter.initial)
+    const seconds = String(this.options.retryAfter)
     this.#starts.failed('there is no room for another operation', cause)
     const detail = 'There are too many operations at the moment; nothing was started'
     return new ProblemError('operations-full', { detail, headers: { 'retry-after': seconds }, cause })
@@ -250,17 +339,15 @@ export class OperationsService {
   /** Fails the operations that wait in a queue of this process. */
   async #interruptAll(): Promise<void> {
     const { store } = this.options
-    for (const { id } of await store.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {
+    const all = Number.MAX_SAFE_INTEGER
+    for (const { id } of await store.takeDue(all, all, all)) {
       await this.registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
     }
   }
 }
 
+const pollInterval = 1_000
 const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
-
-function isCoded(error: unknown, code: string): boolean {
-  return isProblemError(error) && error.code === code
-}
 
 function jsonOf(value: unknown): string | undefined {
   try {

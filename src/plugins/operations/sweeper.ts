@@ -1,43 +1,45 @@
 import type { Schedule } from '../../time/schedule.js'
-import type { OperationWork } from './definitions.js'
+import type { StoreClock } from './clock.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
-import type { FailureLog } from './outage-log.js'
-import type { OperationFailure, OperationRecord } from './record.js'
-import { cancelledFailure, interruptedFailure, type OperationRegistry } from './registry.js'
+import type { FaultLog } from './fault-log.js'
+import type { OperationRecord } from './record.js'
+import { interruptedFailure, type OperationRegistry } from './registry.js'
+import { isRunning } from './transitions.js'
 
 /** Options of {@link OperationSweeper}. */
 export interface SweeperOptions {
   readonly registry: OperationRegistry
   readonly engine: OperationEngine
-  readonly workOf: (name: string) => OperationWork | undefined
-  readonly lease: number
-  readonly now: () => number
+  /** Whether this process, or another that it declares, runs operations of this name. */
+  readonly isKnown: (name: string) => boolean
+  /** Whether this process runs operations of this name. */
+  readonly isImplemented: (name: string) => boolean
+  readonly interval: number
+  readonly clock: StoreClock
   readonly schedule: Schedule
-  readonly failures: FailureLog
+  readonly faults: FaultLog
 }
 
 /**
- * Checks operations that are due: one without a live run is added to the engine again, or ended if it exceeds `maxRuns` or is
- * cancelled; expired records are deleted. All instances do this; the version of the record decides which of them succeeds.
+ * Finds what a crash left: operations without a job of the engine, and, if the engine does not take over, those whose run is
+ * dead. It adds them to the engine again, and deletes expired records. All instances do this; the store gives each record
+ * to one of them.
  */
 export class OperationSweeper {
   readonly #options: SweeperOptions
   #stopTimer = () => {}
   #sweep: Promise<void> | null = null
-  #isStopped = false
-  #isFull = false
+  #isStopped = true
 
   constructor(options: SweeperOptions) {
     this.#options = options
   }
 
-  /** Sweeps once, and then twice in each lease. */
+  /** Sweeps once, and then in each interval. */
   start(): void {
-    this.#sweep = this.#once().finally(() => {
-      this.#sweep = null
-      const { schedule, lease } = this.#options
-      if (!this.#isStopped) this.#stopTimer = schedule(() => this.start(), lease / 2)
-    })
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    this.#next()
   }
 
   /** Resolves when no sweep is running. */
@@ -47,79 +49,69 @@ export class OperationSweeper {
     await this.#sweep
   }
 
+  #next(): void {
+    this.#sweep = this.#once().finally(() => {
+      this.#sweep = null
+      const { schedule, interval } = this.#options
+      if (!this.#isStopped) this.#stopTimer = schedule(() => this.#next(), interval)
+    })
+  }
+
   async #once(): Promise<void> {
-    const { registry, failures } = this.#options
+    const { registry, clock, faults } = this.#options
     try {
-      const faults = await this.#lookAfterAll()
-      while (!this.#isStopped && (await registry.expire(most)) === most);
-      if (faults.length > 0) throw faults[0]
-      failures.recovered()
-    } catch (error) {
-      failures.failed('operations that are due cannot be checked', error)
-    }
-  }
-
-  /** Checks all operations that are due, and skips those that fail. Returns the first error. */
-  async #lookAfterAll(): Promise<readonly unknown[]> {
-    this.#isFull = false
-    const faults: unknown[] = []
-    for (let left = 0; left <= mostLeft; ) {
-      // Records that are left unchanged come first again: the page has to be longer than they are.
-      const limit = most + 2 * left
-      const records = await this.#options.registry.due(limit)
-      left = 0
-      for (const record of records) {
-        if (this.#isStopped || faults.length >= mostFaults) return faults
-        try {
-          if (!(await this.#lookAfter(record))) left += 1
-        } catch (error) {
-          faults.push(error)
-          left += 1
-        }
+      await clock.sync()
+      for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
+        const records = await registry.takeDue(pageSize)
+        const isFull = await this.#enqueueAll(records)
+        if (isFull || records.length < pageSize) break
       }
-      if (records.length < limit) break
-    }
-    return faults
-  }
-
-  /** Looks after one; `false` where it is left as it is. */
-  async #lookAfter(record: OperationRecord): Promise<boolean> {
-    const { registry, engine, workOf } = this.#options
-    const work = workOf(record.name)
-    const error = this.#failureOf(record, work)
-    if (error !== null) {
-      await registry.finish(record.id, null, { status: 'Failed', error })
-      return true
-    }
-    if (work === undefined || this.#isFull) return false
-    try {
-      await engine.enqueue(record.id)
+      for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
+        if ((await registry.expire(pageSize)) < pageSize) break
+      }
+      faults.recovered()
     } catch (error) {
-      if (!isQueueFull(error)) throw error
-      this.#isFull = true
-      return false
+      faults.failed('operations that are due cannot be checked', error)
     }
-    // Only after it is in the queue: otherwise it stays due.
-    await registry.putOff(record)
-    return true
   }
 
-  /** Returns the failure that it ends with; `null` if it has to run again. */
-  #failureOf(
-    { isCancelling, run, dueAt }: OperationRecord,
-    work: OperationWork | undefined,
-  ): OperationFailure | null {
-    const { lease, now } = this.#options
-    if (isCancelling) return cancelledFailure
-    // Another release may define this operation, so it waits, but not for ever.
-    const isGivenUp = work === undefined ? now() - dueAt > lease * 10 : run >= work.maxRuns
-    return isGivenUp ? interruptedFailure : null
+  /**
+   * Adds operations to the engine, and skips those that fail, because their turn comes again. Returns whether the engine is full.
+   *
+   * @throws the first error
+   */
+  async #enqueueAll(records: readonly OperationRecord[]): Promise<boolean> {
+    const faults: unknown[] = []
+    for (const record of records) {
+      if (this.#isStopped) break
+      try {
+        await this.#enqueue(record)
+      } catch (error) {
+        if (isQueueFull(error)) return true
+        faults.push(error)
+      }
+    }
+    if (faults.length > 0) throw faults[0]
+    return false
+  }
+
+  async #enqueue(record: OperationRecord): Promise<void> {
+    const { registry, engine, isKnown, isImplemented, clock } = this.#options
+    const { id, name, owner, priority, notBefore, since } = record
+    if (!engine.takesOver && isRunning(record, clock.now())) return
+    if (engine.isShared ? !isKnown(name) : !isImplemented(name)) {
+      // Another release may define it, so it waits, but not for ever.
+      if (clock.now() - since < maxUnknown) return registry.postpone(id, 1_000)
+      await registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
+      return
+    }
+    await engine.enqueue({ id, name, owner, priority, delay: Math.max((notBefore ?? 0) - clock.now(), 0) })
   }
 }
 
 /** Maximum number of records in one read. */
-const most = 100
-/** Records that are left as they are, before a sweep ends. */
-const mostLeft = 1_000
-/** Records that cannot be looked after, before a sweep ends: it is not they then, but the store or the engine. */
-const mostFaults = 10
+const pageSize = 100
+/** Maximum number of reads in one sweep. */
+const maxPages = 20
+/** Milliseconds for which an operation waits for a process that defines it. */
+const maxUnknown = 3_600_000

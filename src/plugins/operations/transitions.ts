@@ -112,7 +112,7 @@ export function cancel(
   retention: number,
 ): OperationRecord | null {
   if (isFinal(record) || record.isCancelling) return null
-  if (!isRunning(record, now)) return ended(record, { status: 'Failed', error: failure }, now, retention)
+  if (!isRunning(record, now)) return end(record, { status: 'Failed', error: failure }, now, retention)
   return changed(record, now, { isCancelling: true })
 }
 
@@ -125,12 +125,12 @@ export function cancel(
 export function finish(
   record: OperationRecord,
   run: number | null,
-  end: OperationEnd,
+  given: OperationEnd,
   now: number,
   retention: number,
 ): OperationRecord | null {
   if (run === null ? isFinal(record) || isRunning(record, now) : !isOfRun(record, run)) return null
-  return ended(record, end, now, retention)
+  return end(record, given, now, retention)
 }
 
 /** Hands the operation back, so that another run can begin at once; `null` if the run no longer counts. */
@@ -154,6 +154,11 @@ export function retry(
   return changed(record, now, { ...waiting(record, now), notBefore, dueAt, retries: record.retries + 1 })
 }
 
+/** Moves the next check of an operation that waits; `null` if it does not. */
+export function postpone(record: OperationRecord, now: number, dueAt: number): OperationRecord | null {
+  return isFinal(record) || isRunning(record, now) ? null : changed(record, now, { dueAt })
+}
+
 /** Whether there is a run that may be alive. */
 export function isRunning({ runUntil }: OperationRecord, now: number): boolean {
   return runUntil !== null && runUntil > now
@@ -163,24 +168,32 @@ function waiting(record: OperationRecord, now: number): Partial<OperationRecord>
   return { attempts: record.attempts - 1, runUntil: null, since: now, progress: null }
 }
 
-// A run with a late heartbeat still counts, as long as no other run took its place.
-function isOfRun(record: OperationRecord, run: number): boolean {
+/** Whether a run counts: also with a late heartbeat, as long as no other run took its place. */
+export function isOfRun(record: OperationRecord, run: number): boolean {
   return !isFinal(record) && record.run === run && record.runUntil !== null
 }
 
-function ended(record: OperationRecord, end: OperationEnd, now: number, retention: number): OperationRecord {
+/** Ends an operation, whatever runs. */
+export function end(
+  record: OperationRecord,
+  given: OperationEnd,
+  now: number,
+  retention: number,
+): OperationRecord {
   const goneAt = now + retention
   return changed(record, now, {
-    status: end.status,
+    status: given.status,
     isCancelling: false,
     ...(record.schema === 1 ? { input: null } : {}),
     runUntil: null,
     notBefore: null,
     dueAt: goneAt + retention,
-    progress: end.status === 'Succeeded' ? 1 : record.progress,
+    progress: given.status === 'Succeeded' ? 1 : record.progress,
     finishedAt: now,
     goneAt,
-    ...(end.status === 'Succeeded' ? { resource: end.resource, result: end.result } : { error: end.error }),
+    ...(given.status === 'Succeeded'
+      ? { resource: given.resource, result: given.result }
+      : { error: given.error }),
   })
 }
 

@@ -1,23 +1,49 @@
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
-import { type Checks, flag, integer, invalid, isObject, resolveOptions, text } from '../../options.js'
+import {
+  type Checks,
+  flag,
+  functionOf,
+  integer,
+  invalid,
+  isObject,
+  objectOf,
+  resolveOptions,
+  text,
+} from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
+import { problemOf } from '../../problem/problem-of.js'
 import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
+import type { RunLimits } from './registry.js'
 import type { OperationEnd } from './transitions.js'
 
-/** Options of an operation. */
-export interface OperationDefinition {
+/** What a process has to know of an operation to start it. */
+export interface OperationDeclaration {
   /**
    * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
    * @default false
    */
   readonly cancellable?: boolean
   /**
+   * `Retry-After` of polls, in seconds: about the time that the work usually takes.
+   * @default `operations.retryAfter`
+   */
+  readonly retryAfter?: number
+  /**
+   * Operations with a higher priority run first: from 0 to 100.
+   * @default 0
+   */
+  readonly priority?: number
+}
+
+/** Options of an operation. */
+export interface OperationDefinition extends OperationDeclaration {
+  /**
    * Maximum number of runs. If a run stops without a result (a killed process, a lost connection), another one begins; after
-   * the last run the operation fails. Use 1 for work that must not be done twice. An error of the handler fails the
-   * operation at once.
+   * the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process hands back,
+   * and those whose handler fails, do not count.
    * @default 3
    */
   readonly maxRuns?: number
@@ -26,6 +52,31 @@ export interface OperationDefinition {
    * @default '1 hour'
    */
   readonly timeout?: Duration
+  /**
+   * When the operation runs again after an error of the handler.
+   * @default { max: 0 }: an error ends the operation
+   */
+  readonly retry?: OperationRetry
+}
+
+/** Runs after errors of a handler. */
+export interface OperationRetry {
+  /**
+   * Maximum number of runs after the first one.
+   * @default 0
+   */
+  readonly max?: number
+  /**
+   * Time before the second run. It doubles with each further run, up to an hour, and varies by up to a quarter, so that
+   * operations that failed together do not run together again.
+   * @default '1 second'
+   */
+  readonly delay?: Duration
+  /**
+   * Returns whether the operation runs again after an error.
+   * @default errors that are no problems with a status below 500
+   */
+  readonly on?: (error: unknown) => boolean
 }
 
 /** The argument of the handler of an operation. */
@@ -46,8 +97,17 @@ export interface OperationContext<Input = unknown> {
   readonly operationId: string
   /** 1 for the first run. A higher number means that an earlier run stopped, and may have done a part of the work or all. */
   readonly run: number
-  /** Log with the id and the name of the operation. */
+  /** Log with the ids of the operation and of the request that started it, and the name of the operation. */
   readonly log: Log
+  /** `traceparent` of the request that started it (W3C Trace Context §3.2); `null` if it had none. */
+  readonly traceparent: string | null
+  /**
+   * Ends the operation in a transaction of yours, so that its effects and its end are stored together, or not at all. Call it
+   * last, before the commit, with the connection of the transaction; then return the same outcome or nothing.
+   *
+   * @throws ProblemError `operation-interrupted` if another run took over: let the transaction fail
+   */
+  readonly complete: (connection: object, outcome?: OperationOutcome) => Promise<void>
 }
 
 /** The return value of a handler. */
@@ -73,16 +133,70 @@ export type OperationHandler<Input = unknown> = (
   context: OperationContext<Input>,
 ) => Promise<OperationOutcome | undefined> | Promise<void>
 
-/** An operation of `define`. */
-export interface DefinedOperation extends OperationWork {
+/** An operation with the type of its input. */
+export interface OperationHandle<in Input = never> {
+  readonly name: string
+  /** For the type only. */
+  readonly [inputType]?: (input: Input) => void
+}
+
+declare const inputType: unique symbol
+
+/** Returns the handle of an operation. */
+export function handleOf(name: string): OperationHandle<unknown> {
+  return Object.freeze({ name })
+}
+
+/** Returns the name of an operation. */
+export function nameOf(operation: string | { readonly name: string }): string {
+  return typeof operation === 'string' ? operation : operation.name
+}
+
+/** An operation of `declare` or `define`. */
+export interface DefinedOperation {
   readonly cancellable: boolean
+  readonly retryAfter: number | null
+  readonly priority: number
+  /** The work; `null` if another process does it. */
+  readonly work: OperationWork | null
+}
+
+const declarationChecks: Checks<OperationDeclaration> = {
+  cancellable: flag,
+  retryAfter: integer(1, 86_400),
+  priority: integer(0, 100),
 }
 
 const checks: Checks<OperationDefinition> = {
-  cancellable: flag,
+  ...declarationChecks,
   maxRuns: integer(1, 1_000),
   timeout: duration,
+  retry: objectOf<OperationRetry>({
+    max: integer(0, 1_000),
+    delay: duration,
+    on: functionOf('a function of the error that returns whether the operation runs again'),
+  }),
 }
+
+const defaults = { maxRuns: 3, timeout: 3_600_000 as Duration, retry: {} as OperationRetry }
+
+const longestDelay = 3_600_000
+
+/** Returns the delay of the next run in milliseconds, or `null` for none. */
+function retryAfter(
+  { max = 0, delay = 1_000, on = isServerFault }: OperationRetry,
+  error: unknown,
+  retries: number,
+): number | null {
+  if (retries >= max || !on(error)) return null
+  const longest = Math.min(Number(delay) * 2 ** retries, longestDelay)
+  return Math.round(longest * (1 - Math.random() / 4))
+}
+
+function isServerFault(error: unknown): boolean {
+  return problemOf(error).statusCode >= 500
+}
+
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 
 /** The operations that an app has defined, by name. */
@@ -104,6 +218,13 @@ export class OperationDefinitions {
   }
 
   /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
+  declare(name: string, received: OperationDeclaration): void {
+    nameForm('operations.declare() name', name)
+    const label = `operations.declare('${name}')`
+    this.#add(name, resolveOptions(label, received, declarationChecks, {}), null)
+  }
+
+  /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
   define<Input>(
     name: string,
     received: OperationDefinition,
@@ -112,19 +233,28 @@ export class OperationDefinitions {
   ): void {
     nameForm('operations.define() name', name)
     const label = `operations.define('${name}')`
-    const options = resolveOptions(label, received, checks, {
-      cancellable: false,
-      maxRuns: 3,
-      timeout: 3_600_000,
-    })
+    const options = resolveOptions<OperationDefinition, typeof defaults & OperationDefinition>(
+      label,
+      received,
+      checks,
+      defaults,
+    )
     if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
-    if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
-    this.#defined.set(name, {
-      cancellable: options.cancellable,
+    this.#add(name, options, {
       maxRuns: options.maxRuns,
       timeout: Number(options.timeout),
-      run: async (context) => this.#endOf(label, await handler(contextOf<Input>(context, log))),
+      retryAfter: (error, retries) => retryAfter(options.retry, error, retries),
+      run: async (context) => {
+        const endOf = (outcome: unknown) => this.#endOf(label, outcome)
+        return endOf(await handler(contextOf<Input>(context, log, endOf)))
+      },
     })
+  }
+
+  #add(name: string, options: OperationDeclaration, work: OperationWork | null): void {
+    if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
+    const { cancellable = false, retryAfter = null, priority = 0 } = options
+    this.#defined.set(name, { cancellable, retryAfter, priority, work })
   }
 
   /** @throws FST_CONV_OPERATION_UNKNOWN */
@@ -169,15 +299,22 @@ export function readExactJson(json: string): unknown {
   return parseExact(json)
 }
 
-function contextOf<Input>({ record, signal, progress }: WorkContext, log: Log): OperationContext<Input> {
-  const { id, name, run, input } = record
+function contextOf<Input>(
+  { record, input, signal, progress, complete }: WorkContext,
+  log: Log,
+  endOf: (outcome: unknown) => OperationEnd,
+): OperationContext<Input> {
+  const { id, name, run, requestId, traceparent } = record
+  const request = requestId === null ? {} : { reqId: requestId }
   return {
     input: (input === null ? undefined : readExactJson(input)) as Input,
     signal,
     progress,
     operationId: id,
     run,
-    log: log.child({ operationId: id, operation: name }),
+    traceparent,
+    log: log.child({ operationId: id, operation: name, ...request }),
+    complete: (connection, outcome) => complete(connection, endOf(outcome)),
   }
 }
 
@@ -232,16 +369,18 @@ const ownOrigin = 'http://service.invalid'
 /** The context of a run. */
 export interface WorkContext {
   readonly record: OperationRecord
+  /** The input as JSON; `null` for none. */
+  readonly input: string | null
   readonly signal: AbortSignal
   readonly progress: (progress: number) => void
+  /** Ends the operation in a transaction. */
+  readonly complete: (connection: object, end: OperationEnd) => Promise<void>
 }
 
 /** The work of an operation. */
-export interface OperationWork {
-  /** Maximum number of runs. */
-  readonly maxRuns: number
-  /** Maximum time of a run, in milliseconds. */
-  readonly timeout: number
+export interface OperationWork extends RunLimits {
+  /** Returns after how many milliseconds the work has to run again after an error; `null` for never. */
+  readonly retryAfter: (error: unknown, retries: number) => number | null
   /** Runs the work. An error that it throws becomes the failure of the operation. */
   readonly run: (context: WorkContext) => Promise<OperationEnd>
 }

@@ -1,16 +1,8 @@
 import { Outage } from '../../time/outage.js'
 import type { Log } from './options.js'
 
-/** Logs failures, without a line for each of them. */
-export interface FailureLog {
-  /** Notes a failure. */
-  failed(what: string, error: unknown): void
-  /** Notes a success. */
-  recovered(): void
-}
-
-/** Logs the begin and the end of an outage, at most one outage in a minute. */
-export class OutageLog implements FailureLog {
+/** Logs the begin and the end of a fault, not each failure: at most one fault in a minute. */
+export class FaultLog {
   readonly #log: Log
   readonly #part: string
   readonly #outage: Outage
@@ -27,6 +19,6 @@ export class OutageLog implements FailureLog {
   }
 
   recovered(): void {
-    if (this.#outage.ends()) this.#log.info({ part: this.#part }, 'operations: it works again')
+    if (this.#outage.ends()) this.#log.info({ part: this.#part }, 'operations: the fault is over')
   }
 }

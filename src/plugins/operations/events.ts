@@ -1,0 +1,66 @@
+import { channel } from 'node:diagnostics_channel'
+import type { Log } from './options.js'
+import type { OperationRecord } from './record.js'
+
+/** What happened to an operation. */
+export type OperationEventName =
+  /** It was started. */
+  | 'start'
+  /** A run began. */
+  | 'run'
+  /** A run began in place of one that died. */
+  | 'take-over'
+  /** The handler failed, and the operation runs again. */
+  | 'retry'
+  /** A run was handed back, because its process closes. */
+  | 'release'
+  /** It ended. */
+  | 'end'
+  /** It ended because its runs died too often. */
+  | 'give-up'
+
+/** A message of the channel `fastify-conventions.operations`. */
+export interface OperationEvent {
+  readonly event: OperationEventName
+  readonly record: OperationRecord
+  /** The error of the handler, with `retry`. */
+  readonly error?: unknown
+}
+
+/** Name of the channel of `node:diagnostics_channel` on which the life cycle of operations is published. */
+export const operationChannel = 'fastify-conventions.operations'
+
+/** Logs and publishes an event. */
+export type EmitEvent = (event: OperationEventName, record: OperationRecord, error?: unknown) => void
+
+const levels: Readonly<Record<OperationEventName, 'debug' | 'info' | 'warn' | 'error'>> = {
+  start: 'info',
+  run: 'debug',
+  'take-over': 'warn',
+  retry: 'warn',
+  release: 'info',
+  end: 'info',
+  'give-up': 'error',
+}
+
+/** Returns a function that writes events to a log, with the ids of operation and request, and publishes them. */
+export function eventsOf(log: Log): EmitEvent {
+  const published = channel(operationChannel)
+  return (event, record, error) => {
+    const { id, name, run, status, requestId, error: failure } = record
+    const fields = {
+      event,
+      operationId: id,
+      operation: name,
+      run,
+      ...(requestId === null ? {} : { reqId: requestId }),
+      ...(event === 'end' ? { status, ...(failure === null ? {} : { code: failure.code }) } : {}),
+      ...(error === undefined ? {} : { err: error }),
+    }
+    log[levels[event]](fields, `operations: '${name}': ${event}`)
+    if (published.hasSubscribers) {
+      const message: OperationEvent = { event, record, ...(error === undefined ? {} : { error }) }
+      published.publish(message)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { OperationAccess, OperationOwner, OperationRecord } from './record.js'
+
+/** Who starts an operation, and from which request. */
+export interface Starter extends Caller {
+  readonly requestId: string | null
+  readonly traceparent: string | null
+}
+
+/** A caller, and who may see what they start. */
+export interface Caller {
+  /** Id of the caller; `null` if the caller is not known. */
+  readonly owner: string | null
+  readonly access: OperationAccess
+}
+
+/** The app itself: no caller sees what it starts without an owner. */
+export const internal: Starter = Object.freeze({
+  owner: null,
+  access: 'internal',
+  requestId: null,
+  traceparent: null,
+})
+
+/**
+ * Returns the caller with an id; one without an id shares operations by their ids.
+ *
+ * @throws TypeError for other values: the text of an object would be the same for all callers
+ */
+export function callerOf(owner: OperationOwner | undefined): Caller {
+  if (owner === null || owner === undefined) return { owner: null, access: 'id' }
+  const isId =
+    typeof owner === 'string' ? owner !== '' : typeof owner === 'bigint' || Number.isSafeInteger(owner)
+  if (!isId) throw new TypeError('operations: the owner is not an id: expected a string, an integer or null')
+  return { owner: String(owner), access: 'owner' }
+}
+
+/** Whether a caller may see an operation. */
+export function maySee({ owner, access }: Caller, record: OperationRecord): boolean {
+  return record.access === access && record.owner === owner
+}
+
+/** Returns a `traceparent` (W3C Trace Context §3.2), or `null` for another value. */
+export function traceparentOf(field: unknown): string | null {
+  return typeof field === 'string' && form.test(field) ? field : null
+}
+
+const form = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,64})?$/
