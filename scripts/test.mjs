@@ -124,6 +124,8 @@ async function bundle(processes) {
     sourcesContent: false,
     // package.json says `sideEffects: false`, which is true of the sources only.
     ignoreAnnotations: true,
+    // Stryker puts functions into blocks, where esbuild renames them; hooks are found by name.
+    keepNames: bundleOnly,
     logLevel: 'warning',
     plugins: [{ name: 'tests', setup }],
   })

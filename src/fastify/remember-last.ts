@@ -4,10 +4,10 @@
  *
  * Not across `onRoute` and `onReady`: in between, Fastify replaces schemas of schema builders in place.
  */
-export function rememberLast<Key, Answer>(ask: (key: Key) => Answer): (key: Key) => Answer {
-  let last: { readonly key: Key; readonly answer: Answer } | undefined
-  return function askOnce(key) {
-    if (last === undefined || last.key !== key) last = { key, answer: ask(key) }
-    return last.answer
+export function rememberLast<Key, Result>(compute: (key: Key) => Result): (key: Key) => Result {
+  let last: { readonly key: Key; readonly result: Result } | undefined
+  return function computeIfNew(key) {
+    if (last === undefined || last.key !== key) last = { key, result: compute(key) }
+    return last.result
   }
 }

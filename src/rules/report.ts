@@ -33,6 +33,8 @@ export class Reporter {
   readonly #afterChecks: (() => void)[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
+  // Bounded: routes by pattern, names of headers, and the texts of this package.
+  readonly #noted = new Set<string>()
 
   /** Adds a breach that was found at boot. */
   addFinding(finding: Finding): void {
@@ -42,6 +44,18 @@ export class Reporter {
   /** Adds an exception that was declared, or a route that no rule applies to. */
   addException(exception: Exception): void {
     this.#exceptions.push(exception)
+  }
+
+  /** Adds an exception that requests show; once, however many do. */
+  addExceptionOnce(exception: Exception): void {
+    const { plugin, route, rules, reason } = exception
+    if (this.#isNew(`${plugin} ${route} ${rules.join()} ${reason}`)) this.addException(exception)
+  }
+
+  /** Logs a warning about the route of a request; once, however many requests cause it. */
+  warnOnce(plugin: string, { routeOptions: { url = '*' }, log }: FastifyRequest, message: string): void {
+    const text = `${plugin}: ${url}: ${message}`
+    if (this.#isNew(text)) log.warn(text)
   }
 
   /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
@@ -92,6 +106,12 @@ export class Reporter {
       app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: its exception can go`)
     }
     return this.#findings.filter((finding) => finding.mode === 'enforce')
+  }
+
+  #isNew(text: string): boolean {
+    if (this.#noted.has(text)) return false
+    this.#noted.add(text)
+    return true
   }
 }
 

@@ -1,20 +1,20 @@
 import { test } from 'tap'
 import { rememberLast } from '../../src/fastify/remember-last.js'
 
-test('the same key twice in a row is asked about once; another one, and the first again, anew', async (t) => {
-  const asked: object[] = []
+test('a result is computed once for equal keys in a row, and again after another key', async (t) => {
+  const keys: object[] = []
   const [one, other] = [{}, {}]
-  const answer = rememberLast((key: object) => asked.push(key))
-  t.strictSame([answer(one), answer(one), answer(other), answer(one)], [1, 1, 2, 3])
-  t.strictSame(asked, [one, other, one])
+  const compute = rememberLast((key: object) => keys.push(key))
+  t.strictSame([compute(one), compute(one), compute(other), compute(one)], [1, 1, 2, 3])
+  t.strictSame(keys, [one, other, one])
 })
 
-test('undefined is a key, and an answer, like any other', async (t) => {
-  let asked = 0
-  const answer = rememberLast((_key: undefined) => {
-    asked++
+test('undefined is remembered as a key and as a result', async (t) => {
+  let calls = 0
+  const compute = rememberLast((_key: undefined) => {
+    calls++
   })
-  t.equal(answer(undefined), undefined)
-  answer(undefined)
-  t.equal(asked, 1)
+  t.equal(compute(undefined), undefined)
+  compute(undefined)
+  t.equal(calls, 1)
 })

@@ -1,10 +1,16 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import conventions, { serverOptions } from '../../src/index.js'
 
-/** A service with the preset, for tests that run it in another form: minified, or on a second copy of Fastify. */
-export async function buildService(create = Fastify): Promise<FastifyInstance> {
+/**
+ * A service with the preset, for tests that run it in another form: minified, on a second copy of Fastify, or with plugins
+ * of two copies of this package.
+ */
+export async function buildService(
+  create = Fastify,
+  register: (app: FastifyInstance) => PromiseLike<unknown> = (app) => app.register(conventions),
+): Promise<FastifyInstance> {
   const app = create({ ...serverOptions(), bodyLimit: 10_000 }) as FastifyInstance
-  await app.register(conventions)
+  await register(app)
   const user = {
     type: 'object',
     properties: {

@@ -169,3 +169,25 @@ t.test('reporterOf gives the reporter of the context above, or a new one', async
   })
   await app.ready()
 })
+
+t.test('a warning and an exception that requests cause are added once for each route', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  const reporter = reporterOf(app)
+  const exception = { plugin: 'lists', rules: ['order'], reason: 'a reason', unused: false }
+  for (const route of ['/v1/users', '/v1/orders']) {
+    app.get(route, async (request) => {
+      reporter.warnOnce('lists', request, 'a warning')
+      reporter.addExceptionOnce({ ...exception, route })
+      return {}
+    })
+  }
+  for (const url of ['/v1/users', '/v1/orders', '/v1/users']) await app.inject(url)
+
+  const warnings = logs.lines.map(({ msg }) => msg)
+  t.strictSame(warnings, ['lists: /v1/users: a warning', 'lists: /v1/orders: a warning'])
+  t.strictSame(
+    reporter.report().exceptions.map(({ route }) => route),
+    ['/v1/users', '/v1/orders'],
+  )
+})

@@ -9,7 +9,7 @@ import {
 } from '../../json-schema/json-schema.js'
 import { type Alternative, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
-import { isTwinned } from './twinned-schemas.js'
+import { acceptsTwin } from './accepted-twins.js'
 
 let AjvClass: typeof Ajv | undefined
 
@@ -74,7 +74,7 @@ function withTwins(schema: Json): Json {
   const reader = new SchemaReader()
   return mapSchema(schema, (changed, { properties }) => {
     const names = Object.keys(isSchemaObject(properties) ? properties : {}).filter((name) =>
-      isTwinned(reader, reader.absolute((properties as SchemaObject)[name] as Json, schema)),
+      acceptsTwin(reader, reader.absolute((properties as SchemaObject)[name] as Json, schema)),
     )
     if (names.length === 0) return changed
     const required = schemaList(changed.required)

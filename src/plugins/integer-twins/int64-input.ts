@@ -217,10 +217,10 @@ class InputReader {
   }
 
   #text(place: Int64Place, { holder, key, written }: Spot, text: string): void {
-    const { range, isTwinned, allowsText, allowsNull } = place
+    const { range, acceptsTwin, allowsText, allowsNull } = place
     if (this.#isValidated) {
       // A text that the validator made of a rounded Number gets all digits.
-      const given = isTwinned ? alone(written) : undefined
+      const given = acceptsTwin ? alone(written) : undefined
       if (typeof given !== 'string' || given === text || !isDecimal(given)) return
       if (text === String(Number(given))) this.#replace(holder, key, given)
     } else if (range !== null && this.#plan.part !== 'body' && !allowsText && !(text === '' && allowsNull)) {
@@ -256,7 +256,7 @@ class InputReader {
   #takesOther(part: Int64Part, object: Container, twin: string, written: unknown): void {
     const name = part.names.has(twin) ? null : numberName(twin)
     if (name === null || name === '' || part.names.has(name)) return
-    if (!othersOf(part, name).some(({ isTwinned }) => isTwinned)) return
+    if (!othersOf(part, name).some(({ acceptsTwin }) => acceptsTwin)) return
     const given = Object.hasOwn(object, name) ? object[name] : undefined
     if (looksLikeTwin(object[twin], given)) this.#takes(object, name, twin, written, false)
   }

@@ -9,8 +9,8 @@ import {
 } from '../../json-schema/json-schema.js'
 import { type Alternative, type SchemaNode, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
+import { acceptsTwin, mayDeclareInt64 } from './accepted-twins.js'
 import { Conditions } from './conditions.js'
-import { declaresInt64, isTwinned } from './twinned-schemas.js'
 
 /** A place of an input where a schema declares a 64-bit integer, or where a path to one leads through. */
 export interface Int64Place {
@@ -20,8 +20,8 @@ export interface Int64Place {
   readonly allowsNumbers: boolean
   readonly allowsText: boolean
   readonly allowsNull: boolean
-  /** Whether the integers here have a twin: a 64-bit integer, or an array of them. */
-  readonly isTwinned: boolean
+  /** Whether a twin may come beside the value, or in its place. */
+  readonly acceptsTwin: boolean
   /** Whether the items of an array have to differ (`uniqueItems`). */
   readonly isSet: boolean
   /** Of the schemas that all hold (`$ref`, `allOf`), those with a 64-bit integer in a member or an item. */
@@ -155,7 +155,7 @@ class PlaceFinder {
       allowsNumbers: own.types.includes('number'),
       allowsText: own.types.includes('string'),
       allowsNull: own.types.includes('null') || parts.some(({ nullable }) => nullable === true),
-      isTwinned: isTwinned(this.#reader, schema),
+      acceptsTwin: acceptsTwin(this.#reader, schema),
       isSet,
       parts: parts.map((part) => this.#part(part, node)).filter((part) => part !== null),
       groups: this.#groups(node, own),
@@ -171,7 +171,7 @@ class PlaceFinder {
     const seen = new Set([node])
     // What is added to a set while it is walked is walked too.
     for (const one of seen) for (const part of subschemasOf(one)) seen.add(this.#reader.read(part))
-    const reaches = [...seen].some(({ parts }) => parts.some(declaresInt64))
+    const reaches = [...seen].some(({ parts }) => parts.some(mayDeclareInt64))
     this.#reaching.set(node, reaches)
     return reaches
   }
@@ -207,8 +207,8 @@ class PlaceFinder {
   #twinOf(name: string, { properties }: SchemaObject): string | null {
     const declared = (properties ?? {}) as SchemaObject
     const twin = twinName(name)
-    if (!isTwinned(this.#reader, declared[name])) return null
-    return Object.hasOwn(declared, twin) && isTwinned(this.#reader, declared[twin]) ? null : twin
+    if (!acceptsTwin(this.#reader, declared[name])) return null
+    return Object.hasOwn(declared, twin) && acceptsTwin(this.#reader, declared[twin]) ? null : twin
   }
 
   #groups(node: SchemaNode, context: Context): Int64Option[][] {

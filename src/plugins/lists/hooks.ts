@@ -64,8 +64,6 @@ export function requestedOf(request: FastifyRequest): ListRequest {
 export interface List {
   readonly rules: ListRules
   readonly reporter: Reporter
-  /** Warnings about this list that are logged already. */
-  readonly told: Set<string>
   /** Whether the handler has ever handed over more rows than a page shows. */
   hasMore: boolean
 }
@@ -111,7 +109,7 @@ function listAnswer(
   const items = hasNext ? rows.slice(0, page.limit) : rows
   if (hasNext) linkNext(reply, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
   else if (rows.length === page.limit && !readFetch && !list.hasMore) {
-    tellOnce(
+    warnOnce(
       reply,
       list,
       'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
@@ -121,7 +119,7 @@ function listAnswer(
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
     checkOrder(reply, list, page, items)
   if (page.includeTotal && total === undefined) {
-    tellOnce(
+    warnOnce(
       reply,
       list,
       'include_total=true got a response without a total: pass it to reply.list(), or declare `lists: { total: false }`',
@@ -142,7 +140,7 @@ function linkNext(
   const cursor = nextCursor(page, {
     id: cursorText('id', last, rules),
     time: () => {
-      if (last[rules.time] instanceof Date) tellOnce(reply, list, lossOfDates(rules.time))
+      if (last[rules.time] instanceof Date) warnOnce(reply, list, lossOfDates(rules.time))
       return cursorText('time', last, rules)
     },
   })
@@ -204,8 +202,6 @@ function lossOfDates(time: string): string {
   )
 }
 
-function tellOnce(reply: FastifyReply, { told }: List, message: string): void {
-  if (told.has(message)) return
-  told.add(message)
-  reply.log.warn(`lists: ${reply.request.routeOptions.url}: ${message}`)
+function warnOnce({ request }: FastifyReply, { reporter }: List, message: string): void {
+  reporter.warnOnce('lists', request, message)
 }

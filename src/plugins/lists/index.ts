@@ -101,7 +101,7 @@ export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists
     decorate()
     route.schema = withPaging(route.schema, rules, () => this.getSchemas() as SchemaStore)
     needFields(route, (request) => keysOf(requestedOf(request)))
-    addHook(route, 'preValidation', 'lists', pageReader({ rules, reporter, told: new Set(), hasMore: false }))
+    addHook(route, 'preValidation', 'lists', pageReader({ rules, reporter, hasMore: false }))
     if (!isSibling) {
       reporter.checkAtReady(() => findDroppedMembers(this, route, rules, reporter))
       findHiddenKeys(route, rules, reporter)

@@ -1,4 +1,5 @@
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
+import { declareMaintenance } from '../../fastify/maintenance.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
 import { timeOf } from '../../http/date-time.js'
@@ -125,6 +126,7 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
     })
 
     if (mode === 'off') return
+    if (mode === 'enforce') declareMaintenance(app, state)
     const hooks = maintenanceHooks({ maintenance: state, options, reporter: reporterOf(app) })
     addAppHook(app, 'onRequest', 'maintenance', hooks.refuseInMaintenance)
     if (mode === 'enforce') refuseWithoutHooks(app, hooks.earlyRefusal)

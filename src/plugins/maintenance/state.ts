@@ -1,3 +1,4 @@
+import type { MaintenanceSignal } from '../../fastify/maintenance.js'
 import type { Schedule } from '../../time/schedule.js'
 import type { MaintenanceNotice } from './notice.js'
 
@@ -72,10 +73,11 @@ export interface MaintenanceContext {
 }
 
 /** Tracks whether the service is in maintenance, from all sources. */
-export class Maintenance {
+export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
   active = false
   readonly #context: MaintenanceContext
+  readonly #listeners = new Set<(isActive: boolean) => void>()
   readonly #claims = new Map<MaintenanceSource, Claim>()
   #claim: Claim | null = null
   #nextChange = Number.POSITIVE_INFINITY
@@ -108,6 +110,7 @@ export class Maintenance {
     const { claim, nextChange } = currentClaim([...this.#claims.values(), ...windows], moment)
     this.#claim = claim
     this.#nextChange = nextChange
+    const wasActive = this.active
     this.active = claim !== null
     this.#setTimer(nextChange - moment)
     const state = stateOf(claim)
@@ -115,6 +118,18 @@ export class Maintenance {
     if (text === this.#lastState) return
     this.#lastState = text
     onChange(state)
+    if (this.active !== wasActive) for (const listener of [...this.#listeners]) listener(this.active)
+  }
+
+  isActive(): boolean {
+    return this.state() !== null
+  }
+
+  onChange(listener: (isActive: boolean) => void): () => void {
+    // A function of its own: the same listener may be passed twice.
+    const call = (isActive: boolean): void => listener(isActive)
+    this.#listeners.add(call)
+    return () => void this.#listeners.delete(call)
   }
 
   /** Returns the current state for the app. */

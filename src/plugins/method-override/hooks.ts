@@ -109,7 +109,7 @@ export function overrideHook(reporter: Reporter) {
 
 /** Whether the route accepts bodies above the limit of the search, so that a large form is not refused. */
 function allowsLarger(request: FastifyRequest, limit: number): boolean {
-  return !request.is404 && (request.routeOptions.bodyLimit ?? 0) > limit
+  return (request.routeOptions.bodyLimit ?? 0) > limit
 }
 
 /**

@@ -154,9 +154,8 @@ export class PendingBodies {
 
   #expireOldest(): void {
     const { bodies, bytes } = this.#limits
-    for (const [body, expire] of this.#pending) {
+    for (const expire of this.#pending.values()) {
       if (this.#pending.size <= bodies && this.#bytes <= bytes) return
-      body.end()
       expire()
     }
   }

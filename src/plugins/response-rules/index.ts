@@ -3,10 +3,8 @@ import { declareKeyStyle } from '../../fastify/key-style.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { addHook } from '../../fastify/route.js'
-import { isJson } from '../../http/media-types.js'
 import { type Json, schemaText } from '../../json-schema/json-schema.js'
 import { resolveOptions } from '../../options.js'
-import { problemMediaType } from '../../problem/problem-document.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
 import { watchPayloads } from './hooks.js'
@@ -24,7 +22,7 @@ import {
   responseRuleNames,
 } from './response-rules.js'
 import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
-import { type SuccessSchemas, successSchemas } from './success-schemas.js'
+import { successSchemas } from './success-schemas.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
 
@@ -118,7 +116,7 @@ function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabula
 
 /** Whether a route has no response schema of success, so that only its payloads can be checked. */
 function lacksSchemas(response: unknown): boolean {
-  const { judged, excluded } = schemasOf(response)
+  const { judged, excluded } = successSchemas(response)
   return judged.length === 0 && excluded.length === 0
 }
 
@@ -136,7 +134,7 @@ function checkSchemas(
     exclude(exclusionReason)
     return
   }
-  const { judged, excluded } = schemasOf(route.schema?.response)
+  const { judged, excluded } = successSchemas(route.schema?.response)
   for (const reason of excluded) exclude(reason)
   const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
   for (const { status, schema } of judged) {
@@ -156,9 +154,4 @@ function checkSchemas(
   }
   // The breaches of payloads are not known at boot.
   addExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
-}
-
-function schemasOf(response: unknown): SuccessSchemas {
-  // A problem document has a format of its own.
-  return successSchemas(response, (type) => isJson(type) && type !== problemMediaType)
 }

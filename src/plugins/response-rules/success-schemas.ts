@@ -1,5 +1,7 @@
+import { isJson } from '../../http/media-types.js'
 import { isPlainObject, type Json } from '../../json-schema/json-schema.js'
 import { successBodies } from '../../json-schema/responses.js'
+import { problemMediaType } from '../../problem/problem-document.js'
 
 /** What a route declares of its answers of success. */
 export interface SuccessSchemas {
@@ -15,27 +17,20 @@ export interface SuccessSchema {
   readonly schema: Json
 }
 
-/**
- * The response schemas of success that say something about a JSON body.
- *
- * @param isJson whether a media type is one of JSON
- */
-export function successSchemas(response: unknown, isJson: (mediaType: string) => boolean): SuccessSchemas {
+/** The response schemas of success that say something about a JSON body. */
+export function successSchemas(response: unknown): SuccessSchemas {
   const judged: SuccessSchema[] = []
   const excluded: string[] = []
   for (const { status, schema, mediaType } of successBodies(response)) {
-    const reason = exclusionReason(schema, mediaType, isJson)
+    const reason = exclusionReason(schema, mediaType)
     if (reason !== null) excluded.push(`${status}: ${reason}`)
     else if (describesBody(schema)) judged.push({ status, schema: schema as Json })
   }
   return { judged, excluded }
 }
 
-function exclusionReason(
-  schema: unknown,
-  mediaType: string | null,
-  isJson: (mediaType: string) => boolean,
-): string | null {
+function exclusionReason(schema: unknown, mediaType: string | null): string | null {
+  if (mediaType === problemMediaType) return `${mediaType} has a format of its own`
   // To Fastify, `*/*` is every other media type, JSON first.
   if (mediaType !== null && mediaType !== '*/*' && !isJson(mediaType)) return `${mediaType} is not JSON`
   if (typeof schema === 'boolean' || schema === undefined || schema === null) return null

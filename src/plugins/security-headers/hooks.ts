@@ -60,15 +60,10 @@ function isMissing(reply: FastifyReply, name: string): boolean {
  * and takes the policy of an API from pages. The report lists the routes.
  */
 export function keepHeadersOfApp(fieldsOf: FieldsOf, reporter: Reporter): onSendHookHandler {
-  const reported = new Set<string>()
-
   function report(request: FastifyRequest, names: readonly string[], reason: string): void {
     const { method, routeOptions } = request
     const route = `${method} ${routeOptions.url ?? '*'}`
-    const key = `${route} ${names.join()} ${reason}`
-    if (reported.has(key)) return
-    reported.add(key)
-    reporter.addException({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
+    reporter.addExceptionOnce({ plugin: 'securityHeaders', route, rules: names, reason, unused: false })
   }
 
   return function keepHeadersOfAppOnSend(request, reply, payload, next): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
+import { maintenanceOf } from '../../../src/fastify/maintenance.js'
 import {
   type MaintenanceNotice,
   type MaintenanceOptions,
@@ -383,6 +384,66 @@ t.test(
     }
   },
 )
+
+t.test('other plugins learn when maintenance begins and ends, whatever its source', async (t) => {
+  const file = join(t.testdir(), 'maintenance')
+  const store = memoryMaintenanceStore()
+  const windows = [{ from: '2026-11-20T08:01:00Z', until }]
+  const { app, clock } = await serviceWith(t, { file, store, windows })
+  const signal = maintenanceOf(app)
+  if (signal === null) throw new Error('no signal')
+  const heard: boolean[] = []
+  const stopListening = signal.onChange((isActive) => heard.push(isActive))
+  async function changes(expected: boolean[], about: string): Promise<void> {
+    t.strictSame(heard.splice(0), expected, about)
+    t.equal(signal?.isActive(), app.maintenance.state() !== null, about)
+  }
+  await app.maintenance.enable()
+  await changes([true], 'enable()')
+  await app.maintenance.enable({ reason: 'move' })
+  await changes([], 'another reason')
+  await app.maintenance.disable()
+  await changes([false], 'disable()')
+  await writeFile(file, '')
+  await look(clock)
+  await changes([true], 'the file')
+  await store.set({})
+  await look(clock)
+  await rm(file)
+  await look(clock)
+  await changes([], 'from the file to the store')
+  await store.set(null)
+  await look(clock)
+  await changes([false], 'the store')
+  await clock.advance(60_000)
+  await changes([true], 'the window begins')
+  clock.skip(60_000)
+  t.equal(signal.isActive(), false, 'at the end of the window, though no timer has run')
+  await changes([false], 'the window ends')
+  stopListening()
+  await app.maintenance.enable()
+  await changes([], 'after the listener was removed')
+})
+
+t.test('other plugins get no signal where maintenance refuses nothing', async (t) => {
+  for (const mode of ['report', 'off'] as const) {
+    t.equal(maintenanceOf((await serviceWith(t, { mode })).app), null, mode)
+  }
+  t.equal(maintenanceOf(Fastify()), null, 'without the plugin')
+  const app = Fastify()
+  let inChild: unknown = null
+  let above: unknown = null
+  await app.register(async (child) => {
+    await child.register(maintenance)
+    child.register(async (grandchild) => {
+      inChild = maintenanceOf(grandchild)
+    })
+  })
+  await app.ready()
+  above = maintenanceOf(app)
+  t.ok(inChild, 'below the context of the plugin')
+  t.equal(above, null, 'above it')
+})
 
 /** Advances the time to the next read, and waits for its end: while it lasts, the timer of its timeout waits. */
 async function look(clock: ManualClock): Promise<void> {

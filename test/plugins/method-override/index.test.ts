@@ -310,17 +310,20 @@ t.test(
   },
 )
 
-t.test('a form from elsewhere that names no method is as it was', async (t) => {
+t.test('a form that names no method reaches the parser of the app', async (t) => {
   const app = await usualApp()
   const parser = { parseAs: 'string' } as const
   app.addContentTypeParser(form['content-type'], parser, (_request, body, done) => done(null, body))
-  const response = await app.inject({
-    method: 'POST',
-    url: '/v1/users/7',
-    headers: { ...form, ...crossSite },
-    payload: 'age=31',
-  })
-  t.match(response.json(), { route: 'POST', body: 'age=31' })
+  const chunked = { ...form, 'transfer-encoding': 'chunked' }
+  const cases: readonly (readonly [about: string, options: InjectOptions, body: string])[] = [
+    ['from another origin', { headers: { ...form, ...crossSite }, payload: 'age=31' }, 'age=31'],
+    ['empty', { headers: { ...form, 'content-length': '0' } }, ''],
+    ['empty, length unknown', { headers: chunked, payload: Readable.from([]) }, '&'],
+  ]
+  for (const [about, options, body] of cases) {
+    const response = await app.inject({ method: 'POST', url: '/v1/users/7', ...options })
+    t.match(response.json(), { route: 'POST', body }, about)
+  }
 })
 
 t.test('a form from an origin that is named is performed, and from no other', async (t) => {
@@ -679,4 +682,27 @@ t.test('constraints of the app, its routes and the way it finds them are as befo
   t.ok(app.hasRoute({ method: 'GET', url: '/v1/users' }))
   t.ok(app.findRoute({ method: 'DELETE', url: '/v1/users/:id' }))
   t.notMatch(app.printRoutes(), /methodOverride/)
+})
+
+t.test('a form for a route with a custom constraint is performed', async (t) => {
+  const routes = new Map<string, unknown>()
+  const tenant = {
+    name: 'tenant',
+    validate: () => {},
+    storage: () => ({
+      get: (name: string) => (routes.get(name) as never) ?? null,
+      set: (name: string, route: unknown) => void routes.set(name, route),
+    }),
+    deriveConstraint: ({ headers }: { readonly headers: object }) => Reflect.get(headers, 'x-tenant'),
+  }
+  const app = Fastify({ constraints: { tenant } })
+  await app.register(methodOverride)
+  app.delete('/v1/users/:id', { constraints: { tenant: 'a' } }, () => ({ route: 'DELETE' }))
+  const response = await app.inject({
+    method: 'POST',
+    url: '/v1/users/7',
+    headers: { ...form, 'x-tenant': 'a' },
+    payload: '_method=DELETE',
+  })
+  t.same(response.json(), { route: 'DELETE' })
 })

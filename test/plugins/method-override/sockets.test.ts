@@ -394,8 +394,19 @@ t.test('a form that does not arrive within formTimeout is a 408, over HTTP/2 as 
   }
 })
 
+t.test('HTTP/1.1: a DELETE by header without a content type is routed before its body arrives', async (t) => {
+  const port = await usualServer(t)
+  const headers = { 'X-HTTP-Method-Override': 'DELETE', ...chunked }
+  const answer = await ask(port, requestBytes('POST', '/v1/users/7', headers))
+  isProblem(t, answer, { status: 415, code: 'unsupported-media-type' })
+})
+
 t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const { session, ran } = await http2Session(t)
+  const warnings: Error[] = []
+  const keepWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', keepWarning)
+  t.teardown(() => void process.off('warning', keepWarning))
   const override = { 'x-http-method-override': 'DELETE' }
   const json = { 'content-type': 'application/json' }
   const cases: readonly (readonly [
@@ -437,6 +448,7 @@ t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const large = await send(session, formType, [`_method=DELETE&a=${'x'.repeat(150_000)}`])
   isProblem(t, large, { status: 413, code: 'content-too-large' })
   t.strictSame(ran, [])
+  t.strictSame(warnings, [], 'no header field of HTTP/1.1 such as Connection')
 })
 
 t.test('HTTP/2: a form is from here where its origin is that of :authority', async (t) => {

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { isJson } from '../../../src/http/media-types.js'
 import type { Json } from '../../../src/json-schema/json-schema.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
 import { successSchemas } from '../../../src/plugins/response-rules/success-schemas.js'
@@ -112,6 +111,12 @@ t.test('the schemas of success are found', async (t) => {
       ['200', '200'],
       ['200: text/csv is not JSON'],
     ],
+    [
+      'a problem document',
+      { 200: { content: { 'application/problem+json': { schema: bad } } } },
+      [],
+      ['200: application/problem+json has a format of its own'],
+    ],
     ['any media type', { 200: { content: { '*/*': { schema: bad } } } }, ['200'], []],
     ['text', { 200: { type: 'string' } }, [], ['200: a string, which is sent as text']],
     [
@@ -138,7 +143,7 @@ t.test('the schemas of success are found', async (t) => {
     ['no prototype', { 200: Object.assign(Object.create(null), bad) }, ['200'], []],
   ]
   for (const [about, response, judged, excluded] of cases) {
-    const found = successSchemas(response, isJson)
+    const found = successSchemas(response)
     t.same(
       found.judged.map(({ status }) => status),
       judged,

@@ -1,0 +1,134 @@
+/** Two copies of this package in one process, its ES modules and its CommonJS build, whose plugins share an app. */
+import { createRequire } from 'node:module'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import * as imported from 'fastify-conventions'
+import OldestFastify from 'fastify-oldest'
+import t from 'tap'
+import { expected, hooksOf, options } from '../preset/sample-hooks.js'
+import { injected, isProblem } from '../support/problem.js'
+import { buildService } from './bundled-service.js'
+import { keepsConventions } from './service-checks.js'
+
+type Copy = typeof imported
+
+const required = createRequire(import.meta.url)('fastify-conventions') as Copy
+const pairs = [
+  ['import first', imported, required],
+  ['require first', required, imported],
+] as const
+// The types of the two releases are not the same to TypeScript.
+const releases = { installed: Fastify, oldest: OldestFastify as unknown as typeof Fastify }
+
+const names = [
+  'problems',
+  'cors',
+  'securityHeaders',
+  'maintenance',
+  'rateLimit',
+  'pathGuard',
+  'methodOverride',
+  'versions',
+  'selfAlias',
+  'lists',
+  'responseRules',
+  'fields',
+  'integerTwins',
+  'caching',
+  'operations',
+] as const
+
+t.test('import and require load two copies of each plugin', async (t) => {
+  const [[, one, other]] = pairs
+  for (const name of names) t.not(one[name], other[name], name)
+})
+
+t.test('the hooks of both stand in the order of the table, whichever is registered first', async (t) => {
+  for (const [release, create] of Object.entries(releases)) {
+    for (const [pair, one, other] of pairs) {
+      const plugins = mixed(one, other)
+      t.strictSame(await hooksOf(registering(plugins), create), expected, `${pair}, ${release}`)
+      const reversed = registering(plugins.reverse())
+      t.strictSame(await hooksOf(reversed, create), expected, `${pair}, ${release}, reversed`)
+    }
+  }
+})
+
+t.test('an app with plugins of both keeps the conventions', async (t) => {
+  for (const create of Object.values(releases)) {
+    for (const [, one, other] of pairs) {
+      await keepsConventions(t, await buildService(create, registering(mixed(one, other))))
+    }
+  }
+})
+
+t.test('a context below has the conventions of both', async (t) => {
+  for (const [pair, one, other] of pairs) {
+    const app = Fastify(one.serverOptions())
+    for (const plugin of [one.problems, one.fields, one.securityHeaders]) await app.register(plugin)
+    await app.register(async (context) => {
+      for (const plugin of [other.integerTwins, other.caching]) await context.register(plugin)
+      const properties = { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } }
+      const schema = { response: { 200: { type: 'object', properties } } }
+      context.get('/v1/users/:id', { schema }, async () => ({ id: 9007199254740993n, name: 'Ada' }))
+    })
+    const { body, headers } = await app.inject('/v1/users/1?fields=id')
+    t.equal(body, '{"id":9007199254740993,"id_str":"9007199254740993"}', pair)
+    t.match(headers, { etag: /./, 'x-content-type-options': 'nosniff' })
+    const again = { 'if-none-match': String(headers.etag) }
+    t.equal((await app.inject({ url: '/v1/users/1?fields=id', headers: again })).statusCode, 304)
+    isProblem(t, injected(await app.inject('/v1/users/1?fields=zz')), { status: 400, code: 'fields-invalid' })
+    await app.close()
+  }
+})
+
+t.test('a plugin of one copy refuses an app in which that of the other copy is registered', async (t) => {
+  for (const [pair, one, other] of pairs) {
+    const app = Fastify()
+    await app.register(one.default)
+    await t.rejects(async () => app.register(other.default), { code: 'FST_CONV_ALREADY_REGISTERED' }, pair)
+  }
+})
+
+t.test('a ProblemError of one copy is sent by the other', async (t) => {
+  for (const [pair, one, other] of pairs) {
+    const app = Fastify(one.serverOptions())
+    await app.register(one.problems)
+    app.get('/v1/users', async () => {
+      throw new other.ProblemError('name-taken', { status: 409 })
+    })
+    isProblem(t, injected(await app.inject('/v1/users')), { status: 409, code: 'name-taken' }, pair)
+  }
+})
+
+t.test('findings of plugins of both copies are thrown in one table', async (t) => {
+  for (const [pair, one, other] of pairs) {
+    const app = Fastify()
+    await app.register(one.pathGuard)
+    await app.register(other.responseRules)
+    const schema = { response: { 200: { type: 'array', items: { type: 'string' } } } }
+    app.get('/v1/Users', { schema }, async () => [])
+    const error = await app.ready().then(
+      () => null,
+      (thrown: Error) => thrown,
+    )
+    t.match(error, { code: 'FST_CONV_FINDINGS' }, pair)
+    for (const plugin of ['pathGuard', 'responseRules']) t.match(error?.message, plugin)
+  }
+})
+
+type Plugins = (readonly [name: string, plugin: FastifyPluginAsync<object>])[]
+
+/** The plugins in the order of the preset, by turns of one copy and of the other. */
+function mixed(one: Copy, other: Copy): Plugins {
+  return names.map((name, index) => [
+    name,
+    (index % 2 === 0 ? one : other)[name] as FastifyPluginAsync<object>,
+  ])
+}
+
+function registering(plugins: Plugins): (app: FastifyInstance) => Promise<void> {
+  const given: Readonly<Record<string, object>> = options
+  return async function registerAll(app) {
+    for (const [name, plugin] of plugins) await app.register(plugin, given[name] ?? {})
+  }
+}
