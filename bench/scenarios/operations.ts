@@ -1,5 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import conventions, { memoryOperationStore, operations, problems, serverOptions } from 'fastify-conventions'
+import conventions, {
+  memoryOperationStore,
+  type OperationRecord,
+  operations,
+  problems,
+  serverOptions,
+} from 'fastify-conventions'
 import { loadScenario } from '../scenario.js'
 
 const id = '0123456789abcdef0123456789abcdef'
@@ -77,19 +83,24 @@ export default loadScenario({
 
 async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
   const store = memoryOperationStore()
-  await store.create({
-    schema: 1,
+  const record: OperationRecord = {
+    schema: 2,
     id,
     version: 1,
     name: 'payments.retry',
     owner: null,
+    access: 'id',
     status: 'In progress',
     cancellable: true,
     isCancelling: false,
-    input: null,
+    inputLength: 0,
     run: 1,
+    attempts: 1,
+    retries: 0,
     runUntil: startedAt + inAnHour,
+    notBefore: null,
     dueAt: startedAt + inAnHour,
+    priority: 0,
     progress: 0.4,
     createdAt: startedAt,
     updatedAt: startedAt,
@@ -99,9 +110,12 @@ async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
     resource: null,
     result: null,
     error: null,
-  })
-  const retryAfter = { initial: 30 }
-  await app.register(operations, { store, polls: { max: 1_000_000_000 }, retryAfter, now: () => startedAt })
+    requestId: null,
+    traceparent: null,
+  }
+  await store.create(record, null)
+  const now = () => startedAt
+  await app.register(operations, { store, polls: { max: 1_000_000_000 }, retryAfter: 30, now })
   app.operations.define('payments.retry', { cancellable: true }, async () => {})
   return app
 }

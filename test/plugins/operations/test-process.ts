@@ -1,15 +1,19 @@
-import type { OperationWork, WorkContext } from '../../../src/plugins/operations/definitions.js'
+import { StoreClock } from '../../../src/plugins/operations/clock.js'
+import type { OperationWork, WorkContext } from '../../../src/plugins/operations/define.js'
 import type { OperationEngine } from '../../../src/plugins/operations/engines/engine.js'
 import {
   type InProcessEngineOptions,
   inProcessEngine,
 } from '../../../src/plugins/operations/engines/in-process.js'
+import type { OperationEventName } from '../../../src/plugins/operations/events.js'
+import type { FaultLog } from '../../../src/plugins/operations/fault-log.js'
+import type { Log } from '../../../src/plugins/operations/options.js'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import { OperationRegistry } from '../../../src/plugins/operations/registry.js'
+import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
 import { OperationRunner } from '../../../src/plugins/operations/runner.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
-import type { OperationEnd } from '../../../src/plugins/operations/transitions.js'
+import type { NewOperation, OperationEnd } from '../../../src/plugins/operations/transitions.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, retention, succeeded } from './samples.js'
 
@@ -19,15 +23,19 @@ export interface TestProcess {
   readonly runner: OperationRunner
   readonly engine: OperationEngine
   readonly sweeper: OperationSweeper
-  /** Records that this process ended, as the registry told of them. */
+  /** Records that this process ended. */
   readonly ended: OperationRecord[]
-  /** What went wrong, and `'recovered'` where it was over. */
-  readonly troubles: string[]
+  /** The faults in the log, and `'recovered'` after each. */
+  readonly faults: string[]
   /** Errors of the work that became failures. */
-  readonly faults: unknown[]
-  /** Puts an operation into the registry and the engine. */
-  begin(over?: Partial<Pick<OperationRecord, 'name' | 'input' | 'cancellable'>>): Promise<OperationRecord>
-  /** Hands out work, listens to cancellations and sweeps. */
+  readonly errors: unknown[]
+  /** The emitted events, with their record. */
+  readonly events: { readonly event: OperationEventName; readonly record: OperationRecord }[]
+  /** The lines of the log. */
+  readonly lines: unknown[]
+  /** Stores an operation, and adds it to the engine. */
+  begin(over?: Partial<NewOperation>): Promise<OperationRecord>
+  /** Runs operations, listens to announcements and sweeps. */
   start(): Promise<void>
   /** Sweeps once. */
   sweep(): Promise<void>
@@ -40,6 +48,9 @@ export interface ProcessOptions extends InProcessEngineOptions {
   /** By name; `'work'` is what {@link TestProcess.begin} begins unless told otherwise. */
   readonly works?: Readonly<Record<string, Partial<OperationWork>>>
   readonly engine?: OperationEngine
+  readonly registry?: Partial<RegistryOptions>
+  /** @default 10_000 */
+  readonly unwind?: number
 }
 
 export function testProcess({
@@ -47,39 +58,69 @@ export function testProcess({
   clock,
   works = {},
   engine: given,
+  registry: registryOptions = {},
+  unwind = 10_000,
   ...limits
 }: ProcessOptions): TestProcess {
-  const [ended, troubles, faults]: [OperationRecord[], string[], unknown[]] = [[], [], []]
+  const [ended, faults, errors]: [OperationRecord[], string[], unknown[]] = [[], [], []]
+  const [events, lines]: [{ event: OperationEventName; record: OperationRecord }[], unknown[]] = [[], []]
   const { now, schedule } = clock
+  const engine = given ?? inProcessEngine({ ...limits, now, schedule })
+  const takesOver = engine.takesOver === true
+  const onEnd = (record: OperationRecord) => void ended.push(record)
+  const line = (...given: unknown[]) => void lines.push(given)
+  const log = { debug: line, info: line, warn: line, error: line } as unknown as Log
   const registry = new OperationRegistry({
     store,
     lease,
+    takesOver,
+    checkInterval: takesOver ? lease * 10 : lease,
     retention,
     storeTimeout: 5_000,
+    recordForm: 2,
+    codec: null,
     now,
     schedule,
-    onEnd: (record) => ended.push(record),
+    onEnd,
+    ...registryOptions,
   })
-  const failures = {
-    failed: (what: string) => void troubles.push(what),
-    recovered: () => void troubles.push('recovered'),
-  }
-  const workOf = (name: string) => {
-    const work = works[name]
-    return work === undefined
+  const faultLog = {
+    failed: (what: string) => void faults.push(what),
+    recovered: () => {
+      if (faults.length > 0 && faults.at(-1) !== 'recovered') faults.push('recovered')
+    },
+  } as FaultLog
+  const workOf = (name: string): OperationWork | undefined =>
+    works[name] === undefined
       ? undefined
-      : { maxRuns: 3, timeout: 3_600_000, run: async () => succeeded, ...work }
-  }
-  const shared = { registry, lease, now, schedule, workOf, failures }
+      : { maxRuns: 3, timeout: 3_600_000, retryAfter: () => null, run: async () => succeeded, ...works[name] }
   const runner = new OperationRunner({
-    ...shared,
+    registry,
+    lease,
+    unwind,
+    schedule,
+    workOf,
+    faults: faultLog,
+    emit: (event, record) => void events.push({ event, record }),
+    onEnd,
+    log,
     failureOf: (error) => {
-      faults.push(error)
+      errors.push(error)
       return failure
     },
   })
-  const engine = given ?? inProcessEngine(limits)
-  const newSweeper = () => new OperationSweeper({ ...shared, engine })
+  const isImplemented = (name: string) => works[name] !== undefined
+  const newSweeper = () =>
+    new OperationSweeper({
+      registry,
+      engine,
+      isKnown: isImplemented,
+      isImplemented,
+      interval: lease / 2,
+      clock: new StoreClock(store, now),
+      schedule,
+      faults: faultLog,
+    })
   const sweeper = newSweeper()
 
   return {
@@ -88,17 +129,26 @@ export function testProcess({
     engine,
     sweeper,
     ended,
-    troubles,
     faults,
+    errors,
+    events,
+    lines,
     async begin(over = {}) {
-      const record = registry.draft({ name: 'work', owner: null, input: null, cancellable: true, ...over })
-      await registry.create(record)
-      await engine.enqueue(record.id)
+      const record = await registry.create({ ...newOperation, ...over })
+      const { id, name, owner, priority, notBefore } = record
+      await engine.enqueue({ id, name, owner, priority, delay: Math.max((notBefore ?? 0) - now(), 0) })
       return record
     },
     async start() {
-      await store.onCancel((id) => runner.cancel(id))
-      await engine.start({ run: (id) => runner.run(id), ...failures, lease })
+      await store.listen((id) => runner.look(id))
+      await engine.start({
+        run: (id) => runner.run(id),
+        lost: (id) => runner.lost(id),
+        failed: (what) => faultLog.failed(what, null),
+        recovered: () => faultLog.recovered(),
+        lease,
+      })
+      await engine.work()
       sweeper.start()
       await clock.advance(0)
     },
@@ -111,20 +161,33 @@ export function testProcess({
   }
 }
 
-/** Work that waits until it is told how to end. */
+const newOperation: NewOperation = {
+  name: 'work',
+  owner: null,
+  access: 'id',
+  input: null,
+  cancellable: true,
+  priority: 0,
+  delay: 0,
+  requestId: null,
+  traceparent: null,
+}
+
+/** Work that a test ends. */
 export interface HeldWork extends OperationWork {
   readonly contexts: WorkContext[]
   end(end?: OperationEnd): void
   fail(error: unknown): void
 }
 
-/** Work that a test ends; it heeds no signal. */
+/** Returns work that a test ends; it ignores its signal. */
 export function heldWork(over: Partial<OperationWork> = {}): HeldWork {
   const contexts: WorkContext[] = []
   const waiting: { resolve(end: OperationEnd): void; reject(error: unknown): void }[] = []
   return {
     maxRuns: 3,
     timeout: 3_600_000,
+    retryAfter: () => null,
     contexts,
     run: (context) => {
       contexts.push(context)
