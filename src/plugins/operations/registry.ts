@@ -65,7 +65,7 @@ export interface RunLimits {
 export type Claim =
   | { readonly kind: 'claimed'; readonly record: OperationRecord }
   | { readonly kind: 'final'; readonly record: OperationRecord }
-  | { readonly kind: 'busy'; readonly until: number }
+  | { readonly kind: 'busy'; readonly delay: number }
   | { readonly kind: 'absent' }
   | { readonly kind: 'not-implemented' }
 
@@ -187,7 +187,8 @@ export class OperationRegistry {
     }
     if (after !== null) return { kind: 'claimed', record }
     if (limitsOf(record.name) === undefined) return { kind: 'not-implemented' }
-    return { kind: 'busy', until: Math.max(record.runUntil ?? 0, record.notBefore ?? 0) }
+    const until = Math.max(record.runUntil ?? 0, record.notBefore ?? 0)
+    return { kind: 'busy', delay: Math.max(until - this.#options.now(), 0) }
   }
 
   /**

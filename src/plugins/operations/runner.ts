@@ -53,8 +53,7 @@ export class OperationRunner {
   async run(id: string): Promise<RunOutcome> {
     const { registry, workOf } = this.#options
     // The engine must not call again for an operation that runs in this process.
-    const present = this.#runs.get(id)
-    if (present !== undefined) return { kind: 'busy', until: present.record.runUntil ?? 0 }
+    if (this.#runs.has(id)) return { kind: 'busy', delay: this.#options.lease }
     const claim = await registry.claim(id, workOf)
     if (claim.kind === 'final') return { kind: 'ended', status: claim.record.status }
     if (claim.kind !== 'claimed') return claim

@@ -65,7 +65,7 @@ export function testProcess({
   const [ended, faults, errors]: [OperationRecord[], string[], unknown[]] = [[], [], []]
   const [events, lines]: [{ event: OperationEventName; record: OperationRecord }[], unknown[]] = [[], []]
   const { now, schedule } = clock
-  const engine = given ?? inProcessEngine({ ...limits, now, schedule })
+  const engine = given ?? inProcessEngine({ ...limits, schedule })
   const takesOver = engine.takesOver === true
   const onEnd = (record: OperationRecord) => void ended.push(record)
   const line = (...given: unknown[]) => void lines.push(given)
@@ -89,7 +89,7 @@ export function testProcess({
     recovered: () => {
       if (faults.length > 0 && faults.at(-1) !== 'recovered') faults.push('recovered')
     },
-  } as FaultLog
+  } as unknown as FaultLog
   const workOf = (name: string): OperationWork | undefined =>
     works[name] === undefined
       ? undefined

@@ -6,8 +6,8 @@ export type RunOutcome =
   | { readonly kind: 'ended'; readonly status: OperationStatus }
   /** There is no such operation. */
   | { readonly kind: 'absent' }
-  /** Another run may be alive until then, or the operation must not begin before (milliseconds since the epoch): try again after that. */
-  | { readonly kind: 'busy'; readonly until: number }
+  /** Another run may be alive, or the operation must not begin yet: try again after so many milliseconds. */
+  | { readonly kind: 'busy'; readonly delay: number }
   /** The handler failed; the operation has to run again after so many milliseconds. */
   | { readonly kind: 'retry'; readonly delay: number }
   /** This process closes: other processes can run it at once. */

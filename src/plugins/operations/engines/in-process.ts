@@ -27,11 +27,6 @@ export interface InProcessEngineOptions {
    */
   readonly maxQueuedPerOwner?: number
   /**
-   * The clock, for tests; milliseconds since the epoch.
-   * @default Date.now
-   */
-  readonly now?: () => number
-  /**
    * Starts a timer, for tests.
    * @default `setTimeout`, which does not keep the process alive
    */
@@ -42,7 +37,6 @@ const checks: Checks<InProcessEngineOptions> = {
   concurrency: integer(1, 10_000),
   maxQueued: integer(0, 1_000_000),
   maxQueuedPerOwner: integer(1, 1_000_000),
-  now: functionOf('a function that returns the time'),
   schedule: functionOf('a function that starts a timer'),
 }
 
@@ -55,7 +49,7 @@ const checks: Checks<InProcessEngineOptions> = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const { concurrency, maxQueued, maxQueuedPerOwner, now, schedule } = resolveOptions(
+  const { concurrency, maxQueued, maxQueuedPerOwner, schedule } = resolveOptions(
     'inProcessEngine',
     options,
     checks,
@@ -63,7 +57,6 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
       concurrency: 10,
       maxQueued: 1_000,
       maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
-      now: Date.now,
       schedule: scheduleTimeout,
     },
   )
@@ -142,7 +135,7 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
   /** Returns after how many milliseconds an operation has to run again; `null` for never in this process. */
   function delayAfter(outcome: RunOutcome): number | null {
     if (outcome.kind === 'retry') return outcome.delay
-    return outcome.kind === 'busy' ? Math.max(outcome.until - now(), shortestPause) : null
+    return outcome.kind === 'busy' ? Math.max(outcome.delay, shortestPause) : null
   }
 
   return {

@@ -77,7 +77,7 @@ export class JobWorker {
       case 'absent':
         return null
       case 'busy':
-        return this.#delay(job, token, Math.max(outcome.until - Date.now(), shortestPause))
+        return this.#delay(job, token, Math.max(outcome.delay, shortestPause))
       case 'retry':
         return this.#delay(job, token, outcome.delay)
       case 'not-implemented': {
