@@ -21,9 +21,13 @@ export interface PostgresConnection {
   release(isToEnd: boolean): void
 }
 
-/** A pool of connections to PostgreSQL; that of [pg](https://github.com/brianc/node-postgres) is one. */
-export interface PostgresPool {
-  readonly options?: { readonly max?: number }
+/** What runs a statement: a pool, or a connection of the app with a transaction. */
+export interface PostgresQuery {
   query(text: string, values?: unknown[]): Promise<PostgresResult>
+}
+
+/** A pool of connections to PostgreSQL; that of [pg](https://github.com/brianc/node-postgres) is one. */
+export interface PostgresPool extends PostgresQuery {
+  readonly options?: { readonly max?: number }
   connect(): Promise<PostgresConnection>
 }

@@ -8,6 +8,7 @@ export type { MaintenanceStore } from '../plugins/maintenance/stores/store.js'
 export {
   type RedisOperationClient,
   type RedisOperationStoreOptions,
+  type RedisReplicas,
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'

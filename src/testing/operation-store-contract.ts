@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { OperationRecord } from '../plugins/operations/record.js'
+import { latestForm, type OperationRecord, type RecordForm } from '../plugins/operations/record.js'
 import { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
-import { begin, claim, finish, type OperationEnd, release, renew } from '../plugins/operations/transitions.js'
+import { begin, cancel, claim, finish, type OperationEnd, renew } from '../plugins/operations/transitions.js'
 
 /** The options of a contract. */
 export interface OperationStoreSetUp {
@@ -13,6 +13,18 @@ export interface OperationStoreSetUp {
    * @default none
    */
   openBounded?(maxOperations: number): Promise<OperationStore>
+  /**
+   * Begins a transaction of the database of the store that was opened last. Omit it if the store has no `within`.
+   * @default none
+   */
+  transaction?(): Promise<ContractTransaction>
+}
+
+/** A transaction for the tests of `within`. */
+export interface ContractTransaction {
+  readonly connection: object
+  /** Ends the transaction, and releases the connection. */
+  end(how: 'COMMIT' | 'ROLLBACK'): Promise<unknown>
 }
 
 /** A clause of a contract: its name, and a test that rejects if the store breaks it. */
@@ -31,319 +43,400 @@ export interface ContractClause {
  * Not for a store in use: the tests add and delete records.
  */
 export function operationStoreContract(setUp: OperationStoreSetUp): readonly ContractClause[] {
-  const clause = (
-    name: string,
-    check: (one: OperationStore, other: OperationStore) => Promise<void>,
-  ): ContractClause => ({ name, run: async () => check(...(await setUp.open())) })
-
+  const { openBounded, transaction } = setUp
+  const table = (clauses: Readonly<Record<string, Clause>>): readonly ContractClause[] =>
+    Object.entries(clauses).map(([name, check]) => ({
+      name,
+      run: async () => check(...(await setUp.open())),
+    }))
   return [
-    clause('a store that was set up is fit for use', async (one, other) => {
-      await one.check()
-      await other.check()
-    }),
-    clause('what is not there is null', async (one) => {
-      await one.create(started())
-      const ids = [randomId(), '', '*', '%', '\u0000', '\ud83d', "'", '{}', '__proto__', 'x'.repeat(10_000)]
-      for (const id of ids) strictEqual(await one.get(id), null, JSON.stringify(id))
-    }),
-    clause('what one puts, the other gets, member by member', async (one, other) => {
-      const oddities = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1,'
-      const record = started({ owner: oddities, input: JSON.stringify({ text: oddities }) })
-      strictEqual(await one.create(record), true)
-      deepStrictEqual({ ...(await other.get(record.id)) }, { ...record })
-      const isRun = { ...running(record), input: oddities, progress: 1 / 3 }
-      strictEqual(await other.replace(isRun), true)
-      deepStrictEqual({ ...(await one.get(record.id)) }, { ...isRun })
-    }),
-    clause('what came of an operation is kept, until its time has come', async (one, other) => {
-      const error = {
-        code: 'validation',
-        title: 'Invalid “input” \u0000',
-        status: 400,
-        detail: '',
-        errors: [{ in: 'body', pointer: '/a~1b', message: 'has to be \ud83d' }],
-      } as const
+    ...table(clauses),
+    ...([1, latestForm] as const).flatMap((form) => table(clausesOfForm(form))),
+    ...(openBounded === undefined ? [] : table(clausesOfBounds((most) => openBounded(most)))),
+    ...(transaction === undefined ? [] : table(clausesOfTransactions(() => transaction()))),
+  ]
+}
+
+type Clause = (one: OperationStore, other: OperationStore) => Promise<void>
+
+const clauses: Readonly<Record<string, Clause>> = {
+  async 'a store that is set up passes `check`'(one, other) {
+    await one.check()
+    await other.check()
+  },
+  async '`get` and `input` return null for an id without a record'(one) {
+    await one.create(started(), input)
+    const ids = [randomId(), '', '*', '%', '\ud83d', "'", '{}', '__proto__', 'x'.repeat(10_000)]
+    for (const id of ids) strictEqual((await one.get(id)) ?? (await one.input(id)), null, JSON.stringify(id))
+  },
+  async '`create` stores an id once, also while 40 calls try'(one, other) {
+    const record = started()
+    const attempts = Array.from({ length: 40 }, (_, index) => ({ ...record, name: `attempt-${index}` }))
+    const created = await Promise.all(
+      attempts.map((each, index) => (index % 2 ? one : other).create(each, input)),
+    )
+    strictEqual(created.filter((isCreated) => isCreated).length, 1)
+    strictEqual((await one.get(record.id))?.name, attempts[created.indexOf(true)]?.name)
+    const final = { ...ended(record), dueAt: inAnHour() }
+    strictEqual(await other.replace(record, final), true)
+    strictEqual(await one.create(record, input), false, 'a final record has the id')
+    strictEqual(await one.input(record.id), null, 'and gets no input')
+  },
+  async '`replace` stores a version only if the stored version is that of `previous`'(one, other) {
+    const first = started()
+    await one.create(first, input)
+    const second = running(first)
+    const third = renewed(second)
+    strictEqual(await one.replace(second, third), false, 'another version is stored')
+    strictEqual(await one.replace(first, second), true)
+    strictEqual(await other.replace(first, third), false, 'the stored version is later')
+    strictEqual(await other.replace(second, third), true)
+    strictEqual(await one.replace(started(), second), false, 'there is no such operation, or it is another')
+    same(await one.get(first.id), third)
+  },
+  async '`replace` compares versions as whole numbers'(one, other) {
+    const record = { ...started(), version: 123 }
+    await one.create(record, null)
+    for (const version of [1, 12, 1_234, 124]) {
+      strictEqual(await other.replace({ ...record, version }, running(record)), false, `version ${version}`)
+      strictEqual(await other.remove({ ...record, version }), false, `version ${version}`)
+    }
+    same(await one.get(record.id), record)
+  },
+  async '`replace` succeeds for one of 40 calls with the same `previous`'(one, other) {
+    const first = started()
+    await one.create(first, null)
+    const attempts = Array.from({ length: 40 }, (_, index) => ({ ...running(first), progress: index / 40 }))
+    const replaced = await Promise.all(
+      attempts.map((each, index) => (index % 2 ? one : other).replace(first, each)),
+    )
+    strictEqual(replaced.filter((isReplaced) => isReplaced).length, 1)
+    same(await one.get(first.id), attempts[replaced.indexOf(true)])
+  },
+  async '`replace` leaves the time of the next check where it is if `dueAt` is the same'(one, other) {
+    const first = started(latestForm, { dueAt: time + 10 })
+    await one.create(first, null)
+    await one.takeDue(time + 10, time + 50, 10)
+    const second = sure(cancel(running(first, time + 10), failure, time, 0))
+    await one.replace(first, second)
+    strictEqual((await other.takeDue(time + 49, time + 60, 10)).length, 0, 'it stays where `takeDue` put it')
+    strictEqual((await other.takeDue(time + 50, time + 60, 10)).length, 1)
+    await one.replace(second, { ...renewed(second), dueAt: time + 20 })
+    strictEqual((await other.takeDue(time + 20, time + 60, 10)).length, 1, 'it moves with `dueAt`')
+  },
+  async '`remove` removes exactly the given version, and its input'(one, other) {
+    const first = started()
+    await one.create(first, input)
+    const second = running(first)
+    await one.replace(first, second)
+    strictEqual(await other.remove(first), false)
+    strictEqual(await other.remove(second), true)
+    strictEqual(await one.remove(second), false)
+    strictEqual((await one.get(first.id)) ?? (await one.input(first.id)), null)
+    deepStrictEqual(await one.takeDue(always, always, 10), [])
+    deepStrictEqual(await one.list('42', { limit: 10 }), [])
+    deepStrictEqual(await one.usage('42'), { operations: 0, length: 0 })
+    strictEqual(await one.create(first, null), true, 'the id is free again')
+    strictEqual((await other.takeDue(always, always, 10)).length, 1)
+  },
+  async 'of concurrent calls of `replace` and `remove`, one succeeds'(one, other) {
+    for (let round = 0; round < 20; round += 1) {
+      const first = started()
+      await one.create(first, null)
+      const [isReplaced, isRemoved] = await Promise.all([
+        one.replace(first, running(first)),
+        other.remove(first),
+      ])
+      strictEqual(isReplaced, !isRemoved)
+      strictEqual((await one.get(first.id)) !== null, isReplaced)
+    }
+  },
+  async '`takeDue` returns the earliest records that are due, unchanged, and moves their next check'(
+    one,
+    other,
+  ) {
+    const records = [30, 10, 20, 40].map((dueAt) =>
+      started(dueAt > 20 ? 1 : latestForm, { dueAt: time + dueAt }),
+    )
+    for (const record of records) await one.create(record, null)
+    const taken = async (until: number, limit: number) =>
+      (await other.takeDue(time + until, time + until + 100, limit)).map(({ dueAt }) => dueAt - time)
+    deepStrictEqual(await taken(9, 10), [])
+    deepStrictEqual(await taken(30, 2), [10, 20])
+    deepStrictEqual(await taken(30, 2), [30])
+    deepStrictEqual(await taken(129, 10), [40])
+    deepStrictEqual(await taken(130, 10), [10, 20, 30])
+    for (const record of records) same(await one.get(record.id), record)
+  },
+  async '`takeDue` leaves final records out'(one, other) {
+    const record = started(latestForm, { dueAt: time })
+    await one.create(record, null)
+    await one.replace(record, { ...ended(record), dueAt: inAnHour() })
+    deepStrictEqual(await other.takeDue(always, always, 10), [])
+  },
+  async '`takeDue` gives each of 200 records to one of four concurrent callers'(one, other) {
+    const forms = Array.from({ length: 200 }, (_, index): RecordForm => (index % 4 === 0 ? 1 : latestForm))
+    const records = forms.map((form, index) => started(form, { dueAt: time + (index % 7) }))
+    await Promise.all(records.map((record) => one.create(record, null)))
+    const takeAll = async (store: OperationStore) => {
+      const ids: string[] = []
+      for (let found = 1; found > 0; ) {
+        const taken = await store.takeDue(time + 10, time + 1_000, 9)
+        strictEqual(taken.length <= 9, true)
+        found = taken.length
+        ids.push(...taken.map(({ id }) => id))
+      }
+      return ids
+    }
+    const taken = (await Promise.all([one, other, one, other].map(takeAll))).flat()
+    // A caller may find the last records taken by another that has not committed yet.
+    taken.push(...(await takeAll(one)))
+    deepStrictEqual(taken.sort(), records.map(({ id }) => id).sort())
+  },
+  async '`expire` removes at most `limit` final records whose time is over'(one, other) {
+    const records = Array.from({ length: 5 }, () => started())
+    for (const record of records) await one.create(record, null)
+    for (const record of records.slice(0, 3)) await one.replace(record, { ...ended(record), dueAt: time })
+    const left = async () =>
+      (await Promise.all(records.map(({ id }) => one.get(id)))).filter((each) => each !== null)
+    strictEqual((await other.expire(time, 2)) <= 2, true)
+    // Records may also expire by themselves.
+    strictEqual((await left()).length === 3 || (await left()).length === 2, true)
+    while ((await other.expire(time, 2)) === 2);
+    deepStrictEqual(
+      (await left()).map((each) => each?.id),
+      records.slice(3).map(({ id }) => id),
+    )
+    const listed = await one.list('42', { limit: 10 })
+    deepStrictEqual(
+      listed.map(({ id }) => id).sort(),
+      records
+        .slice(3)
+        .map(({ id }) => id)
+        .sort(),
+    )
+  },
+  async '`list` returns the operations of an owner by page, the newest first'(one, other) {
+    const records = [3, 1, 2, 2, 2, 5].map((at) =>
+      started(at === 3 ? 1 : latestForm, { createdAt: time + at }),
+    )
+    for (const record of [
+      ...records,
+      started(latestForm, { owner: '4' }),
+      started(latestForm, { owner: null }),
+    ]) {
+      await one.create(record, null)
+    }
+    const [first, second] = records as [OperationRecord, OperationRecord]
+    await one.replace(first, { ...ended(first), dueAt: inAnHour() })
+    await one.replace(second, running(second))
+    const sorted = [...records].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    const ids: string[] = []
+    for (let before: OperationRecord | undefined; ids.length < 6; ) {
+      const page = await other.list('42', { before, limit: 2 })
+      strictEqual(page.length, 2)
+      ids.push(...page.map(({ id }) => id))
+      before = page[1]
+    }
+    deepStrictEqual(
+      ids,
+      sorted.map(({ id }) => id),
+    )
+    deepStrictEqual(await other.list('42', { before: sorted[5], limit: 2 }), [])
+    const [last] = await one.list('42', { status: 'Failed', limit: 9 })
+    same(last, await one.get(first.id))
+    strictEqual((await one.list('42', { status: 'In progress', limit: 9 })).length, 5)
+    strictEqual((await one.list('42', { status: 'Succeeded', limit: 9 })).length, 0)
+  },
+  async '`usage` counts the operations of an owner in progress, and their input'(one, other) {
+    const records = [started(), started(), started(1), started(latestForm, { owner: '4' })]
+    for (const record of records) await one.create(record, record.schema === 1 ? null : input)
+    deepStrictEqual(await other.usage('42'), { operations: 3, length: 3 * input.length })
+    const [first, second] = records as [OperationRecord, OperationRecord]
+    await one.replace(first, { ...ended(first), dueAt: inAnHour() })
+    await one.replace(second, running(second))
+    deepStrictEqual(await other.usage('42'), { operations: 2, length: 2 * input.length })
+    deepStrictEqual(await other.usage('none'), { operations: 0, length: 0 })
+  },
+  async '`time` goes forward'(one, other) {
+    if (one.time === undefined || other.time === undefined) return
+    const first = await one.time()
+    const second = await other.time()
+    strictEqual(Number.isSafeInteger(first) && first > time && second >= first, true, `${first}, ${second}`)
+  },
+  async '`announce` calls the listeners of all instances, until they stop'(one, other) {
+    const [heard, alsoHeard]: [string[], string[]] = [[], []]
+    const stop = await one.listen((id) => heard.push(id))
+    const stopOthers = [await other.listen((id) => alsoHeard.push(id)), await one.listen(() => {})]
+    const [first, second] = [randomId(), randomId()]
+    await other.announce(first)
+    await until(() => heard.includes(first) && alsoHeard.includes(first))
+    await stop()
+    await stop()
+    await other.announce(second)
+    await until(() => alsoHeard.includes(second))
+    deepStrictEqual([heard, alsoHeard], [[first], [first, second]])
+    for (const stopOther of stopOthers) await stopOther()
+  },
+}
+
+function clausesOfForm(form: RecordForm): Readonly<Record<string, Clause>> {
+  return {
+    async [`form ${form}: what one instance stores, the other gets, member by member`](one, other) {
+      const text = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1, "status":"Failed"'
+      const long = JSON.stringify(`${text}${'"é\\'.repeat(300_000)}`)
+      const record = started(form, { owner: text, name: text, requestId: text }, long)
+      strictEqual(await one.create(record, form === 1 ? null : long), true)
+      same(await other.get(record.id), record)
+      const next = { ...running(record), progress: 1 / 3 }
+      strictEqual(await other.replace(record, next), true)
+      same(await one.get(record.id), next)
+      strictEqual(
+        (await one.input(record.id)) === (form === 1 ? null : long),
+        true,
+        'the input stays as it was',
+      )
+      const [listed] = await one.list(text, { status: 'In progress', limit: 2 })
+      same(listed, next)
+      strictEqual((await one.usage(text)).operations, 1)
+    },
+    async [`form ${form}: an end stores resource, result and error, and deletes the input`](one, other) {
       const ends: readonly OperationEnd[] = [
-        { status: 'Failed', error },
+        {
+          status: 'Failed',
+          error: { ...failure, errors: [{ in: 'body', pointer: '/a~1b', message: '\ud83d' }] },
+        },
         { status: 'Succeeded', resource: '/v1/payments/8?a=%20&b="', result: null },
         { status: 'Succeeded', resource: null, result: '{"id":9007199254740993,"text":"\\u0000"}' },
       ]
       for (const end of ends) {
-        const first = started({ owner: null, input: null, cancellable: false })
-        const final = { ...sure(finish(first, null, end, time, 1_000)), dueAt: inAnHour() }
-        await one.create(first)
-        strictEqual(await one.replace(final), true)
-        deepStrictEqual({ ...(await other.get(first.id)) }, { ...final })
+        const first = started(form, { owner: null })
+        await one.create(first, form === 1 ? null : input)
+        const final = { ...ended(first, end), goneAt: inAnHour(), dueAt: inAnHour() }
+        strictEqual(await one.replace(first, final), true)
+        same(await other.get(first.id), final)
+        strictEqual(await one.input(first.id), null)
         strictEqual(await other.remove(final), true)
         strictEqual(await one.get(first.id), null)
       }
-    }),
-    clause('a large input comes back whole', async (one, other) => {
-      const record = started({ input: JSON.stringify('"é\\'.repeat(300_000)) })
-      await one.create(record)
-      const next = running(record)
-      strictEqual(await other.replace(next), true)
-      strictEqual((await one.get(record.id))?.input === next.input, true)
-    }),
-    clause('an id is taken once', async (one, other) => {
-      const record = started()
-      strictEqual(await one.create(record), true)
-      strictEqual(await other.create(started({ id: record.id, name: 'another' })), false)
-      strictEqual((await one.get(record.id))?.name, record.name)
-      await one.replace({ ...over(record), dueAt: inAnHour() })
-      strictEqual(await other.create(started({ id: record.id })), false, 'it is final, and still there')
-    }),
-    clause('of many who put the same id, one does', async (one, other) => {
-      const id = randomId()
-      const attempts = Array.from({ length: 40 }, (_, index) => started({ id, name: `attempt-${index}` }))
-      const done = await Promise.all(attempts.map((record, index) => [one, other][index % 2]?.create(record)))
-      strictEqual(done.filter((isDone) => isDone).length, 1)
-      strictEqual((await one.get(id))?.name, attempts[done.indexOf(true)]?.name)
-      strictEqual((await other.due(time + lease, 10)).length, 1)
-    }),
-    clause('a record follows the version right before it, and no other', async (one, other) => {
-      const first = started()
-      await one.create(first)
-      const second = running(first)
-      const third = sure(renew(second, 1, 0.5, time, lease))
-      strictEqual(await one.replace(third), false, 'a version was left out')
-      strictEqual(await one.replace(second), true)
-      strictEqual(await other.replace(second), false, 'the version is there already')
-      strictEqual(await other.replace(third), true)
-      strictEqual(await one.replace(running(started())), false, 'there is no such operation')
-      deepStrictEqual({ ...(await one.get(first.id)) }, { ...third })
-    }),
-    clause('of many who replace the same version, one does', async (one, other) => {
-      const first = started()
-      await one.create(first)
-      const next = running(first)
-      const attempts = Array.from({ length: 40 }, (_, index) => ({ ...next, progress: index / 40 }))
-      const done = await Promise.all(
-        attempts.map((record, index) => [one, other][index % 2]?.replace(record)),
-      )
-      strictEqual(done.filter((isDone) => isDone).length, 1)
-      strictEqual((await one.get(first.id))?.progress, attempts[done.indexOf(true)]?.progress)
-    }),
-    clause('a version is compared as a whole number', async (one, other) => {
-      const earlier: OperationRecord[] = []
-      let latest = started()
-      await one.create(latest)
-      while (latest.version < 12) {
-        earlier.push(latest)
-        latest = { ...running(latest), runUntil: null }
-        strictEqual(await other.replace(latest), true, `version ${latest.version}`)
-      }
-      for (const record of earlier) {
-        strictEqual(await one.replace({ ...record, name: 'stale' }), false, `version ${record.version}`)
-        strictEqual(await one.remove(record), false, `version ${record.version}`)
-      }
-      deepStrictEqual({ ...(await one.get(latest.id)) }, latest)
-    }),
-    clause('of one who replaces a version and one who removes it, one does', async (one, other) => {
-      for (let round = 0; round < 20; round += 1) {
-        const first = started({ dueAt: time + round })
-        await one.create(first)
-        const [isReplaced, isRemoved] = await Promise.all([one.replace(running(first)), other.remove(first)])
-        strictEqual(isReplaced, !isRemoved)
-        strictEqual((await one.get(first.id)) !== null, isReplaced)
-      }
-    }),
-    clause('only the very version is removed', async (one, other) => {
-      const first = started()
-      await one.create(first)
-      const second = running(first)
-      await one.replace(second)
-      strictEqual(await other.remove(first), false)
-      strictEqual(await other.remove(second), true)
-      strictEqual(await one.remove(second), false)
-      strictEqual(await one.get(first.id), null)
-      deepStrictEqual(await one.due(Number.MAX_SAFE_INTEGER, 10), [])
-      strictEqual(await one.create(first), true, 'the id is free again')
-      strictEqual((await other.due(Number.MAX_SAFE_INTEGER, 10)).length, 1)
-    }),
-    clause(
-      'what is in progress is due at its time, that which is due longest first, so many at most',
-      async (one, other) => {
-        const records = [30, 10, 20, 40].map((dueAt) => started({ dueAt: time + dueAt }))
-        for (const record of records) await one.create(record)
-        const dueAt = async (until: number, limit: number) =>
-          (await other.due(time + until, limit)).map((record) => record.dueAt - time)
-        deepStrictEqual(await dueAt(9, 10), [])
-        deepStrictEqual(await dueAt(10, 10), [10])
-        deepStrictEqual(await dueAt(30, 10), [10, 20, 30])
-        deepStrictEqual(await dueAt(30, 2), [10, 20])
-        const [due] = await other.due(time + 10, 1)
-        deepStrictEqual({ ...due }, { ...records[1] })
-      },
-    ),
-    clause('of those due at the same time each is there once', async (one, other) => {
-      const records = Array.from({ length: 7 }, () => started({ dueAt: time }))
-      for (const record of records) await one.create(record)
-      const ids = (await other.due(time, 10)).map(({ id }) => id)
-      deepStrictEqual([...ids].sort(), records.map(({ id }) => id).sort())
-      deepStrictEqual(
-        (await one.due(time, 4)).map(({ id }) => id),
-        ids.slice(0, 4),
-        'in the same order each time',
-      )
-    }),
-    clause('what was given back is due at once', async (one, other) => {
-      const [waits, first] = [started({ dueAt: time + 5 }), started()]
-      for (const record of [waits, first]) await one.create(record)
-      const runs = running(first)
-      await one.replace(runs)
-      await one.replace(sure(release(runs, 1, time + 1)))
-      deepStrictEqual(
-        (await other.due(time + 10, 10)).map(({ id }) => id),
-        [first.id, waits.id],
-      )
-    }),
-    clause('what was put off, or is final, is not due, and not in the way of what is', async (one, other) => {
-      const [ends, goesOn] = [started({ dueAt: time }), started({ dueAt: time })]
-      for (const record of [ends, goesOn]) await one.create(record)
-      await one.replace({ ...over(ends), dueAt: inAnHour() })
-      await one.replace(running(goesOn))
-      deepStrictEqual(await other.due(time, 10), [])
-      deepStrictEqual(
-        (await other.due(time + lease, 1)).map(({ id }) => id),
-        [goesOn.id],
-      )
-    }),
-    clause('final records go when their time has come, and no other', async (one, other) => {
-      const [goes, stays] = [started(), started()]
-      for (const record of [stays, goes]) await one.create(record)
-      // That which ended first need not be the first to go.
-      await one.replace({ ...over(stays), dueAt: inAnHour() })
-      await one.replace({ ...over(goes), dueAt: time + 10 })
-      strictEqual(await other.expire(time + 9, 10), 0)
-      await other.expire(time + 10, 10)
-      strictEqual(await one.get(goes.id), null)
-      strictEqual((await one.get(stays.id))?.status, 'Failed')
-      strictEqual(await one.expire(time + 10, 10), 0)
-    }),
-    clause(
-      'no more go at once than are asked for, and what is in progress never does',
-      async (one, other) => {
-        const records = Array.from({ length: 5 }, () => started({ dueAt: time }))
-        for (const record of records) await one.create(record)
-        for (const record of records.slice(0, 3)) await one.replace({ ...over(record), dueAt: time })
-        const expired = await other.expire(time, 2)
-        const there = await Promise.all(records.map(({ id }) => one.get(id)))
-        const gone = there.filter((record) => record === null).length
-        // A store of which they went by themselves has nothing to say, but says no wrong number.
-        strictEqual(expired === (gone === 3 ? 0 : 2), true, `${expired} of ${gone} that went`)
-        strictEqual(gone === 3 || gone === 2, true)
-        strictEqual(await other.expire(time, 10), 3 - gone)
-        const left = await Promise.all(records.map(({ id }) => one.get(id)))
-        deepStrictEqual(
-          left.map((record) => record !== null),
-          [false, false, false, true, true],
-        )
-      },
-    ),
-    clause('those who listen are told of a cancellation, until they stop', async (one, other) => {
-      const [heard, alsoHeard]: [string[], string[]] = [[], []]
-      const stop = await one.onCancel((id) => heard.push(id))
-      const stopOther = await other.onCancel((id) => alsoHeard.push(id))
-      const [first, second] = [randomId(), randomId()]
-      await other.announceCancel(first)
-      await until(() => heard.includes(first) && alsoHeard.includes(first))
-      await stop()
-      await other.announceCancel(second)
-      await until(() => alsoHeard.includes(second))
-      await stopOther()
-      deepStrictEqual(heard, [first])
-    }),
-    clause('who stops listening does not stop another who does', async (one, other) => {
-      const [heard, alsoHeard]: [string[], string[]] = [[], []]
-      const stop = await one.onCancel((id) => heard.push(id))
-      const stopOther = await one.onCancel((id) => alsoHeard.push(id))
-      const [first, second, third] = [randomId(), randomId(), randomId()]
-      await one.announceCancel(first)
-      await until(() => heard.includes(first) && alsoHeard.includes(first))
-      await stop()
-      await stop()
-      await other.announceCancel(second)
-      await until(() => alsoHeard.includes(second))
-      await stopOther()
-      strictEqual(heard.includes(second), false)
-      await one.announceCancel(third)
-      deepStrictEqual(alsoHeard, [first, second])
-    }),
-    ...(setUp.openBounded === undefined ? [] : boundedClauses(setUp.openBounded)),
-  ]
+    },
+  }
 }
 
-function boundedClauses(
-  openBounded: NonNullable<OperationStoreSetUp['openBounded']>,
-): readonly ContractClause[] {
-  return [
-    {
-      name: 'a full store takes no other while all are in progress',
-      run: async () => {
-        const store = await openBounded(2)
-        const [first, second] = [started(), started()]
-        for (const record of [first, second]) await store.create(record)
-        await rejects(store.create(started()), OperationStoreFullError)
-        for (const { id } of [first, second]) strictEqual((await store.get(id))?.id, id)
-        await store.remove(first)
-        strictEqual(await store.create(started()), true, 'there is room again')
-      },
+function clausesOfBounds(
+  open: (maxOperations: number) => Promise<OperationStore>,
+): Readonly<Record<string, Clause>> {
+  return {
+    async 'a store that is full of operations in progress refuses another'() {
+      const store = await open(2)
+      const [first, second] = [started(), started()]
+      for (const record of [first, second]) await store.create(record, null)
+      await rejects(store.create(started(), null), OperationStoreFullError)
+      for (const { id } of [first, second]) strictEqual((await store.get(id))?.id, id)
+      await store.remove(first)
+      strictEqual(await store.create(started(), null), true, 'there is room again')
     },
-    {
-      name: 'in a full store that goes which ended first',
-      run: async () => {
-        const store = await openBounded(3)
-        const [first, second, third] = [started(), started(), started()]
-        for (const record of [first, second, third]) await store.create(record)
-        await store.replace(over(second))
-        await store.replace(over(first))
-        strictEqual(await store.create(started()), true)
-        strictEqual(await store.get(second.id), null)
-        strictEqual((await store.get(first.id))?.status, 'Failed')
-        strictEqual((await store.get(third.id))?.status, 'In progress')
-      },
+    async 'a full store deletes the operation that ended first'() {
+      const store = await open(3)
+      const [first, second, third] = [started(), started(), started()]
+      for (const record of [first, second, third]) await store.create(record, null)
+      await store.replace(second, ended(second))
+      await store.replace(first, ended(first))
+      strictEqual(await store.create(started(), null), true)
+      strictEqual(await store.get(second.id), null)
+      strictEqual((await store.get(first.id))?.status, 'Failed')
+      strictEqual((await store.get(third.id))?.status, 'In progress')
     },
-  ]
+  }
+}
+
+function clausesOfTransactions(
+  transaction: () => Promise<ContractTransaction>,
+): Readonly<Record<string, Clause>> {
+  return {
+    async '`within`: a start and an end belong to the transaction of the app'(one, other) {
+      const [record, known] = [started(), started()]
+      await one.create(known, input)
+      for (const how of ['ROLLBACK', 'COMMIT'] as const) {
+        const { connection, end } = await transaction()
+        const within = sure(one.within?.(connection) ?? null)
+        strictEqual(await within.create(record, input), true)
+        strictEqual(await within.create(known, input), false)
+        strictEqual(await within.replace(known, { ...ended(known), dueAt: inAnHour() }), true)
+        strictEqual(await within.replace(known, running(known)), false)
+        strictEqual(await other.get(record.id), null)
+        strictEqual((await other.get(known.id))?.status, 'In progress')
+        await end(how)
+        strictEqual((await other.get(record.id))?.id, how === 'COMMIT' ? record.id : undefined)
+        strictEqual((await other.get(known.id))?.status, how === 'COMMIT' ? 'Failed' : 'In progress')
+      }
+    },
+    async '`within` refuses what is no connection'(one) {
+      await rejects(async () => one.within?.({}), TypeError)
+    },
+  }
 }
 
 const time = Date.parse('2001-01-01T00:00:00Z')
-const lease = 30_000
+const always = 4_000_000_000_000
+const input = '{"id":"7"}'
+const failure = {
+  code: 'not-retryable',
+  title: 'Not “retryable” \u0000',
+  status: 409,
+  detail: 'it is paid',
+} as const
 
 /** For a store that uses the clock of its server. */
 const inAnHour = () => Date.now() + 3_600_000
 
-function started(over: Partial<OperationRecord> = {}): OperationRecord {
+function started(
+  form: RecordForm = latestForm,
+  members: Partial<OperationRecord> = {},
+  its = input,
+): OperationRecord {
   const operation = {
     name: 'payments.retry',
     owner: '42',
-    input: '{"id":"7"}',
+    access: 'owner',
     cancellable: true,
-  }
-  return { ...begin(randomId(), operation, time, lease), ...over }
+    priority: 0,
+  } as const
+  const request = { requestId: null, traceparent: null, delay: 0, input: its }
+  return { ...begin(randomId(), { ...operation, ...request }, time, time + 1_000, form), ...members }
 }
 
-function running(record: OperationRecord): OperationRecord {
-  return sure(claim(record, time, lease))
+function running(record: OperationRecord, dueAt = time + 2_000): OperationRecord {
+  return sure(claim(record, time, { runUntil: time + 2_000, dueAt, takesOver: false }))
 }
 
-function over(record: OperationRecord): OperationRecord {
-  const error = { code: 'not-retryable', title: 'Not retryable', status: 409, detail: 'it is paid' }
-  return sure(finish(record, null, { status: 'Failed', error }, time, 1_000))
+function renewed(record: OperationRecord): OperationRecord {
+  return sure(renew(record, record.run, 0.5, time, time + 3_000))
 }
 
-function sure(record: OperationRecord | null): OperationRecord {
-  if (record === null) throw new Error('the contract itself has a fault')
-  return record
+function ended(
+  record: OperationRecord,
+  end: OperationEnd = { status: 'Failed', error: failure },
+): OperationRecord {
+  return sure(finish(record, null, end, time, 1_000))
+}
+
+function same(found: OperationRecord | null | undefined, expected: OperationRecord | null | undefined): void {
+  deepStrictEqual({ ...found }, { ...expected })
+}
+
+function sure<Value>(value: Value | null): Value {
+  if (value === null) throw new Error('the contract itself has a fault')
+  return value
 }
 
 function randomId(): string {
   return randomBytes(16).toString('hex')
 }
 
-async function until(isThere: () => boolean): Promise<void> {
-  for (let waited = 0; !isThere(); waited += 10) {
-    if (waited >= 5_000) throw new Error('what was announced did not arrive within 5 seconds')
+async function until(isDone: () => boolean): Promise<void> {
+  for (let waited = 0; !isDone(); waited += 10) {
+    if (waited >= 5_000) throw new Error('the message did not arrive within 5 seconds')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -1,12 +1,11 @@
 import { type Checks, integer, resolveOptions } from '../../../options.js'
-import { isFinal } from '../record.js'
-import { bytesOf, DueRecords } from './due-records.js'
+import { isFinal, type OperationRecord } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 /** Options of {@link memoryOperationStore}. */
 export interface MemoryOperationStoreOptions {
   /**
-   * Maximum number of operations; each takes less than 1 kB besides its input or result. If the store is full, the
+   * Maximum number of operations; each takes about 1 kB besides its input or result. If the store is full, the
    * operations that ended first are deleted early; if all are in progress, no other can start.
    * @default 100_000
    */
@@ -36,62 +35,153 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     maxOperations: 100_000,
     maxBytes: 67_108_864,
   })
-  const inProgress = new DueRecords()
-  const final = new DueRecords()
+  // In the order of their start, and in the order of their end.
+  const inProgress = new Map<string, Entry>()
+  const final = new Map<string, Entry>()
+  const owners = new Map<string, Set<Entry>>()
   const listeners = new Set<(id: string) => void>()
+  // Of operations in progress, and of final ones.
+  let [inputBytes, resultBytes] = [0, 0]
 
-  function makeRoom(): void {
-    while (final.size > 0 && inProgress.bytes + final.bytes > maxBytes) final.deleteOldest()
+  const entryOf = (id: string) => inProgress.get(id) ?? final.get(id)
+  const ofOwner = (owner: string): readonly Entry[] => [...(owners.get(owner) ?? [])]
+
+  function count(entry: Entry, sign: 1 | -1): void {
+    const bytes = sign * bytesOf(entry)
+    if (isFinal(entry.record)) resultBytes += bytes
+    else inputBytes += bytes
   }
 
-  const current = (id: string) => inProgress.get(id) ?? final.get(id)
+  function change(entry: Entry, to: Partial<Entry>): void {
+    count(entry, -1)
+    Object.assign(entry, to)
+    count(entry, 1)
+  }
+
+  function remove(entry: Entry): void {
+    const { id, owner } = entry.record
+    count(entry, -1)
+    inProgress.delete(id)
+    final.delete(id)
+    const others = owner === null ? undefined : owners.get(owner)
+    others?.delete(entry)
+    if (others?.size === 0) owners.delete(owner ?? '')
+  }
+
+  function makeRoom(most: number): void {
+    for (const entry of final.values()) {
+      if (inProgress.size + final.size <= most && inputBytes + resultBytes <= maxBytes) break
+      remove(entry)
+    }
+  }
 
   return {
     isShared: false,
     check: async () => {},
-    async create(record) {
-      if (current(record.id) !== undefined) return false
+    async create(record, input) {
+      const { id, owner } = record
+      if (entryOf(id) !== undefined) return false
       if (inProgress.size >= maxOperations) {
         throw new OperationStoreFullError(
           `${maxOperations} operations are in progress; there is no room for more`,
         )
       }
-      if (inProgress.bytes + bytesOf(record) > maxBytes) {
-        throw new OperationStoreFullError(
-          `operations in progress take ${inProgress.bytes} bytes of ${maxBytes}`,
-        )
+      const entry = { record, input, dueAt: record.dueAt }
+      if (inputBytes + bytesOf(entry) > maxBytes) {
+        throw new OperationStoreFullError(`operations in progress take ${inputBytes} bytes of ${maxBytes}`)
       }
-      if (inProgress.size + final.size >= maxOperations) final.deleteOldest()
-      inProgress.put(record)
-      makeRoom()
+      makeRoom(maxOperations - 1)
+      inProgress.set(id, entry)
+      count(entry, 1)
+      if (owner !== null) owners.set(owner, (owners.get(owner) ?? new Set()).add(entry))
+      makeRoom(maxOperations)
       return true
     },
-    get: async (id) => current(id) ?? null,
-    async replace(record) {
-      const { id, version } = record
-      if (current(id)?.version !== version - 1) return false
-      const [its, others] = isFinal(record) ? [final, inProgress] : [inProgress, final]
-      others.delete(id)
-      its.put(record)
-      makeRoom()
+    get: async (id) => entryOf(id)?.record ?? null,
+    input: async (id) => inProgress.get(id)?.input ?? null,
+    async replace({ id, version, dueAt }, next) {
+      const entry = entryOf(id)
+      if (entry?.record.version !== version) return false
+      change(entry, { record: next, ...(next.dueAt === dueAt ? {} : { dueAt: next.dueAt }) })
+      if (isFinal(next)) {
+        change(entry, { input: null })
+        inProgress.delete(id)
+        final.set(id, entry)
+      }
+      makeRoom(maxOperations)
       return true
     },
     async remove({ id, version }) {
-      if (current(id)?.version !== version) return false
-      return inProgress.delete(id) || final.delete(id)
+      const entry = entryOf(id)
+      if (entry?.record.version !== version) return false
+      remove(entry)
+      return true
     },
-    due: async (time, limit) => inProgress.due(time, limit),
+    async takeDue(time, until, limit) {
+      const due = [...inProgress.values()].filter(({ dueAt }) => dueAt <= time)
+      const taken = due.sort(byDueAt).slice(0, limit)
+      for (const entry of taken) entry.dueAt = until
+      return taken.map(({ record }) => record)
+    },
     async expire(time, limit) {
-      const expired = final.due(time, limit)
-      for (const { id } of expired) final.delete(id)
-      return expired.length
+      let [expired, emptied] = [0, 0]
+      for (const entry of final.values()) {
+        const { dueAt, goneAt, result, error } = entry.record
+        if (dueAt <= time && expired < limit) {
+          remove(entry)
+          expired += 1
+        } else if ((goneAt ?? 0) <= time && emptied < limit && (result !== null || error !== null)) {
+          change(entry, { record: Object.freeze({ ...entry.record, result: null, error: null }) })
+          emptied += 1
+        }
+      }
+      return Math.max(expired, emptied)
     },
-    async announceCancel(id) {
+    async list(owner, { status, before, limit }) {
+      return ofOwner(owner)
+        .map(({ record }) => record)
+        .filter((record) => before === undefined || newestFirst(before, record) < 0)
+        .filter((record) => status === undefined || record.status === status)
+        .sort(newestFirst)
+        .slice(0, limit)
+    },
+    async usage(owner) {
+      const lengths = ofOwner(owner)
+        .filter(({ record }) => !isFinal(record))
+        .map(({ record }) => record.inputLength)
+      return { operations: lengths.length, length: lengths.reduce((sum, length) => sum + length, 0) }
+    },
+    async announce(id) {
       for (const listener of listeners) listener(id)
     },
-    async onCancel(listener) {
-      listeners.add(listener)
-      return async () => void listeners.delete(listener)
+    async listen(listener) {
+      const own = (id: string) => listener(id)
+      listeners.add(own)
+      return async () => void listeners.delete(own)
     },
   }
+}
+
+interface Entry {
+  record: OperationRecord
+  /** `null` in form 1, which has it in the record. */
+  input: string | null
+  /** Time of the next check. */
+  dueAt: number
+}
+
+/** Returns the bytes of an operation's input and result. */
+function bytesOf({ input, record }: Entry): number {
+  return 2 * ((input?.length ?? 0) + (record.input?.length ?? 0) + (record.result?.length ?? 0))
+}
+
+function byDueAt(one: Entry, other: Entry): number {
+  return one.dueAt - other.dueAt || (one.record.id < other.record.id ? -1 : 1)
+}
+
+type Place = Pick<OperationRecord, 'createdAt' | 'id'>
+
+function newestFirst(one: Place, other: Place): number {
+  if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt
+  return one.id === other.id ? 0 : one.id < other.id ? 1 : -1
 }

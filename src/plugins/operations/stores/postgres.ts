@@ -1,11 +1,19 @@
-import { type Check, type Checks, functionOf, invalid, isObject, objectOf, text } from '../../../options.js'
-import type { PostgresPool, PostgresResult } from '../../../stores/postgres-connection.js'
+import {
+  type Check,
+  type Checks,
+  flag,
+  functionOf,
+  invalid,
+  isObject,
+  objectOf,
+  text,
+} from '../../../options.js'
+import type { PostgresPool, PostgresQuery, PostgresResult } from '../../../stores/postgres-connection.js'
 import { listenTo } from '../../../stores/postgres-subscription.js'
 import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
-import { isFinal, type OperationRecord, readRecord, recordSchema } from '../record.js'
-import { operationTable } from './postgres-table.js'
-import { readRecords } from './read-records.js'
-import type { OperationStore } from './store.js'
+import { isFinal, latestForm } from '../record.js'
+import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
+import type { OperationQuery, OperationStore, OperationTransaction } from './store.js'
 
 /** Options of {@link postgresOperationStore}. */
 export interface PostgresOperationStoreOptions {
@@ -16,7 +24,13 @@ export interface PostgresOperationStoreOptions {
    */
   readonly table?: string
   /**
-   * Schedules the next attempt to listen for cancellations. For tests.
+   * Whether a connection of the pool listens to messages (`LISTEN`). `false` behind a pooler in transaction mode, which does
+   * not deliver them: a run then finds out at its next heartbeat that it is cancelled.
+   * @default true
+   */
+  readonly listen?: boolean
+  /**
+   * Schedules the next attempt to listen. For tests.
    * @default setTimeout
    */
   readonly schedule?: Schedule
@@ -27,28 +41,38 @@ export interface PostgresOperationStore extends OperationStore {
   /** The SQL of {@link migrate}, for a migration tool with rights that the service does not have. */
   readonly migration: string
   /**
-   * Creates the table and its indexes if they are missing. Several processes may call it at the same time.
+   * Creates the table and its indexes, or adds what they lack. Several processes may call it at the same time, also while
+   * release 0.1 uses the table.
    * @throws Error if the table has another form than this release needs; the error of the server
    */
   migrate(): Promise<void>
+  /**
+   * Returns the changes of this store over a connection of the app, as part of its transaction.
+   * @param connection a client that has begun a transaction, with `query(text, values)`, such as that of `pool.connect()`
+   * @throws TypeError if it has no `query()`
+   */
+  within(connection: object): OperationTransaction
 }
 
 /**
- * An {@link OperationStore} in PostgreSQL (12 or later), for several instances of a service. Each record is one row, and
+ * An {@link OperationStore} in PostgreSQL (13 or later), for several instances of a service. Each record is one row, and
  * each change is one statement, which compares the version. `migrate()` creates the table, or your own tool with
- * `migration`; `check()` rejects if the table is missing, or has another form.
+ * `migration`; `check()` rejects if the table is missing, or lacks something. Release 0.1 can use the same table at the same
+ * time; the operations that it starts are not in `list` and `usage`.
+ *
+ * Input and result have columns of their own: a heartbeat writes neither, and changes no index. The result is deleted when
+ * the operation becomes a 410.
  *
  * A restart of the server loses no committed change. With `synchronous_commit = off`, a crash of the server may lose the last
  * changes, and with an `UNLOGGED` table all; a failover to an asynchronous standby may lose changes that it had not received.
  *
- * Cancellations are sent with `NOTIFY`. One connection of the pool listens, and does nothing else, until you call the
- * function that `onCancel` resolves with: call it before `pool.end()`, which waits for that connection. Processes that are not
- * connected miss the notification, and so do those behind a pooler in transaction mode. Only the pool reports the failure of
- * an idle connection (`pool.on('error', …)`).
+ * Messages are sent with `NOTIFY`. One connection of the pool listens, and does nothing else, until you call the
+ * function that `listen` resolves with: call it before `pool.end()`, which waits for that connection. Processes that are not
+ * connected miss the message. The other statements need no session: the pool may connect to a pooler in transaction mode, with
+ * the option `listen: false`. Only the pool reports the failure of an idle connection (`pool.on('error', …)`).
  *
- * Not for very many short operations: a start, a run and an end are three writes, and each heartbeat writes the whole record
- * with its input; use `redisOperationStore`. Not for a single instance whose operations may end with it: use
- * `memoryOperationStore`, which needs no server.
+ * Not for very many short operations: a start, a run and an end are three writes; use `redisOperationStore`. Not for a
+ * single instance whose operations may end with it: use `memoryOperationStore`, which needs no server.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
@@ -56,14 +80,15 @@ export function postgresOperationStore(
   pool: PostgresPool,
   options: PostgresOperationStoreOptions = {},
 ): PostgresOperationStore {
-  const postgres = poolOfTwo('postgresOperationStore: the pool', pool)
-  const { table, schedule } = {
+  const { table, schedule, listen } = {
     ...optionDefaults,
     ...objectOf(optionChecks)('postgresOperationStore', options),
   }
-  const statements = operationTable(table)
+  const postgres = (listen ? poolOfTwo : anyPool)('postgresOperationStore: the pool', pool)
+  const statements = statementsOn(table)
+  let fault: unknown
 
-  const run = async (statement: string, values: unknown[]): Promise<PostgresResult> => {
+  const run: Query = async (statement, values = []) => {
     for (let attempts = 1; ; attempts += 1) {
       try {
         return await postgres.query(statement, values)
@@ -72,11 +97,16 @@ export function postgresOperationStore(
       }
     }
   }
-  const hasChanged = async (statement: string, values: unknown[]) =>
-    (await run(statement, values)).rowCount === 1
 
+  const faultOfTable = async (): Promise<string | null> => {
+    const { rows } = await postgres.query(whatIsThere, [statements.table])
+    const found = new Set(rows.map((row) => member(row, 'fact')))
+    if (found.size === 0) return `there is no table ${statements.table}`
+    const missing = statements.expected.filter((fact) => !found.has(fact))
+    return missing.length === 0 ? null : `the table ${statements.table} lacks: ${missing.join(', ')}`
+  }
   const check = async () => {
-    const fault = await statements.fault(postgres)
+    const fault = await faultOfTable()
     if (fault === null) return
     throw new Error(
       `${fault}. Run migrate() of the store, or the SQL in its property migration, as the owner of the table; a right is granted by GRANT`,
@@ -89,32 +119,62 @@ export function postgresOperationStore(
     check,
     async migrate() {
       // A role with rights on the table may not have the right to create it.
-      if ((await statements.fault(postgres)) === null) return
+      if ((await faultOfTable()) === null) return
       await postgres.query(statements.migration)
       await check()
     },
-    create: (record) => hasChanged(statements.create, row(record)),
+    async time() {
+      return Number(member((await run(timeStatement)).rows[0], 'now'))
+    },
+    ...changes(run, statements),
+    within(connection) {
+      const { query } = connection as Partial<PostgresQuery>
+      if (typeof query !== 'function') throw new TypeError('within: expected a connection with query()')
+      return changes((statement, values) => query.call(connection, statement, values), statements)
+    },
     async get(id) {
       // A text in PostgreSQL cannot contain a NUL.
       if (id.includes('\0')) return null
-      const [kept] = (await run(statements.get, [id])).rows
-      return kept === undefined ? null : readRecord(documentOf(kept))
+      const [stored] = (await run(statements.get, [id])).rows
+      return stored === undefined ? null : recordOf(stored as StoredRecord)
     },
-    replace: (record) => hasChanged(statements.replace, row(record)),
-    remove: ({ id, version }) => hasChanged(statements.remove, [id, version]),
-    async due(time, limit) {
-      const { rows } = await run(statements.due, [time, limit, recordSchema])
-      const { records, unreadable, fault } = readRecords(rows, documentOf)
-      if (unreadable.length === 0) return records
-      // Reported once; afterwards it no longer precedes the others.
-      await run(statements.setAside, [unreadable.map(idOf), unreadable.map(documentOf)])
-      throw fault
+    async input(id) {
+      return (member((await run(statements.input, [id])).rows[0], 'input') ?? null) as string | null
     },
-    expire: async (time, limit) => (await run(statements.expire, [time, limit])).rowCount ?? 0,
-    async announceCancel(id) {
+    remove: async ({ id, version }) => (await run(statements.remove, [id, version])).rowCount === 1,
+    async takeDue(time, until, limit) {
+      for (;;) {
+        const reported = fault
+        fault = undefined
+        if (reported !== undefined) throw reported
+        const rows = (await run(statements.takeDue, [time, until, limit])).rows as readonly TakenRecord[]
+        const { records, unreadable, ...read } = readAll([...rows].sort(byDueAt))
+        if (unreadable.length > 0) {
+          const documents = unreadable.map(({ document }) => document)
+          await run(statements.setAside, [unreadable.map(({ id }) => id), documents])
+          fault = read.fault
+        }
+        if (records.length > 0 || unreadable.length === 0) return records
+      }
+    },
+    async expire(time, limit) {
+      const emptied = await run(statements.empty, [time, limit])
+      const expired = await run(statements.expire, [time, limit])
+      return Math.max(emptied.rowCount ?? 0, expired.rowCount ?? 0)
+    },
+    async list(owner, query) {
+      const { rows } = await run(...statements.list(ownerKey(owner), query))
+      return readAll(rows as readonly StoredRecord[]).records
+    },
+    async usage(owner) {
+      const [row] = (await run(statements.usage, [ownerKey(owner)])).rows
+      return { operations: Number(member(row, 'operations')), length: Number(member(row, 'length')) }
+    },
+    async announce(id) {
       await postgres.query('SELECT pg_notify($1, $2)', [channel, `${table} ${id}`])
     },
-    async onCancel(listener) {
+    async listen(listener) {
+      if (!listen) return async () => {}
       const hear = (payload: string) => {
         if (payload.startsWith(`${table} `)) listener(payload.slice(table.length + 1))
       }
@@ -124,43 +184,182 @@ export function postgresOperationStore(
   }
 }
 
+type Query = (statement: string, values?: unknown[]) => Promise<PostgresResult>
+
+interface TakenRecord extends StoredRecord {
+  /** When it was due; a number, or a text or BigInt, depending on the client. */
+  readonly due_at: unknown
+}
+
+function changes(query: Query, statements: Statements): OperationTransaction {
+  return {
+    async create(record, input) {
+      const { id, version, schema, dueAt, owner, createdAt, inputLength } = record
+      const ownerValues = owner === null ? [null, null, null] : [ownerKey(owner), createdAt, inputLength]
+      const values = [id, version, schema, dueAt, partsOf(record).document, input, ...ownerValues]
+      return (await query(statements.create, values)).rowCount === 1
+    },
+    async replace(previous, next) {
+      const { id, version, dueAt, goneAt } = next
+      const { document, outcome } = partsOf(next)
+      const values = [id, previous.version, version, document]
+      const { rowCount } = isFinal(next)
+        ? await query(statements.end, [...values, dueAt, outcome, outcome === null ? null : goneAt])
+        : await query(statements.replace, [...values, dueAt === previous.dueAt ? null : dueAt])
+      return rowCount === 1
+    },
+  }
+}
+
+// Also the channel of release 0.1.
 const channel = 'fastify_conventions_cancel'
 
 const mostAttempts = 10
+
+const timeStatement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
+
+type Statements = ReturnType<typeof statementsOn>
+
+/** @param table its name, with or without that of its schema; it needs quotes only for uppercase letters */
+function statementsOn(name: string) {
+  const names = name.split('.')
+  const table = names.map((name) => `"${name}"`).join('.')
+  const ofRelease01 = {
+    // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
+    id: 'text COLLATE "C" PRIMARY KEY',
+    version: 'bigint NOT NULL',
+    form: 'integer NOT NULL',
+    is_final: 'boolean NOT NULL',
+    due_at: 'bigint',
+    // As text: jsonb refuses \u0000, and keeps neither all digits nor the order of members.
+    document: 'text NOT NULL',
+  }
+  // Nullable: release 0.1 does not set them. The long ones are last, so that the log of a heartbeat leaves them out.
+  const added = {
+    owner: 'text COLLATE "C"',
+    created_at: 'bigint',
+    input_length: 'integer',
+    gone_at: 'bigint',
+    input: 'text',
+    outcome: 'text',
+  }
+  const indexes = {
+    due: '(due_at, id) WHERE NOT is_final',
+    final: '(due_at, id) WHERE is_final',
+    gone: '(gone_at) WHERE gone_at IS NOT NULL',
+    owner: '(owner, created_at, id) WHERE owner IS NOT NULL',
+    active: '(owner, created_at, id) WHERE owner IS NOT NULL AND NOT is_final',
+  }
+  const indexName = (index: string) => `${names.at(-1)}_${index}`
+  const columns = Object.entries(ofRelease01).map(([column, type]) => `  ${column} ${type}`)
+  const additions = Object.entries(added).map(
+    ([column, type]) => `ADD COLUMN IF NOT EXISTS ${column} ${type}`,
+  )
+  const toCreate = Object.entries(indexes).map(
+    ([index, on]) => `CREATE INDEX IF NOT EXISTS "${indexName(index)}" ON ${table} ${on};\n`,
+  )
+  // The list of ids is made once, so that the limit holds; rows that another process is at are left to it.
+  const first = (condition: string, order: string) =>
+    `id = ANY (ARRAY(SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED))`
+
+  return {
+    table,
+    expected: [
+      ...Object.entries({ ...ofRelease01, ...added }).map(
+        ([column, type]) => `column ${column} ${type.replace(/ .*/, '')}`,
+      ),
+      ...['pkey', ...Object.keys(indexes)].map((index) => `index ${indexName(index)}`),
+      ...['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `right to ${right}`),
+    ],
+    // Pages that are filled by two thirds have room for the next version of a row: no index changes then.
+    migration: `SELECT pg_advisory_xact_lock(hashtext('fastify-conventions'), hashtext('${table}'));
+CREATE TABLE IF NOT EXISTS ${table} (
+${columns.join(',\n')}
+);
+ALTER TABLE ${table} ${additions.join(', ')};
+ALTER TABLE ${table} SET (fillfactor = 70);
+${toCreate.join('')}`,
+    create: `INSERT INTO ${table}
+(id, version, form, is_final, due_at, document, input, owner, created_at, input_length)
+VALUES ($1, $2, $3, false, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+    get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
+    input: `SELECT input FROM ${table} WHERE id = $1`,
+    replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
+WHERE id = $1 AND version = $2`,
+    end: `UPDATE ${table} SET version = $3, document = $4, is_final = true, due_at = $5, outcome = $6, gone_at = $7, input = NULL
+WHERE id = $1 AND version = $2`,
+    remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
+    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE NOT is_final AND due_at <= $1 AND form <= ${latestForm}
+ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+UPDATE ${table} AS record SET due_at = $2 FROM due WHERE record.id = due.id
+RETURNING record.id, record.document, record.outcome, due.due_at`,
+    /** Makes unreadable rows no longer due, so that they do not come again. */
+    setAside: `UPDATE ${table} SET due_at = NULL WHERE id = ANY ($1) AND document = ANY ($2)`,
+    empty: `UPDATE ${table} SET outcome = NULL, gone_at = NULL WHERE ${first('gone_at <= $1', 'gone_at')}`,
+    expire: `DELETE FROM ${table} WHERE ${first('is_final AND due_at <= $1', 'due_at, id')}`,
+    list(owner: string, { status, before, limit }: OperationQuery): [statement: string, values: unknown[]] {
+      const values: unknown[] = [owner, limit]
+      const conditions = [`owner = $1 AND form <= ${latestForm}`]
+      if (status !== undefined) conditions.push(status === 'In progress' ? 'NOT is_final' : 'is_final')
+      // In a text of the document, quotation marks are escaped.
+      if (status !== undefined)
+        conditions.push(`strpos(document, $${values.push(`"status":"${status}"`)}) > 0`)
+      if (before !== undefined) {
+        conditions.push(`(created_at, id) < ($${values.push(before.createdAt)}, $${values.push(before.id)})`)
+      }
+      return [
+        `SELECT document, outcome FROM ${table} WHERE ${conditions.join(' AND ')}
+ORDER BY created_at DESC, id DESC LIMIT $2`,
+        values,
+      ]
+    },
+    usage: `SELECT count(*) AS operations, COALESCE(sum(input_length), 0) AS length FROM ${table}
+WHERE owner = $1 AND NOT is_final`,
+  }
+}
+
+const whatIsThere = `WITH it AS (SELECT to_regclass($1)::oid AS id)
+SELECT concat('column ', attname, ' ', format_type(atttypid, atttypmod)) AS fact
+FROM it JOIN pg_attribute ON attrelid = it.id WHERE attnum > 0 AND NOT attisdropped
+UNION ALL SELECT concat('index ', relname)
+FROM it JOIN pg_index ON indrelid = it.id JOIN pg_class ON oid = indexrelid WHERE indisvalid
+UNION ALL SELECT concat('right to ', name)
+FROM it, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS name WHERE has_table_privilege(it.id, name)`
 
 const optionChecks: Checks<PostgresOperationStoreOptions> = {
   table: text(
     'the name of a table, with or without that of its schema',
     /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/,
   ),
+  listen: flag,
   schedule: functionOf('a function that calls another after so many milliseconds'),
 }
 
 const optionDefaults: Required<PostgresOperationStoreOptions> = Object.freeze({
   table: 'fastify_conventions_operations',
+  listen: true,
   schedule: scheduleTimeout,
 })
 
-const poolOfTwo: Check<PostgresPool> = (label, received) => {
+const anyPool: Check<PostgresPool> = (label, received) => {
   const isPool =
     isObject(received) && ['query', 'connect'].every((name) => typeof received[name] === 'function')
   if (!isPool) return invalid(label, 'a pool with query() and connect(), such as that of pg', received)
-  const pool = received as unknown as PostgresPool
+  return received as unknown as PostgresPool
+}
+
+const poolOfTwo: Check<PostgresPool> = (label, received) => {
+  const pool = anyPool(label, received)
   // Listening would occupy it, and all statements would wait.
   return pool.options?.max === 1 ? invalid(label, 'a pool of two connections or more', 'max: 1') : pool
 }
 
-function row(record: OperationRecord): unknown[] {
-  const { id, version, schema, dueAt } = record
-  return [id, version, schema, isFinal(record), dueAt, JSON.stringify(record)]
+function member(row: unknown, name: string): unknown {
+  return isObject(row) ? row[name] : undefined
 }
 
-function idOf(kept: unknown): unknown {
-  return isObject(kept) ? kept.id : undefined
-}
-
-function documentOf(kept: unknown): unknown {
-  return isObject(kept) ? kept.document : undefined
+function byDueAt(one: TakenRecord, other: TakenRecord): number {
+  return Number(one.due_at) - Number(other.due_at) || (one.id < other.id ? -1 : 1)
 }
 
 // With a stricter isolation level than the default, a lost race is an error without a change.

@@ -1,9 +1,9 @@
-import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../../options.js'
+import { type Check, type Checks, integer, invalid, isObject, objectOf, text } from '../../../options.js'
 import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
 import { type RedisSubscriber, subscribeTo } from '../../../stores/redis-subscription.js'
-import { isFinal, type OperationRecord, readRecord, recordSchema } from '../record.js'
-import { readRecords } from './read-records.js'
-import type { OperationStore } from './store.js'
+import { isFinal, type OperationRecord, type RecordForm } from '../record.js'
+import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
+import { type OperationStore, OperationStoreFullError } from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisOperationClient extends RedisScriptClient {
@@ -17,8 +17,17 @@ export interface RedisOperationClient extends RedisScriptClient {
     offset: number,
     count: number,
   ): Promise<string[]>
+  zrevrangebyscore(
+    key: string,
+    max: number | '+inf',
+    min: '-inf',
+    limit: 'LIMIT',
+    offset: number,
+    count: number,
+  ): Promise<string[]>
   publish(channel: string, message: string): Promise<unknown>
   info(section: string): Promise<string>
+  wait(count: number, timeout: number): Promise<unknown>
   /** Makes another connection to the same server: a connection that is subscribed cannot send commands. */
   duplicate(): RedisSubscriber
 }
@@ -26,28 +35,47 @@ export interface RedisOperationClient extends RedisScriptClient {
 /** Options of {@link redisOperationStore}. */
 export interface RedisOperationStoreOptions {
   /**
-   * Prefix of all keys, in braces, and name of the channel for cancellations. Instances with the same prefix share their
+   * Prefix of all keys, in braces, and of the name of the channel. Instances with the same prefix share their
    * operations. It must not contain `{` or `}`. A key prefix of the client comes before it.
    * @default 'fastify-conventions:operations'
    */
   readonly keyPrefix?: string
+  /**
+   * A start and an end wait until so many replicas have them (`WAIT`), so that a failover to one of these keeps them. If not
+   * enough replicas answer within the `timeout`, a start gets a 503, and an end is tried again. The commands that the client
+   * sends meanwhile wait too. Not for the client of a cluster: there, set `min-replicas-to-write`.
+   * @default none: a failover loses the changes of the last moments, as far as the replica had not received them
+   */
+  readonly replicas?: RedisReplicas
+}
+
+/** How many replicas have to have a change, see {@link RedisOperationStoreOptions}. */
+export interface RedisReplicas {
+  readonly count: number
+  /** Milliseconds; less than the `commandTimeout` of the client. */
+  readonly timeout: number
 }
 
 /**
  * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
- * one key with JSON, which expires by the clock of the server. A sorted set has the ids of the records in progress, by the
- * time when they are due. Each change is one script: one atomic step and one round trip. All keys are in one hash slot, so
- * one node of a cluster has the whole store.
+ * one key with JSON, which expires by the clock of the server; input and result have keys of their own, and the result
+ * expires when the operation becomes a 410. A sorted set has the ids of the records in progress, by the time of their next
+ * check; two sorted sets per owner list the operations. Each change is one script: one atomic step and one round trip. All
+ * keys are in one hash slot, so one node of a cluster has the whole store.
  *
  * The settings of Redis decide which records survive a restart: without `appendonly yes`, those of the last snapshot, or
  * none; with it, all but those of the last second (`appendfsync everysec`, the default), or all (`appendfsync always`). A
- * failover loses changes that the replica had not received. A lost operation is a 404. Set `maxmemory-policy` to
- * `noeviction`: then a full server refuses new operations. A `volatile-` policy may delete final records early; an `allkeys-`
- * policy may delete records in progress too, so `check()` rejects it. Read from the primary: do not set `scaleReads` to
- * replicas.
+ * failover loses changes that the replica had not received: a start that a client knows is then a 404, and an operation that
+ * had ended runs again. The option `replicas` prevents both. Read from the primary: do not set `scaleReads` to replicas.
  *
- * Cancellations are sent with `PUBLISH`. Each process listens on one more connection, made by `client.duplicate()`. Processes
+ * Set `maxmemory-policy` to `noeviction`: then a full server refuses new operations, and those in progress go on and end. A
+ * `volatile-` policy may delete final records early; an `allkeys-` policy may delete records in progress too, so `check()`
+ * rejects it.
+ *
+ * Messages are sent with `PUBLISH`. Each process listens on one more connection, made by `client.duplicate()`. Processes
  * that are not connected miss the message.
+ *
+ * Release 0.1 can use the same keys at the same time. The operations that it starts are not in `list` and `usage`.
  *
  * Set a `commandTimeout` on the client. A command that timed out may have reached Redis.
  *
@@ -61,26 +89,48 @@ export function redisOperationStore(
   options: RedisOperationStoreOptions = {},
 ): OperationStore {
   const redis = clientWithCommands('redisOperationStore: the client', client)
-  const { keyPrefix } = {
+  const { keyPrefix, replicas } = {
     ...optionDefaults,
     ...objectOf(optionChecks)('redisOperationStore', options),
   }
-  const keyOf = (id: string) => `{${keyPrefix}}:record:${id}`
-  // Releases with records of another form have an index of their own.
-  const index = `{${keyPrefix}}:due:${recordSchema}`
+  if (replicas !== undefined && (redis as { readonly isCluster?: unknown }).isCluster === true) {
+    invalid('redisOperationStore.replicas', 'none with the client of a cluster', replicas)
+  }
+  const key = (...names: readonly (string | number)[]) => [`{${keyPrefix}}`, ...names].join(':')
+  const recordKey = (id: string) => key('record', id)
+  const inputKey = (id: string) => key('input', id)
+  const outcomeKey = (id: string) => key('outcome', id)
+  // Release 0.1 would remove records of later forms from its index.
+  const dueKey = (form: RecordForm) => key('due', form)
+  const dueKeys = [dueKey(1), dueKey(2)]
+  // By creation, the operations of an owner, and those of them in progress. By the time of their next visit, all in such sets.
+  const ownerKeys = (owner: string) => [key('owner', owner), key('active', owner)]
+  const ownedKey = key('owned')
+  // Also the channel of release 0.1.
   const channel = `${keyPrefix}:cancel`
+  let fault: unknown
 
-  const forget = async (kept: readonly { id: string }[], why: 'lost' | 'unreadable'): Promise<number> => {
-    const ids = kept.map(({ id }) => id)
-    return Number(await forgetScript(redis, [index, ...ids.map(keyOf)], [why, ...ids]))
+  const storedOf = async (ids: readonly string[]): Promise<readonly (StoredRecord | null)[]> => {
+    const values = await redis.mget(ids.flatMap((id) => [recordKey(id), outcomeKey(id)]))
+    return ids.map((id, place) => {
+      const document = values[2 * place] ?? null
+      return document === null ? null : { id, document, outcome: values[2 * place + 1] }
+    })
+  }
+  const forget = (ids: readonly string[], why: 'lost' | 'unreadable') =>
+    forgetScript(redis, [...dueKeys, ...ids.flatMap((id) => [recordKey(id), inputKey(id)])], [why, ...ids])
+  const onReplicas = async () => {
+    if (replicas === undefined) return
+    const { count, timeout } = replicas
+    const found = Number(await redis.wait(count, timeout))
+    if (found < count) throw new Error(`${found} of ${count} replicas have the change after ${timeout} ms`)
   }
 
   return {
     isShared: true,
-    connection: isInOrder(redis) ? redis : undefined,
     async check() {
       // The script may write, so a replica refuses it.
-      await forget([{ id: '' }], 'lost')
+      await forget([''], 'lost')
       const policy = evictionOf(await redis.info('memory').catch(() => ''))
       if (policy?.startsWith('allkeys-')) {
         throw new Error(
@@ -88,53 +138,119 @@ export function redisOperationStore(
         )
       }
     },
-    async create(record) {
-      const { id, dueAt } = record
-      // With the whole script each time: sent again after NOSCRIPT, it would come after later commands.
-      return isDone(await redis.eval(createScript, 2, keyOf(id), index, written(record), dueAt, id))
+    async time() {
+      // As a script with a key, so that the client of a cluster asks the node of the store.
+      const [seconds, microseconds] = (await timeScript(redis, [ownedKey], [])) as [string, string]
+      return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
+    },
+    async create(record, input) {
+      const { id, schema, dueAt, createdAt } = record
+      const owner = record.owner === null ? null : ownerKey(record.owner)
+      const keys = [recordKey(id), dueKey(schema), inputKey(id)]
+      if (owner !== null) keys.push(...ownerKeys(owner), ownedKey)
+      const visit = `${activeMember(record)} ${owner}`
+      const values = [partsOf(record).document, id, dueAt, createdAt, activeMember(record), visit]
+      values.push(createdAt + betweenVisits, ...(input === null ? [] : [input]))
+      try {
+        if (!isDone(await createScript(redis, keys, values))) return false
+      } catch (cause) {
+        if (!isOutOfMemory(cause)) throw cause
+        throw new OperationStoreFullError('Redis has no memory left (maxmemory)', { cause })
+      }
+      await onReplicas()
+      return true
     },
     async get(id) {
-      const kept = await redis.get(keyOf(id))
-      return kept === null ? null : readRecord(kept)
+      const [stored] = await storedOf([id])
+      return stored ? recordOf(stored) : null
     },
-    async replace(record) {
-      const { id, version, dueAt } = record
-      const before = beginningOf(version - 1)
-      const kind = isFinal(record) ? 'final' : 'in progress'
-      const values = [id, before, written(record), kind, dueAt]
-      return isDone(await replaceScript(redis, [keyOf(id), index], values))
+    input: (id) => redis.get(inputKey(id)),
+    async replace(previous, next) {
+      const { id, schema, dueAt } = next
+      const { document, outcome } = partsOf(next)
+      const keys = [recordKey(id), dueKey(schema)]
+      const values = [beginningOf(previous), document, id]
+      if (!isFinal(next)) {
+        const moved = dueAt === previous.dueAt ? [] : [dueAt]
+        return isDone(await replaceScript(redis, keys, [...values, ...moved]))
+      }
+      const active = next.owner === null ? [] : ownerKeys(ownerKey(next.owner)).slice(1)
+      const end = [dueAt, next.goneAt ?? dueAt, activeMember(next), ...(outcome === null ? [] : [outcome])]
+      keys.push(inputKey(id), outcomeKey(id), ...active)
+      if (!isDone(await endScript(redis, keys, [...values, ...end]))) return false
+      await onReplicas()
+      return true
     },
-    async remove({ id, version }) {
-      return isDone(await removeScript(redis, [keyOf(id), index], [id, beginningOf(version)]))
+    async remove(record) {
+      const { id, schema, owner } = record
+      const keys = [recordKey(id), dueKey(schema), inputKey(id), outcomeKey(id)]
+      if (owner !== null) keys.push(...ownerKeys(ownerKey(owner)))
+      return isDone(await removeScript(redis, keys, [beginningOf(record), id, activeMember(record)]))
     },
-    async due(time, limit) {
+    async takeDue(time, until, limit) {
       for (;;) {
-        const ids = await redis.zrangebyscore(index, '-inf', time, 'LIMIT', 0, limit)
+        const reported = fault
+        fault = undefined
+        if (reported !== undefined) throw reported
+        const ids = (await takeScript(redis, dueKeys, [time, until, limit])) as string[]
         if (ids.length === 0) return []
-        const documents = await redis.mget(ids.map(keyOf))
-        const kept = ids.map((id, place) => ({ id, document: documents[place] ?? null }))
-        const { records, unreadable, fault } = readRecords(
-          kept.filter(({ document }) => document !== null),
-          ({ document }) => document,
-        )
-        if (unreadable.length > 0) {
-          // Reported once; afterwards it no longer precedes the others.
+        const stored = await storedOf(ids)
+        const read = readAll(stored.filter((one) => one !== null))
+        // For example evicted: their ids would come again.
+        const lost = ids.filter((_, place) => stored[place] === null)
+        if (lost.length > 0) await forget(lost, 'lost')
+        if (read.unreadable.length > 0) {
+          const unreadable = read.unreadable.map(({ id }) => id)
           await forget(unreadable, 'unreadable')
-          throw fault
+          fault = read.fault
         }
-        const lost = kept.filter(({ document }) => document === null)
-        // For example evicted: their ids would fill page after page.
-        if (lost.length === 0 || (await forget(lost, 'lost')) === 0) {
-          return records.filter((record) => !isFinal(record) && record.dueAt <= time)
-        }
+        const records = read.records.filter((record) => !isFinal(record))
+        if (records.length > 0) return records
       }
     },
-    // Redis deletes expired keys.
-    expire: async () => 0,
-    async announceCancel(id) {
+    /** Redis deletes expired keys; what remains is to remove their ids from the sets of the owners. */
+    async expire(time, limit) {
+      const visits = await redis.zrangebyscore(ownedKey, '-inf', time, 'LIMIT', 0, limit)
+      if (visits.length === 0) return 0
+      const [keys, values] = [[ownedKey], [time, time + betweenVisits] as (string | number)[]]
+      for (const visit of visits) {
+        const [, active = '', id = '', owner = ''] = /^((.*?):\d+) (.*)$/s.exec(visit) ?? []
+        keys.push(recordKey(id), ...ownerKeys(owner))
+        values.push(visit, id, active)
+      }
+      await visitScript(redis, keys, values)
+      return visits.length
+    },
+    async list(owner, { status, before, limit }) {
+      const [all = '', active = ''] = ownerKeys(ownerKey(owner))
+      const set = status === 'In progress' ? active : all
+      const found: OperationRecord[] = []
+      const page = Math.max(limit, shortestPage)
+      for (let offset = 0; found.length < limit; offset += page) {
+        const from = before?.createdAt ?? '+inf'
+        const members = await redis.zrevrangebyscore(set, from, '-inf', 'LIMIT', offset, page)
+        if (members.length === 0) break
+        const stored = await storedOf(members.map((member) => member.replace(/:\d+$/, '')))
+        for (const record of readAll(stored.filter((one) => one !== null)).records) {
+          const { createdAt, id } = record
+          const isBefore =
+            before === undefined ||
+            createdAt < before.createdAt ||
+            (createdAt === before.createdAt && id < before.id)
+          if (isBefore && (status === undefined || record.status === status)) found.push(record)
+        }
+      }
+      return found.slice(0, limit)
+    },
+    async usage(owner) {
+      const [, active = ''] = ownerKeys(ownerKey(owner))
+      const [operations, length] = (await usageScript(redis, [active, ...dueKeys], [])) as [unknown, unknown]
+      return { operations: Number(operations), length: Number(length) }
+    },
+    async announce(id) {
       await redis.publish(channel, id)
     },
-    async onCancel(listener) {
+    async listen(listener) {
       const stop = await subscribeTo(redis.duplicate(), channel, listener)
       return async () => stop()
     },
@@ -143,69 +259,180 @@ export function redisOperationStore(
 
 const optionChecks: Checks<RedisOperationStoreOptions> = {
   keyPrefix: text('a non-empty string without braces', /^[^{}]+$/),
+  replicas: (label, received) => {
+    const { count, timeout } = objectOf<RedisReplicas>({
+      count: integer(1, 100),
+      timeout: integer(1, 60_000),
+    })(label, received)
+    if (count === undefined || timeout === undefined)
+      return invalid(label, 'an object with count and timeout', received)
+    return { count, timeout }
+  },
 }
 
-const optionDefaults: Required<RedisOperationStoreOptions> = Object.freeze({
+const optionDefaults = Object.freeze({
   keyPrefix: 'fastify-conventions:operations',
+  replicas: undefined,
 })
 
-const commands = ['get', 'mget', 'zrangebyscore', 'evalsha', 'eval', 'publish', 'info', 'duplicate']
+const commands = [
+  'get',
+  'mget',
+  'zrangebyscore',
+  'zrevrangebyscore',
+  'evalsha',
+  'eval',
+  'publish',
+  'info',
+  'wait',
+  'duplicate',
+]
 
 const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
   isObject(received) && commands.every((name) => typeof received[name] === 'function')
     ? (received as unknown as RedisOperationClient)
     : invalid(label, `a client with ${commands.join('(), ')}(), such as that of ioredis`, received)
 
-/** Stores a new record if the id is free; returns `1` if it was. */
-const createScript = `if not redis.call('SET', KEYS[1], ARGV[1], 'NX') then return 0 end
-redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
-return 1`
+/** Milliseconds between two visits of an operation in progress, see `expire`. */
+const betweenVisits = 3_600_000
 
-/** Replaces a record whose JSON begins with the given text; returns `1` if it did. */
-const replaceScript = redisScript(`
-local id, before, document, kind, dueAt = unpack(ARGV)
-if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
-redis.call('SET', KEYS[1], document)
-if kind == 'final' then
-  redis.call('PEXPIREAT', KEYS[1], dueAt)
-  redis.call('ZREM', KEYS[2], id)
-else
-  redis.call('ZADD', KEYS[2], dueAt, id)
+/** Minimum number of records that `list` reads at once: a filter skips some of them. */
+const shortestPage = 50
+
+const timeScript = redisScript(`return redis.call('TIME')`)
+
+/** Stores a new record if the id is free; returns `1` if it was. A full server refuses the first command. */
+const createScript = redisScript(`
+local document, id, dueAt, createdAt, active, visit, visitAt, input = unpack(ARGV)
+if not redis.call('SET', KEYS[1], document, 'NX') then return 0 end
+redis.call('ZADD', KEYS[2], dueAt, id)
+if input then redis.call('SET', KEYS[3], input) end
+if KEYS[4] then
+  redis.call('ZADD', KEYS[4], createdAt, id)
+  redis.call('ZADD', KEYS[5], createdAt, active)
+  redis.call('ZADD', KEYS[6], visitAt, visit)
 end
+return 1
+`)
+
+// A full server refuses a script at its first command that takes memory, unless another has written before: hence DEL and
+// ZREM come before SET and ZADD in what must get through.
+
+/** Replaces a record whose JSON begins with the given text by one in progress; returns `1` if it did. */
+const replaceScript = redisScript(`
+local before, document, id, dueAt = unpack(ARGV)
+if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[1], document)
+if dueAt then redis.call('ZADD', KEYS[2], dueAt, id) end
+return 1
+`)
+
+/** Replaces a record whose JSON begins with the given text by a final one; returns `1` if it did. */
+const endScript = redisScript(`
+local before, document, id, dueAt, goneAt, active, outcome = unpack(ARGV)
+if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
+redis.call('DEL', KEYS[1], KEYS[3])
+redis.call('SET', KEYS[1], document)
+redis.call('PEXPIREAT', KEYS[1], dueAt)
+redis.call('ZREM', KEYS[2], id)
+if outcome then
+  redis.call('SET', KEYS[4], outcome)
+  redis.call('PEXPIREAT', KEYS[4], goneAt)
+end
+if KEYS[5] then redis.call('ZREM', KEYS[5], active) end
 return 1
 `)
 
 const removeScript = redisScript(`
-local id, before = unpack(ARGV)
+local before, id, active = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
-redis.call('DEL', KEYS[1])
+redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
 redis.call('ZREM', KEYS[2], id)
+if KEYS[5] then
+  redis.call('ZREM', KEYS[5], id)
+  redis.call('ZREM', KEYS[6], active)
+end
 return 1
 `)
 
-/** Removes from the index ids whose record cannot be read, and ids without a record; returns their number. */
-const forgetScript = redisScript(`
-local forgotten = 0
-for place, id in ipairs(ARGV) do
-  if place > 1 and (ARGV[1] == 'unreadable' or redis.call('TYPE', KEYS[place]).ok ~= 'string') then
-    forgotten = forgotten + redis.call('ZREM', KEYS[1], id)
+/** Moves the ids of both forms that are due, the earliest first, and returns them. */
+const takeScript = redisScript(`
+local time, later, limit = unpack(ARGV)
+local due = {}
+for _, index in ipairs(KEYS) do
+  local found = redis.call('ZRANGEBYSCORE', index, '-inf', time, 'WITHSCORES', 'LIMIT', 0, limit)
+  for place = 1, #found, 2 do
+    table.insert(due, { index = index, id = found[place], dueAt = tonumber(found[place + 1]) })
   end
 end
-return forgotten
+table.sort(due, function(one, other)
+  if one.dueAt ~= other.dueAt then return one.dueAt < other.dueAt end
+  return one.id < other.id
+end)
+local ids = {}
+for place = 1, math.min(#due, tonumber(limit)) do
+  local id, index = due[place].id, due[place].index
+  redis.call('ZREM', index, id)
+  redis.call('ZADD', index, later, id)
+  ids[place] = id
+end
+return ids
 `)
 
-/** Returns a record as JSON that begins with the version, so that comparing its beginning is enough. */
-function written(record: OperationRecord): string {
-  const json = JSON.stringify(record)
-  return json.startsWith(beginningOf(record.version)) ? json : versionFirst(record)
-}
+/** Removes ids whose record cannot be read, and ids without a record, from both indexes. */
+const forgetScript = redisScript(`
+for place = 2, #ARGV do
+  local record, input = KEYS[2 * place - 1], KEYS[2 * place]
+  local isLost = redis.call('TYPE', record).ok ~= 'string'
+  if isLost then redis.call('DEL', input) end
+  if isLost or ARGV[1] == 'unreadable' then
+    redis.call('ZREM', KEYS[1], ARGV[place])
+    redis.call('ZREM', KEYS[2], ARGV[place])
+  end
+end
+`)
 
-function versionFirst({ version, ...rest }: OperationRecord): string {
-  return JSON.stringify({ version, ...rest })
-}
+/** Removes ids whose record has expired from the sets of their owners, and moves the next visit of the others. */
+const visitScript = redisScript(`
+local time, later = unpack(ARGV)
+for place = 3, #ARGV, 3 do
+  local visit, id, active = ARGV[place], ARGV[place + 1], ARGV[place + 2]
+  local left = redis.call('PTTL', KEYS[place - 1])
+  redis.call('ZREM', KEYS[1], visit)
+  if left == -2 then
+    redis.call('ZREM', KEYS[place], id)
+    redis.call('ZREM', KEYS[place + 1], active)
+  elseif left == -1 then
+    redis.call('ZADD', KEYS[1], later, visit)
+  else
+    redis.call('ZADD', KEYS[1], string.format('%d', time + left + 1), visit)
+  end
+end
+`)
 
-function beginningOf(version: number): string {
+/** Returns number and length of the operations of an owner in progress. Release 0.1 may have ended some of them. */
+const usageScript = redisScript(`
+local operations, length = 0, 0
+for _, active in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  local id, itsLength = string.match(active, '^(.*):(%d+)$')
+  if redis.call('ZSCORE', KEYS[2], id) or redis.call('ZSCORE', KEYS[3], id) then
+    operations = operations + 1
+    length = length + itsLength
+  else
+    redis.call('ZREM', KEYS[1], active)
+  end
+end
+return { operations, length }
+`)
+
+function beginningOf({ version }: OperationRecord): string {
   return `{"version":${version},`
+}
+
+/** The id with the length, which never changes. */
+function activeMember({ id, inputLength }: OperationRecord): string {
+  return `${id}:${inputLength}`
 }
 
 // Some clients are configured to return numbers as text.
@@ -213,14 +440,8 @@ function isDone(reply: unknown): boolean {
   return Number(reply) === 1
 }
 
-/**
- * Whether the client executes commands in order. A cluster does not; nor does a client that pipelines automatically, or that
- * sends a command again after certain errors.
- */
-function isInOrder(client: RedisOperationClient): boolean {
-  const { isCluster, options } = client as { readonly isCluster?: unknown; readonly options?: unknown }
-  if (isCluster === true || !isObject(options)) return false
-  return options.enableAutoPipelining !== true && typeof options.reconnectOnError !== 'function'
+function isOutOfMemory(error: unknown): boolean {
+  return isObject(error) && /\bOOM command not allowed/.test(String(error.message))
 }
 
 /** Returns the eviction policy of a server; `null` if its memory is not limited, or if it is not known. */

@@ -23,16 +23,21 @@ export interface OperationStore extends OperationTransaction {
   time?(): Promise<number>
   /** Returns the record of an id; `null` if there is none. Reads all earlier forms of a record. */
   get(id: string): Promise<OperationRecord | null>
-  /** Returns the input of an operation in progress; `null` if it has none. */
+  /** Returns the input of an operation in progress, as `create` received it; `null` for none, as in form 1. */
   input(id: string): Promise<string | null>
   /** Removes exactly this version, and its input. Returns `false` if another version, or none, is stored. */
   remove(record: OperationRecord): Promise<boolean>
   /**
    * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
    * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
+   * A record that cannot be read is not taken again; this call, or the next one if this one has others, rejects once.
    */
   takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
-  /** Removes at most `limit` final records with a `dueAt` up to `time`, and returns their number; 0 if the store lets them expire. */
+  /**
+   * Removes at most `limit` final records with a `dueAt` up to `time`; from at most `limit` others with a `goneAt` up to `time`,
+   * it may remove result and error. Returns `limit` if there may be more; 0 if the store has nothing to do, because records
+   * expire by themselves.
+   */
   expire(time: number, limit: number): Promise<number>
   /** Returns operations of an owner, the newest first, see {@link OperationQuery}. */
   list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
