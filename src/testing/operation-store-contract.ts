@@ -165,7 +165,7 @@ const clauses: Readonly<Record<string, Clause>> = {
     deepStrictEqual(await taken(30, 2), [10, 20])
     deepStrictEqual(await taken(30, 2), [30])
     deepStrictEqual(await taken(129, 10), [40])
-    deepStrictEqual(await taken(130, 10), [10, 20, 30])
+    deepStrictEqual((await taken(130, 10)).sort(), [10, 20, 30])
     for (const record of records) same(await one.get(record.id), record)
   },
   async '`takeDue` leaves final records out'(one, other) {
