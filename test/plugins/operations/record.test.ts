@@ -1,23 +1,50 @@
-/** Records of operations: their ids, owners and progress, and what a store may give back. */
+/** Records of operations: what a store may return, the forms of earlier releases, ids and progress. */
 import t from 'tap'
 import {
   isFinal,
+  isGone,
+  isOperationId,
+  newOperationId,
   type OperationRecord,
-  ownerText,
   progressOf,
   readRecord,
 } from '../../../src/plugins/operations/record.js'
-import { claim, finish } from '../../../src/plugins/operations/transitions.js'
-import { begun, failed, lease, retention, startTime, sure } from './samples.js'
+import { finish } from '../../../src/plugins/operations/transitions.js'
+import { begun, claimed, failed, idOf, retention, startTime, sure } from './samples.js'
 
+const ended = sure(finish(begun(), null, failed, startTime, retention))
 const stages: readonly OperationRecord[] = [
   begun(),
-  begun({ owner: null, input: null }),
-  sure(claim(begun(), startTime, lease)),
-  sure(finish(begun(), null, failed, startTime, retention)),
+  begun({ owner: null, access: 'id' }),
+  claimed(begun()),
+  ended,
 ]
 
-t.test('what was written as JSON is read as it was, and frozen', async (t) => {
+/** A record as release 0.1 wrote it. */
+const ofForm1 = {
+  version: 3,
+  schema: 1,
+  id: idOf(7),
+  name: 'payments.retry',
+  owner: '42',
+  status: 'In progress',
+  cancellable: true,
+  isCancelling: false,
+  input: '{"id":7}',
+  run: 2,
+  runUntil: startTime + 30_000,
+  dueAt: startTime + 30_000,
+  progress: 0.5,
+  createdAt: startTime,
+  since: startTime,
+  finishedAt: null,
+  goneAt: null,
+  resource: null,
+  result: null,
+  error: null,
+}
+
+t.test('a record that was stored as JSON is read unchanged, and frozen', async (t) => {
   for (const record of stages) {
     const read = readRecord(JSON.stringify(record))
     t.strictSame({ ...read }, { ...record })
@@ -26,50 +53,63 @@ t.test('what was written as JSON is read as it was, and frozen', async (t) => {
   }
 })
 
-t.test(
-  'a record that does not say when its status changed is read: earlier releases wrote such',
-  async (t) => {
-    for (const record of stages) {
-      const { updatedAt: _, ...earlier } = record
-      t.equal(readRecord(JSON.stringify(earlier)).updatedAt, record.finishedAt ?? record.createdAt)
-    }
-  },
-)
+t.test('a record of form 1 is completed, and keeps its form and its input', async (t) => {
+  t.strictSame(
+    { ...readRecord(JSON.stringify(ofForm1)) },
+    {
+      ...ofForm1,
+      access: 'owner',
+      inputLength: 8,
+      attempts: 2,
+      retries: 0,
+      notBefore: null,
+      priority: 0,
+      updatedAt: startTime,
+      requestId: null,
+      traceparent: null,
+    },
+  )
+  const anonymous = { ...ofForm1, owner: null, input: null, status: 'Failed', finishedAt: startTime + 5 }
+  t.match(readRecord(anonymous), { access: 'id', inputLength: 0, updatedAt: startTime + 5 })
+  const later = { ...ofForm1, updatedAt: startTime + 9, attempts: 1, retries: 1, access: 'internal' }
+  t.match(readRecord(later), { updatedAt: startTime + 9, attempts: 1, retries: 1, access: 'internal' })
+})
 
-t.test('what is no record, or of another release, is refused and says why', async (t) => {
+t.test('another value in place of a record is an error that says why', async (t) => {
   const whole = { ...begun() }
-  const { dueAt: _, ...lacking } = whole
-  const rows: readonly (readonly [kept: unknown, message: RegExp])[] = [
+  const { dueAt: _, ...incomplete } = whole
+  const rows: readonly (readonly [stored: unknown, message: RegExp])[] = [
     ['{', /another value/],
     ['null', /another value/],
     ['[]', /another value/],
     [null, /another value/],
     [7, /another value/],
-    ['{}', /form undefined; this release supports only form 1/],
-    [{ ...whole, schema: 2 }, /form 2/],
+    ['{}', /form undefined; this release supports forms up to 2/],
+    [{ ...whole, schema: 3 }, /form 3/],
     [{ ...whole, schema: '1' }, /form 1;/],
-    [lacking, /invalid operation/],
+    [incomplete, /invalid operation/],
     [{ ...whole, status: 'Done' }, /invalid operation/],
-    [{ ...whole, version: '1' }, /invalid operation/],
-    [{ ...whole, error: 'no' }, /invalid operation/],
-    [{ ...whole, progress: '0.5' }, /invalid operation/],
+    [{ ...whole, access: 'everyone' }, /invalid operation/],
   ]
-  for (const [kept, message] of rows) t.throws(() => readRecord(kept), message)
+  for (const [stored, message] of rows) t.throws(() => readRecord(stored), message)
 })
 
-t.test('every member is looked at', async (t) => {
+t.test('every member is checked', async (t) => {
   for (const name of Object.keys(begun())) {
-    if (name !== 'schema')
-      t.throws(() => readRecord({ ...begun(), [name]: Symbol('x') }), /invalid operation/, name)
+    if (name === 'schema') continue
+    t.throws(() => readRecord({ ...begun(), [name]: Symbol('x') }), /invalid operation/, name)
   }
 })
 
-t.test('two of three states are final', async (t) => {
+t.test('two of three statuses are final; a final operation is gone after its retention', async (t) => {
   t.strictSame(stages.map(isFinal), [false, false, false, true])
+  t.notOk(isGone(begun(), Number.MAX_SAFE_INTEGER))
+  t.notOk(isGone(ended, startTime + retention - 1))
+  t.ok(isGone(ended, startTime + retention))
 })
 
-t.test('progress is a number from 0 to 1, the nearest; what is no number says nothing', async (t) => {
-  const rows: readonly (readonly [given: unknown, read: number | null])[] = [
+t.test('progress is the nearest number from 0 to 1; other values are none', async (t) => {
+  const rows: readonly (readonly [given: unknown, progress: number | null])[] = [
     [0, 0],
     [0.4, 0.4],
     [1, 1],
@@ -84,24 +124,24 @@ t.test('progress is a number from 0 to 1, the nearest; what is no number says no
     [undefined, null],
     [{ valueOf: () => 1 }, null],
   ]
-  for (const [given, read] of rows) t.equal(progressOf(given), read)
+  for (const [given, progress] of rows) t.equal(progressOf(given), progress)
 })
 
-t.test('an owner is an id as text; nobody is null', async (t) => {
-  const rows: readonly (readonly [owner: unknown, kept: string | null])[] = [
-    ['ann', 'ann'],
-    ['0', '0'],
-    [0, '0'],
-    [42, '42'],
-    [2n ** 63n, '9223372036854775808'],
-    [null, null],
-    [undefined, null],
-  ]
-  for (const [owner, kept] of rows) t.equal(ownerText(owner as string), kept)
-})
-
-t.test('what is no id is refused: by its text all callers would be one', async (t) => {
-  for (const owner of [{}, [], '', Number.NaN, 1.5, 2 ** 53, true, () => 'ann', Symbol('ann')]) {
-    t.throws(() => ownerText(owner as unknown as string), { name: 'TypeError', message: /is not an id/ })
+t.test('an id has 128 random bits as hexadecimal digits', async (t) => {
+  const ids = new Set(Array.from({ length: 1_000 }, newOperationId))
+  t.equal(ids.size, 1_000)
+  for (const id of ids) if (!isOperationId(id)) t.fail(id)
+  for (let place = 0; place < 32; place += 1) {
+    t.equal(new Set([...ids].map((id) => id[place])).size, 16, `digit ${place} takes all values`)
   }
+  const others = [
+    '',
+    'a',
+    idOf(10).toUpperCase(),
+    `${idOf(1)}0`,
+    '__proto__',
+    `${idOf(1)}\n`,
+    'x'.repeat(10_000),
+  ]
+  for (const other of others) t.notOk(isOperationId(other), other.slice(0, 40))
 })

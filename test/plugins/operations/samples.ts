@@ -1,14 +1,19 @@
 import type { OperationFailure, OperationRecord } from '../../../src/plugins/operations/record.js'
-import { begin, type OperationEnd } from '../../../src/plugins/operations/transitions.js'
+import {
+  begin,
+  claim,
+  type NewOperation,
+  type OperationEnd,
+} from '../../../src/plugins/operations/transitions.js'
 
-/** When things begin in these tests: a time that manual clocks are set to. */
+/** Time of the start in these tests; manual clocks are set to it. */
 export const start = '2026-11-20T08:00:00Z'
 export const startTime = Date.parse(start)
 
 export const lease = 30_000
 export const retention = 86_400_000
 
-/** A failure as work may give it. */
+/** A failure of a handler. */
 export const failure: OperationFailure = {
   code: 'not-retryable',
   title: 'Not retryable',
@@ -19,19 +24,43 @@ export const failure: OperationFailure = {
 export const failed: OperationEnd = { status: 'Failed', error: failure }
 export const succeeded: OperationEnd = { status: 'Succeeded', resource: null, result: '{"sent":1}' }
 
-/** An id from a number. */
+/** Returns an id from a number. */
 export function idOf(number: number): string {
   return number.toString(16).padStart(32, '0')
 }
 
-/** A record that begins at {@link startTime}. */
-export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
-  const operation = { name: 'payments.retry', owner: '42', input: '{"id":7}', cancellable: true }
-  return Object.freeze({ ...begin(idOf(1), operation, startTime, lease), ...over })
+/** Returns the start of an operation. */
+export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
+  return {
+    name: 'work',
+    owner: null,
+    access: 'id',
+    input: null,
+    cancellable: true,
+    priority: 0,
+    delay: 0,
+    requestId: null,
+    traceparent: null,
+    ...over,
+  }
 }
 
-/** What is there, in a test where it has to be. */
+/** Returns a record that begins at {@link startTime}, without a run. */
+export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
+  const operation = newOperation({ name: 'payments.retry', owner: '42', access: 'owner', input: '{"id":7}' })
+  return Object.freeze({
+    ...begin(idOf(1), operation, startTime, startTime + lease, over.schema ?? 2),
+    ...over,
+  })
+}
+
+/** Returns the record of the next run, for one lease. */
+export function claimed(record: OperationRecord, now = startTime, takesOver = false): OperationRecord {
+  return sure(claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver }))
+}
+
+/** Returns a value that a test expects to be there. */
 export function sure<Value>(value: Value | null | undefined): Value {
-  if (value === null || value === undefined) throw new Error('there is nothing')
+  if (value === null || value === undefined) throw new Error('there is no value')
   return value
 }

@@ -15,7 +15,7 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { NewOperation, OperationEnd } from '../../../src/plugins/operations/transitions.js'
 import type { ManualClock } from '../../support/manual-clock.js'
-import { failure, lease, retention, succeeded } from './samples.js'
+import { failure, lease, newOperation, retention, succeeded } from './samples.js'
 
 /** What one process has of the machinery, over a store that it may share with others. */
 export interface TestProcess {
@@ -134,7 +134,7 @@ export function testProcess({
     events,
     lines,
     async begin(over = {}) {
-      const record = await registry.create({ ...newOperation, ...over })
+      const record = await registry.create(newOperation(over))
       const { id, name, owner, priority, notBefore } = record
       await engine.enqueue({ id, name, owner, priority, delay: Math.max((notBefore ?? 0) - now(), 0) })
       return record
@@ -159,18 +159,6 @@ export function testProcess({
       await once.stop()
     },
   }
-}
-
-const newOperation: NewOperation = {
-  name: 'work',
-  owner: null,
-  access: 'id',
-  input: null,
-  cancellable: true,
-  priority: 0,
-  delay: 0,
-  requestId: null,
-  traceparent: null,
 }
 
 /** Work that a test ends. */

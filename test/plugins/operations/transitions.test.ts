@@ -1,97 +1,137 @@
-/** What becomes of a record: tables, and any interleaving of several processes over compare-and-set. */
+/** Transitions of a record: tables, and any interleaving of several processes that compare and set. */
 import fc from 'fast-check'
 import t from 'tap'
 import { isFinal, type OperationRecord } from '../../../src/plugins/operations/record.js'
 import {
+  begin,
   cancel,
   claim,
   finish,
   isRunning,
-  putOff,
+  postpone,
   release,
   renew,
+  retry,
 } from '../../../src/plugins/operations/transitions.js'
-import { begun, failed, failure, lease, retention, startTime, succeeded, sure } from './samples.js'
-
-const waiting = begun()
-const running = sure(claim(waiting, startTime + 1_000, lease))
-const silentAt = startTime + 1_000 + lease
-const cancelling = sure(cancel(running, failure, startTime + 2_000, retention))
-const released = sure(release(running, 1, startTime + 2_000))
-const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
+import {
+  begun,
+  claimed,
+  failed,
+  failure,
+  idOf,
+  lease,
+  newOperation,
+  retention,
+  startTime,
+  succeeded,
+  sure,
+} from './samples.js'
 
 const soon = startTime + 3_000
+const later = startTime + 10 * lease
+const deadAt = startTime + 1_000 + lease
+const next = { runUntil: later, dueAt: later, takesOver: false }
 
-t.test('a new operation waits: nobody runs it, and it is due after a lease', async (t) => {
-  t.match(waiting, { version: 1, status: 'In progress', run: 0, runUntil: null, dueAt: startTime + lease })
-  t.notOk(isRunning(waiting, startTime))
+const waiting = begun()
+const running = claimed(waiting, startTime + 1_000)
+const cancelling = sure(cancel(running, failure, startTime + 2_000, retention))
+const released = sure(release(running, 1, startTime + 2_000))
+const retried = sure(retry(running, 1, soon, soon + 5_000, later))
+const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
+
+t.test('a new operation waits, and is checked after its delay', async (t) => {
+  t.match(waiting, { version: 1, status: 'In progress', run: 0, attempts: 0, retries: 0, runUntil: null })
+  t.match(waiting, { notBefore: null, dueAt: startTime + lease, inputLength: 8 })
+  t.notOk('input' in waiting, 'the store keeps the input apart')
+  const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease, 1)
+  t.match(delayed, { notBefore: startTime + 5_000, dueAt: startTime + 5_000 + lease, schema: 1, input: '7' })
 })
 
-t.test('what a step does, and where it does nothing', async (t) => {
+t.test('each transition, and when it does nothing', async (t) => {
   type Row = readonly [name: string, after: OperationRecord | null, expected: object | null]
   const rows: readonly Row[] = [
-    ['a run begins', running, { run: 1, runUntil: silentAt, dueAt: silentAt, since: startTime + 1_000 }],
-    ['no second one beside it', claim(running, soon, lease), null],
-    ['none while it is alive to the last moment', claim(running, silentAt - 1, lease), null],
-    ['another once it was silent for its lease', claim(running, silentAt, lease), { run: 2, progress: null }],
-    ['another after it was given back', claim(released, soon, lease), { run: 2 }],
-    ['none of what is being cancelled', claim(cancelling, silentAt, lease), null],
-    ['none of what is final', claim(ended, silentAt, lease), null],
+    ['a run begins', running, { run: 1, attempts: 1, runUntil: deadAt, since: startTime + 1_000 }],
+    ['no second run while it may be alive', claim(running, deadAt - 1, next), null],
+    ['another run once it is dead', claim(running, deadAt, next), { run: 2, attempts: 2, progress: null }],
     [
-      'a sign of life',
-      renew(running, 1, 0.5, soon, lease),
-      { progress: 0.5, runUntil: soon + lease, dueAt: soon + lease },
+      'an engine that takes over begins it at once',
+      claim(running, soon, { ...next, takesOver: true }),
+      { run: 2 },
     ],
-    ['one that is late, and nobody took over', renew(running, 1, null, silentAt + 1, lease), { run: 1 }],
-    ['none of another run', renew(running, 2, null, soon, lease), null],
-    ['none after it was given back', renew(released, 1, null, soon, lease), null],
-    ['none after it was given up', renew(sure(putOff(running, silentAt, lease)), 1, null, soon, lease), null],
+    ['another run after a release', claim(released, soon, next), { run: 2, attempts: 1 }],
+    ['no run before the delay of a retry', claim(retried, soon + 4_999, next), null],
     [
-      'a sign of life keeps what was asked for',
-      renew(cancelling, 1, 0.1, soon, lease),
-      { isCancelling: true },
+      'a run after that delay',
+      claim(retried, soon + 5_000, next),
+      { run: 2, attempts: 1, retries: 1, notBefore: null },
     ],
-    ['what waits is cancelled at once', cancel(waiting, failure, soon, retention), { status: 'Failed' }],
-    ['what runs is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
+    ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
+    ['no run of a final operation', claim(ended, deadAt, next), null],
+
     [
-      'what went silent is cancelled at once',
-      cancel(running, failure, silentAt, retention),
+      'a heartbeat',
+      renew(running, 1, 0.5, soon, later),
+      { progress: 0.5, runUntil: later, dueAt: running.dueAt },
+    ],
+    [
+      'a late heartbeat, if no other run began',
+      renew(running, 1, null, deadAt + 1, later),
+      { runUntil: later },
+    ],
+    ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
+    ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
+    ['no heartbeat after a retry', renew(retried, 1, null, soon, later), null],
+    ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
+
+    [
+      'a waiting operation is cancelled at once',
+      cancel(waiting, failure, soon, retention),
       { error: failure },
     ],
+    ['a retried one too', cancel(retried, failure, soon, retention), { error: failure, notBefore: null }],
+    ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
+    ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
     ['it is asked once', cancel(cancelling, failure, soon, retention), null],
-    ['what is final is not cancelled', cancel(ended, failure, soon, retention), null],
-    ['a run ends it', ended, { status: 'Succeeded', runUntil: null, input: null, progress: 1 }],
-    ['not another run', finish(running, 2, succeeded, soon, retention), null],
+    ['a final operation is not cancelled', cancel(ended, failure, soon, retention), null],
+
+    ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1 }],
+    ['another run does not', finish(running, 2, succeeded, soon, retention), null],
+    ['nor an earlier one', finish(claimed(running, deadAt), 1, succeeded, deadAt, retention), null],
+    ['nor one that released it', finish(released, 1, succeeded, soon, retention), null],
+    ['nor twice', finish(ended, 1, failed, soon, retention), null],
     [
-      'not an earlier one',
-      finish(sure(claim(running, silentAt, lease)), 1, succeeded, silentAt, retention),
-      null,
-    ],
-    ['not a run that gave it back', finish(released, 1, succeeded, soon, retention), null],
-    ['not twice', finish(ended, 1, failed, soon, retention), null],
-    [
-      'a run that is late ends it, where nobody took over',
-      finish(running, 1, succeeded, silentAt + 1, retention),
+      'a late run, if no other began',
+      finish(running, 1, succeeded, deadAt + 1, retention),
       { status: 'Succeeded' },
     ],
     [
-      'what is being cancelled may end well',
+      'a success after a cancellation',
       finish(cancelling, 1, succeeded, soon, retention),
       { isCancelling: false },
     ],
-    ['nobody ends what runs', finish(running, null, failed, silentAt - 1, retention), null],
-    ['nobody ends what is final', finish(ended, null, failed, silentAt, retention), null],
+    ['without a run, a live one is not ended', finish(running, null, failed, deadAt - 1, retention), null],
+    ['nor a final one', finish(ended, null, failed, deadAt, retention), null],
+    ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
+
     [
-      'what is silent can be ended by anybody',
-      finish(running, null, failed, silentAt, retention),
-      { error: failure },
+      'a release is no attempt, and due at once',
+      released,
+      { runUntil: null, dueAt: startTime + 2_000, attempts: 0 },
     ],
-    ['given back, it is due at once', released, { runUntil: null, dueAt: startTime + 2_000, progress: null }],
-    ['only by the run that has it', release(running, 2, soon), null],
-    ['not what is final', release(ended, 1, soon), null],
-    ['what is not due is not put off', putOff(waiting, startTime + lease - 1, lease), null],
-    ['nor what runs', putOff(running, silentAt - 1, lease), null],
-    ['nor what is final', putOff(ended, Number.MAX_SAFE_INTEGER, lease), null],
+    ['only its run releases it', release(running, 2, soon), null],
+    ['a final operation is not released', release(ended, 1, soon), null],
+
+    [
+      'a retry is no attempt',
+      retried,
+      { attempts: 0, retries: 1, runUntil: null, notBefore: soon + 5_000, dueAt: later },
+    ],
+    ['only its run retries it', retry(running, 2, soon, soon, soon), null],
+    ['a final operation is not retried', retry(ended, 1, soon, soon, soon), null],
+
+    ['a check is postponed', postpone(waiting, soon, later), { dueAt: later, since: startTime }],
+    ['not that of a live run', postpone(running, deadAt - 1, later), null],
+    ['nor that of a final operation', postpone(ended, later, later), null],
   ]
   for (const [name, after, expected] of rows) {
     if (expected === null) t.equal(after, null, name)
@@ -99,77 +139,78 @@ t.test('what a step does, and where it does nothing', async (t) => {
   }
 })
 
-t.test(
-  'updatedAt is when the status document changed last: a sign of life alone changes nothing',
-  async (t) => {
-    const progressed = sure(renew(running, 1, 0.5, soon, lease))
-    const alive = sure(renew(progressed, 1, 0.5, soon + 1_000, lease))
-    const rows: readonly (readonly [name: string, record: OperationRecord, expected: number])[] = [
-      ['new', waiting, startTime],
-      ['begun', running, startTime],
-      ['progress', progressed, soon],
-      ['the same progress', alive, soon],
-      ['asked to cancel', cancelling, startTime + 2_000],
-      ['given back, without its progress', sure(release(alive, 1, soon + 2_000)), soon + 2_000],
-      ['put off, without its progress', sure(putOff(alive, alive.dueAt, lease)), alive.dueAt],
-      ['put off', sure(putOff(waiting, waiting.dueAt, lease)), startTime],
-      ['ended', ended, startTime + 5_000],
-    ]
-    for (const [name, record, expected] of rows) t.equal(record.updatedAt, expected, name)
-  },
-)
+t.test('updatedAt changes with the status document only, not with a heartbeat', async (t) => {
+  const progressed = sure(renew(running, 1, 0.5, soon, later))
+  const alive = sure(renew(progressed, 1, 0.5, soon + 1_000, later))
+  const rows: readonly (readonly [name: string, record: OperationRecord, updatedAt: number])[] = [
+    ['new', waiting, startTime],
+    ['run', running, startTime],
+    ['progress', progressed, soon],
+    ['the same progress', alive, soon],
+    ['cancellation', cancelling, startTime + 2_000],
+    ['release, without its progress', sure(release(alive, 1, soon + 2_000)), soon + 2_000],
+    ['postponed', sure(postpone(waiting, soon, later)), startTime],
+    ['end', ended, startTime + 5_000],
+  ]
+  for (const [name, record, updatedAt] of rows) t.equal(record.updatedAt, updatedAt, name)
+})
 
-t.test(
-  'what waits is looked at after as long again, at most ten leases; what went silent, after one',
-  async (t) => {
-    const waits: number[] = []
-    let record = waiting
-    for (let look = 0; look < 7; look += 1) {
-      const next = sure(putOff(record, record.dueAt, lease))
-      waits.push((next.dueAt - record.dueAt) / lease)
-      record = next
-    }
-    t.strictSame(waits, [1, 2, 4, 8, 10, 10, 10])
-
-    const hours = startTime + 5 * 3_600_000
-    const long = sure(renew(running, 1, 0.9, hours, lease))
-    t.equal(sure(putOff(long, hours + lease, lease)).dueAt, hours + 2 * lease, 'however long it ran')
-    const givenBack = sure(release(long, 1, hours))
-    t.equal(sure(putOff(givenBack, hours, lease)).dueAt, hours + lease, 'also after it was given back')
-  },
-)
-
-t.test('the end is kept for the retention, is gone for as long again, and is due after that', async (t) => {
+t.test('the result is stored for the retention, and the record for the same time again', async (t) => {
   const finishedAt = startTime + 5_000
   const goneAt = finishedAt + retention
   t.match(ended, { finishedAt, goneAt, dueAt: goneAt + retention, result: '{"sent":1}', error: null })
-  t.match(sure(finish(running, 1, failed, finishedAt, retention)), {
-    finishedAt,
-    goneAt,
-    result: null,
-    error: failure,
-  })
-  const cancelled = sure(cancel(waiting, failure, finishedAt, retention))
-  t.match(cancelled, { finishedAt, goneAt, dueAt: goneAt + retention, input: null })
+  const failure1 = sure(finish(running, 1, failed, finishedAt, retention))
+  t.match(failure1, { finishedAt, goneAt, result: null, error: failure })
+  t.match(cancel(waiting, failure, finishedAt, retention), { finishedAt, goneAt, dueAt: goneAt + retention })
 })
 
-t.test('records are frozen: a store may keep them as they are', async (t) => {
-  for (const record of [waiting, running, cancelling, released, ended]) t.ok(Object.isFrozen(record))
+t.test('a record of form 1 keeps its form; its end deletes its input', async (t) => {
+  const record = begun({ schema: 1, input: '{"id":7}' })
+  t.match(claimed(record), { schema: 1, input: '{"id":7}' })
+  t.match(finish(claimed(record), 1, succeeded, soon, retention), { schema: 1, input: null })
+  t.notOk('input' in ended)
 })
 
-/** A step of one of several processes; each works on what it read last, as processes do. */
+t.test('records are frozen, so that a store can keep them as they are', async (t) => {
+  for (const record of [waiting, running, cancelling, released, retried, ended]) t.ok(Object.isFrozen(record))
+})
+
+t.test('two changes of one version differ in theirs, so that none is lost after a failover', async (t) => {
+  const versions = Array.from({ length: 50 }, () => sure(renew(running, 1, 0.5, soon, later)).version)
+  t.ok(new Set(versions).size > 45)
+  for (const version of versions) t.ok(version > running.version)
+})
+
+/** A step of one of several processes. Each changes the record that it read last, as processes do. */
 type Step =
-  | { readonly kind: 'read'; readonly by: number }
   | { readonly kind: 'wait'; readonly milliseconds: number }
-  | {
-      readonly kind: 'claim' | 'renew' | 'finish' | 'fail' | 'cancel' | 'release' | 'sweep' | 'give up'
-      readonly by: number
-    }
+  | { readonly kind: 'read' | keyof typeof transitions; readonly by: number }
 
+type Transition = (record: OperationRecord, run: number, now: number) => OperationRecord | null
+
+/** The transitions of a run, and those of any process. */
+const transitions = {
+  renew: (record, run, now) => renew(record, run, 0.5, now, now + lease),
+  finish: (record, run, now) => finish(record, run, succeeded, now, retention),
+  fail: (record, run, now) => finish(record, run, failed, now, retention),
+  release: (record, run, now) => release(record, run, now),
+  retry: (record, run, now) => retry(record, run, now, now + lease, now + 2 * lease),
+  claim: (record, _run, now) =>
+    claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver: false }),
+  'take over': (record, _run, now) =>
+    claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver: true }),
+  cancel: (record, _run, now) => cancel(record, failure, now, retention),
+  postpone: (record, _run, now) => postpone(record, now, now + lease),
+  'give up': (record, _run, now) => finish(record, null, failed, now, retention),
+} satisfies Readonly<Record<string, Transition>>
+
+const ofRun = new Set(['renew', 'finish', 'fail', 'release', 'retry'])
 const processes = 3
 const by = fc.nat({ max: processes - 1 })
+const kinds = Object.keys(transitions) as (keyof typeof transitions)[]
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const), by }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), by }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -177,82 +218,61 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       milliseconds: fc.constantFrom(0, 1, lease / 3, lease, lease * 12),
     }),
   },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constantFrom(
-        'claim',
-        'renew',
-        'finish',
-        'fail',
-        'cancel',
-        'release',
-        'sweep',
-        'give up',
-      ) as fc.Arbitrary<'claim'>,
-      by,
-    }),
-  },
 )
 
-t.test(
-  'however processes interleave, an operation ends at most once, and only by the run that counts',
-  async () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-        let now = startTime
-        let stored = begun()
-        const seen = Array.from({ length: processes }, () => stored)
-        const runs = Array.from({ length: processes }, () => 0)
-        let final: OperationRecord | null = null
+t.test('in each interleaving, an operation ends at most once, and only by the run that counts', async (t) => {
+  let ends = 0
+  function hold(steps: readonly Step[]): void {
+    let now = startTime
+    let stored = begun()
+    const seen = Array.from({ length: processes }, () => stored)
+    const runs = Array.from({ length: processes }, () => 0)
+    // Runs that ended by a release or a retry, which are no attempts.
+    let handedBack = 0
+    let retries = 0
 
-        for (const taken of steps) {
-          if (taken.kind === 'wait') {
-            now += taken.milliseconds
-            continue
-          }
-          if (taken.kind === 'read') {
-            seen[taken.by] = stored
-            continue
-          }
-          const before = sure(seen[taken.by])
-          const run = sure(runs[taken.by])
-          const after = {
-            claim: () => claim(before, now, lease),
-            renew: () => renew(before, run, 0.5, now, lease),
-            finish: () => finish(before, run, succeeded, now, retention),
-            fail: () => finish(before, run, failed, now, retention),
-            cancel: () => cancel(before, failure, now, retention),
-            release: () => release(before, run, now),
-            sweep: () => putOff(before, now, lease),
-            'give up': () => finish(before, null, failed, now, retention),
-          }[taken.kind]()
-          if (after === null) continue
-          // Compare and set, by the version alone.
-          if (stored.version !== after.version - 1) continue
-          const isOfRun = ['renew', 'finish', 'fail', 'release'].includes(taken.kind)
-          if (isOfRun && (run !== stored.run || stored.runUntil === null)) return false
-          if (taken.kind === 'claim') {
-            if (after.run !== stored.run + 1 || isRunning(stored, now) || stored.isCancelling) return false
-            runs[taken.by] = after.run
-          }
-          if (final !== null) return false
-          if (after.version !== stored.version + 1 || after.id !== stored.id) return false
-          if (isFinal(after)) {
-            final = after
-            if (after.dueAt !== now + 2 * retention || after.goneAt !== now + retention) return false
-            if (after.input !== null || after.runUntil !== null) return false
-          } else {
-            if (after.dueAt < now && taken.kind !== 'cancel') return false
-            // Somebody comes to look after it, a little after its run went silent at the latest.
-            if (after.dueAt > now + 10 * lease || (after.runUntil ?? after.dueAt) > after.dueAt) return false
-          }
-          stored = after
-          seen[taken.by] = after
-        }
-        return final === null || stored === final
-      }),
-      { numRuns: 2_000 },
-    )
-  },
-)
+    for (const taken of steps) {
+      if (taken.kind === 'wait') {
+        now += taken.milliseconds
+        continue
+      }
+      if (taken.kind === 'read') {
+        seen[taken.by] = stored
+        continue
+      }
+      const before = sure(seen[taken.by])
+      const run = sure(runs[taken.by])
+      const after = transitions[taken.kind](before, run, now)
+      // Compare and set.
+      if (after === null || before.version !== stored.version) continue
+      if (isFinal(stored)) throw new Error('a final record changed')
+      if (after.version <= stored.version || after.id !== stored.id)
+        throw new Error('the version did not rise')
+      if (ofRun.has(taken.kind) && (run !== stored.run || stored.runUntil === null)) {
+        throw new Error('an earlier run changed the record')
+      }
+      if (taken.kind === 'claim' || taken.kind === 'take over') {
+        const isBusy = taken.kind === 'claim' && isRunning(stored, now)
+        if (isBusy || stored.isCancelling || (stored.notBefore ?? 0) > now) throw new Error('it must not run')
+        runs[taken.by] = after.run
+      }
+      if (taken.kind === 'release' || taken.kind === 'retry') handedBack += 1
+      if (taken.kind === 'retry') retries += 1
+      if (after.attempts !== after.run - handedBack || after.retries !== retries)
+        throw new Error('miscounted')
+      if (isFinal(after)) {
+        ends += 1
+        if (after.runUntil !== null || after.dueAt !== now + 2 * retention) throw new Error('it is not over')
+      } else if (after.isCancelling && after.runUntil === null && !stored.isCancelling) {
+        throw new Error('no run can end it')
+      }
+      stored = after
+      seen[taken.by] = after
+    }
+  }
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => hold(steps)),
+    { numRuns: 2_000 },
+  )
+  t.ok(ends > 500, `${ends} sequences ended`)
+})
