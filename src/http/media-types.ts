@@ -8,13 +8,31 @@ import { listMembers, memberParts } from './list-header.js'
  * @param produced media types in lowercase, without parameters
  */
 export function acceptsAny(accept: string, produced: readonly string[]): boolean {
-  const ranges = listMembers(accept).flatMap((member) => rangeOf(member) ?? [])
-  if (ranges.length === 0) return true
-  return produced.some((type) => {
-    const matching = ranges.filter((range) => covers(range.type, type))
-    const nearest = Math.max(...matching.map((range) => specificity(range.type)))
-    return matching.some((range) => specificity(range.type) === nearest && range.quality > 0)
-  })
+  const ranges = rangesOf(accept)
+  return produced.some((type) => qualityAmong(ranges, type) > 0)
+}
+
+/**
+ * Whether an `Accept` header prefers a media type to another: it has a higher quality value. A header without a valid
+ * media range, or with one range for all types, prefers none.
+ */
+export function prefers(accept: string, type: string, other: string): boolean {
+  const ranges = rangesOf(accept)
+  return qualityAmong(ranges, type) > qualityAmong(ranges, other)
+}
+
+function rangesOf(accept: string): readonly MediaRange[] {
+  return listMembers(accept).flatMap((member) => rangeOf(member) ?? [])
+}
+
+function qualityAmong(ranges: readonly MediaRange[], type: string): number {
+  if (ranges.length === 0) return 1
+  const matching = ranges.filter((range) => covers(range.type, type))
+  const nearest = Math.max(...matching.map((range) => specificity(range.type)))
+  return matching.reduce(
+    (highest, range) => (specificity(range.type) === nearest ? Math.max(highest, range.quality) : highest),
+    0,
+  )
 }
 
 interface MediaRange {

@@ -1,7 +1,7 @@
 /** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type). */
 import fc from 'fast-check'
 import t from 'tap'
-import { acceptsAny, isJson, mediaTypeOf } from '../../src/http/media-types.js'
+import { acceptsAny, isJson, mediaTypeOf, prefers } from '../../src/http/media-types.js'
 
 const json = ['application/json']
 const both = ['application/json', 'text/csv']
@@ -155,4 +155,25 @@ t.test('commas and semicolons in quoted strings separate nothing (RFC 9110 §5.6
     'quotes that are quoted',
   )
   t.notOk(acceptsAny('text/html;p=",application/json', ['application/json']), 'one that does not end')
+})
+
+t.test('RFC 9110 §12.4.2: a client prefers the type with the higher quality value', async (t) => {
+  const rows: readonly (readonly [accept: string, isPreferred: boolean])[] = [
+    ['text/event-stream', true],
+    ['text/event-stream, */*;q=0.1', true],
+    ['text/event-stream;q=0.9, application/json;q=0.8', true],
+    ['application/json;q=0, */*', true],
+    ['text/*', true],
+    ['text/event-stream, application/json', false],
+    ['text/event-stream;q=0.5, application/json', false],
+    ['text/event-stream;q=0', false],
+    ['application/json', false],
+    ['*/*', false],
+    ['text/html', false],
+    ['', false],
+    ['nonsense', false],
+  ]
+  for (const [accept, isPreferred] of rows) {
+    t.equal(prefers(accept, 'text/event-stream', 'application/json'), isPreferred, accept)
+  }
 })

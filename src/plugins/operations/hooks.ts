@@ -1,15 +1,23 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { headerOf } from '../../fastify/header-of.js'
 import { passString } from '../../fastify/reply-serializer.js'
 import { selectionOf, writesTwins } from '../../fastify/serialization.js'
 import { formatHttpDate } from '../../http/http-date.js'
+import { formatLinks, hrefWith } from '../../http/links.js'
+import { prefers } from '../../http/media-types.js'
+import { queryOf } from '../../http/request-target.js'
+import { mergeVary } from '../../http/vary.js'
 import { exactJson } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
+import { memberName } from '../../json-schema/member-name.js'
 import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { typeBaseOf } from '../../problem/problem-style.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { readExactJson } from './define.js'
+import { cursorAfter, listCursors, listLimits, readListQuery } from './list-page.js'
 import { operationSchemas, statusNames } from './openapi.js'
 import { type Duration, duration, type ResolvedOperations } from './options.js'
 import { type Caller, callerOf, maySee, type Starter, traceparentOf } from './owner.js'
@@ -18,6 +26,7 @@ import { noPreferences, type Preferences, readPrefer } from './prefer.js'
 import { isFinal, isGone, type OperationFailure, type OperationRecord } from './record.js'
 import type { BeginOptions, OperationsService } from './service.js'
 import { type StatusDocument, statusDocument } from './status-document.js'
+import { eventStream, type StatusEvent, StatusStream } from './status-stream.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult =
@@ -231,9 +240,42 @@ export class OperationAnswers {
     return hasInt64 ? asText(reply, document, false) : document
   }
 
+  /** Returns an event with the status document, as a poll gets it. */
+  event(reply: FastifyReply, record: OperationRecord): StatusEvent {
+    const data = exactJson(this.#restyled(record), writesTwins(reply.request)) ?? 'null'
+    return { id: record.version, data, isLast: isFinal(record) }
+  }
+
+  /**
+   * Returns a page of a list, and links the next one.
+   *
+   * @param records one more than `limit` if there is a next page
+   */
+  page(
+    reply: FastifyReply,
+    records: readonly OperationRecord[],
+    limit: number,
+    member: string,
+  ): object | string {
+    const shown = records.slice(0, limit)
+    const last = shown.at(-1)
+    if (last !== undefined && records.length > limit) {
+      const href = hrefWith(this.#path, queryOf(reply.request.originalUrl), listCursors, cursorAfter(last))
+      reply.header('link', formatLinks([{ href, rel: 'next' }]))
+    }
+    const present = shown.filter((record) => !isGone(record, this.#service.clock.now()))
+    const list = { [member]: present.map((record) => this.#restyled(record)) }
+    const hasInt64 = present.some(({ result }) => result !== null && hasLongDigits(result))
+    return hasInt64 && !writesTwins(reply.request) ? asText(reply, list, false) : list
+  }
+
   #status(reply: FastifyReply, record: OperationRecord): object {
     reply.header('cache-control', 'no-store')
     if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
+    return this.#restyled(record)
+  }
+
+  #restyled(record: OperationRecord): object {
     const document = this.document(record)
     return this.#keyStyle === 'snake_case' ? document : restyled(document, this.#keyStyle)
   }
@@ -280,13 +322,15 @@ export function mountOperationRoutes(
   answersOf: () => OperationAnswers,
   keyStyle: KeyStyle,
 ): void {
-  const { path, polls } = service.options
+  const { path, polls, identify, maxStreams, store, schedule } = service.options
   const { now } = service.clock
   // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
   const limit = polls === null ? null : new PollLimit(polls)
-  const schemas = operationSchemas(keyStyle)
+  const member = memberName(path, keyStyle)
+  const schemas = operationSchemas(keyStyle, member)
   const shared = sharedOptions(keyStyle)
+  let streams = 0
 
   app.get(`${path}/:id`, { ...shared, schema: schemas.read }, async (request, reply) => {
     const record = await polled(request)
@@ -294,9 +338,71 @@ export function mountOperationRoutes(
   })
   app.get(`${path}/:id/status`, { ...shared, schema: schemas.readStatus }, async (request, reply) => {
     const record = await polled(request)
-    return answersOf().status(reply, record)
+    reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
+    const wantsEvents = prefers(request.headers.accept ?? '', eventStream, 'application/json')
+    return wantsEvents && streams < maxStreams && !service.isClosing
+      ? streamed(request, reply, record)
+      : answersOf().status(reply, record)
   })
   app.delete(`${path}/:id`, { ...shared, schema: schemas.cancel }, cancelOperation)
+  // Without `identify`, all callers are the same to us.
+  if (identify !== null) {
+    const lists = {
+      ...listLimits,
+      by: ['time'] as const,
+      total: false,
+      idFormat: 'text' as const,
+      time: statusNames[keyStyle].created_at,
+      member,
+    }
+    const config = { ...shared.config, lists }
+    app.get(path, { ...shared, config, schema: schemas.list }, listOperations)
+  }
+
+  function streamed(request: FastifyRequest, reply: FastifyReply, record: OperationRecord): FastifyReply {
+    const answers = answersOf()
+    const first = answers.event(reply, record)
+    // A client reconnects after the end of a stream; a 204 stops it.
+    if (first.isLast && request.headers['last-event-id'] === String(first.id)) return reply.code(204).send()
+    reply.type(eventStream).header('x-accel-buffering', 'no')
+    // A stream without content, because Fastify would read the other one to its end.
+    if (request.method === 'HEAD') return reply.send(Readable.from([]))
+    streams += 1
+    const events = new StatusStream({
+      first,
+      read: async () => {
+        const found = await service.registry.find(record.id)
+        if (found === null || isGone(found, now())) return null
+        return answers.event(reply, await service.registry.readable(found))
+      },
+      watch: (wake) => service.watch(record.id, wake),
+      isClosing: () => service.isClosing,
+      retry: service.retryAfter(record) * 1000,
+      readInterval: store.isShared ? streamInterval : null,
+      schedule,
+      onEnd: () => {
+        streams -= 1
+      },
+    })
+    return reply.send(events)
+  }
+
+  async function listOperations(request: FastifyRequest, reply: FastifyReply): Promise<object | string> {
+    const query = readListQuery(request.query as Readonly<Record<string, unknown>>)
+    const caller = await callerOfRequest(request, service.options)
+    // The callers without an id share operations by their ids alone.
+    const found =
+      caller.owner === null
+        ? []
+        : await service.registry.list(caller.owner, { ...query, limit: query.limit + 1 })
+    const { registry } = service
+    return answersOf().page(
+      reply,
+      await Promise.all(found.map((one) => registry.readable(one))),
+      query.limit,
+      member,
+    )
+  }
 
   async function polled(request: FastifyRequest): Promise<OperationRecord> {
     const record = await visible(request)
@@ -360,10 +466,15 @@ function forbidStoringOnSend(
   next(null, payload)
 }
 
+/** Milliseconds between two reads of a stream: it hears of the progress of runs in this process only. */
+const streamInterval = 2_000
+
 /** The options that the routes of operations share. */
 function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   return {
     errorHandler: refuseThrown,
+    // The routes check what they read: the validator of the app may be for other schemas.
+    validatorCompiler: () => () => true,
     onSend: forbidStoringOnSend,
     config: {
       // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.

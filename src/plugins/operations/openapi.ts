@@ -1,6 +1,8 @@
 import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import type { KeyStyle } from '../../words/key-names.js'
+import { listLimits, statuses } from './list-page.js'
+import { eventStream } from './status-stream.js'
 
 /** The schema of a route with what it answers by starting an operation, for the OpenAPI document alone. */
 export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): FastifySchema {
@@ -11,11 +13,17 @@ export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): Fastif
   return { ...schema, response: { 202: accepted, ...declared } }
 }
 
-/** The schemas of the routes of operations. */
+/**
+ * The schemas of the routes of operations.
+ *
+ * @param member member of a list that holds the operations
+ */
 export function operationSchemas(
   keyStyle: KeyStyle,
-): Record<'read' | 'readStatus' | 'cancel', FastifySchema> {
-  const status = { ...statusSchemaIn(keyStyle), headers: pollHeaders }
+  member: string,
+): Record<'read' | 'readStatus' | 'list' | 'cancel', FastifySchema> {
+  const document = statusSchemaIn(keyStyle)
+  const status = { ...document, headers: pollHeaders }
   const created = { ...status, description: 'Succeeded with a resource', headers: createdHeaders }
   return {
     read: schemaOf('readOperation', 'The status of an operation', {
@@ -24,9 +32,33 @@ export function operationSchemas(
       ...described(problems),
     }),
     readStatus: schemaOf('readOperationStatus', 'The status document of an operation', {
-      200: status,
+      200: {
+        description: 'The status of an operation; as server-sent events, each change of it',
+        headers: pollHeaders,
+        content: {
+          'application/json': { schema: document },
+          [eventStream]: { schema: { type: 'string' } },
+        },
+      },
+      204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
       ...described(problems),
     }),
+    list: {
+      operationId: 'listOperations',
+      summary: 'Your operations, the newest first',
+      tags: ['operations'],
+      querystring: { type: 'object', properties: listParameters },
+      response: {
+        200: {
+          type: 'object',
+          description: 'A page of your operations',
+          required: [member],
+          headers: listHeaders,
+          properties: { [member]: { type: 'array', items: document } },
+        },
+        ...described({ 400: 'A parameter is invalid' }),
+      },
+    } as FastifySchema,
     cancel: schemaOf('cancelOperation', 'Cancel an operation', cancelResponses),
   }
 }
@@ -40,6 +72,29 @@ function schemaOf(operationId: string, summary: string, response: unknown): Fast
     params: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
     response,
   } as FastifySchema
+}
+
+const listParameters = {
+  status: { type: 'string', enum: statuses, description: 'Only operations in this state' },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    default: listLimits.defaultLimit,
+    description: `Items on the page; more than ${listLimits.maxLimit} is lowered to ${listLimits.maxLimit}`,
+  },
+  before_time: {
+    type: 'string',
+    format: 'date-time',
+    description: 'Operations that were started before this time, newest first',
+  },
+  before_id: {
+    type: 'string',
+    description: 'With before_time: breaks ties between operations of the same time',
+  },
+}
+
+const listHeaders = {
+  Link: { type: 'string', description: 'The next page has rel="next"; there is none on the last page' },
 }
 
 function described(statuses: Readonly<Record<number, string>>): Record<string, unknown> {
@@ -83,7 +138,7 @@ function statusSchemaIn(keyStyle: KeyStyle) {
     required: ['id', 'status', names.created_at],
     properties: {
       id: { type: 'string' },
-      status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
+      status: { type: 'string', enum: statuses },
       progress: { type: 'number', minimum: 0, maximum: 1 },
       link,
       [names.created_at]: { type: 'string', format: 'date-time' },

@@ -106,6 +106,12 @@ export interface OperationsOptions {
    */
   readonly polls?: PollsOptions | false
   /**
+   * Maximum number of status documents that this process sends as server-sent events at the same time. Beyond it, a client gets
+   * the document as JSON; 0 for no streams.
+   * @default 1_000
+   */
+  readonly maxStreams?: number
+  /**
    * Maximum of seconds that a request waits for `Prefer: wait` (RFC 7240 §4.3).
    * @default 10
    */
@@ -175,6 +181,7 @@ export interface ResolvedOperations {
   readonly lease: number
   readonly retryAfter: number
   readonly polls: PollLimitOptions | null
+  readonly maxStreams: number
   readonly maxWait: number
   readonly maxLength: number
   readonly drain: number
@@ -240,6 +247,7 @@ const checks: Checks<OperationsOptions> = {
   lease: duration,
   retryAfter: integer(1, 86_400),
   polls: (label, received) => (received === false ? false : polls(label, received)),
+  maxStreams: integer(0, 1_000_000),
   maxWait: integer(0, 3600),
   maxLength: integer(1, 100_000_000),
   drain: durationOrNone,
@@ -266,6 +274,7 @@ const defaults: Omit<ResolvedOperations, 'identify' | 'polls' | 'store' | 'engin
   path: '/v1/operations',
   retention: 86_400_000,
   lease: 30_000,
+  maxStreams: 1_000,
   maxWait: 10,
   maxLength: 65_536,
   retryAfter: 5,

@@ -12,7 +12,12 @@ import {
   type OperationRecord,
   type RecordForm,
 } from './record.js'
-import { isStoreFull, type OperationStore, type OperationTransaction } from './stores/store.js'
+import {
+  isStoreFull,
+  type OperationQuery,
+  type OperationStore,
+  type OperationTransaction,
+} from './stores/store.js'
 import {
   begin,
   cancel,
@@ -260,6 +265,11 @@ export class OperationRegistry {
       retry(record, run, now(), now() + delay, now() + delay + checkInterval),
     )
     return after !== null
+  }
+
+  /** Returns operations of an owner, the newest first. */
+  list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]> {
+    return this.#ask((store) => store.list(owner, query))
   }
 
   /** Removes a record that no client knows; returns `false` if it has changed. */

@@ -22,6 +22,8 @@ export interface RunnerOptions {
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
   readonly faults: FaultLog
   readonly emit: EmitEvent
+  /** Called when a run has stored its progress, or that it is alive. */
+  readonly onHeartbeat: (id: string) => void
   /** Called when a transaction of the handler has ended an operation. */
   readonly onEnd: (record: OperationRecord) => void
   readonly log: Log
@@ -84,14 +86,17 @@ export class OperationRunner {
   }
 
   async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
-    const { registry, lease, schedule, faults } = this.#options
+    const { registry, lease, schedule, faults, onHeartbeat } = this.#options
     const run = new OperationRun(record, {
       registry,
       heartbeat: lease / 3,
       timeout: work.timeout,
       schedule,
       onFailure: (error) => faults.failed('the heartbeat of a run fails', error),
-      onSuccess: () => faults.recovered(),
+      onSuccess: () => {
+        faults.recovered()
+        onHeartbeat(record.id)
+      },
     })
     this.#runs.set(record.id, run)
     if (this.#isClosing) run.stop('closing')

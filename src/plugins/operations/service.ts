@@ -76,6 +76,7 @@ export class OperationsService {
       failureOf: (error, record) => this.#failureOf(error, record),
       faults: faultsOf('runs'),
       emit: this.#emit,
+      onHeartbeat: (id) => this.#wake(id),
       onEnd: (record) => this.#ended(record),
       log,
     })
@@ -257,6 +258,10 @@ export class OperationsService {
   /** A process announced a change. The message is a hint: what counts is the record. */
   #heard(id: string): void {
     this.#runner.look(id)
+    this.#wake(id)
+  }
+
+  #wake(id: string): void {
     for (const wake of this.#waiting.get(id) ?? []) wake()
   }
 

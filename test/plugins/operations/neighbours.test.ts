@@ -33,7 +33,7 @@ async function preset(
   t.teardown(() => app.close())
   await app.register(conventions, {
     ...options,
-    operations: { path, drain: 0, ...(options.operations || {}) },
+    operations: { path, drain: 0, identify: () => null, ...(options.operations || {}) },
   })
   const waiting: (() => void)[] = []
   app.operations.define(

@@ -1,0 +1,249 @@
+/** `GET /v1/operations`: the caller's own operations, page by page, with and without the plugin `lists`. */
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import t, { type Test } from 'tap'
+import { conventions, problems, serverOptions } from '../../../src/index.js'
+import {
+  memoryOperationStore,
+  type OperationsOptions,
+  operations,
+  type StatusDocument,
+} from '../../../src/plugins/operations/index.js'
+import { manualClock } from '../../support/manual-clock.js'
+import { headerOf, injected, isProblem } from '../../support/problem.js'
+import { start } from './samples.js'
+
+const kinds = ['alone', 'preset'] as const
+
+/** An app whose callers are known by the header `x-user`, and whose operations end when they are told to. */
+async function service(t: Test, kind: (typeof kinds)[number], options: OperationsOptions = {}) {
+  const clock = manualClock(start)
+  const app: FastifyInstance = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  const given: OperationsOptions = {
+    identify: ({ headers }) => (headers['x-user'] === undefined ? null : String(headers['x-user'])),
+    now: clock.now,
+    drain: 0,
+    unwind: 0,
+    ...options,
+  }
+  if (kind === 'preset') await app.register(conventions, { operations: given })
+  else {
+    await app.register(problems)
+    await app.register(operations, given)
+  }
+  app.operations.define('work', { cancellable: true }, async ({ input, signal }) => {
+    if (input === 'wait') await new Promise((_, reject) => signal.addEventListener('abort', reject))
+    if (input === 'fail') throw new Error('it fails')
+    return { result: { id: 9007199254740993n } }
+  })
+  const ask = async (url: string, user: string | null = 'a', more: InjectOptions = {}) =>
+    injected(await app.inject({ url, ...(user === null ? {} : { headers: { 'x-user': user } }), ...more }))
+  return {
+    app,
+    clock,
+    ask,
+    /** Starts an operation and returns its id, a millisecond after the last one. */
+    async begin(input: string, owner: string | null = 'a') {
+      await clock.advance(1)
+      return (await app.operations.start('work', input, { owner })).id
+    },
+    async list(query: string, user = 'a') {
+      const answer = await ask(`/v1/operations${query}`, user)
+      t.equal(answer.status, 200, answer.body)
+      const documents = (JSON.parse(answer.body) as { operations: StatusDocument[] }).operations
+      return { documents, ids: documents.map(({ id }) => id), link: headerOf(answer, 'link'), answer }
+    },
+  }
+}
+
+for (const kind of kinds) {
+  t.test(`${kind}: a caller gets their own operations alone, the newest first`, async (t) => {
+    const { app, begin, list, ask } = await service(t, kind)
+    await app.ready()
+    const first = await begin('done')
+    const second = await begin('wait')
+    await begin('wait', 'b')
+    await begin('wait', null)
+    await app.operations.start('work', 'wait')
+    const { ids, documents, answer, link } = await list('')
+    t.strictSame(ids, [second, first])
+    t.match(documents, [
+      { status: 'In progress', link: { href: `/v1/operations/${second}` } },
+      { status: 'Succeeded' },
+    ])
+    t.match(answer.body, kind === 'preset' ? '"id_str":"9007199254740993"' : '"id":9007199254740993}')
+    t.equal(headerOf(answer, 'cache-control'), 'no-store')
+    t.equal(link, undefined)
+    t.strictSame((await list('', 'nobody')).ids, [])
+    t.strictSame(
+      JSON.parse((await ask('/v1/operations', null)).body),
+      { operations: [] },
+      'also not those without owner',
+    )
+    t.equal((await ask('/v1/operations', 'a', { method: 'HEAD' })).status, 200)
+  })
+
+  t.test(`${kind}: the states filter the list`, async (t) => {
+    const { app, begin, list } = await service(t, kind)
+    await app.ready()
+    const done = await begin('done')
+    const failed = await begin('fail')
+    const waiting = await begin('wait')
+    t.strictSame((await list('?status=Succeeded')).ids, [done])
+    t.strictSame((await list('?status=Failed')).ids, [failed])
+    t.strictSame((await list('?status=In%20progress')).ids, [waiting])
+    t.strictSame((await list('?status=In+progress')).ids, [waiting])
+  })
+
+  t.test(`${kind}: the links lead through all pages, each operation once`, async (t) => {
+    const { app, begin, list, clock } = await service(t, kind)
+    await app.ready()
+    const begun: string[] = []
+    for (let number = 0; number < 7; number += 1) begun.push(await begin('wait'))
+    // These have the same time.
+    clock.skip(5)
+    for (let number = 0; number < 4; number += 1) {
+      begun.push((await app.operations.start('work', 'wait', { owner: 'a' })).id)
+    }
+    const seen: string[] = []
+    let query: string | undefined = '?status=In+progress&limit=3'
+    let pages = 0
+    while (query !== undefined) {
+      const { ids, link } = await list(query)
+      seen.push(...ids)
+      pages += 1
+      // Operations that are started meanwhile are on none of the later pages.
+      await begin('wait')
+      const next = link === undefined ? null : /^<\/v1\/operations(\?[^>]*)>; rel="next"$/.exec(link)
+      t.ok(link === undefined || next !== null, link)
+      if (next !== null)
+        t.match(next[1], /status=In\+progress&limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
+      query = next?.[1]
+    }
+    t.equal(pages, 4)
+    t.equal(seen.length, 11)
+    t.strictSame(new Set(seen), new Set(begun))
+  })
+
+  t.test(
+    `${kind}: a parameter that is not valid is a 400, and a limit that is too large is lowered`,
+    async (t) => {
+      const { app, begin, list, ask } = await service(t, kind)
+      await app.ready()
+      for (let number = 0; number < 101; number += 1) await begin('wait')
+      const { ids, link } = await list('?limit=1000')
+      t.equal(ids.length, 100)
+      t.match(link, 'limit=1000')
+      t.equal((await list('')).ids.length, 50)
+      for (const query of [
+        'limit=0',
+        'limit=-1',
+        'limit=x',
+        'limit=1&limit=2',
+        'status=done',
+        'status=',
+        'before_time=yesterday',
+        `before_id=${'0'.repeat(32)}`,
+        'before_time=2026-11-20T08:00:00Z&before_id=7',
+      ]) {
+        const answer = await ask(`/v1/operations?${query}`)
+        isProblem(t, answer, { status: 400, code: 'validation' })
+      }
+      t.strictSame((await list('?before_time=2026-11-20T08:00:00.001Z')).ids, [])
+      t.equal((await list('?before_time=2026-11-20T08:00:00.002Z')).ids.length, 1)
+    },
+  )
+
+  t.test(`${kind}: an operation whose result is deleted is not in the list`, async (t) => {
+    const { app, begin, list, clock } = await service(t, kind, { retention: '1 hour' })
+    await app.ready()
+    const old = await begin('done')
+    await clock.advance(1)
+    t.match((await list('')).documents, [{ id: old, status: 'Succeeded' }])
+    clock.skip(3_600_000)
+    const next = await begin('wait')
+    t.strictSame((await list('')).ids, [next])
+  })
+}
+
+t.test('without `identify` there is no such route', async (t) => {
+  const app = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(operations)
+  app.operations.define('work', async () => {})
+  const answer = injected(await app.inject('/v1/operations'))
+  isProblem(t, answer, { status: 404, code: 'not-found' })
+})
+
+t.test('`fields` narrows each operation; `lists` refuses what the list does not support', async (t) => {
+  const { app, begin, ask } = await service(t, 'preset')
+  await app.ready()
+  const id = await begin('wait')
+  const narrow = await ask('/v1/operations?fields=id,status')
+  t.strictSame(JSON.parse(narrow.body), { operations: [{ id, status: 'In progress' }] })
+  isProblem(t, await ask('/v1/operations?include_total=true'), { status: 400, code: 'validation' })
+})
+
+t.test('in camelCase, below another path and with a base URL', async (t) => {
+  const app = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  await app.register(conventions, {
+    responseRules: { keyStyle: 'camelCase' },
+    operations: {
+      path: '/v1/long-jobs',
+      baseUrl: 'https://api.example.com/shop',
+      identify: () => 7,
+      drain: 0,
+    },
+  })
+  app.operations.define(
+    'work',
+    ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+  )
+  await app.ready()
+  for (let number = 0; number < 2; number += 1) await app.operations.start('work', null, { owner: 7 })
+  const answer = injected(await app.inject('/v1/long-jobs?limit=1'))
+  t.match(JSON.parse(answer.body), { longJobs: [{ createdAt: /Z$/ }] })
+  t.match(
+    headerOf(answer, 'link'),
+    /^<https:\/\/api\.example\.com\/shop\/v1\/long-jobs\?limit=1&before_time=/,
+  )
+})
+
+t.test('a store that fails is a 503', async (t) => {
+  const store = {
+    ...memoryOperationStore(),
+    list: async () => {
+      throw new Error('down')
+    },
+  }
+  const { app, ask } = await service(t, 'alone', { store })
+  await app.ready()
+  isProblem(t, await ask('/v1/operations'), { status: 503, code: 'operations-unavailable' })
+})
+
+t.test('the OpenAPI document has the list and its parameters', async (t) => {
+  const app = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0' } })
+  await app.register(conventions, { operations: { identify: () => 7 } })
+  app.operations.define('work', async () => {})
+  await app.ready()
+  const get = app.swagger().paths?.['/v1/operations']?.get as {
+    readonly parameters: readonly { readonly name: string }[]
+    readonly responses: Readonly<Record<string, object>>
+  }
+  t.strictSame(get.parameters.map(({ name }) => name).sort(), [
+    'before_id',
+    'before_time',
+    'fields',
+    'limit',
+    'status',
+  ])
+  t.match(get.responses['200'], {
+    headers: { Link: {} },
+    content: { 'application/json': { schema: { properties: { operations: { type: 'array' } } } } },
+  })
+})
