@@ -1,19 +1,20 @@
-/** The registry of operations in Redis: a real server, and two clients of it. */
-import { randomBytes } from 'node:crypto'
+/** The store of operations in Redis: a real server, and two clients of it. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import t, { type Test } from 'tap'
-import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
-import { begin, finish } from '../../../../src/plugins/operations/transitions.js'
+import { OperationStoreFullError } from '../../../../src/plugins/operations/stores/store.js'
 import { type RedisOperationClient, redisOperationStore } from '../../../../src/stores/redis.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../../../support/redis.js'
-import { answersAsInMemory } from './store-model.js'
+import { ended, started, time } from './records.js'
+import { release01InRedis } from './release-01.js'
+import { worksBesideRelease01 } from './side-by-side.js'
+import { answersAsInMemory, listsAsAnArray } from './store-model.js'
 
 const obstacle = await obstacleToRedis()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const future = time + 999_999_999
 const prefix = '{fastify-conventions:operations}'
-const time = Date.parse('2001-01-01T00:00:00Z')
 
 async function server(t: Test, persistent = false): Promise<PrivateRedis> {
   const redis = await startRedis({ persistent })
@@ -28,16 +29,6 @@ function connect(t: Test, { url }: PrivateRedis, options: ClientOptions = {}): R
   client.on('error', () => {})
   t.teardown(() => client.disconnect())
   return client
-}
-
-function started(over: Partial<OperationRecord> = {}): OperationRecord {
-  const operation = { name: 'work', owner: null, input: null, cancellable: true }
-  return { ...begin(randomBytes(16).toString('hex'), operation, time, 0), ...over }
-}
-
-function over(record: OperationRecord, dueAt: number): OperationRecord {
-  const end = { status: 'Succeeded', resource: null, result: null } as const
-  return { ...(finish(record, null, end, time, 0) ?? record), dueAt }
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -87,125 +78,215 @@ t.test('in Redis', { skip }, async (t) => {
     t.pass('for all that was made up')
   })
 
-  await t.test('all keys are in one slot of a cluster; none is left of what was removed', async (t) => {
+  await t.test('pages of a list are those of a sorted array', async (t) => {
+    await listsAsAnArray(async () => {
+      await one.flushall()
+      return store
+    })
+    t.pass('for all operations that were made up')
+  })
+
+  await one.flushall()
+  await worksBesideRelease01(t, store, release01InRedis(other))
+
+  await t.test(
+    'all keys are in one slot of a cluster; none is left of a record that was removed',
+    async (t) => {
+      await one.flushall()
+      const [running, final] = [started({ owner: '42' }), started()]
+      for (const record of [running, final]) await store.create(record, '{}')
+      const end = ended(final, '{}')
+      await store.replace(final, end)
+      const parts = [
+        `record:${running.id}`,
+        `input:${running.id}`,
+        `record:${final.id}`,
+        `outcome:${final.id}`,
+      ]
+      const sets = ['due:2', 'owner:42', 'active:42', 'owned']
+      t.same((await one.keys('*')).sort(), [...parts, ...sets].map((key) => `${prefix}:${key}`).sort())
+      await store.remove(running)
+      await store.remove(end)
+      t.same(await one.keys('*'), [`${prefix}:owned`])
+      await store.expire(time + 7_200_000, 10)
+      t.equal(await one.dbsize(), 0)
+    },
+  )
+
+  await t.test('the input is written once, and a heartbeat sends the record only', async (t) => {
+    const record = started({ owner: '42' })
+    await store.create(record, JSON.stringify('x'.repeat(60_000)))
+    const monitor = await one.monitor()
+    const sent: string[][] = []
+    monitor.on('monitor', (_time: string, command: string[]) => sent.push(command))
+    const next = { ...record, version: 2, runUntil: time + 1, progress: 0.5 }
+    t.equal(await store.replace(record, next), true)
+    t.same(await store.get(record.id), next)
+    await until(() => sent.some(([name]) => name === 'mget'))
+    monitor.disconnect()
+    t.ok(JSON.stringify(sent).length < 3_000, `${JSON.stringify(sent).length} characters`)
+    t.equal((await store.input(record.id))?.length, 60_002)
+  })
+
+  await t.test(
+    'the result expires when the operation becomes a 410, the record when it is due',
+    async (t) => {
+      const record = started()
+      await store.create(record, '{}')
+      const final = ended(record, '{"a":1}')
+      await store.replace(record, final)
+      t.equal(await one.pexpiretime(`${prefix}:outcome:${record.id}`), final.goneAt)
+      t.equal(await one.pexpiretime(`${prefix}:record:${record.id}`), final.dueAt)
+      t.equal(await one.exists(`${prefix}:input:${record.id}`), 0)
+      await one.pexpire(`${prefix}:outcome:${record.id}`, 0)
+      t.same(await store.get(record.id), { ...final, result: null })
+    },
+  )
+
+  await t.test('the sets of an owner lose the ids of records that have expired', async (t) => {
     await one.flushall()
-    const [running, final] = [started(), started()]
-    for (const record of [running, final]) await store.create(record)
-    await store.replace(over(final, Date.now() + 60_000))
-    t.same(
-      (await one.keys('*')).sort(),
-      [`${prefix}:due:1`, ...[running, final].map(({ id }) => `${prefix}:record:${id}`)].sort(),
-    )
-    await store.remove(running)
-    await store.remove(over(final, 0))
-    t.equal(await one.dbsize(), 0)
+    const [final, running, ofOld] = [
+      started({ owner: '42' }),
+      started({ owner: '42' }),
+      started({ owner: '42' }),
+    ]
+    for (const record of [final, running, ofOld]) await store.create(record, null)
+    await store.replace(final, { ...ended(final), dueAt: 1 })
+    await one.del(`${prefix}:record:${ofOld.id}`)
+    t.equal(await one.zcard(`${prefix}:owner:42`), 3)
+    const hour = 3_600_000
+    t.equal(await store.expire(time + hour - 1, 10), 0, 'the first visit is after an hour')
+    t.equal(await store.expire(time + hour, 2), 2)
+    t.equal(await store.expire(time + hour, 2), 1)
+    t.same(await one.zrange(`${prefix}:owner:42`, 0, '-1'), [running.id])
+    t.same(await store.usage('42'), { operations: 1, length: 0 })
+    t.equal(await store.expire(time + 2 * hour - 1, 10), 0, 'the next after another')
+    await store.replace(running, ended(running))
+    t.equal(await store.expire(time + 2 * hour, 10), 1)
+    t.equal(await store.expire(time + 3 * hour, 10), 0, 'a final record is visited when it expires')
+    await one.del(`${prefix}:record:${running.id}`)
+    t.equal(await store.expire(Date.now() + 4 * 86_400_000, 10), 1)
+    t.equal(await one.exists(`${prefix}:owner:42`, `${prefix}:active:42`, `${prefix}:owned`), 0)
   })
 
-  await t.test('the members of a record may come in any order', async (t) => {
-    const { version, ...rest } = started()
-    const record = { ...rest, version }
-    t.equal(await store.create(record), true)
-    t.equal(await store.replace({ ...rest, version: 2 }), true)
-    t.equal(await store.replace({ ...rest, version: 2 }), false)
-    t.equal(await store.remove({ ...rest, version: 2 }), true)
-  })
-
-  await t.test('what is final goes when it is due; what is in progress stays', async (t) => {
-    const [running, final] = [started(), started()]
-    for (const record of [running, final]) await store.create(record)
-    const dueAt = Date.now() + 60_000
-    await store.replace(over(final, dueAt))
-    t.equal(await one.pexpiretime(`${prefix}:record:${final.id}`), dueAt)
-    t.equal(await one.pexpiretime(`${prefix}:record:${running.id}`), -1)
-  })
-
-  await t.test('stores with prefixes of their own know nothing of each other', async (t) => {
+  await t.test('stores with different prefixes do not share anything', async (t) => {
     await one.flushall()
     const shop = redisOperationStore(other, { keyPrefix: 'shop' })
     const heard: string[] = []
-    const stop = await store.onCancel((id) => heard.push(id))
-    const record = started()
-    await shop.create(record)
+    const stop = await store.listen((id) => heard.push(id))
+    const record = started({ owner: '42' })
+    await shop.create(record, null)
     t.equal(await store.get(record.id), null)
-    t.same(await store.due(time, 10), [])
-    await shop.announceCancel('theirs')
-    await store.announceCancel('ours')
+    t.same(await store.takeDue(time, time, 10), [])
+    t.same(await store.list('42', { limit: 10 }), [])
+    await shop.announce('theirs')
+    await store.announce('ours')
     await until(() => heard.includes('ours'))
     t.same(heard, ['ours'])
     await stop()
   })
 
-  await t.test('what Redis evicted is not in the way of what is due', async (t) => {
+  await t.test('records that Redis evicted do not hide others that are due', async (t) => {
     await one.flushall()
     for (let number = 0; number < 30; number += 1) {
       const record = started()
-      await store.create(record)
+      await store.create(record, '{}')
       await one.del(`${prefix}:record:${record.id}`)
     }
     const record = started({ dueAt: time + 1 })
-    await store.create(record)
-    t.same(await store.due(time + 1, 2), [record])
-    t.same(await one.zrange(`${prefix}:due:1`, 0, '-1'), [record.id], 'nothing is left of it')
-    await one.del(`${prefix}:record:${record.id}`)
-    t.same(await store.due(time + 1, 2), [])
+    await store.create(record, null)
+    t.same(await store.takeDue(time + 1, time + 2, 2), [record])
+    t.same(await one.zrange(`${prefix}:due:2`, 0, '-1'), [record.id])
+    t.same(await one.keys('*:input:*'), [], 'nothing is left of them')
   })
 
-  await t.test('what somebody garbled is told once, and not in the way of what is due', async (t) => {
-    const { input: _, ...part } = started()
+  await t.test('a record that cannot be read is reported once, and does not hide others', async (t) => {
+    const { owner: _, ...part } = started()
     const garbled = ['', '{', '[]', '{"version":1,', JSON.stringify(part), '{"version":1,"schema":1}']
     for (const value of garbled) {
       await one.flushall()
-      const [bad, good] = [started(), started({ dueAt: time + 1 })]
-      for (const record of [bad, good]) await store.create(record)
+      const [bad, good, later] = [started(), started({ dueAt: time + 1 }), started({ dueAt: time + 2 })]
+      for (const record of [bad, good, later]) await store.create(record, null)
       await one.set(`${prefix}:record:${bad.id}`, value)
       await t.rejects(store.get(bad.id), /operation/, value)
-      await t.rejects(store.due(time + 1, 2), /operation/, value)
-      t.same(await store.due(time + 1, 2), [good])
-      t.equal(await one.get(`${prefix}:record:${bad.id}`), value, 'it can be looked at')
+      t.same(await store.takeDue(time + 1, time + 9, 2), [good])
+      await t.rejects(store.takeDue(time + 2, time + 9, 2), /operation/, value)
+      t.same(await store.takeDue(time + 2, time + 9, 2), [later])
+      t.equal((await store.takeDue(time + 9, time + 19, 9)).length, 2)
+      t.equal(await one.get(`${prefix}:record:${bad.id}`), value, 'it is still there')
     }
     await one.flushall()
-    const [bad, good] = [started(), started({ dueAt: time + 1 })]
-    for (const record of [bad, good]) await store.create(record)
+    const bad = started()
+    await store.create(bad, null)
+    await one.set(`${prefix}:record:${bad.id}`, '{')
+    await t.rejects(store.takeDue(time, time + 9, 2), /operation/, 'at once if it is alone')
+    await one.flushall()
+    await store.create(bad, null)
     await one.del(`${prefix}:record:${bad.id}`)
     await one.lpush(`${prefix}:record:${bad.id}`, 'a list')
-    await t.rejects(store.get(bad.id), /WRONGTYPE/)
-    t.same(await store.due(time + 1, 2), [good])
+    t.same(await store.takeDue(time, time + 9, 2), [])
+    t.same(await store.takeDue(time + 9, time + 9, 2), [])
   })
 
-  await t.test('a record of another release is refused, and left to it', async (t) => {
+  await t.test('a record of a later release is refused, and left to that release', async (t) => {
     await one.flushall()
     const record = started()
-    const key = `${prefix}:record:${record.id}`
-    await one.set(key, JSON.stringify({ ...record, schema: 2 }))
-    await one.zadd(`${prefix}:due:2`, time, record.id)
-    await t.rejects(store.get(record.id), /stored in form 2; this release supports only form 1/)
-    t.same(await store.due(time, 10), [])
-    t.equal(await one.zcard(`${prefix}:due:2`), 1)
+    await one.set(`${prefix}:record:${record.id}`, JSON.stringify({ ...record, schema: 3 }))
+    await one.zadd(`${prefix}:due:3`, time, record.id)
+    await t.rejects(store.get(record.id), /stored in form 3; this release supports forms up to 2/)
+    t.same(await store.takeDue(time, time, 10), [])
+    t.equal(await one.zcard(`${prefix}:due:3`), 1)
   })
 
   await t.test('of 10,000 records only those asked for are read, by two commands', async (t) => {
     await one.flushall()
     const records = Array.from({ length: 10_000 }, (_, number) => started({ dueAt: time + number }))
-    await Promise.all(records.map((record) => store.create(record)))
+    await Promise.all(records.map((record) => store.create(record, null)))
     const monitor = await one.monitor()
-    const said: string[][] = []
-    monitor.on('monitor', (_time: string, command: string[]) => said.push(command))
-    t.same(await store.due(time + 9_000, 50), records.slice(0, 50))
-    t.equal(await store.expire(Date.now(), 50), 0)
-    const record = started()
-    await store.create(record)
+    const sent: string[][] = []
+    monitor.on('monitor', (_time: string, command: string[], source: string) => {
+      if (source !== 'lua') sent.push(command)
+    })
+    t.same(await store.takeDue(time + 9_000, time + 99_000, 50), records.slice(0, 50))
+    const record = started({ owner: '42' })
+    await store.create(record, '{}')
     t.match(await store.get(record.id), { id: record.id })
-    await until(() => said.some(([name]) => name === 'get'))
+    await until(() => sent.filter(([name]) => name === 'mget').length === 2)
     monitor.disconnect()
+    const commands = sent.map(([name]) => name).filter((name) => name !== 'zrem' && name !== 'zadd')
     t.same(
-      said
-        .filter(([name]) => ['zrangebyscore', 'mget', 'eval', 'evalsha', 'get'].includes(name ?? ''))
-        .map(([name]) => name),
-      ['zrangebyscore', 'mget', 'eval', 'get'],
-      'one round trip to put it',
+      commands.filter((name) => ['eval', 'evalsha', 'mget', 'get'].includes(name ?? '')),
+      ['evalsha', 'mget', 'evalsha', 'mget'],
     )
-    t.same(said[0]?.slice(-3), ['LIMIT', '0', '50'])
-    t.equal(said[1]?.length, 51)
+    t.equal(sent.find(([name]) => name === 'mget')?.length, 101)
+  })
+
+  await t.test('a full Redis refuses starts; heartbeats, checks and ends get through', async (t) => {
+    await one.flushall()
+    const [first, second, third] = [started({ owner: '42' }), started(), started({ schema: 1, owner: '42' })]
+    for (const record of [first, second, third]) await store.create(record, record.schema === 1 ? null : '{}')
+    for (const isLoaded of [true, false]) {
+      if (!isLoaded) await one.script('FLUSH')
+      await one.config('SET', 'maxmemory', '1')
+      t.teardown(() => one.config('SET', 'maxmemory', '0'))
+      await t.rejects(store.create(started({ owner: '42' }), '{}'), OperationStoreFullError)
+      await t.rejects(store.create(started(), null), OperationStoreFullError)
+      const [record, other] = isLoaded ? [first, second] : [third, second]
+      const taken = await store.takeDue(time + 1_000, time + (isLoaded ? 1_000 : 2_000), 10)
+      t.equal(taken.length, isLoaded ? 3 : 2)
+      const running = { ...record, version: 2, runUntil: time + 500, dueAt: time + 500, progress: 0.5 }
+      t.equal(await store.replace(record, running), true)
+      t.same(await store.get(record.id), running)
+      const final = ended({ ...running, runUntil: null }, JSON.stringify('x'.repeat(10_000)))
+      t.equal(await store.replace(running, final), true)
+      t.same(await store.get(record.id), final)
+      t.equal((await store.list('42', { limit: 10 })).length, 2)
+      t.equal((await store.usage('42')).operations, isLoaded ? 1 : 0)
+      await store.expire(time + (isLoaded ? 4_000_000 : 8_000_000), 10)
+      if (!isLoaded) t.equal(await store.remove(other), true)
+      await one.config('SET', 'maxmemory', '0')
+      t.equal(await store.create(started({ dueAt: future }), '{}'), true, 'there is room again')
+    }
   })
 
   await t.test('a Redis that would drop operations in progress is not fit for use', async (t) => {
@@ -238,35 +319,32 @@ t.test('in Redis', { skip }, async (t) => {
   })
 })
 
-t.test('when Redis is started again', { skip }, async (t) => {
+t.test('after a restart of Redis', { skip }, async (t) => {
   const redis = await server(t, true)
   const [one, other] = [connect(t, redis), connect(t, redis, { autoResubscribe: false })]
   const [store, view] = [redisOperationStore(one), redisOperationStore(other)]
   const heard: string[] = []
   const alsoHeard: string[] = []
-  const stops = [
-    await store.onCancel((id) => heard.push(id)),
-    await view.onCancel((id) => alsoHeard.push(id)),
-  ]
-  const record = started()
-  await store.create(record)
+  const stops = [await store.listen((id) => heard.push(id)), await view.listen((id) => alsoHeard.push(id))]
+  let record = started()
+  await store.create(record, '{}')
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    await t.test(`with persistence, by ${signal}, it goes on where it stopped`, async (t) => {
+    await t.test(`by ${signal}, with persistence, nothing is lost`, async (t) => {
       await redis.restart(signal)
-      const kept = await store.get(record.id)
-      t.same(kept, signal === 'SIGTERM' ? record : { ...record, version: 2 })
-      t.same(await one.script('EXISTS', '0'.repeat(40)), [0], 'it answers')
-      if (signal === 'SIGTERM') {
-        t.equal(await store.replace({ ...record, version: 2 }), true, 'the scripts are sent again')
-      }
-      t.equal((await view.due(time, 10)).length, 1)
+      t.same(await store.get(record.id), record)
+      t.same(await one.script('EXISTS', '0'.repeat(40)), [0])
+      const next = { ...record, version: record.version + 1 }
+      t.equal(await store.replace(record, next), true, 'the scripts are sent again')
+      record = next
+      t.equal((await view.takeDue(time, time, 10)).length, 1)
+      t.equal(await view.input(record.id), '{}')
 
       await until(async () => {
-        await store.announceCancel(signal)
+        await store.announce(signal)
         return heard.includes(signal) && alsoHeard.includes(signal)
       })
-      t.pass('who listened is told again')
+      t.pass('the listeners are called again')
     })
   }
 
@@ -282,14 +360,11 @@ t.test('when Redis is started again', { skip }, async (t) => {
     })
     const spied = redisOperationStore(spy)
     sent.length = 0
-    for (let number = 0; number < 3; number += 1) await spied.remove(started())
+    for (let number = 0; number < 3; number += 1) await spied.create(started(), null)
     t.same(sent, ['evalsha', 'eval', 'evalsha', 'evalsha'])
-    sent.length = 0
-    t.equal(await spied.create(started()), true)
-    t.same(sent, ['eval'], 'what creates a record never has to be sent again, so nothing comes before it')
   })
 
-  await t.test('who stops listening lets go of the connection', async (t) => {
+  await t.test('a listener that stops releases its connection', async (t) => {
     const connections = async () =>
       String(await one.client('LIST'))
         .trim()
@@ -300,43 +375,53 @@ t.test('when Redis is started again', { skip }, async (t) => {
     t.pass('both are gone')
   })
 
-  await t.test('who cannot be reached cannot be listened to', async (t) => {
+  await t.test('`listen` rejects while Redis cannot be reached', async (t) => {
     await redis.kill()
     await t.rejects(
-      store.onCancel(() => {}),
+      store.listen(() => {}),
       {
         message: /Redis cannot be reached to listen to it/,
         cause: { code: 'ECONNREFUSED' },
       },
     )
     const lazy = connect(t, redis, { lazyConnect: true })
-    await t.rejects(redisOperationStore(lazy).onCancel(() => {}))
+    await t.rejects(redisOperationStore(lazy).listen(() => {}))
     await redis.restart()
-    const stop = await store.onCancel(() => {})
+    const stop = await store.listen(() => {})
     await stop()
   })
 })
 
-t.test('over one connection of ioredis what is sent first is done first', async (t) => {
-  const options = { lazyConnect: true, maxRetriesPerRequest: null }
-  const client = new Redis(options)
-  t.equal(redisOperationStore(client).connection, client)
-  const others: readonly RedisOperationClient[] = [
-    new Redis({ ...options, enableAutoPipelining: true }),
-    new Redis({ ...options, reconnectOnError: () => 2 }),
-    new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }),
-    Object.fromEntries(commandsOf(client)) as unknown as RedisOperationClient,
-  ]
-  for (const other of others) t.equal(redisOperationStore(other).connection, undefined)
+t.test('with replicas', { skip }, async (t) => {
+  const [redis, replica] = [await server(t), await server(t)]
+  const [one, copy] = [connect(t, redis), connect(t, replica)]
+  await copy.replicaof('127.0.0.1', String(redis.port))
+  await until(async () => /state=online/.test(await one.info('replication')))
+  const store = redisOperationStore(one, { replicas: { count: 1, timeout: 5_000 } })
+
+  await t.test('a start and an end are on the replica when the promise resolves', async (t) => {
+    for (let number = 0; number < 20; number += 1) {
+      const record = started()
+      await store.create(record, '{}')
+      t.equal(await copy.exists(`${prefix}:record:${record.id}`), 1)
+      await store.replace(record, ended(record))
+      t.match(await copy.get(`${prefix}:record:${record.id}`), /"status":"Succeeded"/)
+    }
+  })
+
+  await t.test('a start and an end reject if the replica does not answer in time', async (t) => {
+    const impatient = redisOperationStore(one, { replicas: { count: 1, timeout: 50 } })
+    const [first, second] = [started(), started()]
+    await store.create(first, null)
+    replica.pause()
+    t.teardown(() => replica.resume())
+    await t.rejects(impatient.create(second, null), /^0 of 1 replicas have the change after 50 ms/)
+    t.equal(await impatient.replace(first, { ...first, version: 2 }), true, 'a heartbeat does not wait')
+    await t.rejects(impatient.replace({ ...first, version: 2 }, ended(first)), /0 of 1 replicas/)
+  })
 })
 
-/** A client of which nothing is known but what it can do. */
-function commandsOf(client: Redis): (readonly [string, unknown])[] {
-  const names = ['get', 'mget', 'zrangebyscore', 'evalsha', 'eval', 'publish', 'info', 'duplicate'] as const
-  return names.map((name) => [name, client[name]])
-}
-
-t.test('a client that is none, and options that are none, are told at once', async (t) => {
+t.test('an invalid client, and invalid options, are an error', async (t) => {
   const client = new Redis({ lazyConnect: true })
   const cluster: RedisOperationClient = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
   t.ok(redisOperationStore(cluster), 'that of a cluster is one')
@@ -347,5 +432,16 @@ t.test('a client that is none, and options that are none, are told at once', asy
   for (const keyPrefix of ['', '{a}', 'a}']) {
     t.throws(() => redisOperationStore(client, { keyPrefix }), /redisOperationStore\.keyPrefix: expected/)
   }
+  for (const replicas of [{ count: 0, timeout: 1 }, { count: 1 }, { timeout: 1 }, 1]) {
+    t.throws(
+      () => redisOperationStore(client, { replicas } as object),
+      /redisOperationStore\.replicas.*expected/,
+    )
+  }
+  const replicas = { count: 1, timeout: 1 }
+  t.throws(
+    () => redisOperationStore(cluster, { replicas }),
+    /replicas: expected none with the client of a cluster/,
+  )
   t.throws(() => redisOperationStore(client, { prefix: 'a' } as object), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })

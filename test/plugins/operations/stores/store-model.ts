@@ -2,17 +2,21 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
+import {
+  isFinal,
+  type OperationRecord,
+  type OperationStatus,
+} from '../../../../src/plugins/operations/record.js'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
 import type { OperationStore } from '../../../../src/plugins/operations/stores/store.js'
-import { begin } from '../../../../src/plugins/operations/transitions.js'
+import { started, time } from './records.js'
 
 /** A call that a test makes up; what its kind has no use for is left aside. */
 interface Draft {
-  readonly kind: 'create' | 'get' | 'replace' | 'remove' | 'due' | 'expire'
-  /** Which record it is about. */
+  readonly kind: 'create' | 'get' | 'input' | 'replace' | 'remove' | 'takeDue' | 'expire' | 'list' | 'usage'
+  /** Which record it is about, or a record of which owner. */
   readonly slot: number
-  /** Its version, in steps from the one that it ought to have. */
+  /** Difference to the stored version. */
   readonly ahead: number
   readonly isFinal: boolean
   /** Until when, or when the record is due. */
@@ -20,7 +24,7 @@ interface Draft {
   readonly limit: number
 }
 
-/** A call, as it is made of a store; resolves with what it answered, as plain data. */
+/** A call of a store; resolves with the answer as plain data. */
 interface Call {
   readonly name: string
   readonly make: (store: OperationStore) => Promise<unknown>
@@ -29,9 +33,9 @@ interface Call {
 /** Calls that are made at once, each through one of the two views. */
 type Batch = readonly (readonly [draft: Draft, view: 0 | 1])[]
 
-const time = Date.parse('2001-01-01T00:00:00Z')
 const future = Date.now() + 86_400_000
 const slots = 3
+const owners = ['7', 'ö\u0000', '7']
 
 const draft = (...kinds: Draft['kind'][]): fc.Arbitrary<Draft> =>
   fc.record({
@@ -43,9 +47,9 @@ const draft = (...kinds: Draft['kind'][]): fc.Arbitrary<Draft> =>
     limit: fc.integer({ min: 1, max: 4 }),
   })
 const view = fc.constantFrom(0 as const, 1 as const)
-// A look at what is due promises nothing about what changes at that very time.
+// Calls that read several records promise nothing about concurrent changes.
 const batch: fc.Arbitrary<Batch> = fc.oneof(
-  fc.tuple(fc.tuple(draft('due'), view)),
+  fc.tuple(fc.tuple(draft('takeDue', 'takeDue', 'list', 'usage', 'input'), view)),
   fc.array(fc.tuple(draft('create', 'get', 'replace', 'replace', 'remove', 'expire'), view), {
     minLength: 1,
     maxLength: 3,
@@ -56,7 +60,7 @@ const batch: fc.Arbitrary<Batch> = fc.oneof(
  * Makes up calls of two views of a store, some at the same time, and rejects where the answers are not those of the store
  * in memory, asked one after the other in some order.
  *
- * @param isClocked does the store take away by a clock of its own what has had its time?
+ * @param isClocked whether the store deletes expired records by a clock of its own
  */
 export async function answersAsInMemory(
   open: () => Promise<readonly [OperationStore, OperationStore]>,
@@ -97,6 +101,50 @@ export async function answersAsInMemory(
   )
 }
 
+/** Makes up operations of an owner, and rejects if the pages of a list are not those of a sorted array. */
+export async function listsAsAnArray(open: () => Promise<OperationStore>): Promise<void> {
+  const operation = fc.record({ at: fc.nat({ max: 6 }), isOther: fc.boolean(), isFinal: fc.boolean() })
+  const statuses = fc.constantFrom<OperationStatus | undefined>(
+    undefined,
+    'In progress',
+    'Failed',
+    'Succeeded',
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(operation, { maxLength: 30 }),
+      statuses,
+      fc.integer({ min: 1, max: 7 }),
+      async (operations, status, limit) => {
+        const store = await open()
+        const records: OperationRecord[] = []
+        for (const { at, isOther, isFinal } of operations) {
+          const first = started({ owner: isOther ? 'other' : '42', createdAt: time + at })
+          await store.create(first, null)
+          const final = asFinal(first)
+          if (isFinal) await store.replace(first, final)
+          records.push(isFinal ? final : first)
+        }
+        const expected = records
+          .filter((record) => record.owner === '42' && (status === undefined || record.status === status))
+          .sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1))
+        const listed: OperationRecord[] = []
+        for (let page = [] as readonly OperationRecord[]; ; listed.push(...page)) {
+          page = await store.list('42', { status, before: listed.at(-1), limit })
+          if (page.length === 0) break
+          deepStrictEqual(page.length, Math.min(limit, expected.length - listed.length))
+        }
+        deepStrictEqual(listed.map(plain), expected.map(plain))
+      },
+    ),
+    { numRuns: 40 },
+  )
+}
+
+function asFinal(record: OperationRecord): OperationRecord {
+  return { ...record, version: 2, status: 'Failed', dueAt: future, goneAt: future }
+}
+
 async function replay(past: readonly Call[], isClocked: boolean) {
   const store = memoryOperationStore()
   const expire = async () => {
@@ -111,28 +159,61 @@ async function replay(past: readonly Call[], isClocked: boolean) {
 }
 
 function call(
-  { kind, slot, ahead, isFinal, due, limit }: Draft,
+  draft: Draft,
   ids: readonly string[],
   there: readonly (OperationRecord | null)[],
   name: string,
 ): Call {
-  if (kind === 'due' || kind === 'expire') {
-    const until = time + due
-    return {
-      name: `${kind}(${due}, ${limit})`,
-      make: async (store) =>
-        kind === 'due' ? (await store.due(until, limit)).map(plain) : store.expire(until, limit),
-    }
+  const { kind, slot, ahead, due, limit } = draft
+  const [until, owner, form] = [time + due, owners[slot] ?? '', slot === 0 ? 1 : 2] as const
+  if (kind === 'takeDue') {
+    const make = async (store: OperationStore) => (await store.takeDue(until, until + 2, limit)).map(plain)
+    return { name: `takeDue(${due}, ${limit})`, make }
   }
+  if (kind === 'expire') {
+    const make = async (store: OperationStore) => void (await store.expire(until, limit))
+    return { name: `expire(${due}, ${limit})`, make }
+  }
+  if (kind === 'list') {
+    const before = { createdAt: time + due, id: ids[slot] ?? '' }
+    const query = {
+      limit,
+      ...(draft.isFinal ? {} : { before }),
+      ...(ahead === 0 ? { status: 'Failed' as const } : {}),
+    }
+    return { name: 'list', make: async (store) => (await store.list(owner, query)).map(plain) }
+  }
+  if (kind === 'usage') return { name: 'usage', make: (store) => store.usage(owner) }
   const id = ids[slot] ?? ''
-  if (kind === 'get') return { name: `get(${slot})`, make: async (store) => plain(await store.get(id)) }
-  const fresh = begin(id, { name, owner: null, input: null, cancellable: true }, time, due)
-  if (kind === 'create') return { name: `create(${slot})`, make: (store) => store.create(fresh) }
-  const version = (there[slot]?.version ?? 0) + (kind === 'replace' ? 1 : 0) + ahead
-  const end = isFinal ? { status: 'Failed' as const, dueAt: due === 0 ? future : time + due } : {}
+  if (kind === 'input') return { name: `input(${slot})`, make: (store) => store.input(id) }
+  const found = there[slot] ?? null
+  const isOver = found !== null && isFinal(found)
+  if (kind === 'get' || (kind === 'replace' && isOver)) {
+    return { name: `get(${slot})`, make: async (store) => plain(await store.get(id)) }
+  }
+  const input = form === 1 ? { input: name } : {}
+  const fresh = started({
+    id,
+    name,
+    owner,
+    schema: form,
+    inputLength: slot,
+    createdAt: time + slot,
+    dueAt: until,
+    ...input,
+  })
+  if (kind === 'create') {
+    return { name: `create(${slot})`, make: (store) => store.create(fresh, form === 1 ? null : name) }
+  }
+  const record = found ?? fresh
+  const previous = { ...record, version: record.version + ahead }
+  if (kind === 'remove') return { name: `remove(${slot}, ${ahead})`, make: (store) => store.remove(previous) }
+  const end = { status: 'Failed', dueAt: due === 0 ? future : until, goneAt: until } as const
+  const change = draft.isFinal ? end : { dueAt: limit === 1 ? record.dueAt : until }
+  const next = { ...previous, name, version: previous.version + 10, ...change }
   return {
-    name: `${kind}(${slot}, version ${version}${isFinal ? ', final' : ''})`,
-    make: (store) => store[kind]({ ...fresh, version, ...end }),
+    name: `replace(${slot}, ${ahead}${draft.isFinal ? ', final' : ''})`,
+    make: (store) => store.replace(previous, next),
   }
 }
 
