@@ -1,32 +1,58 @@
-/** The registry of operations in PostgreSQL: a real server, and two pools of connections to it. */
+/** The store of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool, type PoolConfig, types } from 'pg'
 import t, { type Test } from 'tap'
 import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
-import { begin } from '../../../../src/plugins/operations/transitions.js'
-import { type PostgresPool, postgresOperationStore } from '../../../../src/stores/postgres.js'
-import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
+import { claim, renew } from '../../../../src/plugins/operations/transitions.js'
+import {
+  type PostgresOperationStoreOptions,
+  type PostgresPool,
+  postgresOperationStore,
+} from '../../../../src/stores/postgres.js'
+import {
+  type OperationStoreSetUp,
+  operationStoreContract,
+} from '../../../../src/testing/operation-store-contract.js'
 import { manualClock } from '../../../support/manual-clock.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
-import { answersAsInMemory } from './store-model.js'
+import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
+import { ended, started, time } from './records.js'
+import { migration01, release01InPostgres } from './release-01.js'
+import { worksBesideRelease01 } from './side-by-side.js'
+import { answersAsInMemory, listsAsAnArray } from './store-model.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
 const defaultTable = 'fastify_conventions_operations'
-const time = Date.parse('2001-01-01T00:00:00Z')
 
-function connect(t: Test, { url }: PrivatePostgres, config: PoolConfig = {}): Pool {
+function connect(t: Test, { url }: Pick<PrivatePostgres, 'url'>, config: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: url, max: 4, ...config })
   pool.on('error', () => {})
   t.teardown(() => pool.end())
   return pool
 }
 
-function started(over: Partial<OperationRecord> = {}): OperationRecord {
-  const operation = { name: 'work', owner: null, input: null, cancellable: true }
-  return { ...begin(randomBytes(16).toString('hex'), operation, time, 0), ...over }
+/** What the contract needs to open stores in the tables of these pools. */
+function setUpOf(one: Pool, other: Pool, options: PostgresOperationStoreOptions = {}): OperationStoreSetUp {
+  return {
+    async open() {
+      await one.query(`DROP TABLE IF EXISTS ${defaultTable}`)
+      const stores = [postgresOperationStore(one, options), postgresOperationStore(other, options)] as const
+      await stores[0].migrate()
+      return stores
+    },
+    async transaction() {
+      const connection = await one.connect()
+      await connection.query('BEGIN')
+      const end = async (how: 'COMMIT' | 'ROLLBACK') => {
+        await connection.query(how)
+        connection.release()
+      }
+      return { connection, end }
+    },
+  }
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -52,13 +78,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
   } satisfies Readonly<Record<string, PoolConfig>>
   for (const [which, config] of Object.entries(pools)) {
     const [one, other] = [connect(t, postgres, config), connect(t, postgres, config)]
-    const open = async () => {
-      await one.query(`DROP TABLE IF EXISTS ${defaultTable}`)
-      const stores = [postgresOperationStore(one), postgresOperationStore(other)] as const
-      await stores[0].migrate()
-      return stores
-    }
-    for (const { name, run } of operationStoreContract({ open })) {
+    for (const { name, run } of operationStoreContract(setUpOf(one, other))) {
       await t.test(`pools ${which}: ${name}`, async (t) => {
         await run()
         t.pass(name)
@@ -79,6 +99,88 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     t.pass('for all that was made up')
   })
 
+  await t.test('pages of a list are those of a sorted array', async (t) => {
+    await listsAsAnArray(async () => {
+      await empty()
+      return store
+    })
+    t.pass('for all operations that were made up')
+  })
+
+  await t.test('a table of release 0.1 is migrated while that release uses it', async (t) => {
+    await one.query(`DROP TABLE ${defaultTable}; ${migration01}`)
+    const old = release01InPostgres(other)
+    const record = started({ schema: 1, owner: '42', input: '{}' })
+    t.equal(await old.create(record), true)
+    await t.rejects(store.check(), {
+      message:
+        /^the table "\w+" lacks: column owner text, column created_at bigint, column input_length integer, column gone_at bigint, column input text, column outcome text, index \w+_gone, index \w+_owner, index \w+_active\. Run migrate\(\) of the store/,
+    })
+    await store.migrate()
+    await store.check()
+    t.same(await store.get(record.id), record)
+    t.equal(await store.remove(record), true)
+    await worksBesideRelease01(t, store, old)
+  })
+
+  await t.test('heartbeats change no index, and do not write the input again', async (t) => {
+    await one.query(`DROP TABLE ${defaultTable}`)
+    await store.migrate()
+    const input = JSON.stringify(randomBytes(20_000).toString('base64'))
+    const run = { runUntil: time + 100, dueAt: time + 100, takesOver: false }
+    const records: OperationRecord[] = []
+    for (let number = 0; number < 50; number += 1) {
+      const record = started({ owner: '42', inputLength: input.length, traceparent: `00-${'a'.repeat(50)}` })
+      await store.create(record, number % 2 === 0 ? input : '{"id":"7"}')
+      const claimed = claim(record, time, run)
+      if (claimed === null) throw new Error('no run')
+      await store.replace(record, claimed)
+      records.push(claimed)
+    }
+    const figures = async () => {
+      const { rows } = await one.query(
+        `SELECT record.n_tup_upd::int AS updates, record.n_tup_hot_upd::int AS hot, input.n_tup_ins::int AS inputs
+FROM pg_stat_all_tables AS record JOIN pg_class ON oid = record.relid JOIN pg_stat_all_tables AS input ON input.relid = reltoastrelid
+WHERE record.relname = $1`,
+        [defaultTable],
+      )
+      return rows[0] as { updates: number; hot: number; inputs: number }
+    }
+    await until(async () => (await figures()).updates === 50)
+    const before = await figures()
+    t.ok(before.inputs >= 25, `${before.inputs} pieces of inputs`)
+    for (let beat = 1; beat <= 20; beat += 1) {
+      for (const [place, record] of records.entries()) {
+        const next = renew(record, 1, beat / 20, time, time + beat)
+        if (next === null || !(await store.replace(record, next))) throw new Error('no heartbeat')
+        records[place] = next
+      }
+    }
+    await until(async () => (await figures()).updates === 1_050)
+    const after = await figures()
+    t.ok(after.hot - before.hot >= 950, `${after.hot - before.hot} of 1,000 are HOT`)
+    t.equal(after.inputs, before.inputs)
+    t.equal((await store.input(records[0]?.id ?? ''))?.length, input.length)
+  })
+
+  await t.test(
+    'result and error are deleted when the operation becomes a 410, the record later',
+    async (t) => {
+      await empty()
+      const record = started()
+      await store.create(record, '{}')
+      const final = { ...ended(record, '{"a":1}'), goneAt: time + 10, dueAt: time + 20 }
+      await store.replace(record, final)
+      t.equal(await store.expire(time + 9, 10), 0)
+      t.same(await store.get(record.id), final)
+      t.equal(await store.expire(time + 10, 10), 1)
+      t.same(await store.get(record.id), { ...final, result: null })
+      t.equal(await store.expire(time + 19, 10), 0)
+      t.equal(await store.expire(time + 20, 10), 1)
+      t.equal(await store.get(record.id), null)
+    },
+  )
+
   await t.test('a database without the table, or with another, says what to run', async (t) => {
     const missing = postgresOperationStore(one, { table: 'nowhere' })
     await t.rejects(missing.check(), {
@@ -93,7 +195,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     await one.query('CREATE TABLE taken (id text PRIMARY KEY, version integer NOT NULL, document jsonb)')
     const taken = postgresOperationStore(one, { table: 'taken' })
     const fault =
-      /^the table "taken" lacks: column version bigint, column form integer, .*column document text, index taken_due/
+      /^the table "taken" lacks: column version bigint, column form integer, .*column document text, .*, index taken_due,/
     await t.rejects(taken.check(), { message: fault })
     await t.rejects(taken.migrate(), /column "is_final" does not exist/)
     await t.rejects(taken.check(), { message: fault }, 'nothing has changed')
@@ -130,24 +232,24 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     await service.migrate()
     await service.check()
     const record = started()
-    t.equal(await service.create(record), true)
-    t.same(await service.due(time, 1), [record])
+    t.equal(await service.create(record, null), true)
+    t.same(await service.takeDue(time, time, 1), [record])
   })
 
-  await t.test('a table has the name that it was given, and knows nothing of another', async (t) => {
+  await t.test('stores with different tables do not share anything', async (t) => {
     await one.query('CREATE SCHEMA "Jobs"')
     const shop = postgresOperationStore(one, { table: 'Jobs.Operations' })
     await shop.migrate()
     await empty()
     const record = started()
-    await shop.create(record)
+    await shop.create(record, null)
     t.equal((await one.query('SELECT * FROM "Jobs"."Operations"')).rowCount, 1)
     t.equal(await store.get(record.id), null)
 
     const heard: string[] = []
-    const stop = await store.onCancel((id) => heard.push(id))
-    await shop.announceCancel('theirs')
-    await store.announceCancel('ours')
+    const stop = await store.listen((id) => heard.push(id))
+    await shop.announce('theirs')
+    await store.announce('ours')
     await until(() => heard.includes('ours'))
     t.same(heard, ['ours'])
     await stop()
@@ -157,26 +259,31 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     await postgresOperationStore(one, { table: longest }).check()
   })
 
-  await t.test('what somebody garbled is told once, and not in the way of what is due', async (t) => {
+  await t.test('a record that cannot be read is reported once, and does not hide others', async (t) => {
     for (const document of ['', '{', '[]', '{"schema":1}']) {
       await empty()
-      const [bad, good] = [started(), started({ dueAt: time + 1 })]
-      for (const record of [bad, good]) await store.create(record)
+      const [bad, good, later] = [started(), started({ dueAt: time + 1 }), started({ dueAt: time + 2 })]
+      for (const record of [bad, good, later]) await store.create(record, null)
       await one.query(`UPDATE ${defaultTable} SET document = $2 WHERE id = $1`, [bad.id, document])
       await t.rejects(store.get(bad.id), /operation/, document)
-      await t.rejects(store.due(time + 1, 1), /operation/, document)
-      t.same(await store.due(time + 1, 1), [good])
+      t.same(await store.takeDue(time + 1, time + 9, 2), [good])
+      await t.rejects(store.takeDue(time + 2, time + 9, 2), /operation/, document)
+      t.same(await store.takeDue(time + 2, time + 9, 2), [later])
+      t.equal((await store.takeDue(time + 9, time + 19, 9)).length, 2)
       const { rows } = await one.query(`SELECT document FROM ${defaultTable} WHERE id = $1`, [bad.id])
-      t.same(rows, [{ document }], 'it can be looked at')
+      t.same(rows, [{ document }], 'it is still there')
     }
+    await one.query(`UPDATE ${defaultTable} SET document = '{', due_at = ${time}`)
+    await t.rejects(store.takeDue(time, time + 9, 2), /operation/, 'at once if there are no others')
   })
 
-  await t.test('a record of another release is refused, and left to it', async (t) => {
+  await t.test('a record of a later release is refused, and left to that release', async (t) => {
     await empty()
-    const record = started()
-    await store.create({ ...record, schema: 2 } as unknown as OperationRecord)
-    await t.rejects(store.get(record.id), /stored in form 2; this release supports only form 1/)
-    t.same(await store.due(time, 10), [])
+    const record = started({ owner: '42' })
+    await store.create({ ...record, schema: 3 } as unknown as OperationRecord, null)
+    await t.rejects(store.get(record.id), /stored in form 3; this release supports forms up to 2/)
+    t.same(await store.takeDue(time, time + 9, 10), [])
+    t.same(await store.list('42', { limit: 10 }), [])
     const { rows } = await one.query(`SELECT due_at::text FROM ${defaultTable}`)
     t.same(rows, [{ due_at: String(time) }])
   })
@@ -184,8 +291,9 @@ t.test('in PostgreSQL', { skip }, async (t) => {
   await t.test('of 10,000 records only those asked for are read', async (t) => {
     await empty()
     await one.query(
-      `INSERT INTO ${defaultTable} SELECT md5(number::text), 1, 1, number % 2 = 0, ${time} + number, '{}'
-       FROM generate_series(1, 10000) AS number`,
+      `INSERT INTO ${defaultTable} (id, version, form, is_final, due_at, document, owner, created_at, input_length, gone_at)
+       SELECT md5(number::text), 1, 1, number % 2 = 0, ${time} + number, '{"status":"Failed"}', number % 100,
+       ${time} + number, 7, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
     )
     await one.query(`ANALYZE ${defaultTable}`)
     const statements: (readonly [string, unknown[] | undefined])[] = []
@@ -196,32 +304,38 @@ t.test('in PostgreSQL', { skip }, async (t) => {
       },
       connect: () => one.connect(),
     })
-    await spied.due(time + 9_000, 50)
+    await spied.takeDue(time + 9_000, time + 99_000, 50)
     await spied.expire(time + 9_000, 50)
     await spied.get('a')
-    await spied.replace(started())
-    t.equal(statements.length, 4)
+    await spied.input('a')
+    await spied.replace(started(), started())
+    await spied.replace(started(), ended(started()))
+    await spied.list('8', { limit: 50 })
+    await spied.list('8', { limit: 50, status: 'Failed', before: { createdAt: time + 9_000, id: '' } })
+    await spied.list('7', { limit: 50, status: 'In progress', before: { createdAt: time + 9_000, id: '' } })
+    await spied.usage('7')
+    t.equal(statements.length, 11)
     for (const [statement, values] of statements) {
       const { rows } = await one.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`, values)
       const plan = JSON.stringify(rows)
-      t.notMatch(plan, /Seq Scan|"Sort"/, statement)
+      t.notMatch(plan, /Seq Scan/, statement)
       const read = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by [A-Za-z ]+)":(\d+)/g)]
-      t.ok(read.length > 0 && read.every(([, rows]) => Number(rows) <= 50), `reads ${read}`)
+      t.ok(read.length > 0 && read.every(([, rows]) => Number(rows) <= 101), `reads ${read}`)
     }
   })
 
-  await t.test('who listens is told again after the connection broke', async (t) => {
+  await t.test('a listener is called again after its connection broke', async (t) => {
     const heard: string[] = []
     const alsoHeard: string[] = []
-    const stop = await store.onCancel((id) => heard.push(id))
-    const stopOther = await postgresOperationStore(other).onCancel((id) => alsoHeard.push(id))
+    const stop = await store.listen((id) => heard.push(id))
+    const stopOther = await postgresOperationStore(other).listen((id) => alsoHeard.push(id))
     for (const round of ['first', 'second']) {
       const { rowCount } = await one.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
       )
       t.equal(rowCount, 2)
       await until(async () => {
-        await store.announceCancel(round)
+        await store.announce(round)
         return heard.includes(round) && alsoHeard.includes(round)
       })
     }
@@ -230,11 +344,34 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     const listening = async () =>
       (await one.query(`SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`)).rowCount
     await until(async () => (await listening()) === 0)
-    t.pass('who stops lets go of the connection')
+    t.pass('a listener that stops releases its connection')
   })
 })
 
-t.test('listening', async (t) => {
+t.test('behind PgBouncer in transaction mode', { skip: skip || (await obstacleToPgBouncer()) }, async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const pooler = await startPgBouncer(postgres)
+  t.teardown(() => pooler.stop())
+  const [one, other] = [connect(t, pooler), connect(t, pooler)]
+  for (const { name, run } of operationStoreContract(setUpOf(one, other, { listen: false }))) {
+    // Messages need a session.
+    if (name.startsWith('`announce`')) continue
+    await t.test(name, async (t) => {
+      await run()
+      t.pass(name)
+    })
+  }
+  await t.test('without messages', async (t) => {
+    const store = postgresOperationStore(one, { listen: false })
+    const stop = await store.listen(() => t.fail('a message'))
+    await store.announce('a')
+    t.equal(one.totalCount - one.idleCount, 0, 'no connection is taken')
+    await stop()
+  })
+})
+
+t.test('the connection that listens', async (t) => {
   const clock = manualClock('2026-11-20T08:00:00.000Z')
   const setUp = () => {
     const connections: (EventEmitter & { released: unknown[] })[] = []
@@ -260,10 +397,10 @@ t.test('listening', async (t) => {
     }
     const heard: string[] = []
     const store = postgresOperationStore(pool, { table: 'ops', schedule: clock.schedule })
-    return { pool, connections, heard, listen: () => store.onCancel((id) => heard.push(id)) }
+    return { pool, connections, heard, listen: () => store.listen((id) => heard.push(id)) }
   }
 
-  await t.test('is tried again, ever less often, as long as the database is away', async (t) => {
+  await t.test('is opened again, at growing intervals, while the database is away', async (t) => {
     const { pool, connections, heard, listen } = setUp()
     const stop = await listen()
     pool.isAway = true
@@ -300,7 +437,7 @@ t.test('listening', async (t) => {
     t.equal(clock.waiting(), 0)
   })
 
-  await t.test('ends while it waits to try again, or is trying', async (t) => {
+  await t.test('is not opened again after `stop`', async (t) => {
     const { pool, connections, listen } = setUp()
     const stop = await listen()
     connections[0]?.emit('end')
@@ -325,7 +462,7 @@ t.test('listening', async (t) => {
     t.equal(clock.waiting(), 0)
   })
 
-  await t.test('rejects where it cannot begin, and keeps no connection', async (t) => {
+  await t.test('is released if it cannot listen', async (t) => {
     const { pool, connections, listen } = setUp()
     pool.isAway = true
     await t.rejects(listen(), /away/)
@@ -338,13 +475,15 @@ t.test('listening', async (t) => {
   })
 })
 
-t.test('a pool that is none, and options that are none, are told at once', async (t) => {
+t.test('an invalid pool, and invalid options, are an error', async (t) => {
   const pool = new Pool({ max: 2 })
   t.throws(() => postgresOperationStore({ query: async () => null } as unknown as PostgresPool), {
     code: 'FST_CONV_OPTION_INVALID',
     message: /postgresOperationStore: the pool: expected a pool with query\(\) and connect\(\)/,
   })
   t.throws(() => postgresOperationStore(new Pool({ max: 1 })), /expected a pool of two connections or more/)
+  t.ok(postgresOperationStore(new Pool({ max: 1 }), { listen: false }))
+  t.throws(() => postgresOperationStore(pool, { listen: 1 } as object), /\.listen: expected/)
   for (const table of ['', 'a.b.c', 'a"b', 'a b', '1a', 'a-b', '.a', 'o'.repeat(51), 'ä', 'a\n']) {
     t.throws(() => postgresOperationStore(pool, { table }), /postgresOperationStore\.table: expected/, table)
   }
