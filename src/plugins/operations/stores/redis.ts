@@ -27,7 +27,8 @@ export interface RedisOperationClient extends RedisScriptClient {
   ): Promise<string[]>
   publish(channel: string, message: string): Promise<unknown>
   info(section: string): Promise<string>
-  wait(count: number, timeout: number): Promise<unknown>
+  /** Only for the option `replicas`. */
+  wait?(count: number, timeout: number): Promise<unknown>
   /** Makes another connection to the same server: a connection that is subscribed cannot send commands. */
   duplicate(): RedisSubscriber
 }
@@ -93,8 +94,11 @@ export function redisOperationStore(
     ...optionDefaults,
     ...objectOf(optionChecks)('redisOperationStore', options),
   }
-  if (replicas !== undefined && (redis as { readonly isCluster?: unknown }).isCluster === true) {
-    invalid('redisOperationStore.replicas', 'none with the client of a cluster', replicas)
+  if (
+    replicas !== undefined &&
+    (redis.wait === undefined || (redis as { isCluster?: unknown }).isCluster === true)
+  ) {
+    invalid('redisOperationStore.replicas', 'none with the client of a cluster, or without wait()', replicas)
   }
   const key = (...names: readonly (string | number)[]) => [`{${keyPrefix}}`, ...names].join(':')
   const recordKey = (id: string) => key('record', id)
@@ -122,7 +126,7 @@ export function redisOperationStore(
   const onReplicas = async () => {
     if (replicas === undefined) return
     const { count, timeout } = replicas
-    const found = Number(await redis.wait(count, timeout))
+    const found = Number(await redis.wait?.(count, timeout))
     if (found < count) throw new Error(`${found} of ${count} replicas have the change after ${timeout} ms`)
   }
 
@@ -284,7 +288,6 @@ const commands = [
   'eval',
   'publish',
   'info',
-  'wait',
   'duplicate',
 ]
 
