@@ -118,6 +118,7 @@ export class OperationRun {
   async #beat(): Promise<void> {
     const { registry, heartbeat, onFailure, onSuccess } = this.#options
     const stored = this.#progress
+    let wait = heartbeat
     this.#isSoon = false
     try {
       const next = await registry.renew(this.#record, stored)
@@ -127,10 +128,10 @@ export class OperationRun {
       onSuccess()
     } catch (error) {
       onFailure(error)
-      // Tried again soon, so that the lease does not end.
-      this.#isSoon = true
+      // Tried again before the lease ends.
+      wait = heartbeat / 4
     }
-    // The progress may have changed meanwhile.
-    this.#beatAfter(this.#isSoon || this.#progress !== stored ? progressInterval : heartbeat)
+    const isChanged = this.#isSoon || this.#progress !== stored
+    this.#beatAfter(isChanged ? Math.min(progressInterval, wait) : wait)
   }
 }

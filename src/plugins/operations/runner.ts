@@ -82,7 +82,8 @@ export class OperationRunner {
     this.#isClosing = true
     const { schedule, unwind } = this.#options
     for (const run of this.#runs.values()) run.stop('closing')
-    schedule(this.#unwind, unwind)
+    if (unwind === 0) this.#unwind()
+    else schedule(this.#unwind, unwind)
   }
 
   async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {

@@ -42,9 +42,12 @@ export function unruly(store: OperationStore, isShared = true): UnrulyStore {
     get: moody('get', store.get),
     replace: moody('replace', store.replace),
     remove: moody('remove', store.remove),
-    due: moody('due', store.due),
+    input: moody('input', store.input),
+    takeDue: moody('takeDue', store.takeDue),
     expire: moody('expire', store.expire),
-    announceCancel: moody('announceCancel', store.announceCancel),
-    onCancel: moody('onCancel', store.onCancel),
+    list: moody('list', store.list),
+    usage: moody('usage', store.usage),
+    announce: moody('announce', store.announce),
+    listen: moody('listen', store.listen),
   })
 }
