@@ -3,11 +3,10 @@ const name = process.env.MUTATE ?? 'problems'
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  testRunner: 'tap',
-  plugins: ['@stryker-mutator/tap-runner'],
+  testRunner: 'bundles',
+  plugins: ['./scripts/stryker-runner.mjs'],
   // The sources with all mutants in them are bundled once; a mutant is switched on in the process that tests it.
   buildCommand: `node scripts/test.mjs --bundle test/plugins/${name}`,
-  tap: { testFiles: [`.cache/tests/test/plugins/${name}/**/*.test.js`], forceBail: true, nodeArgs: [] },
   mutate: [
     `src/plugins/${name}/**/*.ts`,
     '!src/plugins/operations/{engines/bullmq,stores/{redis,postgres}*}/**',
@@ -17,6 +16,8 @@ export default {
   ignorePatterns: ['/dist', '/docs', '/bench/results', '/.cache', '/.tap', '/reports'],
   coverageAnalysis: 'perTest',
   ignoreStatic: true,
+  // Each run leaves its modules in memory.
+  maxTestRunnerReuse: 50,
   concurrency: 2,
   timeoutMS: 10_000,
   incremental: true,

@@ -134,6 +134,10 @@ async function bundle(processes) {
   return [...processes.keys()].map((name) => relative(root, join(bundles, `${name}.js`)))
 
   function setup(builder) {
+    if (bundleOnly) {
+      builder.onResolve({ filter: /^tap$/ }, () => ({ path: 'tap', namespace: 'root' }))
+      builder.onLoad({ filter: /./, namespace: 'root' }, () => ({ contents: 'export default rootOfTests' }))
+    }
     builder.onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'process' }))
     builder.onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({
       contents: entryOf(processes.get(path)),
