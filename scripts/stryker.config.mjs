@@ -5,13 +5,13 @@ const name = process.env.MUTATE ?? 'problems'
 export default {
   testRunner: 'bundles',
   plugins: ['./scripts/stryker-runner.mjs'],
-  // The sources with all mutants in them are bundled once; a mutant is switched on in the process that tests it.
+  // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
   buildCommand: `node scripts/test.mjs --bundle test/plugins/${name}`,
   mutate: [
     `src/plugins/${name}/**/*.ts`,
     '!src/plugins/operations/{engines/bullmq,stores/{redis,postgres}*}/**',
   ],
-  // Texts for people are not what a test protects.
+  // Tests do not check texts for people.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignorePatterns: ['/dist', '/docs', '/bench/results', '/.cache', '/.tap', '/reports'],
   coverageAnalysis: 'perTest',
