@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
+import { mock } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { INSTRUMENTER_CONSTANTS } from '@stryker-mutator/api/core'
 import { declareClassPlugin, PluginKind } from '@stryker-mutator/api/plugin'
@@ -88,6 +89,8 @@ class BundleRunner {
     } catch (error) {
       return String(error)
     } finally {
+      // A test that was cut short may have left them.
+      mock.reset()
       process.off('uncaughtException', onError).off('unhandledRejection', onError)
     }
   }

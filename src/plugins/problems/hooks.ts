@@ -243,7 +243,7 @@ export function errorBodyHook(
       return payload
     }
     if (problem === null) {
-      keepErrorBody(reply, payload, status)
+      keepErrorBody(reply, status)
       return payload
     }
     if (isResponse(payload)) {
@@ -253,11 +253,12 @@ export function errorBodyHook(
     return writeProblem(reply, unsupportedMediaType(problem, contentOf(request)), options)
   }
 
-  function keepErrorBody(reply: FastifyReply, payload: unknown, status: number): void {
+  function keepErrorBody(reply: FastifyReply, status: number): void {
     if (status === 503 && !reply.hasHeader('retry-after')) {
       reply.header('retry-after', String(options.retryAfter))
     }
-    if (!isResponse(payload) && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    // Fastify prefers the header fields of a Response.
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   }
 
   return function problemOnSend(request, reply, payload, next) {
