@@ -10,6 +10,7 @@ import { responseBodies } from '../json-schema/responses.js'
 import { anything, type Shape, someShape } from '../json-schema/shape.js'
 import { shapeOf } from '../json-schema/shape-reader.js'
 import { containsInt64 } from '../json-schema/twins.js'
+import { lazily } from './lazily.js'
 import { hasSerializerOptions } from './reply-serializer.js'
 
 /** How responses of one status (and of one media type, if the schema has several) become JSON. */
@@ -217,15 +218,4 @@ function isOpen(shape: Shape): boolean {
     return shape.rest !== null || shape.patterns.length > 0 || names.some((name) => name in Object.prototype)
   }
   return shape.kind === 'choice' || shape.kind === 'anything' || shape.kind === 'tuple'
-}
-
-/** Returns a function that is made at its first call. */
-function lazily<Parameters extends readonly unknown[]>(
-  make: () => (...parameters: Parameters) => string,
-): (...parameters: Parameters) => string {
-  let made: ((...parameters: Parameters) => string) | undefined
-  return (...parameters) => {
-    made ??= make()
-    return made(...parameters)
-  }
 }
