@@ -11,7 +11,7 @@ import {
 
 const schema = { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } }
 
-t.test('a reply has a serializer of its own once the handler has given it one', async (t) => {
+t.test('hasSerializerOfItsOwn() is true after reply.serializer()', async (t) => {
   const seen: boolean[] = []
   const app = Fastify()
   app.addHook('preSerialization', async (_request, reply, payload) => {
@@ -32,7 +32,7 @@ t.test('a reply has a serializer of its own once the handler has given it one', 
   t.strictSame(seen, [false, true, false, false])
 })
 
-t.test('options of Fastify’s writers are seen, also within a plugin', async (t) => {
+t.test('options of Fastify’s serializers are detected, also in a plugin', async (t) => {
   const rows: readonly (readonly [options: object, expected: boolean])[] = [
     [{}, false],
     [{ serializerOpts: {} }, false],
