@@ -46,6 +46,10 @@ t.test('wrong options of a route name the route', async (t) => {
       { produces: ['csv'] },
       "GET /v1/users config.problems.produces[0]: expected a media type such as text/csv, received 'csv'",
     ],
+    ...['text/csv; charset=utf-8', 'x text/csv'].map((type): readonly [unknown, string] => [
+      { produces: [type] },
+      `GET /v1/users config.problems.produces[0]: expected a media type such as text/csv, received '${type}'`,
+    ]),
   ]
   const app = Fastify()
   await app.register(problems)
@@ -95,6 +99,7 @@ t.test('mode: the nearest word counts, route before plugin before preset', async
     ['enforce', { mode: 'report' }, {}, bare],
     ['enforce', { mode: 'off' }, {}, bare],
     ['enforce', { mode: 'report' }, { mode: 'enforce' }, enforced],
+    ['enforce', { mode: 'off' }, { mode: 'enforce' }, enforced],
     ['report', {}, {}, bare],
     ['report', {}, { mode: 'enforce' }, enforced],
     ['report', { mode: 'enforce' }, {}, enforced],
