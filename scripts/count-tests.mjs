@@ -1,6 +1,6 @@
 // Prints one line, `tests: N passed, M failed`, over the TAP files given, and exits with 1 unless all passed.
-// What is counted is assertions, as tap itself adds them up in the last lines of a run.
-// A run that broke off before it could add up counts as one failure; no run at all is no success.
+// It counts assertions, by the totals that tap prints in the last lines of a run.
+// A run without totals was interrupted, and counts as one failure. Without any run the exit code is 1.
 import { readFileSync } from 'node:fs'
 
 const runs = process.argv.slice(2).map(totals)

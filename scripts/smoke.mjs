@@ -1,5 +1,5 @@
-// Starts the demo the way a newcomer does, `npm start`, and asks it what every server built with this package must
-// refuse properly: each refusal is a problem document with the right status.
+// Starts the demo with `npm start`, as a newcomer does, and sends requests that every server with this package must refuse:
+// each response must be a problem document with the right status.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'

@@ -1,22 +1,31 @@
 // Stryker for the convention that MUTATE names; scripts/mutate.mjs starts it.
+import { readdirSync } from 'node:fs'
+
 const name = process.env.MUTATE ?? 'problems'
+const folder = `test/plugins/${name}`
+
+// Without tests that start programs: each takes seconds.
+const tests = readdirSync(folder, { recursive: true }).filter(
+  (file) => /(?<!\.slow)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq)\b/.test(file),
+)
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  testRunner: 'tap',
-  plugins: ['@stryker-mutator/tap-runner'],
-  // The sources with all mutants in them are bundled once; a mutant is switched on in the process that tests it.
-  buildCommand: `node scripts/test.mjs --bundle test/plugins/${name}`,
-  tap: { testFiles: [`.cache/tests/test/plugins/${name}/**/*.test.js`], forceBail: true, nodeArgs: [] },
+  testRunner: 'bundles',
+  plugins: ['./scripts/stryker-runner.mjs'],
+  // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
+  buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `${folder}/${file}`).join(' ')}`,
   mutate: [
     `src/plugins/${name}/**/*.ts`,
     '!src/plugins/operations/{engines/bullmq,stores/{redis,postgres}*}/**',
   ],
-  // Texts for people are not what a test protects.
+  // Tests do not check texts for people.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignorePatterns: ['/dist', '/docs', '/bench/results', '/.cache', '/.tap', '/reports'],
   coverageAnalysis: 'perTest',
   ignoreStatic: true,
+  // Each run leaves its modules in memory.
+  maxTestRunnerReuse: 50,
   concurrency: 2,
   timeoutMS: 10_000,
   incremental: true,

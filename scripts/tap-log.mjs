@@ -1,12 +1,12 @@
-// A reporter for logs: one line per test file, the whole diagnosis of each failure, the reason of each skip.
+// A reporter for logs: one line per test file, the diagnosis of each failure, the reason of each skipped test.
 //   tap --reporter=node --reporter-arg=scripts/tap-log.mjs --reporter-arg=<file to keep the TAP in>
-// tap's own reporters either redraw the screen or, with CI set, drop what the failures say.
+// tap's own reporters either redraw the screen or, if CI is set, leave out the diagnoses of failures.
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const indentation = 4
-// The name of a failure may be a whole error message, which its diagnosis has too.
+// The name of a failure may be a long error message, which is in its diagnosis too.
 const longestName = 200
 const point = /^( *)(not )?ok \d+(?: - )?(.*)$/
 const subtest = /^( *)# Subtest: (.*)$/
@@ -16,9 +16,9 @@ const keep = process.argv[2]
 const copy = keep === undefined ? undefined : openCopy(keep)
 /** Names of the subtests that are open, outermost first. */
 let names = []
-/** Depths of the open subtests in which a failure has been told already. */
-const told = new Set()
-/** Set while the lines of a diagnosis are to be passed on. */
+/** Depths of the open subtests in which a failure has been reported already. */
+const reported = new Set()
+/** Set while the lines of a diagnosis are printed. */
 let diagnosisOf
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -38,17 +38,17 @@ function logLine(line) {
 
 function openSubtest(depth, name) {
   names = [...names.slice(0, depth), name]
-  told.delete(depth)
+  reported.delete(depth)
 }
 
 function logResult(depth, passed, text) {
   if (depth === 0) console.log(`${passed ? 'ok    ' : 'not ok'} ${text}`)
   if (/ # skip\b/i.test(text)) console.log(`       skipped: ${nameOf(depth, text)}`)
   if (passed || / # todo\b/i.test(text)) return
-  // A subtest that fails because of what is in it has been told of already.
-  const isOld = told.has(depth)
-  told.delete(depth)
-  for (let outer = 0; outer < depth; outer++) told.add(outer)
+  // A subtest that fails because of what is in it has been reported already.
+  const isOld = reported.has(depth)
+  reported.delete(depth)
+  for (let outer = 0; outer < depth; outer++) reported.add(outer)
   if (isOld) return
   console.log(`       failed: ${nameOf(depth, text)}`)
   diagnosisOf = depth * indentation

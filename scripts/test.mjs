@@ -1,8 +1,8 @@
 // Runs the tests: node scripts/test.mjs [--all] [--coverage] [--bundle] [file or folder …] [option of tap …]
 // Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these.
-// esbuild bundles each test with the sources it imports, once, and tap runs the JavaScript: that takes a third of what
-// compiling in every test process takes. Types are checked by `npm run types`. `--bundle` makes one bundle per test file
-// and runs nothing: for another runner.
+// esbuild bundles each test with the sources that it imports, and tap runs the bundles: this takes a third of the time that
+// compiling in every test process takes. `npm run types` checks the types. `--bundle` makes one bundle per test file, for
+// another runner, and runs no test.
 import { spawn } from 'node:child_process'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const require = createRequire(import.meta.url)
-// esbuild is what tsup builds the package with.
+// The esbuild of tsup, which builds the package.
 const { build } = createRequire(require.resolve('tsup'))('esbuild')
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -32,8 +32,8 @@ const programs = [
   'test/plugins/operations/stores/memory-growth.ts',
 ]
 
-// Files that run in one process with others, as many processes as are named here. Not files that start servers or
-// processes, set clocks, or measure memory.
+// Files that share a number of processes. Files that start servers or processes, set clocks, or measure memory must not be
+// among them.
 const shared = [
   {
     name: 'pure',
@@ -87,7 +87,7 @@ function testFiles(path, withSlow) {
     .sort()
 }
 
-/** What runs in one process: the name of the bundle, and its files. A file that is named runs alone. */
+/** Returns the processes: the name of each bundle, and its files. A file that is named in the arguments runs alone. */
 function processesOf(files, share) {
   const processes = new Map()
   const turns = new Map()
@@ -101,11 +101,11 @@ function processesOf(files, share) {
     }
     processes.set(name, [...(processes.get(name) ?? []), file])
   }
-  // Those that take longest first, so that no core waits for them at the end.
+  // The processes with most files start first, so that no core waits for them at the end.
   return new Map([...processes].sort(([, one], [, other]) => other.length - one.length))
 }
 
-/** Bundles what each process runs; returns the files that tap is to run. */
+/** Makes a bundle for each process. Returns the files that tap runs. */
 async function bundle(processes) {
   rmSync(bundles, { recursive: true, force: true })
   const { warnings } = await build({
@@ -122,18 +122,22 @@ async function bundle(processes) {
     format: 'esm',
     sourcemap: 'linked',
     sourcesContent: false,
-    // package.json says `sideEffects: false`, which is true of the sources only.
+    // package.json has `sideEffects: false`, but the tests have side effects.
     ignoreAnnotations: true,
     // Stryker puts functions into blocks, where esbuild renames them; hooks are found by name.
     keepNames: bundleOnly,
     logLevel: 'warning',
     plugins: [{ name: 'tests', setup }],
   })
-  // A warning may mean that a test was left out.
+  // After a warning, a test may be missing.
   if (warnings.length > 0) process.exit(1)
   return [...processes.keys()].map((name) => relative(root, join(bundles, `${name}.js`)))
 
   function setup(builder) {
+    if (bundleOnly) {
+      builder.onResolve({ filter: /^tap$/ }, () => ({ path: 'tap', namespace: 'root' }))
+      builder.onLoad({ filter: /./, namespace: 'root' }, () => ({ contents: 'export default rootOfTests' }))
+    }
     builder.onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'process' }))
     builder.onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({
       contents: entryOf(processes.get(path)),
@@ -150,14 +154,14 @@ async function bundle(processes) {
   }
 }
 
-/** Runs files one after the other. The last line fails where a file has ended the run for those behind it. */
+/** Returns a program that runs files one after the other. Its last line fails if a file has ended the run of tap early. */
 function entryOf(files) {
   const imports = files.map((file) => `import ${JSON.stringify(join(root, file))}`)
   if (files.length === 1) return imports[0]
   return [...imports, "import tap from 'tap'", `tap.pass('${files.length} files ran')`].join('\n')
 }
 
-/** Runs tap in a process group of its own, which ends with this process, however that ends but by SIGKILL. */
+/** Runs tap in its own process group. The group ends with this process, unless SIGKILL ends this process. */
 async function runTap(programs) {
   const options = args.includes('--coverage') ? [] : ['--disable-coverage']
   const tap = spawn(
@@ -177,14 +181,14 @@ async function runTap(programs) {
       process.exit(130)
     })
   }
-  // A parent that was killed cannot pass the signal on.
+  // A parent process that was killed sends no signal.
   const watch = setInterval(
     () => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'),
     parentCheckInterval,
   )
   tap.once('exit', (code) => {
     clearInterval(watch)
-    // Also what a test has left behind.
+    // Ends processes that a test has left behind.
     end()
     process.exitCode = code ?? 1
   })

@@ -1,5 +1,5 @@
-// Which files of src/ one request runs through: npm run walk [root of another checkout]
-// V8 counts the calls of each function while one request is answered, after the same requests have warmed the app.
+// Lists the files of src/ that one request runs through: npm run walk [root of another checkout]
+// V8 counts the calls of each function during one request, after the same requests have warmed up the app.
 import { Session } from 'node:inspector/promises'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

@@ -1,6 +1,6 @@
 // Runs a command with another version of Node: node scripts/with-node.mjs <version> <command> [argument…]
-// The binary is what the npm package `node` would fetch in its install script; install scripts are often blocked,
-// so its platform package is installed directly, once, into .cache/.
+// The npm package `node` installs its binary by an install script, and these are often disabled. So the package of the
+// platform, which has the binary, is installed directly, once, into .cache/.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'

@@ -116,11 +116,11 @@ const codesOfErrors: Readonly<Record<string, ProblemCode>> = {
 }
 
 const clientDetails: Readonly<Partial<Record<ProblemCode, string>>> = {
-  'request-timeout': 'The request did not arrive whole in time',
+  'request-timeout': 'The request was not received completely in time',
   'header-fields-too-large':
-    'The request target and header fields together are larger than this server takes',
-  'content-too-large': 'The extensions of a chunk are larger than this server takes',
-  'request-malformed': 'What arrived is not a request in HTTP/1.1',
+    'The request target and header fields together are larger than this server accepts',
+  'content-too-large': 'The extensions of a chunk are larger than this server accepts',
+  'request-malformed': 'The received bytes are not an HTTP/1.1 request',
 }
 
 function clientProblem(code: string | undefined): ProblemError {

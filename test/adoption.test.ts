@@ -103,7 +103,7 @@ t.test('@fastify/helmet and @fastify/cors: their headers are on problems too', a
   }
 })
 
-t.test('@fastify/swagger and its page are left alone, and listed', async (t) => {
+t.test('the routes of @fastify/swagger are not changed, and the report lists them', async (t) => {
   const app = await appWithConventions()
   await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
   await app.register(swaggerUi, { routePrefix: '/docs' })
@@ -123,7 +123,7 @@ t.test('@fastify/swagger and its page are left alone, and listed', async (t) => 
   t.ok(exceptions.length > 0)
 })
 
-t.test('files and proxies: an error answer that is a stream stays as it is', async (t) => {
+t.test('files and proxies: an error response that is a stream is not changed', async (t) => {
   const app = await appWithConventions()
   app.get('/files/*', async (_request, reply) => {
     const { body } = new Response('<h1>No such file</h1>')
@@ -136,7 +136,7 @@ t.test('files and proxies: an error answer that is a stream stays as it is', asy
   t.equal(await response.text(), '<h1>No such file</h1>')
 })
 
-t.test('a body parser that takes everything is used', async (t) => {
+t.test('a body parser for all media types is used', async (t) => {
   const app = await appWithConventions()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, { length: body.length }),
@@ -148,7 +148,7 @@ t.test('a body parser that takes everything is used', async (t) => {
   t.strictSame(response.json(), { length: 3 })
 })
 
-t.test('an aborted request is not answered, and the server lives on', async (t) => {
+t.test('an aborted request gets no response, and the server continues', async (t) => {
   const app = await appWithConventions()
   let enter = (): void => {}
   const entered = new Promise<void>((resolve) => {

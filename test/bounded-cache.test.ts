@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BoundedCache } from '../src/bounded-cache.js'
 
-t.test('the oldest goes when a new one comes', async (t) => {
+t.test('a new entry removes the oldest one if the cache is full', async (t) => {
   const cache = new BoundedCache<string, number>(2)
   cache.set('a', 1)
   cache.set('b', 2)
@@ -11,7 +11,7 @@ t.test('the oldest goes when a new one comes', async (t) => {
   t.same([cache.get('a'), cache.get('b'), cache.get('c')], [undefined, 2, 3])
 })
 
-t.test('a key that is there already takes no place', async (t) => {
+t.test('a known key takes no additional place', async (t) => {
   const cache = new BoundedCache<string, number>(2)
   cache.set('a', 1)
   cache.set('b', 2)
@@ -19,7 +19,7 @@ t.test('a key that is there already takes no place', async (t) => {
   t.same([cache.get('a'), cache.get('b')], [3, 2])
 })
 
-t.test('any value is kept as it is, undefined as a key too', async (t) => {
+t.test('any key and any value can be kept, undefined too', async (t) => {
   const cache = new BoundedCache<unknown, unknown>(3)
   cache.set(undefined, 'nothing')
   cache.set(Number.NaN, null)
@@ -30,27 +30,30 @@ t.test('any value is kept as it is, undefined as a key too', async (t) => {
   t.same([cache.get(Number.NaN), cache.get('a'), cache.get('b')], [null, false, 0], 'and no other')
 })
 
-t.test('any sequence of sets: a map that drops its first key when it is full', async () => {
-  const sets = fc.array(fc.tuple(fc.nat(9), fc.nat()), { maxLength: 60 })
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 }), sets, (most, pairs) => {
-      const cache = new BoundedCache<number, number>(most)
-      let model: (readonly [key: number, value: number])[] = []
-      for (const [key, value] of pairs) {
-        cache.set(key, value)
-        const isKnown = model.some(([known]) => known === key)
-        model = isKnown
-          ? model.map(([known, kept]) => [known, known === key ? value : kept])
-          : [...model, [key, value] as const].slice(-most)
-        const keys = Array.from({ length: 10 }, (_, index) => index)
-        if (!keys.every((known) => cache.get(known) === new Map(model).get(known))) return false
-      }
-      return true
-    }),
-  )
-})
+t.test(
+  'for any sequence of sets, the cache equals a map that removes its first key when it is full',
+  async () => {
+    const sets = fc.array(fc.tuple(fc.nat(9), fc.nat()), { maxLength: 60 })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), sets, (most, pairs) => {
+        const cache = new BoundedCache<number, number>(most)
+        let model: (readonly [key: number, value: number])[] = []
+        for (const [key, value] of pairs) {
+          cache.set(key, value)
+          const isKnown = model.some(([known]) => known === key)
+          model = isKnown
+            ? model.map(([known, kept]) => [known, known === key ? value : kept])
+            : [...model, [key, value] as const].slice(-most)
+          const keys = Array.from({ length: 10 }, (_, index) => index)
+          if (!keys.every((known) => cache.get(known) === new Map(model).get(known))) return false
+        }
+        return true
+      }),
+    )
+  },
+)
 
-t.test('a cache of none keeps none', async (t) => {
+t.test('a cache of size 0 keeps nothing', async (t) => {
   const cache = new BoundedCache<string, number>(0)
   cache.set('a', 1)
   t.equal(cache.get('a'), undefined)

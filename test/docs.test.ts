@@ -56,13 +56,13 @@ t.test('README.md: the whole service', async (t) => {
     t.match(await ask(origin, '/v1/orders?before_time=2026-01-01T00:00:00Z'), [400, { code: 'validation' }])
   })
 
-  await t.test('holds the conventions in CommonJS too', async (t) => {
+  await t.test('keeps the conventions in CommonJS too', async (t) => {
     const origin = await originOf(startService(t, serviceIn('cjs'), 'service.cjs'))
     t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [] }])
     t.match(await ask(origin, '/v1/Orders'), [404, { code: 'path-uppercase' }])
   })
 
-  await t.test('does not boot with the path that the page says, and says what the page says', async (t) => {
+  await t.test('does not boot with the path in the page, and throws the table in the page', async (t) => {
     const child = startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'"))
     const [said, [exitCode]] = await Promise.all([outputOf(child), once(child, 'close')])
     t.not(exitCode, 0)

@@ -12,7 +12,7 @@ import { serve } from './support/serve.js'
 
 const nothing = async (): Promise<object> => ({})
 
-t.test('autoload layout: a route at / below a prefix boots', async (t) => {
+t.test('autoload layout: an app with a route at / below a prefix boots', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/users' })
@@ -20,7 +20,7 @@ t.test('autoload layout: a route at / below a prefix boots', async (t) => {
   t.strictSame(app.conventions.report().findings, [])
 })
 
-t.test('config.problems false / mode report: a thrown non-error keeps its 500', async (t) => {
+t.test('with config.problems: false or mode report, a thrown non-error stays a 500', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/a', { config: { problems: false } }, async () => Promise.reject('secret'))
@@ -39,7 +39,7 @@ t.test('report mode: an unknown Expect is answered as without the plugin', async
   t.equal(received.replace(/^date.*\r\n/im, ''), expected.replace(/^date.*\r\n/im, ''))
 })
 
-t.test('417 has the typeBase of problems', async (t) => {
+t.test('the type of a 417 has the typeBase of problems', async (t) => {
   const app = Fastify()
   await app.register(problems, { typeBase: 'https://errors.example/' })
   const { port } = await serve(t, app)
@@ -47,7 +47,7 @@ t.test('417 has the typeBase of problems', async (t) => {
   t.equal(JSON.parse(answer.body).type, 'https://errors.example/expectation-failed')
 })
 
-t.test('an onSend hook that always fails leaks nothing', async (t) => {
+t.test('if an onSend hook always fails, the response has no details', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/a', { onSend: async () => Promise.reject(new Error('secret')) }, nothing)
@@ -67,14 +67,14 @@ t.test('a header that cannot be written is a 500 problem', async (t) => {
   t.equal((await app.inject('/v1/b')).headers['content-type'], 'application/problem+json')
 })
 
-t.test('a request id that is a number', async (t) => {
+t.test('a request id may be a number', async (t) => {
   let id = 0
   const app = Fastify({ genReqId: () => id++ as unknown as string })
   await app.register(problems)
   isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
 })
 
-t.test('routes registered before: what pathGuard refuses is a problem', async (t) => {
+t.test('for routes declared before problems, a refusal of pathGuard is a problem', async (t) => {
   const app = Fastify()
   await app.register(cors)
   app.get('/v1/users/:id', nothing)
@@ -82,7 +82,7 @@ t.test('routes registered before: what pathGuard refuses is a problem', async (t
   isProblem(t, injected(await app.inject('/v1/users/A')), { status: 404, code: 'path-uppercase' })
 })
 
-t.test('raw dot segments', async (t) => {
+t.test('raw dot segments are refused', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   app.get('/v1/links/:id', { config: { pathGuard: { params: 'any' } } }, nothing)
@@ -92,20 +92,17 @@ t.test('raw dot segments', async (t) => {
     t.not((await ask(port, requestBytes('GET', target))).status, 200, target)
 })
 
-t.test(
-  'wildcard routes, WebSocket routes and hidden routes are left alone at request time too',
-  async (t) => {
-    const app = Fastify()
-    await app.register(conventions)
-    app.get('/assets/*', nothing)
-    app.get('/Hidden/:x', { schema: { hide: true } as object }, nothing)
-    app.route({ method: 'GET', url: '/Socket', handler: nothing, websocket: true } as never)
-    for (const url of ['/assets/Index-Bx.js', '/assets/a%20b.png', '/Hidden/A', '/Socket'])
-      t.equal((await app.inject(url)).statusCode, 200, url)
-  },
-)
+t.test('wildcard, WebSocket and hidden routes are not checked at request time', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  app.get('/assets/*', nothing)
+  app.get('/Hidden/:x', { schema: { hide: true } as object }, nothing)
+  app.route({ method: 'GET', url: '/Socket', handler: nothing, websocket: true } as never)
+  for (const url of ['/assets/Index-Bx.js', '/assets/a%20b.png', '/Hidden/A', '/Socket'])
+    t.equal((await app.inject(url)).statusCode, 200, url)
+})
 
-t.test('plugin off, route enforce', async (t) => {
+t.test('a route may enforce where the plugin is off', async (t) => {
   const app = Fastify()
   await app.register(problems, { mode: 'off' })
   await app.register(pathGuard, { mode: 'off' })
@@ -135,7 +132,7 @@ t.test('report mode counts 404, 405 and OPTIONS that would change', async (t) =>
   t.ok(app.conventions.report().observations.length > 0)
 })
 
-t.test('a broken request behind one that is being worked on does not take its answer', async (t) => {
+t.test('a malformed request after a pending one does not replace the response of that one', async (t) => {
   const app = Fastify(serverOptions())
   let ran = false
   app.post('/v1/payments', async () => {
@@ -151,7 +148,7 @@ t.test('a broken request behind one that is being worked on does not take its an
   t.equal(first?.status, 200)
 })
 
-t.test('serverOptions: absolute form without a path', async (t) => {
+t.test('serverOptions: a target in absolute form may have no path', async (t) => {
   const app = Fastify(serverOptions())
   await app.register(conventions)
   const { port } = await serve(t, app)
@@ -176,14 +173,14 @@ t.test('a problem is not sent with the Content-Encoding the handler had set', as
   t.notOk('content-encoding' in (await app.inject('/v1/a')).headers)
 })
 
-t.test('total as a BigInt, which the type allows', async (t) => {
+t.test('total may be a BigInt', async (t) => {
   const app = Fastify()
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list([], 10n))
   t.equal((await app.inject('/v1/users')).payload, '{"users":[],"total":10}')
 })
 
-t.test('a limit with a default in the route’s schema', async (t) => {
+t.test('a default of limit in the route’s schema applies', async (t) => {
   const app = Fastify()
   await app.register(lists)
   const schema = {
@@ -193,7 +190,7 @@ t.test('a limit with a default in the route’s schema', async (t) => {
   t.equal((await app.inject('/v1/users')).json().limit, 20)
 })
 
-t.test('405 over HTTP/2 with a host constraint', async (t) => {
+t.test('a route with a host constraint has a 405 over HTTP/2 too', async (t) => {
   const options: object = serverOptions()
   const app = Fastify({ ...options, http2: true })
   await app.register(problems)
@@ -205,14 +202,14 @@ t.test('405 over HTTP/2 with a host constraint', async (t) => {
   session.close()
 })
 
-t.test('an error answer of a hook on an unknown path is a problem', async (t) => {
+t.test('an error response of a hook on an unknown path is a problem', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.addHook('onRequest', async (_request, reply) => reply.code(401).send({ error: 'who are you' }))
   isProblem(t, injected(await app.inject('/nothing')), { status: 401, code: 'unauthorized' })
 })
 
-t.test('problems in a child, under an error handler of the root', async (t) => {
+t.test('problems in a child context takes precedence over an error handler of the root', async (t) => {
   const app = Fastify()
   app.setErrorHandler(async () => ({ root: true }))
   app.register(async (child) => {
@@ -231,21 +228,21 @@ t.test('a problem document of a handler with 503 gets Retry-After', async (t) =>
   t.ok('retry-after' in (await app.inject('/v1/a')).headers)
 })
 
-t.test('an exception of the plugin that meets no route says so', async (t) => {
+t.test('an exception of the plugin that matches no route is reported', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, { exceptions: [{ url: '/nope', except: ['plural'], reason: 'a typo' }] })
   await app.ready()
   t.equal(app.conventions.report().exceptions.length, 1)
 })
 
-t.test('one breach is not breaches', async (t) => {
+t.test('the summary of one breach has the singular', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   app.get('/v1/Users', nothing)
   await t.rejects(async () => app.ready(), { message: /^1 breach of/ })
 })
 
-t.test('an answer that is a Response of the web is no success', async (t) => {
+t.test('an error Response does not count as a success', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get(
@@ -270,7 +267,7 @@ t.test('report mode beside a decorator of the app called page', async (t) => {
   await t.resolves(async () => void (await app.ready()))
 })
 
-t.test('an error handler of a route that hands on to the context is answered as a problem', async (t) => {
+t.test('an error that a route’s error handler rethrows is a problem', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/files/:name', {

@@ -30,7 +30,7 @@ async function frontDoor(max = 1000) {
   return app
 }
 
-t.test('an answer has the headers of all three', async (t) => {
+t.test('a response has the headers of cors, securityHeaders and rateLimit', async (t) => {
   const { port } = await serve(t, await frontDoor())
   const answer = await ask(port, requestBytes('GET', '/v1/users/1', { origin: page }))
   t.equal(answer.status, 200)
@@ -43,7 +43,7 @@ t.test('an answer has the headers of all three', async (t) => {
   })
 })
 
-t.test('an unknown path, a refused method and an OPTIONS have them too', async (t) => {
+t.test('responses to an unknown path, a refused method and OPTIONS have them too', async (t) => {
   const { port } = await serve(t, await frontDoor())
   const asked = [
     { method: 'GET', target: '/v1/nothing', status: 404 },
@@ -62,7 +62,7 @@ t.test('an unknown path, a refused method and an OPTIONS have them too', async (
   }
 })
 
-t.test('a malformed URL and a segment that is too long are read by a page too', async (t) => {
+t.test('a page can read the errors of a malformed URL and of a segment that is too long', async (t) => {
   const { port } = await serve(t, await frontDoor())
   const asked = [
     { target: '/%zz', status: 400 },
@@ -84,7 +84,7 @@ t.test('a malformed URL and a segment that is too long are read by a page too', 
   }
 })
 
-t.test('a preflight is answered for a malformed URL too', async (t) => {
+t.test('a preflight of a malformed URL is a 204', async (t) => {
   const { port } = await serve(t, await frontDoor())
   const preflight = { origin: page, 'access-control-request-method': 'PUT' }
   for (const target of ['/%zz', `/v1/users/${'a'.repeat(5000)}`]) {
@@ -99,7 +99,7 @@ t.test('a preflight is answered for a malformed URL too', async (t) => {
   }
 })
 
-t.test('who is allowed may be asked for a malformed URL too, and that may fail', async (t) => {
+t.test('a function of origins is called for a malformed URL too, and may fail', async (t) => {
   const check = (origin: string | undefined): boolean => {
     if (origin !== page) throw new Error('no')
     return true
@@ -121,7 +121,7 @@ t.test('who is allowed may be asked for a malformed URL too, and that may fail',
 })
 
 t.test(
-  'a broken request line is answered with the security headers, and without CORS: it has no origin',
+  'the response to a malformed request line has the security headers, and no CORS headers',
   async (t) => {
     const { port } = await serve(t, await frontDoor())
     const answer = await ask(port, 'NONSENSE\r\n\r\n')
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('of requests that come at once, as many are served as the quota has', async (t) => {
+t.test('of concurrent requests, as many are served as the quota allows', async (t) => {
   const { origin } = await serve(t, await frontDoor(10))
   const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(`${origin}/v1/users/1`)))
   t.equal(answers.filter(({ status }) => status === 200).length, 10)
@@ -143,18 +143,21 @@ t.test('of requests that come at once, as many are served as the quota has', asy
   await Promise.all(answers.map((answer) => answer.text()))
 })
 
-t.test('over TLS there is Strict-Transport-Security, whatever the client says of its protocol', async (t) => {
-  const keys = { ciphers: 'PSK', maxVersion: 'TLSv1.2' } as const
-  const psk = Buffer.alloc(16, 1)
-  const app = Fastify({ https: { ...keys, pskCallback: () => psk } })
-  await app.register(securityHeaders)
-  app.get('/v1/users', () => ({}))
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = app.server.address() as AddressInfo
-  const field = await strictTransport(t, { ...keys, port, pskCallback: () => ({ psk, identity: 'test' }) })
-  t.equal(field, 'max-age=31536000; includeSubDomains')
-})
+t.test(
+  'over TLS there is Strict-Transport-Security, whatever X-Forwarded-Proto the client sends',
+  async (t) => {
+    const keys = { ciphers: 'PSK', maxVersion: 'TLSv1.2' } as const
+    const psk = Buffer.alloc(16, 1)
+    const app = Fastify({ https: { ...keys, pskCallback: () => psk } })
+    await app.register(securityHeaders)
+    app.get('/v1/users', () => ({}))
+    t.teardown(() => app.close())
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    const field = await strictTransport(t, { ...keys, port, pskCallback: () => ({ psk, identity: 'test' }) })
+    t.equal(field, 'max-age=31536000; includeSubDomains')
+  },
+)
 
 /** What a service on TLS says of Strict-Transport-Security, to a client that claims to have come without. */
 function strictTransport(t: Test, options: object): Promise<string | undefined> {

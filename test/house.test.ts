@@ -8,7 +8,7 @@ t.test('the imports of src/ have no cycle', async (t) => {
   t.strictSame(cyclesOf(importsOfSources()), [])
 })
 
-t.test('a cycle is found, also one of types', async (t) => {
+t.test('a cycle of imports is found, also of type imports', async (t) => {
   const files = { 'a.ts': ['b.ts'], 'b.ts': ['c.ts', 'd.ts'], 'c.ts': ['a.ts'], 'd.ts': [] }
   t.strictSame(cyclesOf(new Map(Object.entries(files))), [['a.ts', 'b.ts', 'c.ts']])
   t.strictSame(
@@ -17,7 +17,7 @@ t.test('a cycle is found, also one of types', async (t) => {
   )
 })
 
-t.test('the map in CONTRIBUTING.md is the tree', async (t) => {
+t.test('the table in CONTRIBUTING.md has all folders of src/', async (t) => {
   const rows = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^\| `src\/([^`]+)` \|/gm)
   const tree = readdirSync('src', { withFileTypes: true }).map((entry) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,

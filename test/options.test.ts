@@ -27,7 +27,7 @@ const checks: Checks<Lamp> = { colour: oneOf('red', 'green'), watts: integer(1, 
 const defaults: Required<Lamp> = { colour: 'red', watts: 40, labels: [] }
 
 t.test(
-  'each check: what passes comes back, what does not is told with label, expected, received',
+  'each check returns a valid value, and throws with label, expected and received value otherwise',
   async (t) => {
     const rows: readonly (readonly [
       check: Check<unknown>,
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('a fault inside a list or an object is named by its place', async (t) => {
+t.test('the error of an invalid item or member has its path', async (t) => {
   t.throws(() => listOf(text())('x', ['a', 7]), wrong('x[1]: expected a non-empty string, received 7'))
   t.throws(
     () => objectOf<Lamp>(checks)('x', { watts: 0 }),
@@ -127,7 +127,7 @@ t.test('a fault inside a list or an object is named by its place', async (t) => 
   )
 })
 
-t.test('what came is shown in short, whatever it is', async (t) => {
+t.test('the received value is shortened in the message, whatever it is', async (t) => {
   const circular: { self?: unknown } = {}
   circular.self = circular
   const rows: readonly (readonly [value: unknown, shown: string | RegExp])[] = [
@@ -142,7 +142,7 @@ t.test('what came is shown in short, whatever it is', async (t) => {
   for (const [value, message] of rows) t.throws(() => invalid('x', 'y', value), { message }, String(message))
 })
 
-t.test('options of a plugin are laid over its defaults', async (t) => {
+t.test('options of a plugin replace its defaults', async (t) => {
   t.strictSame(resolveOptions('lamp', undefined, checks, defaults), defaults)
   t.strictSame(resolveOptions('lamp', {}, checks, defaults), defaults)
   t.strictSame(resolveOptions('lamp', { watts: 7 }, checks, defaults), { ...defaults, watts: 7 })
@@ -164,7 +164,7 @@ t.test('options of a plugin are laid over its defaults', async (t) => {
   })
 })
 
-t.test('what is no option is refused, with those that there are', async (t) => {
+t.test('an unknown option throws, with the known options', async (t) => {
   const unknown = { code: 'FST_CONV_OPTION_UNKNOWN' }
   const message = 'lamp.wats: there is no such option; expected one of colour, labels, watts'
   t.throws(() => resolve({ wats: 7 }), { ...unknown, message, statusCode: 500 })
@@ -182,7 +182,7 @@ t.test('what is no option is refused, with those that there are', async (t) => {
   t.ok(errorOf(() => resolve({ watts: 0 })) instanceof bootErrors.FST_CONV_OPTION_INVALID)
 })
 
-t.test('options of a route: absent, an object, false, nothing else (design rule 7)', async (t) => {
+t.test('options of a route are absent, an object or false; anything else throws', async (t) => {
   const resolved = Object.freeze({ ...defaults, watts: 7 })
   t.equal(resolveRouteOptions<Lamp, Required<Lamp>>('r', undefined, checks, resolved), resolved)
   t.equal(resolveRouteOptions<Lamp, Required<Lamp>>('r', false, checks, resolved), false)
@@ -200,7 +200,7 @@ t.test('options of a route: absent, an object, false, nothing else (design rule 
   }
 })
 
-t.test('what is resolved is new and frozen; what came and the defaults stay as they were', async (t) => {
+t.test('the resolved options are a new frozen object; input and defaults do not change', async (t) => {
   const received: Lamp = { labels: ['a'] }
   const options = resolveOptions('lamp', received, checks, defaults)
   const route = resolveRouteOptions<Lamp, Required<Lamp>>('r', received, checks, options)
@@ -210,7 +210,7 @@ t.test('what is resolved is new and frozen; what came and the defaults stay as t
   t.same(defaults, { colour: 'red', watts: 40, labels: [] })
 })
 
-t.test('resolving what is resolved changes nothing; the later of two layers wins', async () => {
+t.test('resolving twice changes nothing; the later of two layers wins', async () => {
   const lamp = fc.record<Required<Lamp>>(
     {
       colour: fc.constantFrom('red', 'green'),
@@ -231,7 +231,7 @@ t.test('resolving what is resolved changes nothing; the later of two layers wins
   )
 })
 
-t.test('anything at all: accepted or refused as a boot error, never another throw', async () => {
+t.test('any value is accepted, or throws a boot error', async () => {
   fc.assert(
     fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (received) => {
       const error = errorOf(() => resolve(received)) as { code?: string } | undefined

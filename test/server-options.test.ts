@@ -13,7 +13,7 @@ import { serve } from './support/serve.js'
 
 const host = 'Host: localhost\r\nConnection: close\r\n'
 const malformed = { status: 400, code: 'request-malformed', title: 'Malformed request' }
-const noRequest = 'What arrived is not a request in HTTP/1.1'
+const noRequest = 'The received bytes are not an HTTP/1.1 request'
 
 t.test('bytes that are no request of HTTP/1.1 get a 400 problem', async (t) => {
   const { port } = await service(t)
@@ -126,7 +126,7 @@ t.test('they need no plugin', async (t) => {
 
 t.test('a missing Host is a 400 in HTTP/1.1 and fine in HTTP/1.0 (RFC 9112 §3.2)', async (t) => {
   const { port } = await service(t)
-  const expected = { ...malformed, detail: 'A request in HTTP/1.1 has a Host header' }
+  const expected = { ...malformed, detail: 'An HTTP/1.1 request must have a Host header' }
 
   for (const target of ['/v1/users', '/nothing']) {
     const answer = await ask(port, `GET ${target} HTTP/1.1\r\nConnection: close\r\n\r\n`)

@@ -90,7 +90,7 @@ export class Admission {
       return null
     const produced = route.produced?.join(', ')
     if (route.mode === 'enforce') {
-      return new ProblemError('not-acceptable', { detail: `What is served here is ${produced}` })
+      return new ProblemError('not-acceptable', { detail: `The resource is available as ${produced}` })
     }
     reporter.observe('problems', 'accept', request, `Accept takes none of ${produced}`)
     return null
@@ -107,7 +107,7 @@ export class Admission {
     const { headers, httpVersionMajor, httpVersionMinor } = request.raw
     // RFC 9112 §3.2; Node's own answer to this has no body, so serverOptions() leaves the check to us.
     if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
-      return new ProblemError('request-malformed', { detail: 'A request in HTTP/1.1 has a Host header' })
+      return new ProblemError('request-malformed', { detail: 'An HTTP/1.1 request must have a Host header' })
     }
     return null
   }

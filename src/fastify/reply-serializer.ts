@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
 import { hasAppSerializer, replySerializer, serializerOptions } from './internals.js'
+import { lazily } from './lazily.js'
 
 /** Makes the reply send a string as it is, without the route's response schema. */
 export function passString(reply: FastifyReply): FastifyReply {
@@ -26,7 +27,21 @@ export function hasSerializerOfTheApp(
   app: FastifyInstance,
   compiler: RouteOptions['serializerCompiler'],
 ): boolean {
-  return compiler !== undefined || hasAppSerializer(app)
+  return (compiler !== undefined && !lazyCompilers.has(compiler)) || hasAppSerializer(app)
+}
+
+const lazyCompilers = new WeakSet<object>()
+
+/**
+ * Makes Fastify's serializers of a HEAD route when it first needs one. Call it for the routes that Fastify adds to GET
+ * routes: the same schemas have been compiled for these, so that an invalid schema fails the boot.
+ */
+export function compileWhenNeeded(app: FastifyInstance, route: RouteOptions): void {
+  if (hasSerializerOfTheApp(app, route.serializerCompiler)) return
+  const compile: RouteOptions['serializerCompiler'] = (definition) =>
+    lazily(() => (app.serializerCompiler as NonNullable<typeof compile>)(definition))
+  lazyCompilers.add(compile)
+  route.serializerCompiler = compile
 }
 
 /** Whether the app has options for fast-json-stringify (`serializerOpts`), such as `rounding`. */

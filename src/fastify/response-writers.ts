@@ -10,34 +10,36 @@ import { responseBodies } from '../json-schema/responses.js'
 import { anything, type Shape, someShape } from '../json-schema/shape.js'
 import { shapeOf } from '../json-schema/shape-reader.js'
 import { containsInt64 } from '../json-schema/twins.js'
+import { lazily } from './lazily.js'
 import { hasSerializerOptions } from './reply-serializer.js'
 
-/** How Fastify's answers of one status, and of one media type where the schema tells them apart, become JSON. */
+/** How responses of one status (and of one media type, if the schema has several) become JSON. */
 export interface ResponseWriter {
-  /** The status, class of statuses or `default` that it is for. */
+  /** The key of the response schema: a status, a class of statuses or `default`. */
   readonly status: string
   /** `null` for any. */
   readonly mediaType: string | null
   readonly shape: Shape
   readonly compiler: WriterCompiler
   /**
-   * Who writes it where no fields are selected. `own`: this package, as declared 64-bit integers have twins. `fast`: this
-   * package, and Fastify where a value is refused. `fastify`: Fastify, and this package only where a BigInt needs a twin.
+   * Who serializes if no fields are selected. `own`: this package, because declared 64-bit integers have twins. `fast`: this
+   * package, and Fastify if a value is of an unexpected type. `fastify`: Fastify, and this package only if a BigInt needs a
+   * twin.
    */
   readonly by: 'own' | 'fast' | 'fastify'
-  /** Writes the whole. Compiled when first called where Fastify writes it. */
+  /** Writes all fields. Compiled at the first call if `by` is `fastify`. */
   readonly write: Write
-  /** Fastify's serializer of a schema that depends on the media type; `null` where `reply.serialize()` finds it. */
+  /** Fastify's serializer of a schema of one media type; `null` if `reply.serialize()` finds the serializer. */
   readonly stringify: ((payload: unknown) => string) | null
 }
 
-/** What the writers of a route are for. */
+/** Options of the writers of a route. */
 export interface WritingPurpose {
   /** Whether integers get string twins. */
   readonly twins: boolean
-  /** Whether this package writes what it writes faster than Fastify does. */
+  /** Whether this package serializes by the schemas for which it is faster than Fastify. */
   readonly fast: boolean
-  /** Method and path pattern, which Fastify's compiler gets. */
+  /** Method and path pattern, for Fastify's compiler. */
   readonly route: string
 }
 
@@ -79,7 +81,7 @@ interface BodyWriter extends Pick<ResponseWriter, 'shape' | 'compiler' | 'by' | 
   readonly compile: CompileSerializer
 }
 
-/** What the routes of a context share that write with the same purpose. */
+/** What the routes of a context with the same purpose share. */
 interface SharedWriters {
   readonly compile: CompileSerializer
   readonly compiler: WriterCompiler
@@ -105,7 +107,7 @@ function bodyWriter(app: FastifyInstance, schema: Json, purpose: WritingPurpose)
   return writer
 }
 
-/** The writer of an answer that no schema describes. */
+/** Returns the writer of a response without a schema. */
 export function openWriter(app: FastifyInstance, purpose: WritingPurpose): ResponseWriter {
   const compiler = new WriterCompiler(purpose.twins, compilerOf(app, purpose))
   return {
@@ -171,7 +173,7 @@ function knownWriters(
   return known
 }
 
-/** What this package writes; `null` where it refuses a value: then Fastify writes, or refuses, as without it. */
+/** Returns the JSON of a payload; `null` if a value is of an unexpected type, so that Fastify has to serialize it or throw. */
 export function jsonIfUsual(payload: unknown, { write }: ResponseWriter): string | null {
   try {
     return write(payload, throwLost)
@@ -180,7 +182,7 @@ export function jsonIfUsual(payload: unknown, { write }: ResponseWriter): string
   }
 }
 
-/** What Fastify makes of a payload, unless that holds BigInts: then it is written with their twins. */
+/** Returns the JSON that Fastify makes of a payload; if the payload has BigInts, JSON with their twins by this package. */
 export function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: ResponseWriter | null): string {
   const exact = (): string =>
     writer === null ? (exactJson(payload, true) ?? 'null') : writer.write(payload, throwLost)
@@ -189,7 +191,7 @@ export function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: Res
   try {
     json = writer?.stringify?.(payload) ?? (reply.serialize(payload as object) as string)
   } catch (error) {
-    // Fastify refuses a BigInt where the schema leaves several types open, or where there is none.
+    // Fastify throws on a BigInt if the schema has several types, or if there is no schema.
     if (!holdsBigInt(payload)) throw error
     try {
       return exact()
@@ -200,15 +202,15 @@ export function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: Res
   return typeof json === 'string' && hasLongInteger(json) && holdsBigInt(payload) ? exact() : json
 }
 
-/** Throws for digits that are lost. */
+/** Throws because digits are lost. */
 export const throwLost: OnLostDigits = () => {
   throw new TypeError(
     'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string',
   )
 }
 
-// With alternatives, and with what the schema does not name, Fastify's own serializers are faster. Merging schemas, and
-// reading what every object inherits, is done its way by Fastify alone.
+// Fastify's serializers are faster for alternatives and for members that the schema does not name. How Fastify merges
+// schemas and reads inherited properties cannot be reproduced.
 function isOpen(shape: Shape): boolean {
   if (shape.isMerged === true) return true
   if (shape.kind === 'object') {
@@ -216,15 +218,4 @@ function isOpen(shape: Shape): boolean {
     return shape.rest !== null || shape.patterns.length > 0 || names.some((name) => name in Object.prototype)
   }
   return shape.kind === 'choice' || shape.kind === 'anything' || shape.kind === 'tuple'
-}
-
-/** A function that is made when it is first called. */
-function lazily<Parameters extends readonly unknown[]>(
-  make: () => (...parameters: Parameters) => string,
-): (...parameters: Parameters) => string {
-  let made: ((...parameters: Parameters) => string) | undefined
-  return (...parameters) => {
-    made ??= make()
-    return made(...parameters)
-  }
 }

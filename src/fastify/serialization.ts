@@ -6,7 +6,13 @@ import type { WriterCompiler } from '../json/writer.js'
 import { bodyFor } from '../json-schema/responses.js'
 import type { Shape } from '../json-schema/shape.js'
 import { reporterOf } from '../rules/report.js'
-import { hasSerializerOfItsOwn, hasSerializerOfTheApp, passString } from './reply-serializer.js'
+import { headSiblings } from './internals.js'
+import {
+  compileWhenNeeded,
+  hasSerializerOfItsOwn,
+  hasSerializerOfTheApp,
+  passString,
+} from './reply-serializer.js'
 import {
   jsonIfUsual,
   jsonOfFastify,
@@ -214,8 +220,12 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
 
 /** Lets this package write the answers of all later routes that it writes faster than Fastify, with the same bytes. */
 export function writeFast(app: FastifyInstance): void {
+  const isHeadSibling = headSiblings(app)
   app.addHook('onRoute', function writeFastOnRoute(route) {
-    if (route.schema?.response !== undefined) serializationOf(this, route).fast = true
+    const isSibling = isHeadSibling(route)
+    if (route.schema?.response === undefined) return
+    serializationOf(this, route).fast = true
+    if (isSibling) compileWhenNeeded(this, route)
   })
 }
 

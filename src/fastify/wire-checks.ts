@@ -53,16 +53,18 @@ export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null 
   let lastHost = ''
   return function headerRefusal({ headers, rawHeaders }) {
     if (rawHeaders.length > 2 * maxFieldLines) {
-      const detail = `A request has at most ${maxFieldLines} header fields`
+      const detail = `A request may have at most ${maxFieldLines} header fields`
       return new ProblemError('header-fields-too-large', { detail })
     }
     if (repeatsHost(rawHeaders)) {
-      return new ProblemError('request-malformed', { detail: 'A request has one Host header' })
+      return new ProblemError('request-malformed', { detail: 'A request must have exactly one Host header' })
     }
     const host = headers.host ?? headers[':authority']
     if (host === undefined || host === lastHost) return null
     if (!isHostValue(String(host))) {
-      return new ProblemError('request-malformed', { detail: 'Host is a host, with or without a port' })
+      return new ProblemError('request-malformed', {
+        detail: 'The Host header must be a host, with or without a port',
+      })
     }
     lastHost = String(host)
     return null
@@ -76,7 +78,7 @@ export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null 
 export function expectationRefusal({ raw }: FastifyRequest): ProblemError | null {
   const { expect } = raw.headers
   if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) return null
-  return new ProblemError('expectation-failed', { detail: 'Of Expect, only 100-continue is known' })
+  return new ProblemError('expectation-failed', { detail: 'The only supported expectation is 100-continue' })
 }
 
 function refuseExpectation(
@@ -96,7 +98,7 @@ function refuseConnect(
   socket: Duplex,
   typeBase: string,
 ): void {
-  const detail = 'This server makes no tunnels'
+  const detail = 'This server does not open tunnels'
   const problem = new ProblemError('method-not-allowed', { detail, headers: { allow: '' } })
   app.log.info({ req: { method, url }, res: { statusCode: problem.statusCode } }, problem.message)
   socket.on('error', () => socket.destroy())

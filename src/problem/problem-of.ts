@@ -46,7 +46,7 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
   'uri-malformed': 'The path has a percent sign that does not begin an encoded UTF-8 character',
   'uri-too-long': segmentTooLong,
   'body-malformed': 'The body is not valid JSON, or has a key that is refused, such as __proto__',
-  'content-too-large': 'The body is larger than this server takes',
+  'content-too-large': 'The body is larger than this server accepts',
   'handler-timeout': 'The server did not finish in time; what was asked for may or may not have happened',
 }
 

@@ -7,12 +7,12 @@ const good = [
   { status: 201, body: '{"id":43}' },
 ]
 
-t.test('answers as declared have no faults', async (t) => {
+t.test('a response as declared has no faults', async (t) => {
   t.same(answerFaults(requests, good, null), [])
   t.same(answerFaults(requests, good, good), [])
 })
 
-t.test('another status', async (t) => {
+t.test('another status is a fault', async (t) => {
   const faults = answerFaults(
     requests,
     [
@@ -27,7 +27,7 @@ t.test('another status', async (t) => {
   ])
 })
 
-t.test('another body counts only where the same is wanted', async (t) => {
+t.test('another body is a fault only if the same body is expected', async (t) => {
   const other = [{ status: 200, body: '{"id":4}' }, ...good.slice(1)]
   t.same(answerFaults(requests, other, null), [])
   t.same(answerFaults(requests, other, good), [
@@ -36,7 +36,7 @@ t.test('another body counts only where the same is wanted', async (t) => {
   t.equal(answerFaults(requests, good, []).length, 2, 'a baseline that did not answer is no baseline')
 })
 
-t.test('another body than the one declared', async (t) => {
+t.test('a body other than the declared one is a fault', async (t) => {
   const declared = [{ target: '/v1/users/42', answer: '{"id":42}' }, ...requests.slice(1)]
   t.same(answerFaults(declared, good, null), [])
   t.same(answerFaults(declared, [{ status: 200, body: '{}' }, ...good.slice(1)], null), [
@@ -44,11 +44,11 @@ t.test('another body than the one declared', async (t) => {
   ])
 })
 
-t.test('no answer', async (t) => {
+t.test('a missing response is a fault', async (t) => {
   t.same(answerFaults(requests, good.slice(0, 1), null), ['POST /v1/users: no answer'])
 })
 
-t.test('a long body is not quoted whole', async (t) => {
+t.test('a long body is cut in the message', async (t) => {
   const [fault = ''] = answerFaults(
     requests,
     [{ status: 500, body: 'x'.repeat(9_000) }, ...good.slice(1)],

@@ -8,7 +8,7 @@ t.test('without arguments everything runs as it declares', async (t) => {
   t.same(read(), { help: false, names: known, rounds: undefined, requests: undefined })
 })
 
-t.test('with arguments', async (t) => {
+t.test('arguments select scenarios and options', async (t) => {
   t.same(read('--only', 'item', '--rounds', '5', '--requests', '1000'), {
     help: false,
     names: ['item'],
@@ -24,7 +24,7 @@ t.test('with arguments', async (t) => {
   t.equal(read('-h').help, true)
 })
 
-t.test('bad arguments', async (t) => {
+t.test('invalid arguments are refused', async (t) => {
   t.throws(() => read('--only', 'itme'), {
     message: "--only: expected one of boot, item, list, received 'itme'",
   })

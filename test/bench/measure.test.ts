@@ -56,7 +56,7 @@ t.test('runRounds', async (t) => {
     t.same(samples, { a: [5], b: [6] })
   })
 
-  t.test('goes on from the turn of earlier rounds', async (t) => {
+  t.test('continues the rotation of earlier rounds', async (t) => {
     const calls: string[] = []
     await runRounds({
       variants: ['a', 'b', 'c'],
@@ -114,12 +114,12 @@ t.test('summarize', async (t) => {
     t.equal(preset?.ratio.cheapest, 15 / 12)
   })
 
-  t.test('knows a variant that is cheaper than the baseline', async (t) => {
+  t.test('recognizes a variant that is cheaper than the baseline', async (t) => {
     const [, cheaper] = summarize({ full: [40, 40], narrow: [10, 20] }, 'full')
     t.same(cheaper?.ratio, { median: 0.375, cheapest: 0.25, min: 0.25, max: 0.5 })
   })
 
-  t.test('sets any two variants against each other', async (t) => {
+  t.test('compares any two variants', async (t) => {
     const samples = { bare: [1, 1], peers: [20, 40], preset: [10, 10] }
     t.same(ratioTo(samples, 'preset', 'peers'), { median: 0.375, cheapest: 0.5, min: 0.25, max: 0.5 })
     t.throws(() => ratioTo(samples, 'preset', 'nobody'), {
@@ -127,7 +127,7 @@ t.test('summarize', async (t) => {
     })
   })
 
-  t.test('refuses figures that cannot be paired', async (t) => {
+  t.test('refuses figures without a counterpart', async (t) => {
     t.throws(() => summarize({ bare: [1, 2], preset: [1] }, 'bare'), {
       message: "'preset' has 1 figures, 'bare' 2",
     })

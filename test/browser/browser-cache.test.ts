@@ -7,7 +7,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
 
   await t.test(
-    'what is not changed is asked for again, answered with 304, and a 200 to the page',
+    'an unchanged resource is validated: the service sends 304, and the page gets 200',
     async (t) => {
       const { page, origin } = await openPage(t, await freshContext(t, browser))
       const { url, arrived } = await serveUsers(t, { cors: { origin: [origin] } })
@@ -36,7 +36,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     },
   )
 
-  await t.test('an answer for one origin is not given to another, nor one that was for none', async (t) => {
+  await t.test('a cached response for one origin, or for none, is not used for another origin', async (t) => {
     const context = await freshContext(t, browser)
     const { page: one, origin: ofOne } = await openPage(t, context)
     const { page: other, origin: ofOther } = await openPage(t, context)

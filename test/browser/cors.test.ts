@@ -41,7 +41,7 @@ const safelisted = [
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
 
-  await t.test('a page of an allowed origin reads what is answered, errors too', async (t) => {
+  await t.test('a page of an allowed origin can read all responses, errors too', async (t) => {
     const { page, origin } = await openPage(t, await freshContext(t, browser))
     const { url } = await serveUsers(t, { cors: { origin: [origin] } }, (app) => {
       app.get('/v1/failures', () => {
@@ -90,7 +90,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     )
   })
 
-  await t.test('of all headers it reads those of the conventions and those that need no leave', async (t) => {
+  await t.test('it can read the headers of the conventions and the CORS-safelisted headers', async (t) => {
     const { page, origin } = await openPage(t, await freshContext(t, browser))
     const sent = [...conventional, 'x-internal', 'x-shown']
     const { url } = await serveUsers(
@@ -112,7 +112,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     )
   })
 
-  await t.test('when the quota is used up it reads the 429, and when to come back', async (t) => {
+  await t.test('when the quota is used up, it can read the 429 and its Retry-After', async (t) => {
     const { page, origin } = await openPage(t, await freshContext(t, browser))
     const { url } = await serveUsers(t, { cors: { origin: [origin] }, rateLimit: { max: 1 } })
     const put = () => fetchIn(page, `${url}/v1/users/1`, { method: 'PUT', headers: json, body: '{}' })
@@ -128,7 +128,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal(refused.headers['ratelimit-policy'], '"default";q=1;w=60')
   })
 
-  await t.test('a page of an origin that is not named reads nothing at all', async (t) => {
+  await t.test('a page of another origin cannot read any response', async (t) => {
     const context = await freshContext(t, browser)
     const { origin: allowed } = await openPage(t, context)
     const { page } = await openPage(t, context)
@@ -141,7 +141,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       'though each was answered',
     )
 
-    await t.test('nor does one that has no origin', async (t) => {
+    await t.test('a page with an opaque origin cannot read any response', async (t) => {
       await page.setContent('<iframe sandbox="allow-scripts" srcdoc="sandboxed"></iframe>')
       const sandboxed = page.frames()[1] ?? page.mainFrame()
       await isUnreadable(t, fetchIn(sandboxed, `${url}/v1/users`), 'from a sandbox')
@@ -149,46 +149,49 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     })
   })
 
-  await t.test('without `origin` nobody of another origin reads anything', async (t) => {
+  await t.test('without the option origin, no page of another origin can read a response', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser))
     const { url } = await serveUsers(t)
     await isUnreadable(t, fetchIn(page, `${url}/v1/users`), 'the list')
   })
 
-  await t.test('a cookie goes along, and its answer is read, where `credentials` says so', async (t) => {
-    for (const credentials of [true, false]) {
-      const { page, origin } = await openPage(t, await freshContext(t, browser))
-      const { url, arrived } = await serveUsers(t, { cors: { origin: [origin], credentials } }, (app) => {
-        app.post('/v1/sessions', (_request, reply) =>
-          reply.code(204).header('set-cookie', 'session=1; SameSite=Strict; HttpOnly').send(),
+  await t.test(
+    'with credentials: true, the request has cookies, and the page can read the response',
+    async (t) => {
+      for (const credentials of [true, false]) {
+        const { page, origin } = await openPage(t, await freshContext(t, browser))
+        const { url, arrived } = await serveUsers(t, { cors: { origin: [origin], credentials } }, (app) => {
+          app.post('/v1/sessions', (_request, reply) =>
+            reply.code(204).header('set-cookie', 'session=1; SameSite=Strict; HttpOnly').send(),
+          )
+        })
+        const included = { credentials: 'include' } as const
+        const signIn = () => fetchIn(page, `${url}/v1/sessions`, { method: 'POST', ...included })
+        const read = () => fetchIn(page, `${url}/v1/users/1`, included)
+        if (credentials) {
+          t.equal((await signIn()).status, 204)
+          t.equal((await read()).status, 200)
+          const put = { method: 'PUT', headers: json, body: '{}', ...included } as const
+          t.equal((await fetchIn(page, `${url}/v1/users/1`, put)).status, 200, 'after a preflight too')
+        } else {
+          await isUnreadable(t, signIn(), 'signing in')
+          await isUnreadable(t, read(), 'reading')
+        }
+        t.equal((await fetchIn(page, `${url}/v1/users/1`)).status, 200)
+        t.notOk('cookie' in (arrived.at(-1)?.headers ?? {}), 'without `include` there is no cookie')
+        const cookies = arrived
+          .filter(({ headers }) => headers.cookie === 'session=1')
+          .map(({ method }) => method)
+        t.strictSame(
+          cookies,
+          credentials ? ['GET', 'PUT'] : ['GET'],
+          'the browser keeps answers back, not requests',
         )
-      })
-      const included = { credentials: 'include' } as const
-      const signIn = () => fetchIn(page, `${url}/v1/sessions`, { method: 'POST', ...included })
-      const read = () => fetchIn(page, `${url}/v1/users/1`, included)
-      if (credentials) {
-        t.equal((await signIn()).status, 204)
-        t.equal((await read()).status, 200)
-        const put = { method: 'PUT', headers: json, body: '{}', ...included } as const
-        t.equal((await fetchIn(page, `${url}/v1/users/1`, put)).status, 200, 'after a preflight too')
-      } else {
-        await isUnreadable(t, signIn(), 'signing in')
-        await isUnreadable(t, read(), 'reading')
       }
-      t.equal((await fetchIn(page, `${url}/v1/users/1`)).status, 200)
-      t.notOk('cookie' in (arrived.at(-1)?.headers ?? {}), 'without `include` there is no cookie')
-      const cookies = arrived
-        .filter(({ headers }) => headers.cookie === 'session=1')
-        .map(({ method }) => method)
-      t.strictSame(
-        cookies,
-        credentials ? ['GET', 'PUT'] : ['GET'],
-        'the browser keeps answers back, not requests',
-      )
-    }
-  })
+    },
+  )
 
-  await t.test('what a route says of origins counts for its answers alone', async (t) => {
+  await t.test('the origins of a route apply to its responses only', async (t) => {
     const context = await freshContext(t, browser)
     const { page, origin } = await openPage(t, context)
     const { page: partner, origin: partnerOrigin } = await openPage(t, context)

@@ -19,7 +19,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('request', (request) => hosts.add(new URL(request.url()).host))
 
-  await t.test('it shows the operations, and calls them', async (t) => {
+  await t.test('the page of the document shows the operations, and calls them', async (t) => {
     await page.goto(`${origin}/docs`)
     await page.getByText('List users').click()
     await page.getByRole('button', { name: 'Try it out' }).click()

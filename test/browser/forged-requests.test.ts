@@ -13,7 +13,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
 
   await t.test(
-    'an image, a script, a style, a frame, a link and a form that gets are never more than a GET',
+    'an image, a script, a style, a frame, a link and a form with method get always send a GET',
     async (t) => {
       const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
       const { url, arrived, handled } = await serveUsers(t)
@@ -40,7 +40,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     },
   )
 
-  await t.test('a script of a page cannot send the header that overrides', async (t) => {
+  await t.test('a script of another origin cannot send the override header', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
     const { url, arrived, handled } = await serveUsers(t)
     const target = `${url}/v1/users/1`
@@ -60,7 +60,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('a form of a type that is not looked at is a POST, whatever is in it', async (t) => {
+  await t.test('a form of a media type that is not searched is a POST', async (t) => {
     const context = await freshContext(t, browser)
     const { url, arrived, handled } = await serveUsers(t)
     for (const type of ['text/plain', 'multipart/form-data']) {
@@ -74,7 +74,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('with `form: false` no form of another site is more than a POST', async (t) => {
+  await t.test('with form: false, every form of another site is a POST', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
     const { url, arrived, handled } = await serveUsers(t, { methodOverride: { form: false } })
     const answered = page.waitForResponse(`${url}/v1/users/1`)
@@ -87,7 +87,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('a form of another origin is not the DELETE that it names', async (t) => {
+  await t.test('a form of another origin is not performed as DELETE', async (t) => {
     const context = await freshContext(t, browser)
     const { url, arrived, handled } = await serveUsers(t)
     const from = { 'cross-site': 'localhost', 'same-site': '127.0.0.1' } as const
@@ -104,7 +104,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('nor is what a script of another origin sends as a form', async (t) => {
+  await t.test('a form that a script of another origin sends is not performed as DELETE', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
     const statuses: number[] = []
     const answers = new EventEmitter()
@@ -130,7 +130,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('a form of the service itself is the DELETE that it names', async (t) => {
+  await t.test('a form of the service itself is performed as DELETE', async (t) => {
     const page = await (await freshContext(t, browser)).newPage()
     const { url, arrived, handled } = await serveUsers(t)
     await page.goto(`${url}/v1/users/1`)
@@ -140,27 +140,30 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, ['GET /v1/users/1', 'DELETE /v1/users/1'])
   })
 
-  await t.test('so is one of an origin that is named, and a hook can refuse it in time', async (t) => {
-    const context = await freshContext(t, browser)
-    const { page, origin } = await openPage(t, context, 'localhost')
-    const { page: other } = await openPage(t, context, 'localhost')
-    const seen: string[] = []
-    const { url, handled } = await serveUsers(t, { methodOverride: { formOrigins: [origin] } }, (app) => {
-      app.addHook('preHandler', async ({ method }) => {
-        if (method !== 'DELETE') return
-        seen.push(method)
-        if (seen.length > 1) throw new ProblemError('forbidden', { status: 403 })
+  await t.test(
+    'a form of an origin in formOrigins is performed as DELETE, and a hook can refuse it before',
+    async (t) => {
+      const context = await freshContext(t, browser)
+      const { page, origin } = await openPage(t, context, 'localhost')
+      const { page: other } = await openPage(t, context, 'localhost')
+      const seen: string[] = []
+      const { url, handled } = await serveUsers(t, { methodOverride: { formOrigins: [origin] } }, (app) => {
+        app.addHook('preHandler', async ({ method }) => {
+          if (method !== 'DELETE') return
+          seen.push(method)
+          if (seen.length > 1) throw new ProblemError('forbidden', { status: 403 })
+        })
       })
-    })
-    t.equal(await sendForm(page, page.mainFrame(), url), 204)
-    t.strictSame(handled, ['DELETE /v1/users/1'])
-    t.equal(await sendForm(other, other.mainFrame(), url), 400)
-    t.strictSame(seen, ['DELETE'])
-    t.equal(await sendForm(page, page.mainFrame(), url), 403)
-    t.strictSame(handled, ['DELETE /v1/users/1'])
-  })
+      t.equal(await sendForm(page, page.mainFrame(), url), 204)
+      t.strictSame(handled, ['DELETE /v1/users/1'])
+      t.equal(await sendForm(other, other.mainFrame(), url), 400)
+      t.strictSame(seen, ['DELETE'])
+      t.equal(await sendForm(page, page.mainFrame(), url), 403)
+      t.strictSame(handled, ['DELETE /v1/users/1'])
+    },
+  )
 
-  await t.test('over plain HTTP, where the browser names no site, the origin tells', async (t) => {
+  await t.test('over plain HTTP, without Sec-Fetch-Site, the Origin decides', async (t) => {
     const service = 'http://api.example'
     const cases = [
       // A page with the referrer policy of the preset does not say its origin, not even to itself.

@@ -13,7 +13,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
   const script = await bundleClient('iife')
 
-  await t.test('a page of another origin follows an operation to what it created', async (t) => {
+  await t.test('a page of another origin follows an operation to the created resource', async (t) => {
     const { page, service } = await open(t)
     const seen = await page.evaluate(async (url) => {
       const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
@@ -31,7 +31,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     )
   })
 
-  await t.test('it cancels one, with its token in the header', async (t) => {
+  await t.test('it cancels an operation, with its token in the header', async (t) => {
     const { page, service } = await open(t)
     const seen = await page.evaluate(async (url) => {
       const init = { headers: { authorization: 'Bearer mine' } }
@@ -47,7 +47,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.match(cancels, [{ status: 204, headers: { authorization: 'Bearer mine' } }])
   })
 
-  await t.test('a URL that the page kept is enough; a signal ends the waiting', async (t) => {
+  await t.test('the stored URL is enough to follow an operation; a signal ends the waiting', async (t) => {
     const { page, service } = await open(t)
     const seen = await page.evaluate(async (url) => {
       const response = await fetch(`${url}/v1/users/7/wait`, { method: 'POST' })
@@ -64,7 +64,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal(seen, 'AbortError')
   })
 
-  await t.test('it waits until the maintenance is over', async (t) => {
+  await t.test('the client waits until the maintenance is over', async (t) => {
     const { page, service } = await open(t)
     const started = await page.evaluate(async (url) => {
       const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
@@ -81,7 +81,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     )
   })
 
-  await t.test('a 303 that the browser hides is refused, not guessed', async (t) => {
+  await t.test('a 303 that the browser hides is an error', async (t) => {
     const { page, service } = await open(t)
     const location = await page.evaluate(async (url) => {
       const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })

@@ -16,7 +16,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
 
   await t.test(
-    'a page of an allowed origin writes, with each method and header of the conventions',
+    'a page of an allowed origin can send each method and header of the conventions',
     async (t) => {
       const { page, origin } = await openPage(t, await freshContext(t, browser))
       const { url, arrived, handled } = await serveUsers(t, { cors: { origin: [origin] } })
@@ -44,7 +44,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     },
   )
 
-  await t.test('a page that writes to what is not there, or cannot be, sees which of the two', async (t) => {
+  await t.test('a page of an allowed origin reads the status of a refused write', async (t) => {
     const context = await freshContext(t, browser)
     const { page, origin } = await openPage(t, context)
     const { page: other } = await openPage(t, context)
@@ -63,7 +63,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     }
   })
 
-  await t.test('what a page may not send is never sent', async (t) => {
+  await t.test('a browser does not send a request that its preflight did not allow', async (t) => {
     const context = await freshContext(t, browser)
     const { page, origin } = await openPage(t, context)
     const { page: other } = await openPage(t, context)
@@ -90,20 +90,23 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     )
   })
 
-  await t.test('it asks once for a URL in the time of `maxAge`, and each time where that is 0', async (t) => {
-    for (const maxAge of [7200, 0]) {
-      const { page, origin } = await openPage(t, await freshContext(t, browser))
-      const { url, arrived } = await serveUsers(t, { cors: { origin: [origin], maxAge } })
-      for (const method of ['PUT', 'PUT', 'PATCH']) {
-        await fetchIn(page, `${url}/v1/users/1`, { method, headers: json, body: '{}' })
+  await t.test(
+    'a browser sends one preflight per URL within maxAge, and one per request if it is 0',
+    async (t) => {
+      for (const maxAge of [7200, 0]) {
+        const { page, origin } = await openPage(t, await freshContext(t, browser))
+        const { url, arrived } = await serveUsers(t, { cors: { origin: [origin], maxAge } })
+        for (const method of ['PUT', 'PUT', 'PATCH']) {
+          await fetchIn(page, `${url}/v1/users/1`, { method, headers: json, body: '{}' })
+        }
+        const asked = methodsOf(arrived).filter((method) => method === 'OPTIONS')
+        t.equal(asked.length, maxAge === 0 ? 3 : 1, `maxAge: ${maxAge}`)
+        if (maxAge === 0) continue
+        await fetchIn(page, `${url}/v1/users/1`, { method: 'DELETE', headers: { 'if-match': '"1"' } })
+        t.strictSame(methodsOf(arrived).slice(-2), ['OPTIONS', 'DELETE'], 'of a header it has not heard yet')
       }
-      const asked = methodsOf(arrived).filter((method) => method === 'OPTIONS')
-      t.equal(asked.length, maxAge === 0 ? 3 : 1, `maxAge: ${maxAge}`)
-      if (maxAge === 0) continue
-      await fetchIn(page, `${url}/v1/users/1`, { method: 'DELETE', headers: { 'if-match': '"1"' } })
-      t.strictSame(methodsOf(arrived).slice(-2), ['OPTIONS', 'DELETE'], 'of a header it has not heard yet')
-    }
-  })
+    },
+  )
 })
 
 function methodsOf(arrived: readonly Arrival[]): string[] {

@@ -31,7 +31,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
   const { url } = await serveUsers(t, {}, addRoutes)
 
-  await t.test('JSON is not run as a script, not even by a page of the same origin', async (t) => {
+  await t.test('a page cannot run JSON as a script, even one of the same origin', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser))
     await page.goto(`${url}/v1/pages`)
     for (const name of ['guarded', 'open']) {
@@ -41,19 +41,22 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     }
   })
 
-  await t.test('an answer is no image of another page, unless its route says so', async (t) => {
-    const { page } = await openPage(t, await freshContext(t, browser))
-    for (const [name, width] of [
-      ['guarded', 0],
-      ['open', 10],
-      ['shared', 10],
-    ] as const) {
-      await page.setContent(`<img src="${url}/v1/avatars/${name}">`)
-      t.equal(await page.evaluate('document.images[0].naturalWidth'), width, name)
-    }
-  })
+  await t.test(
+    'a page of another origin cannot load a response as an image, unless its route allows it',
+    async (t) => {
+      const { page } = await openPage(t, await freshContext(t, browser))
+      for (const [name, width] of [
+        ['guarded', 0],
+        ['open', 10],
+        ['shared', 10],
+      ] as const) {
+        await page.setContent(`<img src="${url}/v1/avatars/${name}">`)
+        t.equal(await page.evaluate('document.images[0].naturalWidth'), width, name)
+      }
+    },
+  )
 
-  await t.test('an answer is framed by nobody', async (t) => {
+  await t.test('no page can frame a response', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser))
     for (const [target, framed] of [
       ['/v1/items/guarded', false],
@@ -66,7 +69,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     }
   })
 
-  await t.test('an answer that is opened as a page is text, and calls nobody', async (t) => {
+  await t.test('a response that is opened as a page is shown as text, and loads nothing', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser))
     for (const [target, status, type] of [
       ['/v1/items/guarded', 200, 'application/json'],
@@ -83,7 +86,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal((await fetchIn(page, `${url}/v1/users`)).status, 200)
   })
 
-  await t.test('without TLS nobody is told to come with it', async (t) => {
+  await t.test('Strict-Transport-Security is not sent without TLS', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser))
     const response = await page.goto(`${url}/v1/users`)
     t.match(response?.headers(), { 'x-content-type-options': 'nosniff' })

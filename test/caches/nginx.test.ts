@@ -49,7 +49,7 @@ t.test('nginx', { skip: skipWithout(nginxBefore(0)) }, async (t) => {
   const cache = await startCache(t, nginxBefore(origin.port))
   await keepsProxyRules(t, cache, origin)
 
-  await t.test('on its disk is what may be kept, and nothing else', async (t) => {
+  await t.test('the disk cache has storable responses only', async (t) => {
     await cache.call('/v1/articles/kept-by-all')
     await cache.call('/v1/secrets/kept-by-nobody')
     await cache.call('/v1/profiles/kept-by-one')

@@ -15,13 +15,16 @@ t.test('the cache of undici, private', async (t) => {
   const origin = await startOrigin(t)
   const cache = cacheOf(t, origin, 'private')
 
-  await t.test('private is for this cache: it is served without the service', async (t) => {
-    const path = '/v1/profiles/mine'
-    for (let time = 0; time < 3; time++) t.match(await cache.call(path), { status: 200, text: 'mine' })
-    t.equal(origin.asked(path), 1)
-  })
+  await t.test(
+    'a private response is stored in a private cache, and reused without a request to the service',
+    async (t) => {
+      const path = '/v1/profiles/mine'
+      for (let time = 0; time < 3; time++) t.match(await cache.call(path), { status: 200, text: 'mine' })
+      t.equal(origin.asked(path), 1)
+    },
+  )
 
-  await t.test('no-store is not even for this one', async (t) => {
+  await t.test('a no-store response is not stored in a private cache', async (t) => {
     const path = '/v1/secrets/unstored'
     for (let time = 1; time <= 3; time++) {
       t.match(await cache.call(path), { status: 200, text: 'unstored' })
@@ -29,7 +32,7 @@ t.test('the cache of undici, private', async (t) => {
     }
   })
 
-  await t.test('what a route says nothing about is validated before its next use', async (t) => {
+  await t.test('the response of a route without options is validated before each use', async (t) => {
     const path = '/v1/notes/said-nothing'
     const saved = origin.app.caching.counts().notModifiedBeforeHandler
     t.match(await cache.call(path), { status: 200, text: 'said-nothing' })
@@ -55,7 +58,7 @@ function cacheOf(t: Test, origin: Origin, type: 'shared' | 'private'): Cache {
 
 /** RFC 9111 §4.4. */
 async function writesInvalidate(t: Test, cache: Cache, origin: Origin): Promise<void> {
-  await t.test('a write invalidates', async (t) => {
+  await t.test('a write invalidates the stored response', async (t) => {
     const path = '/v1/articles/invalidated'
     const { headers } = await cache.call(path)
     t.match(await cache.call(path), { text: 'invalidated' })

@@ -48,7 +48,7 @@ t.test('Varnish', { skip: skipWithout(varnishBefore(0)) }, async (t) => {
   const cache = await startCache(t, varnishBefore(origin.port))
   await keepsProxyRules(t, cache, origin)
 
-  await t.test('a write drops what it has changed', async (t) => {
+  await t.test('a write invalidates the stored response of its resource', async (t) => {
     const path = '/v1/articles/dropped'
     const { headers } = await cache.call(path)
     const refused = { method: 'PUT', headers: { 'if-match': '"0"' }, body: { text: 'refused' } }

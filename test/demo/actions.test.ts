@@ -27,7 +27,7 @@ await onEachDatabase(async (t, database) => {
   ] as const
   for (const { collection, verb, from, to, never } of transitions) {
     await t.test(
-      `POST /v1/${collection}/{id}/${verb} brings it to ${to}, and again changes nothing`,
+      `POST /v1/${collection}/{id}/${verb} changes the status to ${to}; repeated, it changes nothing`,
       async (t) => {
         for (const status of from) {
           const before = await create(client, collection, status)
@@ -61,33 +61,30 @@ await onEachDatabase(async (t, database) => {
     )
   }
 
-  await t.test(
-    'an action takes no body, an empty one, {} and an announced one that does not come',
-    async (t) => {
-      const { json } = await create(client, 'orders', 'pending')
-      const path = `/v1/orders/${json.id}/cancel`
-      for (const sent of [{}, { body: '' }, { body: {} }, { body: 'null' }]) {
-        t.equal((await client.call('POST', path, sent)).status, 200, JSON.stringify(sent))
-      }
-      for (const body of [{ status: 'paid' }, [], 'text', '{"a":', 1]) {
-        const refused = await client.call('POST', path, {
-          body: typeof body === 'object' ? body : String(body),
-        })
-        t.equal(refused.status, 400, JSON.stringify(body))
-      }
-      t.equal((await client.call('POST', path, { body: 'a=b', headers: form })).status, 415)
-      t.equal((await client.call('POST', path, { body: '', headers: form })).status, 200, "curl -d ''")
-    },
-  )
+  await t.test('an action accepts no body, an empty body, {} and null', async (t) => {
+    const { json } = await create(client, 'orders', 'pending')
+    const path = `/v1/orders/${json.id}/cancel`
+    for (const sent of [{}, { body: '' }, { body: {} }, { body: 'null' }]) {
+      t.equal((await client.call('POST', path, sent)).status, 200, JSON.stringify(sent))
+    }
+    for (const body of [{ status: 'paid' }, [], 'text', '{"a":', 1]) {
+      const refused = await client.call('POST', path, {
+        body: typeof body === 'object' ? body : String(body),
+      })
+      t.equal(refused.status, 400, JSON.stringify(body))
+    }
+    t.equal((await client.call('POST', path, { body: 'a=b', headers: form })).status, 415)
+    t.equal((await client.call('POST', path, { body: '', headers: form })).status, 200, "curl -d ''")
+  })
 
-  await t.test('what is not there is 404; another method is 405 with Allow', async (t) => {
+  await t.test('an action of an unknown resource is 404; another method is 405 with Allow', async (t) => {
     t.equal((await client.call('POST', '/v1/orders/1/cancel')).status, 404)
     const answer = await client.get(`/v1/orders/${firstId}/cancel`)
     t.equal(answer.status, 405)
     t.equal(answer.headers.get('allow'), 'OPTIONS, POST')
   })
 
-  await t.test('a caller follows a user, under both spellings, once', async (t) => {
+  await t.test('a caller follows a user once, under /v1/users and /v1/user', async (t) => {
     const caller = await newUser(client)
     const friend = await newUser(client)
     const headers = { authorization: `Bearer dev-user-${caller.id}` }
@@ -101,7 +98,7 @@ await onEachDatabase(async (t, database) => {
   })
 
   await t.test(
-    'nobody follows nobody: 401 for the unknown caller, 404 for the unknown user, 422 for oneself',
+    'follow: 401 for an unknown caller, 404 for an unknown user, 422 for the caller itself',
     async (t) => {
       const user = await newUser(client)
       const follow = (id: unknown, token: string | null) =>
@@ -116,49 +113,42 @@ await onEachDatabase(async (t, database) => {
     },
   )
 
-  await t.test(
-    'a token that is of no user is 401 everywhere, and says what a token looks like',
-    async (t) => {
-      const tokens = [
-        'dev-user-1',
-        'dev-user-9999999999999999999',
-        'dev-user-9223372036854775808',
-        'dev-user-',
-        'ada',
-        '',
-      ]
-      const targets = [
-        ['GET', '/v1/users/me'],
-        ['GET', '/v1/users'],
-        ['GET', '/v1/terms'],
-        ['GET', '/v1/operations/0'],
-        ['PATCH', `/v1/users/${firstId}`],
-        ['POST', `/v1/users/${firstId}/follow`],
-        ['POST', `/v1/payments/${firstId}/retry`],
-      ] as const
-      for (const token of tokens) {
-        for (const [method, target] of targets) {
-          const answer = await client.call(method, target, { headers: { authorization: `Bearer ${token}` } })
-          t.match(
-            answer,
-            { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } },
-            target,
-          )
-          t.match(answer.headers.get('www-authenticate'), /^Bearer/)
-        }
-      }
-      for (const target of ['/v1/users/me', `/v1/users/${firstId}/follow`]) {
-        const answer = await client.call(target.endsWith('me') ? 'GET' : 'POST', target)
+  await t.test('a token of no user is a 401 on all routes; the detail has the form of a token', async (t) => {
+    const tokens = [
+      'dev-user-1',
+      'dev-user-9999999999999999999',
+      'dev-user-9223372036854775808',
+      'dev-user-',
+      'ada',
+      '',
+    ]
+    const targets = [
+      ['GET', '/v1/users/me'],
+      ['GET', '/v1/users'],
+      ['GET', '/v1/terms'],
+      ['GET', '/v1/operations/0'],
+      ['PATCH', `/v1/users/${firstId}`],
+      ['POST', `/v1/users/${firstId}/follow`],
+      ['POST', `/v1/payments/${firstId}/retry`],
+    ] as const
+    for (const token of tokens) {
+      for (const [method, target] of targets) {
+        const answer = await client.call(method, target, { headers: { authorization: `Bearer ${token}` } })
         t.match(
           answer,
           { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } },
-          'none',
+          target,
         )
+        t.match(answer.headers.get('www-authenticate'), /^Bearer/)
       }
-    },
-  )
+    }
+    for (const target of ['/v1/users/me', `/v1/users/${firstId}/follow`]) {
+      const answer = await client.call(target.endsWith('me') ? 'GET' : 'POST', target)
+      t.match(answer, { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } }, 'none')
+    }
+  })
 
-  await t.test('me is the caller, with its own tag; without a token it is 401', async (t) => {
+  await t.test('me is the record of the caller, with its own tag; without a token it is a 401', async (t) => {
     const user = await newUser(client)
     const headers = { authorization: `Bearer dev-user-${user.id}` }
     const me = await client.call('GET', '/v1/users/me', { headers })

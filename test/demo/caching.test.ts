@@ -45,7 +45,7 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
-  await t.test('what is written, and what fails, is not stored', async (t) => {
+  await t.test('responses to writes, and errors, are not storable', async (t) => {
     const created = await client.post('/v1/users', sampleOf.users('not.stored@example.com'))
     const path = `/v1/users/${created.json.id}`
     t.equal(tagOf(created), tagOf(await client.get(path)), 'a creation says the tag of what is there now')
@@ -67,7 +67,7 @@ await onEachDatabase(async (t, actual) => {
   })
 
   for (const name of collectionNames) {
-    await t.test(`${name}: an item that did not change is a 304, and its row is not read`, async (t) => {
+    await t.test(`${name}: an unchanged item is a 304, and its row is not read`, async (t) => {
       const path = `/v1/${name}/${firstId}`
       const full = await client.get(path)
       const before = counts()
@@ -96,7 +96,7 @@ await onEachDatabase(async (t, actual) => {
       })
     })
 
-    await t.test(`${name}: what has changed is answered whole`, async (t) => {
+    await t.test(`${name}: a changed item is a 200`, async (t) => {
       const path = `/v1/${name}/${firstId}`
       const old = await client.get(path)
       const written = await client.put(path, await newBody(client, name))
@@ -107,7 +107,7 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
-  await t.test('a list that did not change is a 304, one that did is answered whole', async (t) => {
+  await t.test('an unchanged list is a 304, a changed list is a 200', async (t) => {
     const path = '/v1/orders?limit=3&fields=status'
     const full = await client.get(path)
     t.strictSame(Object.keys(itemsOf(full, 'orders')[0] ?? {}), ['status'])
@@ -123,7 +123,7 @@ await onEachDatabase(async (t, actual) => {
   })
 
   await t.test(
-    'a list was modified when the latest of its items was, whether that is answered or not',
+    'Last-Modified of a list is the latest updated_at of its items, even if it is not selected',
     async (t) => {
       for (const fields of ['*', 'id', 'age', 'updated_at']) {
         const all = itemsOf(await client.get('/v1/users?limit=5&fields=*'), 'users')
@@ -138,7 +138,7 @@ await onEachDatabase(async (t, actual) => {
   )
 
   await t.test(
-    'a selection of fields and the whole do not share a tag where it is made of bytes',
+    'a selection of fields and the full response have different tags, if they are hashes of the bytes',
     async (t) => {
       const tags = await Promise.all(
         ['id', 'age', '*'].map(async (fields) =>
@@ -150,7 +150,7 @@ await onEachDatabase(async (t, actual) => {
   )
 })
 
-t.test('the row of a read is never older than the tag that it is sent with', async (t) => {
+t.test('the row in a response is never older than its tag', async (t) => {
   const actual = await emptyEmbeddedDatabase()
   t.teardown(() => actual.close())
   let meanwhile: (() => Promise<unknown>) | null = null

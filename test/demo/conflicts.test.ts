@@ -8,7 +8,7 @@ await onEachDatabase(async (t, database) => {
   const alan = await newUser(client, { email: 'alan@example.com' })
   const order = await newOrder(client)
 
-  await t.test('a reference to what does not exist is 422 with its pointer', async (t) => {
+  await t.test('a reference to an unknown id is a 422 with its pointer', async (t) => {
     const nobody = 9_223_372_036_854_775_807n
     const attempts = [
       ['/v1/orders', sampleOf.orders(nobody), '/user_id'],
@@ -31,7 +31,7 @@ await onEachDatabase(async (t, database) => {
     t.strictSame((await client.get(path)).json, order, 'the order is as it was')
   })
 
-  await t.test('an address is taken once, in any case', async (t) => {
+  await t.test('an email address is unique, whatever its case', async (t) => {
     const refusal = {
       status: 409,
       json: { code: 'already-exists', errors: [{ in: 'body', pointer: '/email' }] },
@@ -48,7 +48,7 @@ await onEachDatabase(async (t, database) => {
     )
   })
 
-  await t.test('of many who want one address at once, one gets it', async (t) => {
+  await t.test('of many concurrent requests for one email address, one succeeds', async (t) => {
     const attempts = Array.from({ length: 8 }, () =>
       client.post('/v1/users', sampleOf.users('one@example.com')),
     )
@@ -56,7 +56,7 @@ await onEachDatabase(async (t, database) => {
     t.same(statuses, [201, ...Array(7).fill(409)])
   })
 
-  await t.test('a friendship exists once, and the other direction is another', async (t) => {
+  await t.test('a friendship is unique; the other direction is another friendship', async (t) => {
     const pair = sampleOf.friends(ada.id, alan.id)
     t.match(await client.post('/v1/friends', pair), { status: 201 })
     const errors = [{ pointer: '/user_id' }, { pointer: '/friend_user_id' }]
@@ -64,7 +64,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.post('/v1/friends', sampleOf.friends(alan.id, ada.id)), { status: 201 })
   })
 
-  await t.test('nobody is a friend of themself', async (t) => {
+  await t.test('users cannot be friends of themselves', async (t) => {
     const refusal = {
       status: 422,
       json: { code: 'friend-of-self', errors: [{ pointer: '/friend_user_id' }] },
@@ -72,7 +72,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.post('/v1/friends', sampleOf.friends(ada.id, ada.id)), refusal)
   })
 
-  await t.test('what is still referenced is not deleted', async (t) => {
+  await t.test('a referenced resource cannot be deleted', async (t) => {
     const refusal = {
       status: 409,
       json: { code: 'still-referenced', detail: /still referenced by (orders|payments)$/ },
@@ -85,15 +85,18 @@ await onEachDatabase(async (t, database) => {
     t.equal((await client.delete(`/v1/users/${order.user_id}`)).status, 204, 'nothing refers to it any more')
   })
 
-  await t.test('an order against the deletion of its user: never an order without a user', async (t) => {
-    for (let round = 0; round < 10; round++) {
-      const user = await newUser(client)
-      const [created, deleted] = await Promise.all([
-        client.post('/v1/orders', sampleOf.orders(user.id)),
-        client.delete(`/v1/users/${user.id}`),
-      ])
-      const outcome = `${created.status} ${deleted.status}`
-      t.ok(['201 409', '422 204'].includes(outcome), outcome)
-    }
-  })
+  await t.test(
+    'an order and the concurrent deletion of its user: no order is left without a user',
+    async (t) => {
+      for (let round = 0; round < 10; round++) {
+        const user = await newUser(client)
+        const [created, deleted] = await Promise.all([
+          client.post('/v1/orders', sampleOf.orders(user.id)),
+          client.delete(`/v1/users/${user.id}`),
+        ])
+        const outcome = `${created.status} ${deleted.status}`
+        t.ok(['201 409', '422 204'].includes(outcome), outcome)
+      }
+    },
+  )
 })

@@ -51,7 +51,7 @@ await onEachDatabase(async (t, database) => {
   const client = await serve(t, database)
   for (const subject of subjects) await t.test(subject.name, (t) => liveAndDie(t, client, subject))
 
-  await t.test('a new address has to be verified again', async (t) => {
+  await t.test('a new email address is not verified', async (t) => {
     const user = await newUser(client)
     const path = `/v1/users/${user.id}`
     await database.query({
@@ -63,7 +63,7 @@ await onEachDatabase(async (t, database) => {
     t.match((await client.patch(path, { email: 'moved@example.com' })).json, { email_verified: false })
   })
 
-  await t.test('a time that is finer than what is kept changes nothing when it is sent again', async (t) => {
+  await t.test('a time with more than milliseconds is not a change when it is sent again', async (t) => {
     const user = await newUser(client)
     const body = { ...sampleOf.subscriptions(user.id), renews_at: '2026-01-01T00:00:00.123456Z' }
     const { headers, json } = await client.post('/v1/subscriptions', body)
@@ -71,7 +71,7 @@ await onEachDatabase(async (t, database) => {
     t.strictSame(again.json, json)
   })
 
-  await t.test('updated_at moves on with every change, created_at stays', async (t) => {
+  await t.test('updated_at increases with every change, created_at does not change', async (t) => {
     const user = await newUser(client)
     t.equal(user.updated_at, user.created_at)
     let before = user.updated_at as string
@@ -83,7 +83,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('a clock that stands in the past does not turn updated_at back', async (t) => {
+  await t.test('updated_at does not decrease if the clock is set back', async (t) => {
     const user = await newUser(client)
     const future = '2099-01-01T00:00:00.000Z'
     await database.query({

@@ -10,7 +10,7 @@ import { programArguments } from '../support/program.js'
 import { serve } from './client.js'
 import { newUser } from './samples.js'
 
-t.test('a folder is one process’s at a time', async (t) => {
+t.test('one process at a time uses a data folder', async (t) => {
   const folder = join(t.testdir(), 'new', 'data')
   const unlock = await lockFolder(folder)
   await t.rejects(lockFolder(folder), /data folder .* is in use by process \d+/)
@@ -19,7 +19,7 @@ t.test('a folder is one process’s at a time', async (t) => {
   t.strictSame(readdirSync(folder), [])
 })
 
-t.test('a lock whose process is gone does not count', async (t) => {
+t.test('the lock of an ended process is ignored', async (t) => {
   const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
   await once(child, 'exit')
   for (const owner of [String(child.pid), '', 'nonsense', String(process.pid)]) {
@@ -29,13 +29,13 @@ t.test('a lock whose process is gone does not count', async (t) => {
   }
 })
 
-t.test('a lock whose process runs does', async (t) => {
+t.test('the lock of a running process is respected', async (t) => {
   const folder = t.testdir()
   writeFileSync(join(folder, 'lock'), String(process.ppid))
   await t.rejects(openEmbeddedDatabase(folder), /is in use/)
 })
 
-t.test('while one process takes a folder over, no other does', async (t) => {
+t.test('while one process takes over a folder, no other process does', async (t) => {
   const folder = t.testdir({ lock: '', 'lock.new': '' })
   await t.rejects(lockFolder(folder), /is being opened by another process; if it is not, delete .*lock\.new$/)
   t.strictSame(readdirSync(folder), ['lock', 'lock.new'])
@@ -44,7 +44,7 @@ t.test('while one process takes a folder over, no other does', async (t) => {
   t.strictSame(readdirSync(folder), [])
 })
 
-t.test('of processes that start at once over a lock left behind, one gets the folder', async (t) => {
+t.test('of processes that start together with a stale lock, one gets the folder', async (t) => {
   const racers = Array.from({ length: 3 }, () => startRacer(t))
   const gone = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
   await once(gone, 'exit')
@@ -58,7 +58,7 @@ t.test('of processes that start at once over a lock left behind, one gets the fo
   }
 })
 
-t.test('what was stored in a folder is there after a restart', async (t) => {
+t.test('the data of a folder is there after a restart', async (t) => {
   const folder = t.testdir()
   const first = await openEmbeddedDatabase(folder)
   const client = await serve(t, first)

@@ -13,7 +13,7 @@ import { sampleOf } from './samples.js'
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
 
-t.test('a connection that is lost inside a transaction ends that transaction alone', { skip }, async (t) => {
+t.test('a lost connection ends its own transaction only', { skip }, async (t) => {
   const server = await startPostgres()
   const [database, other] = [await openServerDatabase(server.url), await openServerDatabase(server.url)]
   t.teardown(async () => {
@@ -45,7 +45,7 @@ t.test('a connection that is lost inside a transaction ends that transaction alo
   t.strictSame(await database.query({ text: 'select 1 as one' }), [{ one: 1 }], 'the pool goes on')
 })
 
-t.test('without its database the demo answers 503 with Retry-After, and soon', { skip }, async (t) => {
+t.test('without its database the demo soon sends 503 with Retry-After', { skip }, async (t) => {
   const server = await startPostgres()
   const socket = `${decodeURIComponent(new URL(server.url).host)}/.s.PGSQL.5432`
   const relay = await startRelay(socket)
@@ -64,12 +64,12 @@ t.test('without its database the demo answers 503 with Retry-After, and soon', {
     )
 
   relay.cut()
-  await t.test('where it does not answer', (t) => answersWithoutDatabase(t, client))
+  await t.test('if the database does not reply', (t) => answersWithoutDatabase(t, client))
   relay.heal()
   t.match(await isBack(), { status: 200 }, 'and serves on when it answers again')
 
   await relay.stop()
-  await t.test('where it is down', (t) => answersWithoutDatabase(t, client))
+  await t.test('if the database is down', (t) => answersWithoutDatabase(t, client))
 })
 
 async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {

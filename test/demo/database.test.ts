@@ -30,7 +30,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('a transaction that rejects leaves nothing behind', async (t) => {
+  await t.test('a rejected transaction is rolled back', async (t) => {
     await database.query({ text: 'create table notes (id bigint primary key, text text not null)' })
     const failing = database.transaction(async (queries) => {
       await queries.query({ text: 'insert into notes values (1, $1)', values: ['lost'] })
@@ -47,7 +47,7 @@ await onEachDatabase(async (t, database) => {
     t.strictSame(await database.query({ text: 'select * from notes' }), [{ id: 1n, text: 'kept' }])
   })
 
-  await t.test('breaches of constraints have a kind, other errors stay what they are', async (t) => {
+  await t.test('violations of constraints have a kind, other errors are not changed', async (t) => {
     const errorOf = (text: string) => database.query({ text }).catch((error: unknown) => error)
     await database.query({ text: 'alter table notes add constraint small check (id < 10)' })
     await database.query({
@@ -70,7 +70,7 @@ await onEachDatabase(async (t, database) => {
     t.ok(unknown instanceof Error && !(unknown instanceof ConstraintViolation))
   })
 
-  await t.test('a broken transaction does not harm the next one', async (t) => {
+  await t.test('a failed transaction does not affect the next one', async (t) => {
     for (let round = 0; round < 20; round++) {
       const broken = database.transaction((queries) => queries.query({ text: 'select 1 / 0' }))
       await t.rejects(broken, { code: '22012' })
@@ -78,7 +78,7 @@ await onEachDatabase(async (t, database) => {
     t.strictSame(await database.query({ text: 'select 1 as one' }), [{ one: 1 }])
   })
 
-  await t.test('transactions at once both take effect', async (t) => {
+  await t.test('concurrent transactions both take effect', async (t) => {
     await database.query({ text: 'create table counters (value integer not null)' })
     await database.query({ text: 'insert into counters values (0)' })
     const count = () =>

@@ -67,7 +67,7 @@ await onEachDatabase(async (t, actual) => {
   columnsRead()
 
   for (const [query, answered, read] of selections) {
-    await t.test(`'${query}' answers ${answered.join(', ')}, and reads no other column`, async (t) => {
+    await t.test(`'${query}' returns ${answered.join(', ')}, and reads no other column`, async (t) => {
       const one = await client.get(`${user}?${query}`)
       t.equal(one.status, 200)
       t.strictSame(Object.keys(one.json), answered, 'read')
@@ -92,14 +92,14 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
-  await t.test('by time the list reads the time too, which is not answered', async (t) => {
+  await t.test('a list by time reads the time column too, and does not return it', async (t) => {
     const page = await client.get('/v1/users?limit=2&fields=name&before_time=2100-01-01T00:00:00Z')
     t.strictSame(Object.keys(itemsOf(page, 'users')[0] ?? {}), ['name'])
     t.match(nextOf(page), /before_time=.*before_id=/)
     t.strictSame(columnsRead(), [['id', 'name', 'created_at', 'updated_at']])
   })
 
-  await t.test('nested: one column is read, and of it only what was asked for is answered', async (t) => {
+  await t.test('a nested field: one column is read, and only the selected part is returned', async (t) => {
     const { json } = await client.get(`/v1/orders/${firstId}?fields=items.sku,items.quantity`)
     t.strictSame(json, { items: [{ sku: 'tea-earl-grey', quantity: 1 }] })
     t.strictSame(columnsRead(), [['updated_at'], ['items', 'updated_at']])
@@ -108,19 +108,19 @@ await onEachDatabase(async (t, actual) => {
     columnsRead()
   })
 
-  await t.test('a collection without a default answers and reads all', async (t) => {
+  await t.test('a collection without a default reads and returns all columns', async (t) => {
     await client.get(`/v1/orders/${firstId}`)
     t.strictSame(columnsRead(), [['updated_at'], allOfOrders])
   })
 
-  await t.test('a reference comes with its twin', async (t) => {
+  await t.test('a selected reference has its twin', async (t) => {
     const { json } = await client.get(`/v1/orders/${firstId}?fields=user_id`)
     t.strictSame(json, { user_id: firstId, user_id_str: String(firstId) })
     columnsRead()
   })
 
   for (const names of refused) {
-    await t.test(`'${names.slice(0, 40)}' is refused, and nothing is read`, async (t) => {
+    await t.test(`'${names.slice(0, 40)}' is a 400, and nothing is read`, async (t) => {
       for (const path of [user, '/v1/users']) {
         const answer = await client.get(`${path}?fields=${encodeURIComponent(names)}`)
         t.match(answer, {
@@ -133,7 +133,7 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
-  await t.test('total and the links stay, and the links keep the selection', async (t) => {
+  await t.test('total and links stay, and the links have the selection', async (t) => {
     const pages = await walk(client, '/v1/users?limit=15&fields=email&include_total=true')
     const rows = pages.flatMap((page) => itemsOf(page, 'users'))
     t.equal(pages.length, 3)
@@ -143,7 +143,7 @@ await onEachDatabase(async (t, actual) => {
     columnsRead()
   })
 
-  await t.test('what is not read takes no fields, and a problem is answered whole', async (t) => {
+  await t.test('the parameter fields is a 400 for writes, and problems are not projected', async (t) => {
     const { json } = await client.patch(user, { age: 18 })
     t.strictSame(Object.keys(json), ['id', 'id_str', ...allOfUsers.slice(1)], 'a write answers all')
     for (const method of ['PATCH', 'PUT', 'DELETE'] as const) {

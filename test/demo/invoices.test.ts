@@ -29,7 +29,7 @@ await onEachDatabase(async (t, actual) => {
     )
   })
 
-  await t.test('it may be kept for a year, by the one it is for, and is never asked for again', async (t) => {
+  await t.test('its invoice may be stored for a year, in private caches, and is immutable', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
     const first = await made(client, id)
@@ -47,7 +47,7 @@ await onEachDatabase(async (t, actual) => {
     t.equal(head.text, '')
   })
 
-  await t.test('it stays as it was made, whatever becomes of the order', async (t) => {
+  await t.test('an invoice does not change with its order', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
     const before = await made(client, id)
@@ -58,7 +58,7 @@ await onEachDatabase(async (t, actual) => {
     t.equal(later.headers.get('etag'), before.headers.get('etag'))
   })
 
-  await t.test('who asks again all the same gets a 304, and its content is not read', async (t) => {
+  await t.test('a conditional request gets a 304, and the content is not read', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
     const { headers } = await made(client, id)
@@ -78,7 +78,7 @@ await onEachDatabase(async (t, actual) => {
     t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
   })
 
-  await t.test('until it is made, its own URL says when to ask again', async (t) => {
+  await t.test('until the invoice is ready, its URL sends Retry-After', async (t) => {
     const { id } = await orderOf(client)
     const answer = await client.get(`/v1/orders/${id}/invoice`)
     t.match(answer, { status: 202, json: { status: 'In progress' } })
@@ -88,7 +88,7 @@ await onEachDatabase(async (t, actual) => {
     t.match(await made(client, id), { status: 200, text: /^sku,/ })
   })
 
-  await t.test('the first request has it made, whatever it asks', async (t) => {
+  await t.test('the first request starts the invoice, whatever its preconditions', async (t) => {
     const conditions: Record<string, string>[] = [
       { 'if-none-match': '"other"' },
       { 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
@@ -100,7 +100,7 @@ await onEachDatabase(async (t, actual) => {
     }
   })
 
-  await t.test('of many who ask first at once, all get the same one', async (t) => {
+  await t.test('concurrent first requests all get the same invoice', async (t) => {
     const { id } = await orderOf(client)
     const answers = await Promise.all(Array.from({ length: 8 }, () => made(client, id)))
     t.ok(answers.every(({ status }) => status === 200))
@@ -108,7 +108,7 @@ await onEachDatabase(async (t, actual) => {
   })
 
   for (const status of ['pending', 'failed', 'cancelled']) {
-    await t.test(`an order that is ${status} has none, and that is not stored`, async (t) => {
+    await t.test(`an order that is ${status} has no invoice, and this 404 is not storable`, async (t) => {
       const { id } = await orderOf(client, { status })
       const path = `/v1/orders/${id}/invoice`
       const answer = await client.get(path)
@@ -120,7 +120,7 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
-  await t.test('what is not there has none', async (t) => {
+  await t.test('an unknown order has no invoice', async (t) => {
     t.match(await client.get('/v1/orders/1/invoice'), { status: 404, json: { code: 'not-found' } })
     const { id } = await orderOf(client)
     await made(client, id)
@@ -130,7 +130,7 @@ await onEachDatabase(async (t, actual) => {
     t.ok((id as bigint) >= firstId)
   })
 
-  await t.test('who does not take CSV is told so', async (t) => {
+  await t.test('a request that does not accept CSV is a 406', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
     await made(client, id)

@@ -26,7 +26,7 @@ await onEachDatabase(async (t, database) => {
   const { port } = client.app.server.address() as AddressInfo
   const references = await referencesOf(client)
 
-  await t.test('the digits on the wire are those of the id, and its twin stands behind it', async (t) => {
+  await t.test('the JSON has all digits of the id, followed by its twin', async (t) => {
     for (const { name } of collections) {
       const one = await ask(port, requestBytes('GET', `/v1/${name}/${id}`))
       t.equal(one.status, 200, name)
@@ -53,25 +53,22 @@ await onEachDatabase(async (t, database) => {
     t.ok(((await newUser(client)).id as bigint) > 2n ** 53n, 'a new one too')
   })
 
-  await t.test(
-    'the neighbour that rounds to the same Number is another item, and is not there',
-    async (t) => {
-      for (const method of ['GET', 'DELETE']) {
-        t.match(await client.call(method, `/v1/users/${neighbour}`), { status: 404 }, method)
-      }
-      t.match(await client.patch(`/v1/users/${neighbour}`, { age: 1 }), { status: 404 })
-      t.match(await client.put(`/v1/users/${neighbour}`, sampleOf.users('nobody@example.com')), {
-        status: 404,
-      })
-      t.strictSame((await client.get(`/v1/orders?user_id=${neighbour}`)).json, { orders: [] }, 'nor a filter')
-    },
-  )
+  await t.test('an id that rounds to the same Number is another item, which does not exist', async (t) => {
+    for (const method of ['GET', 'DELETE']) {
+      t.match(await client.call(method, `/v1/users/${neighbour}`), { status: 404 }, method)
+    }
+    t.match(await client.patch(`/v1/users/${neighbour}`, { age: 1 }), { status: 404 })
+    t.match(await client.put(`/v1/users/${neighbour}`, sampleOf.users('nobody@example.com')), {
+      status: 404,
+    })
+    t.strictSame((await client.get(`/v1/orders?user_id=${neighbour}`)).json, { orders: [] }, 'nor a filter')
+  })
 
   for (const { path, field, rest } of references) {
     await t.test(`${path}: ${field} beyond 2^53`, (t) => writeReference(t, client, { path, field, rest }))
   }
 
-  await t.test('a body of long digits that no schema knows is refused as before', async (t) => {
+  await t.test('a body with undeclared long integers is refused as before', async (t) => {
     const refusal = { status: 400, json: { code: 'validation', errors: [{ pointer: '/x' }] } }
     t.match(await client.patch(`/v1/users/${id}`, { x: id }), refusal)
     const name = { status: 400, json: { code: 'validation', errors: [{ pointer: '/name' }] } }
@@ -80,7 +77,7 @@ await onEachDatabase(async (t, database) => {
     t.match((await client.patch(`/v1/users/${id}`, { name: text })).json, { name: text }, 'text is text')
   })
 
-  await t.test('what a client that rounds has read can be put back as it is', async (t) => {
+  await t.test('a client that rounds integers can PUT back what it has read', async (t) => {
     for (const { name, fields } of collections) {
       const path = `/v1/${name}/${id}`
       const before = await client.get(`${path}?fields=*`)
@@ -94,7 +91,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('amounts stay plain integers, up to the largest that is safe', async (t) => {
+  await t.test('amounts are plain integers, up to the largest safe one', async (t) => {
     const { text } = await client.patch(`/v1/orders/${id}`, { total_amount: Number.MAX_SAFE_INTEGER })
     t.match(text, '"total_amount":9007199254740991,"currency"')
   })

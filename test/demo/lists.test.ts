@@ -23,19 +23,19 @@ await onEachDatabase(async (t, database) => {
   const everyId = Array.from({ length: userCount }, (_, index) => idOf(index))
   const newestFirst = everyId.toReversed()
 
-  await t.test('the links alone lead through 1,000 rows, each exactly once, newest first', async (t) => {
+  await t.test('the next links return each of 1,000 rows exactly once, newest first', async (t) => {
     const pages = await walk(client, '/v1/users?limit=37')
     t.strictSame(idsOf(pages), newestFirst)
     t.equal(pages.length, Math.ceil(userCount / 37))
   })
 
-  await t.test('a last page that is full has no next', async (t) => {
+  await t.test('a full last page has no next link', async (t) => {
     const pages = await walk(client, '/v1/users?limit=200')
     t.equal(pages.length, 5)
     t.strictSame(idsOf(pages), newestFirst)
   })
 
-  await t.test('by time: rows that share a time come exactly once', async (t) => {
+  await t.test('by time: rows with the same time are returned exactly once', async (t) => {
     const { json } = await client.get(`/v1/users?limit=200&before_time=${justAfter}`)
     const tied = (json.users as { created_at: string }[]).filter(
       ({ created_at }) => created_at === sharedTime,
@@ -47,12 +47,12 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('before_time alone leaves out what happened at that time', async (t) => {
+  await t.test('before_time alone excludes rows at that time', async (t) => {
     const [first] = itemsOf(await client.get(`/v1/users?limit=1&before_time=${sharedTime}`), 'users')
     t.ok((first?.created_at as string) < sharedTime)
   })
 
-  await t.test('before_time takes any offset', async (t) => {
+  await t.test('before_time accepts any offset', async (t) => {
     const utc = await client.get('/v1/users?before_time=2025-01-20T19:00:00Z')
     for (const time of [
       '2025-01-20T21:00:00%2B02:00',
@@ -74,7 +74,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('before_id begins below an id, be it there or not', async (t) => {
+  await t.test('before_id need not be the id of an existing row', async (t) => {
     const firstNine = everyId.slice(0, 9).reverse()
     t.strictSame(idsOf([await client.get(`/v1/users?before_id=${idOf(9)}`)]), firstNine)
     const newest = await client.get('/v1/users?before_id=9223372036854775807&limit=1')
@@ -82,13 +82,13 @@ await onEachDatabase(async (t, database) => {
     t.same((await client.get(`/v1/users?before_id=${firstId}`)).json, { users: [] })
   })
 
-  await t.test('after_id walks forward, oldest first', async (t) => {
+  await t.test('after_id returns rows in ascending order', async (t) => {
     const pages = await walk(client, '/v1/users?after_id=0&limit=90')
     t.strictSame(idsOf(pages), everyId)
     t.strictSame(idsOf([await client.get(`/v1/users?after_id=${everyId.at(-1)}`)]), [])
   })
 
-  await t.test('limit: 50 by default, at most 200, never wrong silently', async (t) => {
+  await t.test('limit: 50 by default, at most 200, 400 for an invalid value', async (t) => {
     const sizeAt = async (target: string) => itemsOf(await client.get(target), 'users').length
     t.equal(await sizeAt('/v1/users'), 50)
     t.equal(await sizeAt('/v1/users?limit=1'), 1)
@@ -100,7 +100,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('bad cursors are refused by name', async (t) => {
+  await t.test('an invalid cursor is a 400 that names the parameter', async (t) => {
     const faults = [
       ['before_id', 'abc'],
       ['before_id', '9223372036854775808'],
@@ -115,7 +115,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('total is there when it is asked for, and counts what the filters let through', async (t) => {
+  await t.test('total is sent if include_total=true, and counts the filtered rows', async (t) => {
     t.notOk('total' in (await client.get('/v1/users')).json)
     t.notOk('total' in (await client.get('/v1/users?include_total=false')).json)
     t.equal((await client.get('/v1/users?include_total=true&limit=3')).json.total, userCount)
@@ -123,7 +123,7 @@ await onEachDatabase(async (t, database) => {
     t.equal(failed.json.total, itemsOf(failed, 'payments').length)
   })
 
-  await t.test('filters narrow the list and stay in the link', async (t) => {
+  await t.test('filters apply to the list, and the link has them', async (t) => {
     const pages = await walk(client, '/v1/users?email_verified=false&limit=100&include_total=true')
     const rows = pages.flatMap((page) => itemsOf(page, 'users'))
     t.ok(rows.every(({ email_verified }) => email_verified === false))
@@ -175,7 +175,7 @@ await onEachDatabase(async (t, database) => {
     ['by time', '/v1/users?limit=30&before_time=2100-01-01T00:00:00Z'],
   ] as const) {
     await t.test(
-      `${name}: inserts and deletes between pages neither repeat nor lose another row`,
+      `${name}: after inserts and deletes between pages, no other row is repeated or missing`,
       async (t) => {
         const before = idsOf(await walk(client, '/v1/users')) as bigint[]
         const seen: bigint[] = []
@@ -199,7 +199,7 @@ await onEachDatabase(async (t, database) => {
     )
   }
 
-  await t.test('rows inserted among those that share a time are found, or lie behind', async (t) => {
+  await t.test('after an insert among rows with the same time, no row is repeated', async (t) => {
     const first = await client.get(`/v1/users?limit=20&before_time=${justAfter}`)
     const row = {
       name: 'Late',

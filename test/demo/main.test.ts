@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import t from 'tap'
 import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 
-t.test('it says where it listens and what to try, and stops when told to', async (t) => {
+t.test('the demo prints its URL and examples, and stops at SIGTERM', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { origin, process, printed } = await startDemo(t)
     t.match(origin, /^http:\/\/127\.0\.0\.1:\d+$/)
@@ -14,7 +14,7 @@ t.test('it says where it listens and what to try, and stops when told to', async
   }
 })
 
-t.test('what cannot work is told in one line, with exit code 1', async (t) => {
+t.test('an invalid setting is an error of one line, with exit code 1', async (t) => {
   t.match(await failureOf(spawnDemo({ PORT: 'http' })), /^demo server: PORT: expected .* received 'http'$/)
   t.match(await failureOf(spawnDemo({ LOG_LEVEL: 'loud' })), /^demo server: LOG_LEVEL: .*$/)
   t.match(

@@ -26,7 +26,7 @@ function isRefused(t: Test, answer: Answer, about: string): void {
   isProblem(t, { ...answer, body: answer.text }, { status: 503, code: 'maintenance' }, about)
 }
 
-t.test('the file comes and goes: everything is refused, and then served again', async (t) => {
+t.test('while the file exists, all requests are refused', async (t) => {
   const file = join(t.testdir(), 'maintenance')
   const caller = await demoWith(t, file)
   t.equal((await caller.get(target)).status, 200)
@@ -48,7 +48,7 @@ t.test('the file comes and goes: everything is refused, and then served again', 
   t.equal((await answered(caller, 200)).status, 200)
 })
 
-t.test('what the file says: why, and until when, where it is over by itself', async (t) => {
+t.test('the file has a reason and an end, after which requests are served', async (t) => {
   const file = join(t.testdir(), 'maintenance')
   const caller = await demoWith(t, file)
   const end = Date.now() + 4_000
@@ -63,7 +63,7 @@ t.test('what the file says: why, and until when, where it is over by itself', as
   t.ok(Date.now() >= end, 'not sooner')
 })
 
-t.test('a file that is there when the demo starts counts from its first request', async (t) => {
+t.test('a file that exists at the start applies from the first request', async (t) => {
   const caller = await demoWith(t, join(t.testdir({ maintenance: '' }), 'maintenance'))
   isRefused(t, await caller.get(target), 'the first one')
 })

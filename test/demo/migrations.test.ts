@@ -8,7 +8,7 @@ await onEachDatabase(async (t, database) => {
   const names = async (text: string) =>
     (await database.query({ text })).map(({ name }) => String(name)).sort()
 
-  await t.test('processes that start at once migrate once', async (t) => {
+  await t.test('processes that start together migrate once', async (t) => {
     await Promise.all([migrate(database), migrate(database), migrate(database)])
     t.strictSame(
       await names('select name from migrations'),
@@ -16,13 +16,13 @@ await onEachDatabase(async (t, database) => {
     )
   })
 
-  await t.test('what is up to date stays as it is', async (t) => {
+  await t.test('an up-to-date database is not changed', async (t) => {
     const before = await database.query({ text: 'select * from migrations' })
     await migrate(database)
     t.strictSame(await database.query({ text: 'select * from migrations' }), before)
   })
 
-  await t.test('a step that fails leaves nothing behind', async (t) => {
+  await t.test('a failed step is rolled back', async (t) => {
     const steps = [
       ...migrations,
       { name: '9998-good', statements: ['create table good (id bigint)'] },
@@ -43,7 +43,7 @@ await onEachDatabase(async (t, database) => {
   })
 
   for (const collection of collections) {
-    await t.test(`${collection.name}: the table is what the declaration says`, async (t) => {
+    await t.test(`${collection.name}: the table matches the declaration`, async (t) => {
       t.strictSame(
         await names(
           `select column_name as name from information_schema.columns where table_name = '${collection.name}'`,
@@ -69,7 +69,7 @@ await onEachDatabase(async (t, database) => {
       t.strictSame(nullable, expected.map(([name]) => name).sort())
     })
 
-    await t.test(`${collection.name}: times are of milliseconds`, async (t) => {
+    await t.test(`${collection.name}: times have milliseconds`, async (t) => {
       const rows = await database.query({
         text: `select datetime_precision as digits from information_schema.columns
           where table_name = '${collection.name}' and data_type = 'timestamp with time zone'`,

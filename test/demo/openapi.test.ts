@@ -102,7 +102,7 @@ await t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  await t.test('shows fields where something is read, with its default, and nowhere else', async (t) => {
+  await t.test('shows the parameter fields, with its default, for reads only', async (t) => {
     for (const { operationId, parameters = [] } of operations(document)) {
       const names = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
       t.equal(names.includes('fields'), /^(list|read)(?!Terms)/.test(operationId), operationId)
@@ -123,7 +123,7 @@ await t.test('the OpenAPI document', async (t) => {
     t.strictSame(names, [...paging, 'fields', 'currency', 'status', 'user_id'].sort())
   })
 
-  await t.test('shows ids as what they are', async (t) => {
+  await t.test('shows ids as int64', async (t) => {
     const { parameters = [] } = document.paths['/v1/orders/{id}']?.get ?? {}
     const id = parameters.find((parameter) => parameter.in === 'path')
     t.match(id, { name: 'id', schema: { type: 'integer', format: 'int64' } })
@@ -142,7 +142,7 @@ await t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  await t.test('shows what preconditions come to: 304 and 412 of a read, 412 of a write', async (t) => {
+  await t.test('shows the responses to preconditions: 304 and 412 of a read, 412 of a write', async (t) => {
     for (const { operationId, responses } of operations(document)) {
       const isRead = /^(list|read|download)/.test(operationId) && !ofPackage.test(operationId)
       t.equal('304' in responses, isRead, `${operationId}: 304`)
@@ -159,7 +159,7 @@ await t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  await t.test('shows what starts an operation, and what is answered about one', async (t) => {
+  await t.test('shows which routes start operations, and the responses of operations', async (t) => {
     for (const path of [
       '/v1/payments/{id}/retry',
       '/v1/orders/{id}/retry',
@@ -174,7 +174,7 @@ await t.test('the OpenAPI document', async (t) => {
     t.match(document.paths['/v1/orders/{id}/invoice']?.get?.responses['202']?.headers, { 'Retry-After': {} })
   })
 
-  await t.test('shows both media types of a patch, and no body of a deletion', async (t) => {
+  await t.test('shows both media types of a PATCH, and no body of a DELETE', async (t) => {
     const routes = document.paths['/v1/users/{id}']
     t.strictSame(Object.keys(routes?.patch?.requestBody?.content ?? {}), [
       'application/merge-patch+json',
@@ -183,7 +183,7 @@ await t.test('the OpenAPI document', async (t) => {
     t.notOk(routes?.delete?.responses['204']?.content)
   })
 
-  await t.test('refers to nothing that is not there', async (t) => {
+  await t.test('has no reference that cannot be resolved', async (t) => {
     const text = JSON.stringify(document)
     for (const [, name] of text.matchAll(/"\$ref":"([^"]*)"/g)) {
       const component = /^#\/components\/schemas\/(\w+)$/.exec(name ?? '')?.[1] ?? ''
@@ -216,7 +216,7 @@ await t.test('page and document have security headers, Cache-Control and a tag',
   t.notMatch((await client.get('/docs')).text, /<script(?![^>]* src=)/, 'no script that the policy stops')
 })
 
-await t.test('the document says what a token looks like, and which route needs one', async (t) => {
+await t.test('the document has the form of a token, and the routes that need one', async (t) => {
   const client = await serve(t, database)
   const { json } = await client.get('/openapi.json')
   t.match(json, {
@@ -235,7 +235,7 @@ await t.test('the document says what a token looks like, and which route needs o
   })
 })
 
-await t.test('the human page is there and is let through', async (t) => {
+await t.test('the HTML page of the document is served', async (t) => {
   const client = await serve(t, database)
   const page = await client.get('/docs')
   t.equal(page.status, 200)

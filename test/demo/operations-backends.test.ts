@@ -29,7 +29,7 @@ t.test('operations and data in PostgreSQL', { skip }, async (t) => {
   await sharesOperations(t, { DATABASE_URL: postgres.url, OPERATIONS: 'postgres' })
 })
 
-t.test('a worker by itself has nothing to take from', async (t) => {
+t.test('a worker without a shared store does not start', async (t) => {
   t.match(
     await failureOf(spawnDemo({ LOG_LEVEL: 'silent' }, 'worker')),
     /a worker needs DATABASE_URL, and REDIS_URL or OPERATIONS/,

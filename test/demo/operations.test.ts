@@ -7,7 +7,7 @@ import { newUser, sampleOf } from './samples.js'
 await onEachDatabase(async (t, database) => {
   const client = await serve(t, database)
 
-  await t.test('a failed payment is tried again: 202, then 303 to the new payment', async (t) => {
+  await t.test('retry of a failed payment: 202, then 303 to the new payment', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
     const start = await client.post(`/v1/payments/${payment.id}/retry`, { retry_reason: 'again, please' })
     t.match(start, { status: 202, json: { status: 'In progress' } })
@@ -27,7 +27,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.get(`/v1/orders/${payment.order_id}`), { json: { status: 'paid' } })
   })
 
-  await t.test('one that lacked funds fails again, unless it is forced', async (t) => {
+  await t.test('a retry without funds fails again, unless it is forced', async (t) => {
     const { payment } = await failedPayment(client, 'insufficient_funds')
     const path = `/v1/payments/${payment.id}/retry`
     const first = await client.post(path, {})
@@ -39,7 +39,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await ended(client, second.headers.get('location') ?? ''), { status: 303 })
   })
 
-  await t.test('what has not failed is not tried again, unless it is forced', async (t) => {
+  await t.test('a payment that has not failed cannot be retried, unless it is forced', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
     await client.patch(`/v1/payments/${payment.id}`, { status: 'succeeded', failure_reason: null })
     const path = `/v1/payments/${payment.id}/retry`
@@ -51,7 +51,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.post(path, { force_retry: true }), { status: 202 })
   })
 
-  await t.test('what was tried again with success is not paid twice, forced or not', async (t) => {
+  await t.test('a successful retry cannot be repeated, even if it is forced', async (t) => {
     for (const collection of ['payments', 'orders'] as const) {
       const { payment, order } = await failedPayment(client, 'timeout')
       const path = `/v1/${collection}/${collection === 'payments' ? payment.id : order.id}/retry`
@@ -73,7 +73,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('an order whose payment was tried again is paid: another payment of it is not', async (t) => {
+  await t.test('after a successful retry the order is paid, and cannot be paid again', async (t) => {
     const { payment, order } = await failedPayment(client, 'timeout')
     const another = await client.post('/v1/payments', sampleOf.payments(order.id))
     for (const [{ id }, status] of [
@@ -100,7 +100,7 @@ await onEachDatabase(async (t, database) => {
     t.ok(seen.size > 1, [...seen].join(', '))
   })
 
-  await t.test('bad input, and what is not there, starts nothing', async (t) => {
+  await t.test('invalid input and unknown resources start no operation', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
     const path = `/v1/payments/${payment.id}/retry`
     for (const body of [{ retry_reason: 1 }, { force_retry: 'yes' }, { other: 1 }, [], 'text']) {
@@ -114,7 +114,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.get(path), { status: 405 })
   })
 
-  await t.test('an order is tried again: its payment and its new status are the result', async (t) => {
+  await t.test('retry of an order: the result has its payment and its new status', async (t) => {
     const { order } = await failedPayment(client, 'timeout')
     const start = await client.call('POST', `/v1/orders/${order.id}/retry`)
     const end = await ended(client, start.headers.get('location') ?? '')
@@ -127,7 +127,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
   })
 
-  await t.test('an address is verified: Succeeded, and nothing else', async (t) => {
+  await t.test('verification of an email address: Succeeded, without a resource', async (t) => {
     const user = await newUser(client)
     const start = await client.call('POST', `/v1/users/${user.id}/verify_email`)
     const end = await ended(client, start.headers.get('location') ?? '')
@@ -141,7 +141,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.call('POST', '/v1/users/1/verify_email'), { status: 404 })
   })
 
-  await t.test('POST /v1/orders waits as ever, unless the client would rather not', async (t) => {
+  await t.test('POST /v1/orders waits for the result, unless the client prefers respond-async', async (t) => {
     const user = await newUser(client)
     const body = sampleOf.orders(user.id)
     t.match(await client.post('/v1/orders', body), { status: 201 })
@@ -162,7 +162,7 @@ await onEachDatabase(async (t, database) => {
     t.equal(waited.headers.get('preference-applied'), 'wait=5')
   })
 
-  await t.test('what the database would refuse is refused at once', async (t) => {
+  await t.test('input that the database would refuse is refused before the operation starts', async (t) => {
     const headers = { prefer: 'respond-async' }
     const body = sampleOf.orders(1n)
     const answer = await client.call('POST', '/v1/orders', { body, headers })
@@ -170,7 +170,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.call('POST', '/v1/orders', { body: {}, headers }), { status: 400 })
   })
 
-  await t.test('an operation is the affair of who started it', async (t) => {
+  await t.test('an operation is visible only to the caller who started it', async (t) => {
     const { payment } = await failedPayment(client, 'timeout')
     const tokenOf = async () => ({ authorization: `Bearer dev-user-${(await newUser(client)).id}` })
     const [headers, other] = [await tokenOf(), await tokenOf()]
@@ -184,7 +184,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.delete(location), { status: 404 })
   })
 
-  await t.test('a cancelled retry pays nothing', async (t) => {
+  await t.test('a cancelled retry makes no payment', async (t) => {
     const slow = await serve(t, database, 1)
     const { payment, order } = await failedPayment(client, 'timeout')
     const start = await slow.post(`/v1/payments/${payment.id}/retry`, {})

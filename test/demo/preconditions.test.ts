@@ -10,13 +10,11 @@ await onEachDatabase(async (t, database) => {
   await seed(database)
 
   for (const name of collectionNames) {
-    await t.test(`${name}: If-Match decides who may write`, (t) => guardsWrites(t, client, name))
-    await t.test(`${name}: PUT with If-None-Match: * makes what is not there`, (t) =>
-      createsOnce(t, client, name),
-    )
+    await t.test(`${name}: a write needs the current tag in If-Match`, (t) => guardsWrites(t, client, name))
+    await t.test(`${name}: PUT with If-None-Match: * creates an item`, (t) => createsOnce(t, client, name))
   }
 
-  await t.test('an item that is gone is a 404, whatever the precondition', async (t) => {
+  await t.test('a deleted item is a 404, whatever the precondition', async (t) => {
     const user = await newUser(client)
     const path = `/v1/users/${user.id}`
     const tag = tagOf(await client.get(path))
@@ -41,7 +39,7 @@ await onEachDatabase(async (t, database) => {
     t.match(replace, { status: 412 }, 'PUT could make it, so If-Match is asked, and fails')
   })
 
-  await t.test('If-Unmodified-Since guards a write by the second', async (t) => {
+  await t.test('If-Unmodified-Since protects a write, to the second', async (t) => {
     const path = `/v1/users/${(await newUser(client)).id}`
     const { headers } = await client.get(path)
     const modified = Date.parse(headers.get('last-modified') ?? '')

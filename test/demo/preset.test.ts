@@ -29,7 +29,7 @@ t.test('the conventions of the package hold in the demo', async (t) => {
 
   for (const [method, target, status, code] of refusals) {
     await t.test(
-      `${method} ${target.slice(0, 20)}: ${status} ${code}, in whatever the client accepts`,
+      `${method} ${target.slice(0, 20)}: ${status} ${code}, whatever the client accepts`,
       async (t) => {
         for (const accept of ['*/*', 'text/html, */*;q=0.8', 'text/html']) {
           // What the route of a path produces is judged before its path.
@@ -43,7 +43,7 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     )
   }
 
-  await t.test('Accept is judged before the path, where a route serves it', async (t) => {
+  await t.test('Accept is checked before the path if a route matches', async (t) => {
     for (const target of served) {
       const answer = await client.call('GET', target, { headers: { accept: 'text/html' } })
       t.equal(answer.status, 406)
@@ -51,26 +51,26 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     }
   })
 
-  await t.test('a 405 and an OPTIONS say what is allowed', async (t) => {
+  await t.test('responses to a 405 and to OPTIONS have Allow', async (t) => {
     t.equal((await client.delete('/v1/users')).headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
     const options = await client.call('OPTIONS', '/v1/users')
     t.equal(options.status, 204)
     t.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
   })
 
-  await t.test('GET / leads to the page that describes the API', async (t) => {
+  await t.test('GET / redirects to the page of the document', async (t) => {
     const answer = await client.get('/')
     t.match(answer, { status: 302 })
     t.equal(answer.headers.get('location'), '/docs')
   })
 
-  await t.test('who does not take JSON is told so', async (t) => {
+  await t.test('a request that does not accept JSON is a 406', async (t) => {
     const answer = await client.call('GET', '/v1/users', { headers: { accept: 'text/html' } })
     t.match(answer, { status: 406, json: { code: 'not-acceptable' } })
   })
 })
 
-t.test('a client of forms updates and replaces: the form is converted by the schema', async (t) => {
+t.test('a form can update and replace; the schema converts its values', async (t) => {
   const database = await emptyEmbeddedDatabase()
   t.teardown(() => database.close())
   const client = await serve(t, database)
@@ -91,7 +91,7 @@ t.test('a client of forms updates and replaces: the form is converted by the sch
   t.match(await submit('_method=DELETE'), { status: 204 })
 })
 
-t.test('a fault of the database is a problem that says nothing of it', async (t) => {
+t.test('an error of the database is a problem without details', async (t) => {
   const client = await serve(t, {
     ...emptyDatabase,
     query: async () => {

@@ -46,7 +46,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
   }
 
   await t.test(
-    `${races} races of two writers with one If-Match: one 200, one 412, and no lost update`,
+    `${races} times two writers with one If-Match: one 200, one 412, and no lost update`,
     async (t) => {
       const path = `/v1/users/${(await newUser(one)).id}`
       const wins = new Set<string>()
@@ -73,7 +73,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     },
   )
 
-  await t.test(`${races} races to make the same item: one 201, one 412`, async (t) => {
+  await t.test(`${races} times two creations of one item: one 201, one 412`, async (t) => {
     const { id } = await newUser(one)
     const path = `/v1/users/${id}`
     const headers = { 'if-none-match': '*' }
@@ -94,7 +94,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     }
   })
 
-  await t.test(`${races} races of a DELETE and a PATCH: one is done, the other is not`, async (t) => {
+  await t.test(`${races} times a DELETE and a PATCH: one succeeds, the other does not`, async (t) => {
     for (let round = 0; round < races; round++) {
       const path = `/v1/users/${(await newUser(one)).id}`
       const headers = { 'if-match': tagOf(await one.get(path)) }
@@ -111,7 +111,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     }
   })
 
-  await t.test('20 races of two retries of a payment: one 202, one 409, and one payment', async (t) => {
+  await t.test('20 times two retries of a payment: one 202, one 409, and one payment', async (t) => {
     const { id } = await newUser(one)
     for (let round = 0; round < 20; round++) {
       const order = await one.post('/v1/orders', { ...sampleOf.orders(id), status: 'failed' })
@@ -133,7 +133,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     )
   })
 
-  await t.test('two who add one, and read again after a 412, add up', async (t) => {
+  await t.test('two clients that increment, and read again after a 412, lose no increment', async (t) => {
     const path = `/v1/users/${(await newUser(one, { age: 0 })).id}`
     const addUp = async (client: Caller, times: number): Promise<number> => {
       let refused = 0

@@ -48,7 +48,7 @@ await onEachDatabase(async (t, database) => {
     })
   })
 
-  await t.test('after all that every list can be walked', async (t) => {
+  await t.test('after these requests, all lists can be read to the end', async (t) => {
     for (const { name } of collections) {
       const pages = await walk(client, `/v1/${name}?limit=200`)
       t.ok(

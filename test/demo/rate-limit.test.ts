@@ -4,7 +4,7 @@ import { isProblem } from '../support/problem.js'
 import { callerOf } from './client.js'
 import { startDemo } from './run-demo.js'
 
-t.test('who asks more often than it says is told when to come again, whatever was asked for', async (t) => {
+t.test('requests beyond the quota are a 429 with Retry-After, whatever the resource', async (t) => {
   const { origin } = await startDemo(t, { RATE_LIMIT_MAX: '3' })
   const caller = callerOf(origin)
   const first = await caller.get('/v1/users?limit=1')

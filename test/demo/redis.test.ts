@@ -33,14 +33,14 @@ t.test('two processes with one Redis', { skip }, async (t) => {
   const demos = await Promise.all([startDemo(t, environment), startDemo(t, environment)])
   const [one, other] = [callerOf(demos[0].origin), callerOf(demos[1].origin)]
 
-  await t.test('count a caller together', async (t) => {
+  await t.test('share the counts of a caller', async (t) => {
     t.strictSame(
       [await leftOf(one), await leftOf(other), await leftOf(other), await leftOf(one)],
       [999, 998, 997, 996],
     )
   })
 
-  await t.test('are in maintenance together', async (t) => {
+  await t.test('share the maintenance', async (t) => {
     const client = new Redis(redis.url)
     t.teardown(() => client.disconnect())
     const store = redisMaintenanceStore(client)
@@ -55,40 +55,43 @@ t.test('two processes with one Redis', { skip }, async (t) => {
     for (const caller of [one, other]) t.equal(await until(statusOf(caller), (status) => status === 200), 200)
   })
 
-  await t.test('serve on while Redis is away, tell of it once, and count on when it is back', async (t) => {
-    const before = await leftOf(one)
-    await redis.kill()
-    await until(
-      () => leftOf(one),
-      (left) => left === null,
-    )
-    const statuses = new Set<number>()
-    // Long enough for several attempts to connect.
-    for (const end = Date.now() + 1_500; Date.now() < end; ) statuses.add(await statusOf(one)())
-    t.strictSame([...statuses], [200])
-    const [{ complaints }] = demos
-    await until(
-      async () => complaints,
-      (lines) => lines.length > 0,
-    )
-    await redis.restart()
-    const after = await until(
-      () => leftOf(one),
-      (left) => left !== null,
-    )
-    t.ok(Number(after) < Number(before), `what was counted before counts: ${after}, ${before} before`)
-    t.match(complaints[0], /^demo server: Redis is away: .+/)
-    t.strictSame(complaints.slice(1), ['demo server: Redis is back'])
-  })
+  await t.test(
+    'serve requests while Redis is down, log it once, and count again when it is back',
+    async (t) => {
+      const before = await leftOf(one)
+      await redis.kill()
+      await until(
+        () => leftOf(one),
+        (left) => left === null,
+      )
+      const statuses = new Set<number>()
+      // Long enough for several attempts to connect.
+      for (const end = Date.now() + 1_500; Date.now() < end; ) statuses.add(await statusOf(one)())
+      t.strictSame([...statuses], [200])
+      const [{ complaints }] = demos
+      await until(
+        async () => complaints,
+        (lines) => lines.length > 0,
+      )
+      await redis.restart()
+      const after = await until(
+        () => leftOf(one),
+        (left) => left !== null,
+      )
+      t.ok(Number(after) < Number(before), `what was counted before counts: ${after}, ${before} before`)
+      t.match(complaints[0], /^demo server: Redis is away: .+/)
+      t.strictSame(complaints.slice(1), ['demo server: Redis is back'])
+    },
+  )
 
-  await t.test('stop when they are told to, with Redis and without', async (t) => {
+  await t.test('stop at SIGTERM, with and without Redis', async (t) => {
     t.equal(await stopDemo(demos[0].process, 'SIGTERM'), 0)
     await redis.kill()
     t.equal(await stopDemo(demos[1].process, 'SIGTERM'), 0)
   })
 })
 
-t.test('a Redis that does not answer holds up nobody', { skip }, async (t) => {
+t.test('a Redis that does not reply delays no request', { skip }, async (t) => {
   const redis = await server(t)
   const { origin, process } = await startDemo(t, { REDIS_URL: redis.url })
   redis.pause()
@@ -97,7 +100,7 @@ t.test('a Redis that does not answer holds up nobody', { skip }, async (t) => {
   t.equal(await stopDemo(process, 'SIGTERM'), 0, 'nor its end')
 })
 
-t.test('a Redis that cannot be used is told when the demo starts, in one line', { skip }, async (t) => {
+t.test('an unusable Redis is an error of one line at the start', { skip }, async (t) => {
   const redis = await server(t)
   const failure = (url: string) => failureOf(spawnDemo({ PORT: '0', REDIS_URL: url }))
   t.match(await failure(`${redis.url}/99`), /^demo server: REDIS_URL: .*DB index is out of range$/)

@@ -13,12 +13,12 @@ await onEachDatabase(async (t, database) => {
     t.strictSame(seedRows(defaultSeedSize), seedRows(defaultSeedSize))
   })
 
-  await t.test('an empty database is filled, by one of those who try at once', async (t) => {
+  await t.test('of processes that start together, one fills the empty database', async (t) => {
     const filled = await Promise.all([seed(database), seed(database)])
     t.same(filled.sort(), [false, true])
   })
 
-  await t.test('what was seeded is what the API shows', async (t) => {
+  await t.test('the API returns the sample data', async (t) => {
     const rows = seedRows(defaultSeedSize)
     for (const { name } of collections) {
       const shown = await everything(client, name)
@@ -26,7 +26,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('there is something to try every convention on', async (t) => {
+  await t.test('the sample data has an example for every convention', async (t) => {
     const payments = await everything(client, 'payments')
     const reasons = new Set(payments.map(({ failure_reason }) => failure_reason))
     t.same([...reasons].sort(), ['insufficient_funds', 'timeout', null].sort())
@@ -48,7 +48,7 @@ await onEachDatabase(async (t, database) => {
     }
   })
 
-  await t.test('all of it would be taken as input', async (t) => {
+  await t.test('all sample data is valid input', async (t) => {
     for (const { name, fields } of collections) {
       for (const row of await everything(client, name)) {
         const writable = Object.entries(row).filter(
@@ -66,7 +66,7 @@ await onEachDatabase(async (t, database) => {
     t.equal(json.id, firstId + BigInt(defaultSeedSize.users))
   })
 
-  await t.test('a database that holds anything stays as it is', async (t) => {
+  await t.test('a database with data is not changed', async (t) => {
     const before = await everything(client, 'users')
     t.equal(await seed(database), false)
     t.strictSame(await everything(client, 'users'), before)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readSettings } from '../../examples/demo-server/settings.js'
 
-t.test('nothing set', async (t) => {
+t.test('the defaults without variables', async (t) => {
   const defaults = {
     host: '127.0.0.1',
     port: 3000,
@@ -19,7 +19,7 @@ t.test('nothing set', async (t) => {
   t.strictSame(readSettings({ REDIS_URL: '', MAINTENANCE_FILE: ' ', RATE_LIMIT_MAX: '' }), defaults)
 })
 
-t.test('everything set', async (t) => {
+t.test('all variables are read', async (t) => {
   t.match(readSettings({ HOST: '::1', PORT: '0', LOG_LEVEL: 'warn' }), {
     host: '::1',
     port: 0,
@@ -40,7 +40,7 @@ t.test('everything set', async (t) => {
   }
 })
 
-t.test('operations are kept where instances can share them, as far as there is such a place', async (t) => {
+t.test('operations use a shared store if one is configured', async (t) => {
   const DATABASE_URL = 'postgres://host/name'
   const REDIS_URL = 'redis://host'
   t.equal(readSettings({ DATABASE_URL }).operations, 'memory')
@@ -61,7 +61,7 @@ t.test('operations are kept where instances can share them, as far as there is s
   }
 })
 
-t.test('a bad value is an error of one line that names it', async (t) => {
+t.test('an invalid value is an error of one line that names the variable', async (t) => {
   for (const PORT of ['http', '-1', '65536', '3000.5', '0x10', '1e3', '999999']) {
     t.throws(() => readSettings({ PORT }), {
       message: `PORT: expected a number from 0 to 65535, received '${PORT}'`,
@@ -80,7 +80,7 @@ t.test('a bad value is an error of one line that names it', async (t) => {
   )
 })
 
-t.test('an origin is no more than scheme, host and port', async (t) => {
+t.test('an origin has a scheme, a host and a port only', async (t) => {
   for (const origin of [
     '*',
     'a.example',
@@ -95,13 +95,13 @@ t.test('an origin is no more than scheme, host and port', async (t) => {
   }
 })
 
-t.test('a bad database URL is not shown: it may hold a password', async (t) => {
+t.test('an invalid database URL is not printed, because it may have a password', async (t) => {
   const error = t.throws(() => readSettings({ DATABASE_URL: 'mysql://u:secret@host' })) as unknown as Error
   t.match(error.message, /^DATABASE_URL: expected/)
   t.notMatch(error.message, 'secret')
 })
 
-t.test('a bad URL of Redis is told before anybody connects, and is not shown either', async (t) => {
+t.test('an invalid Redis URL is an error before connecting, and is not printed', async (t) => {
   const urls = [
     'http://h',
     'redis:h',

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Database, Statement } from '../../examples/demo-server/database.js'
 import { serve } from './client.js'
 
-t.test('a request in flight is answered while the server closes', async (t) => {
+t.test('a request in progress gets its response while the server closes', async (t) => {
   const events = new EventEmitter()
   const asked = once(events, 'asked')
   const client = await serve(t, slowDatabase(events))

@@ -3,7 +3,7 @@ import { firstId } from '../../examples/demo-server/migrations.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 
-t.test('DATA_DIR keeps the data, also after a crash, and is one process’s', async (t) => {
+t.test('DATA_DIR keeps the data, also after a crash, for one process', async (t) => {
   const environment = { DATA_DIR: t.testdir() }
   const first = await startDemo(t, environment)
   await rename(first.origin, 'Renamed')

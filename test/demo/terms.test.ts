@@ -29,7 +29,7 @@ t.test('the terms of service', async (t) => {
     ['', 'en'],
     [';;;q=x', 'en'],
   ] as const) {
-    await t.test(`Accept-Language: ${asked} is answered in ${answered}`, async (t) => {
+    await t.test(`Accept-Language: ${asked} gets ${answered}`, async (t) => {
       const answer = await read(asked)
       t.equal(answer.status, 200)
       t.equal(answer.headers.get('content-language'), answered)
@@ -39,7 +39,7 @@ t.test('the terms of service', async (t) => {
     })
   }
 
-  await t.test('each language has a tag of its own, which no other language matches', async (t) => {
+  await t.test('each language has its own tag, which matches no other language', async (t) => {
     const tags = await Promise.all(
       Object.keys(firstWords).map(async (language) => (await read(language)).headers.get('etag') ?? ''),
     )
@@ -54,19 +54,19 @@ t.test('the terms of service', async (t) => {
     t.equal(known.headers.get('content-language'), null)
   })
 
-  await t.test('each language says when it was last modified', async (t) => {
+  await t.test('each language has its own Last-Modified', async (t) => {
     for (const language of Object.keys(firstWords)) {
       t.match((await read(language)).headers.get('last-modified'), /^\w{3}, \d\d Jan 2026 09:00:00 GMT$/)
     }
   })
 
-  await t.test('who is known may share them all the same', async (t) => {
+  await t.test('a response to a request with credentials is public too', async (t) => {
     const { id } = await newUser(client)
     const answer = await read('de', { authorization: `Bearer dev-user-${id}` })
     t.equal(answer.headers.get('cache-control'), 'public, max-age=3600')
   })
 
-  await t.test('a refusal varies too, and is not stored', async (t) => {
+  await t.test('a 406 has Vary too, and is not storable', async (t) => {
     const answer = await read('de', { accept: 'text/html' })
     t.match(answer, { status: 406, json: { code: 'not-acceptable' } })
     t.equal(answer.headers.get('vary'), 'Accept-Language')

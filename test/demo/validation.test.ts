@@ -133,7 +133,7 @@ await onEachDatabase(async (t, database) => {
 
   for (const name of ['users', 'orders', 'subscriptions', 'payments'] as const) {
     for (const [fields, pointer] of tables[name]) {
-      await t.test(`${name}: ${shown(fields)} is a fault at ${pointer}`, async (t) => {
+      await t.test(`${name}: ${shown(fields)} is invalid at ${pointer}`, async (t) => {
         const refusal = {
           status: 400,
           json: { code: 'validation', status: 400, errors: [{ in: 'body', pointer }] },
@@ -148,7 +148,7 @@ await onEachDatabase(async (t, database) => {
     }
   }
 
-  await t.test('a body is an object', async (t) => {
+  await t.test('a body that is not an object is a 400', async (t) => {
     for (const body of ['[]', '"text"', '7', 'null', '[{"name":"Ada"}]']) {
       const refusal = { status: 400, json: { code: 'validation' } }
       t.match(await client.post('/v1/users', body), refusal, `create ${body}`)
@@ -170,7 +170,7 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.call('POST', '/v1/users'), { status: 400, json: { code: 'validation' } }, 'no body')
   })
 
-  await t.test('a body is JSON', async (t) => {
+  await t.test('a body that is not JSON is a 400', async (t) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
       const sent = { body: '{"name":"Ada"}', headers: { 'content-type': type } }
       t.match(await client.call('POST', '/v1/users', sent), {
@@ -192,13 +192,13 @@ await onEachDatabase(async (t, database) => {
     t.match(refused.headers.get('accept-patch'), 'application/merge-patch+json', 'RFC 5789 §2.2')
   })
 
-  await t.test('a body has a limit', async (t) => {
+  await t.test('a body over the limit is a 413', async (t) => {
     const body = { ...goodBodies.users, name: 'x'.repeat(2 ** 20) }
     t.match(await client.post('/v1/users', body), { status: 413, json: { code: 'content-too-large' } })
   })
 
   for (const id of badIds) {
-    await t.test(`${id} is no id`, async (t) => {
+    await t.test(`${id} is not an id`, async (t) => {
       for (const method of ['GET', 'DELETE']) {
         const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'path', name: 'id' }] } }
         t.match(await client.call(method, `/v1/users/${id}`), refusal, method)
@@ -206,20 +206,20 @@ await onEachDatabase(async (t, database) => {
     })
   }
 
-  await t.test('an id that nobody has is not found', async (t) => {
+  await t.test('an unknown id is a 404', async (t) => {
     for (const id of ['0', '999999', '9007199254740992', '9223372036854775807']) {
       t.match(await client.get(`/v1/orders/${id}`), { status: 404, json: { code: 'not-found' } }, id)
     }
   })
 
   for (const [target, name] of badTargets) {
-    await t.test(`${target} has a fault at ${name}`, async (t) => {
+    await t.test(`${target} is invalid at ${name}`, async (t) => {
       const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'query', name }] } }
       t.match(await client.get(target), refusal)
     })
   }
 
-  await t.test('writes take no query', async (t) => {
+  await t.test('a query of a write is a 400', async (t) => {
     const refusal = { status: 400, json: { errors: [{ in: 'query', name: 'dry_run' }] } }
     t.match(await client.post('/v1/users?dry_run=true', goodBodies.users), refusal)
     t.match(await client.put(`${itemPaths.users}?dry_run=true`, goodBodies.users), refusal)
@@ -227,12 +227,12 @@ await onEachDatabase(async (t, database) => {
     t.match(await client.delete(`${itemPaths.users}?dry_run=true`), refusal)
   })
 
-  await t.test('nothing of all that was stored', async (t) => {
+  await t.test('none of the refused input was stored', async (t) => {
     t.strictSame((await client.get(`${itemPaths.users}?fields=*`)).json, user)
     t.match((await client.get('/v1/users?include_total=true')).json, { total: 2 })
   })
 
-  await t.test('what is unusual and right is taken', async (t) => {
+  await t.test('unusual valid input is accepted', async (t) => {
     const body = {
       ...goodBodies.users,
       name: "Zoë O'Brien-Łukasz 👩‍💻 Robert'); drop table users;--",

@@ -6,7 +6,7 @@ import { reporterOf } from '../../src/rules/report.js'
 
 const json = ['application/json']
 
-t.test('routes that produce the same share what is known of Accept headers', async (t) => {
+t.test('routes with the same media types share the cache of Accept headers', async (t) => {
   const kept = t.capture(BoundedCache.prototype, 'set', BoundedCache.prototype.set)
   const admission = newAdmission()
   const routes = [json, json, ['application/json', 'text/csv'], ['text/csv', 'application/json']].map(
@@ -17,7 +17,7 @@ t.test('routes that produce the same share what is known of Accept headers', asy
   t.equal(kept().length, 2, 'one for JSON, one for both')
 })
 
-t.test('a long Accept header is judged, but not kept', async (t) => {
+t.test('a long Accept header is evaluated, and not cached', async (t) => {
   const kept = t.capture(BoundedCache.prototype, 'set', BoundedCache.prototype.set)
   const { accepts } = newAdmission().routeAdmission('enforce', json)
   const padding = `text/${'x'.repeat(300)}`

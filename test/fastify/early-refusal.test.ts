@@ -5,7 +5,7 @@ import { ProblemError, serverOptions } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
-t.test('who refuses everything is asked for what no hook sees, and is no fault of the server', async (t) => {
+t.test('early refusals apply to requests that reach no hook, and are not logged as errors', async (t) => {
   const logs = keepLogs()
   const app = Fastify({ ...serverOptions(), logger: logs.logger })
   let refuses = true

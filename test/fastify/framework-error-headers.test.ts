@@ -3,7 +3,7 @@ import t from 'tap'
 import { addFrameworkErrorHeaders } from '../../src/fastify/framework-error-headers.js'
 import { serverOptions } from '../../src/server-options.js'
 
-t.test('what no hook sees gets the headers of all, whatever fails with some', async (t) => {
+t.test('responses without hooks get the headers of all conventions, even if one of them fails', async (t) => {
   const app = Fastify(serverOptions())
   addFrameworkErrorHeaders(app, (_, reply, next) => {
     reply.header('x-first', '1')

@@ -8,7 +8,7 @@ function routeWith(own: FastifySchema | undefined): RouteOptions {
   return { method: 'GET', url: '/', handler: () => ({}), ...(own === undefined ? {} : { schema: own }) }
 }
 
-test('a schema is completed when it is read, once, by all in their order', async (t) => {
+test('a schema is completed once, when it is first read, by all steps in their order', async (t) => {
   const route = routeWith(schema)
   const steps: string[] = []
   const step = (name: string) => (before: FastifySchema) => {
@@ -26,7 +26,7 @@ test('a schema is completed when it is read, once, by all in their order', async
   t.strictSame(schema, { response: { 200: { type: 'object' } } }, 'what the app wrote stays')
 })
 
-test('a step that comes after a reading counts from the next one on', async (t) => {
+test('a step that is added after a read applies to the next read', async (t) => {
   const route = routeWith(schema)
   completeWhenRead(route, (before) => ({ ...before, body: true }))
   t.match(route.schema, { body: true })
@@ -34,7 +34,7 @@ test('a step that comes after a reading counts from the next one on', async (t) 
   t.strictSame(route.schema, { ...schema, body: true, headers: true })
 })
 
-test('a schema that somebody sets is the one that is completed; none stays none', async (t) => {
+test('a schema that replaces another one is completed; a missing schema stays missing', async (t) => {
   const route = routeWith(schema)
   completeWhenRead(route, (before) => ({ ...before, body: true }))
   route.schema = { params: true }

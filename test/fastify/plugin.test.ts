@@ -5,19 +5,16 @@ import { pathGuard, problems } from '../../src/index.js'
 
 const twice = { code: 'FST_CONV_ALREADY_REGISTERED' }
 
-t.test(
-  'a convention is not encapsulated: what it sets up serves the context that registers it',
-  async (t) => {
-    const app = Fastify()
-    await app.register(
-      conventionPlugin('greeting', (context) => {
-        context.decorate('greet', () => 'hello')
-      }),
-    )
+t.test('a convention is not encapsulated: it serves the context that registers it', async (t) => {
+  const app = Fastify()
+  await app.register(
+    conventionPlugin('greeting', (context) => {
+      context.decorate('greet', () => 'hello')
+    }),
+  )
 
-    t.ok(app.hasDecorator('greet'))
-  },
-)
+  t.ok(app.hasDecorator('greet'))
+})
 
 t.test('a convention gets its options, and is awaited', async (t) => {
   const steps: string[] = []
@@ -43,34 +40,31 @@ t.test('an error while it is set up stops the boot', async (t) => {
   await t.rejects(async () => app.register(broken), { message: 'out of order' })
 })
 
-t.test(
-  'registered where it already serves: FST_CONV_ALREADY_REGISTERED (design “The public face”)',
-  async (t) => {
-    t.test('in the same context', async (t) => {
-      const app = Fastify()
-      await app.register(problems)
+t.test('a second registration throws FST_CONV_ALREADY_REGISTERED', async (t) => {
+  t.test('in the same context', async (t) => {
+    const app = Fastify()
+    await app.register(problems)
 
-      await t.rejects(async () => app.register(problems), {
-        ...twice,
-        message:
-          'problems is already registered in this context or in one above it; ' +
-          'set it apart for single routes with `config`',
-      })
+    await t.rejects(async () => app.register(problems), {
+      ...twice,
+      message:
+        'problems is already registered in this context or in one above it; ' +
+        'set it apart for single routes with `config`',
+    })
+  })
+
+  t.test('in a child context, which it serves too', async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    app.register(async (child) => {
+      await child.register(problems)
     })
 
-    t.test('in a context below, where it serves as well', async (t) => {
-      const app = Fastify()
-      await app.register(problems)
-      app.register(async (child) => {
-        await child.register(problems)
-      })
+    await t.rejects(async () => app.ready(), twice)
+  })
+})
 
-      await t.rejects(async () => app.ready(), twice)
-    })
-  },
-)
-
-t.test('two contexts beside each other have one each', async (t) => {
+t.test('two sibling contexts may register it once each', async (t) => {
   const app = Fastify()
   for (const prefix of ['/v1', '/v2']) {
     app.register(
@@ -88,7 +82,7 @@ t.test('two contexts beside each other have one each', async (t) => {
   }
 })
 
-t.test('a context above one that has it may still have its own', async (t) => {
+t.test('the parent of a context that has it may register it too', async (t) => {
   const app = Fastify()
   app.register(async (child) => {
     await child.register(pathGuard)
@@ -102,7 +96,7 @@ t.test('a context above one that has it may still have its own', async (t) => {
   t.equal((await app.inject('/v1/Orders')).statusCode, 404)
 })
 
-t.test('Fastify can name it, and refuses it in a version it is not for', async (t) => {
+t.test('Fastify knows its name, and refuses it in an unsupported version', async (t) => {
   const app = Fastify()
   const plugin = conventionPlugin('greeting', () => {})
   await app.register(plugin)

@@ -2,14 +2,16 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import {
+  compileWhenNeeded,
   hasSerializerOfItsOwn,
+  hasSerializerOfTheApp,
   hasSerializerOptions,
   passString,
 } from '../../src/fastify/reply-serializer.js'
 
 const schema = { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } }
 
-t.test('a reply has a serializer of its own once the handler has given it one', async (t) => {
+t.test('hasSerializerOfItsOwn() is true after reply.serializer()', async (t) => {
   const seen: boolean[] = []
   const app = Fastify()
   app.addHook('preSerialization', async (_request, reply, payload) => {
@@ -30,7 +32,7 @@ t.test('a reply has a serializer of its own once the handler has given it one', 
   t.strictSame(seen, [false, true, false, false])
 })
 
-t.test('options of Fastify’s writers are seen, also within a plugin', async (t) => {
+t.test('options of Fastify’s serializers are detected, also in a plugin', async (t) => {
   const rows: readonly (readonly [options: object, expected: boolean])[] = [
     [{}, false],
     [{ serializerOpts: {} }, false],
@@ -61,4 +63,48 @@ t.test('a string that is passed is sent as it is, whatever the schema says', asy
   const hook = await app.inject('/hook')
   t.equal(hook.payload, '{"b":"from a hook"}')
   t.equal(hook.headers['content-type'], 'application/json; charset=utf-8')
+})
+
+t.test(
+  'a HEAD route has the length of its GET route, though its serializer is made when it is needed',
+  async (t) => {
+    const app = Fastify()
+    const seen: boolean[] = []
+    app.addHook('onRoute', function makeLate(route) {
+      if (route.method !== 'HEAD') return
+      compileWhenNeeded(this, route)
+      seen.push(route.serializerCompiler !== undefined, hasSerializerOfTheApp(this, route.serializerCompiler))
+    })
+    app.get('/items', { schema }, () => ({ a: 'text', b: 'not in the schema' }))
+    const answers = [await app.inject('/items'), await app.inject({ method: 'HEAD', url: '/items' })]
+    t.strictSame(seen, [true, false], 'it does not count as a serializer of the app')
+    t.strictSame(
+      answers.map(({ statusCode, headers }) => [statusCode, headers['content-length']]),
+      [
+        [200, '12'],
+        [200, '12'],
+      ],
+    )
+  },
+)
+
+t.test('a HEAD route with a serializer of the app keeps it', async (t) => {
+  const app = Fastify()
+  const own = () => () => 'own'
+  const seen: unknown[] = []
+  app.addHook('onRoute', function makeLate(route) {
+    compileWhenNeeded(this, route)
+    seen.push(route.serializerCompiler)
+  })
+  app.head('/items', { schema, serializerCompiler: own }, () => ({ a: 'a' }))
+  t.strictSame(seen, [own])
+})
+
+t.test('an invalid response schema fails the boot, with HEAD routes too', async (t) => {
+  const app = Fastify()
+  app.addHook('onRoute', function makeLate(route) {
+    if (route.method === 'HEAD') compileWhenNeeded(this, route)
+  })
+  app.get('/items', { schema: { response: { 200: { type: 'nothing' } } } }, () => ({}))
+  await t.rejects(async () => app.ready(), { code: 'FST_ERR_SCH_SERIALIZATION_BUILD' })
 })

@@ -58,7 +58,7 @@ for (const [when, create] of [
   })
 }
 
-t.test('a route between two plugins is unseen by the second alone', async (t) => {
+t.test('a route between two plugins is a finding of the second one only', async (t) => {
   for (const create of [created, createdEarly]) {
     const app = create()
     await app.register(pathGuard)
@@ -79,7 +79,7 @@ t.test('routes of plugins that are loaded later are seen, with or without `await
   t.strictSame((await reportOf(app)).findings, [])
 })
 
-t.test('a wrapper without fastify-plugin: the preset serves a context without routes', async (t) => {
+t.test('the preset in a plugin without fastify-plugin is a finding: its context has no routes', async (t) => {
   const wrapper = async (scope: FastifyInstance) => {
     await scope.register(conventions)
   }
@@ -124,23 +124,26 @@ t.test('routes of contexts that the plugin does not serve are not reported', asy
   }
 })
 
-t.test('in `report` the routes are findings, and the app boots; with `off` nothing is said', async (t) => {
-  for (const mode of ['report', 'off'] as const) {
-    const app = Fastify()
-    app.register(conventions, { mode, lists: false, operations: false })
-    app.get('/v1/users', handler)
+t.test(
+  'in report mode the routes are findings and the app boots; with off there are no findings',
+  async (t) => {
+    for (const mode of ['report', 'off'] as const) {
+      const app = Fastify()
+      app.register(conventions, { mode, lists: false, operations: false })
+      app.get('/v1/users', handler)
 
-    const { findings } = await reportOf(app)
-    t.strictSame(
-      findings.map(({ route, plugin, rule, mode }) => ({ route, plugin, rule, mode })),
-      mode === 'off'
-        ? []
-        : [{ route: 'GET /v1/users', plugin: 'conventions', rule: 'registration', mode: 'report' }],
-    )
-  }
-})
+      const { findings } = await reportOf(app)
+      t.strictSame(
+        findings.map(({ route, plugin, rule, mode }) => ({ route, plugin, rule, mode })),
+        mode === 'off'
+          ? []
+          : [{ route: 'GET /v1/users', plugin: 'conventions', rule: 'registration', mode: 'report' }],
+      )
+    }
+  },
+)
 
-t.test('`earlierRoutes` lets declared routes be; the report has the reason', async (t) => {
+t.test('earlierRoutes excludes routes; the report has the reason', async (t) => {
   const app = Fastify()
   app.get('/health', handler)
   app.get('/internal/metrics', handler)
@@ -170,35 +173,32 @@ t.test('`earlierRoutes` lets declared routes be; the report has the reason', asy
   )
 })
 
-t.test('what `earlierRoutes` is given is checked', async (t) => {
+t.test('the option earlierRoutes is checked', async (t) => {
   const invalid = { code: 'FST_CONV_OPTION_INVALID' }
   for (const earlierRoutes of [true, ['/health'], [{ url: '/health' }], [{ url: 'health', reason: 'x' }]]) {
     await t.rejects(async () => Fastify().register(lists, { earlierRoutes } as never), invalid)
   }
 })
 
-t.test(
-  'wildcard, WebSocket and hidden routes are no API: they are listed, unless they ask for a convention',
-  async (t) => {
-    const app = Fastify()
-    app.get('/files/*', handler)
-    app.get('/docs', { schema: { hide: true } }, handler)
-    app.get('/secret', { schema: { hide: true }, config: { caching: { confidential: true } } }, handler)
-    await app.register(conventions, { mode: 'report' })
+t.test('wildcard, WebSocket and hidden routes are listed, unless they configure a convention', async (t) => {
+  const app = Fastify()
+  app.get('/files/*', handler)
+  app.get('/docs', { schema: { hide: true } }, handler)
+  app.get('/secret', { schema: { hide: true }, config: { caching: { confidential: true } } }, handler)
+  await app.register(conventions, { mode: 'report' })
 
-    const { findings, exceptions } = await reportOf(app)
-    t.strictSame(
-      findings.map(({ route }) => route),
-      ['GET /secret'],
-    )
-    t.strictSame(
-      exceptions.filter(({ rules }) => rules.includes('registration')).map(({ route }) => route),
-      ['GET /files/*', 'GET /docs'],
-    )
-  },
-)
+  const { findings, exceptions } = await reportOf(app)
+  t.strictSame(
+    findings.map(({ route }) => route),
+    ['GET /secret'],
+  )
+  t.strictSame(
+    exceptions.filter(({ rules }) => rules.includes('registration')).map(({ route }) => route),
+    ['GET /files/*', 'GET /docs'],
+  )
+})
 
-t.test('a context above one that has the plugin may have its own: the route was seen', async (t) => {
+t.test('the parent of a context with the plugin may register it too: its route is no finding', async (t) => {
   const app = Fastify()
   app.register(async (scope) => {
     await scope.register(conventions)
@@ -211,7 +211,7 @@ t.test('a context above one that has the plugin may have its own: the route was 
 })
 
 t.test(
-  'a context of an app that is created before the package: the request on an unseen route tells',
+  'in an app created before the package is loaded, requests on earlier routes are refused',
   async (t) => {
     for (const mode of ['enforce', 'report'] as const) {
       const app = createdEarly()

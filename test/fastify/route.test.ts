@@ -147,7 +147,7 @@ t.test('a hook for all requests may refuse, throw, or change what is sent', asyn
   })
 })
 
-t.test('each phase has a place for the hooks of the app, and names each place once', async (t) => {
+t.test('each phase has a place for the hooks of the app, and no place twice', async (t) => {
   for (const [phase, steps] of Object.entries(order)) {
     t.equal(new Set(steps).size, steps.length, phase)
     t.ok(steps.includes('hooks of the app' as never), phase)

@@ -12,7 +12,7 @@ const text = { type: 'string' }
 const user = { type: 'object', properties: { id, name: text } }
 const twin = '"id":5,"id_str":"5"'
 
-t.test('fields and twins go over the payload once: a getter is read once', async (t) => {
+t.test('fields and twins are written in one pass: a getter is read once', async (t) => {
   for (const query of ['', '?fields=id']) {
     let reads = 0
     const app = await service([fields, integerTwins], () => ({
@@ -77,24 +77,29 @@ t.test('hooks of the app see the payload before, and may replace it; onSend sees
   t.strictSame(seen, [{ id: 1, name: 'Ada' }, `{${twin},"name":"replaced"}`])
 })
 
-t.test('HEAD and GET of one route answer the same length; a HEAD route of one’s own stays', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
-  const options = { schema: { response: { 200: user } } }
-  app.head('/v1/users/:id', options, (_, reply) => reply.header('x-own', 'yes').send({ id: 5, name: 'Ada' }))
-  app.get('/v1/users/:id', options, () => ({ id: 5, name: 'Ada' }))
-  const answers = await Promise.all(
-    (['GET', 'HEAD'] as const).map((method) => app.inject({ method, url: '/v1/users/1?fields=id' })),
-  )
-  t.strictSame(
-    answers.map(({ headers }) => headers['content-length']),
-    ['21', '21'],
-  )
-  t.equal(answers[1]?.headers['x-own'], 'yes')
-})
+t.test(
+  'HEAD and GET of a route have the same Content-Length; a HEAD route of the app is not changed',
+  async (t) => {
+    const app = Fastify()
+    await app.register(fields)
+    await app.register(integerTwins)
+    const options = { schema: { response: { 200: user } } }
+    app.head('/v1/users/:id', options, (_, reply) =>
+      reply.header('x-own', 'yes').send({ id: 5, name: 'Ada' }),
+    )
+    app.get('/v1/users/:id', options, () => ({ id: 5, name: 'Ada' }))
+    const answers = await Promise.all(
+      (['GET', 'HEAD'] as const).map((method) => app.inject({ method, url: '/v1/users/1?fields=id' })),
+    )
+    t.strictSame(
+      answers.map(({ headers }) => headers['content-length']),
+      ['21', '21'],
+    )
+    t.equal(answers[1]?.headers['x-own'], 'yes')
+  },
+)
 
-t.test('the writer of an answer is found as Fastify finds its serializer', async (t) => {
+t.test('the writer of a response is found like Fastify’s serializer', async (t) => {
   const json = (name: string): object => ({ type: 'object', properties: { [name]: text } })
   const content = { 'application/json': { schema: json('json') }, '*/*': { schema: json('any') } }
   const serialization = new RouteSerialization(Fastify(), {
@@ -140,7 +145,7 @@ t.test('a selection compiles its writer once for each schema', async (t) => {
 })
 
 t.test(
-  'declared 64-bit integers are written here; the fast writer takes what it knows, Fastify the rest',
+  'this package writes declared 64-bit integers; the fast writer or Fastify writes other schemas',
   async (t) => {
     const named = {
       type: 'object',
@@ -174,7 +179,7 @@ t.test(
   },
 )
 
-t.test('how Fastify is told to write is how it is written', async (t) => {
+t.test('serializer options of the app apply', async (t) => {
   const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
   await app.register(integerTwins)
   const schema = { response: { 200: { type: 'object', properties: { n: { type: 'integer' } } } } }
@@ -182,7 +187,7 @@ t.test('how Fastify is told to write is how it is written', async (t) => {
   t.equal((await app.inject('/v1/users')).payload, '{"n":2}')
 })
 
-t.test('an answer that breaks its schema is a 500, with the words of Fastify', async (t) => {
+t.test('a payload that does not match its schema is a 500, with Fastify’s message', async (t) => {
   const schema = { response: { 200: { type: 'object', required: ['name'], properties: { name: text } } } }
   const messages = await Promise.all(
     [[], [integerTwins]].map(async (plugins) => {

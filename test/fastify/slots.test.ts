@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { appSlot, decorateOnce, requestSlot, routeSlot } from '../../src/fastify/slots.js'
 
-t.test('a value of a route is read by its requests, and by those of no other route', async (t) => {
+t.test('a value of a route is visible to its requests only', async (t) => {
   const slot = routeSlot<string>('test.route')
   const app = Fastify()
   app.addHook('onRoute', (route) => {
@@ -39,7 +39,7 @@ t.test('two copies of the package share their slots', async (t) => {
   t.strictSame((await app.inject('/one')).json(), { value: '/one' })
 })
 
-t.test('a request has its own value, in a declared slot without a change of its shape', async (t) => {
+t.test('each request has its own value, and setting it does not change the object’s shape', async (t) => {
   const slot = requestSlot<string>('test.shape')
   const app = Fastify()
   slot.declare(app)
@@ -54,7 +54,7 @@ t.test('a request has its own value, in a declared slot without a change of its 
   await app.inject('/')
 })
 
-t.test('a value of a context counts for those below it', async (t) => {
+t.test('a value of a context applies to its child contexts', async (t) => {
   const slot = appSlot<string>('test.app')
   const app = Fastify()
   slot.set(app, 'root')

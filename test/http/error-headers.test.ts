@@ -28,7 +28,7 @@ t.test('values are texts and numbers, or lists of them', async (t) => {
   for (const [value, isWritten] of rows) t.equal(isField('x-a', value), isWritten, String(value))
 })
 
-t.test('what frames or describes another body is no field of a problem (RFC 9112 §6)', async (t) => {
+t.test('fields that frame or describe a body are not sent with a problem (RFC 9112 §6)', async (t) => {
   for (const name of ['Content-Type', 'content-length', 'Content-Encoding', 'transfer-encoding', 'Trailer']) {
     t.notOk(isProblemField(name, '1'), name)
   }
@@ -37,7 +37,7 @@ t.test('what frames or describes another body is no field of a problem (RFC 9112
   }
 })
 
-t.test('of a foreign error the fields of a 4xx are taken, of a 5xx Retry-After alone', async (t) => {
+t.test('of an error of the app, a 4xx keeps its header fields, a 5xx only Retry-After', async (t) => {
   const headers = { Allow: 'GET', 'Retry-After': 5, connection: 'close', 'content-length': 1, 'x-a': {} }
   t.strictSame(foreignFields(headers, 405), { Allow: 'GET', 'Retry-After': '5' })
   t.strictSame(foreignFields(headers, 500), { 'Retry-After': '5' })

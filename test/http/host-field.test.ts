@@ -3,7 +3,7 @@ import t from 'tap'
 import { isHostValue, repeatsHost } from '../../src/http/host-field.js'
 import { superlinearSeeds } from '../support/growth.js'
 
-t.test('a host is a name or an address, with or without a port', async (t) => {
+t.test('a valid Host is a name or an address, with or without a port', async (t) => {
   const right = [
     '',
     'a',

@@ -43,7 +43,7 @@ t.test('RFC 9110 §5.6.7: a time without four digits of a year has no IMF-fixdat
   for (const time of none) t.throws(() => formatHttpDate(time), RangeError, String(time))
 })
 
-t.test('RFC 9110 §5.6.7: ISO 8601 and whatever else Date.parse takes is no HTTP-date', async (t) => {
+t.test('RFC 9110 §5.6.7: ISO 8601 and other formats of Date.parse are not HTTP-dates', async (t) => {
   for (const text of [
     '1994-11-06T08:49:37Z',
     '1994-11-06T08:49:37.000000Z1994',
@@ -99,41 +99,38 @@ t.test(
   },
 )
 
-t.test(
-  'RFC 9110 §5.6.7 (RFC 5322 §3.3): the day is one that the month has, the time one of a day',
-  async (t) => {
-    const rows: readonly (readonly [text: string, time: string | null])[] = [
-      ['Thu, 29 Feb 2024 00:00:00 GMT', '2024-02-29T00:00:00Z'],
-      ['Tue, 29 Feb 2000 00:00:00 GMT', '2000-02-29T00:00:00Z'],
-      ['Thu, 29 Feb 1900 00:00:00 GMT', null],
-      ['Sat, 29 Feb 2025 00:00:00 GMT', null],
-      ['Sat, 30 Feb 2024 00:00:00 GMT', null],
-      ['Fri, 31 Apr 2026 00:00:00 GMT', null],
-      ['Sun, 31 Nov 2026 00:00:00 GMT', null],
-      ['Thu, 31 Dec 2026 00:00:00 GMT', '2026-12-31T00:00:00Z'],
-      ['Thu, 00 Jan 2026 00:00:00 GMT', null],
-      ['Thu, 32 Jan 2026 00:00:00 GMT', null],
-      ['Thu, 01 Jan 2026 23:59:59 GMT', '2026-01-01T23:59:59Z'],
-      ['Thu, 01 Jan 2026 24:00:00 GMT', null],
-      ['Thu, 01 Jan 2026 23:60:00 GMT', null],
-      ['Thu, 01 Jan 2026 23:59:61 GMT', null],
-      ['Thu, 01 Jan 2026 99:99:99 GMT', null],
-      ['Sat, 30-Feb-24 00:00:00 GMT', null],
-      ['Saturday, 30-Feb-24 00:00:00 GMT', null],
-      ['Thu Jan  0 00:00:00 2026', null],
-      ['Thu Jan 32 00:00:00 2026', null],
-      ['Mon, 01 Jan 0001 00:00:00 GMT', '0001-01-01T00:00:00Z'],
-      ['Fri, 01 Jan 0099 00:00:00 GMT', '0099-01-01T00:00:00Z'],
-      ['Fri, 31 Dec 9999 23:59:59 GMT', '9999-12-31T23:59:59Z'],
-    ]
-    for (const [text, time] of rows) {
-      t.equal(parseHttpDate(text, now), time === null ? null : Date.parse(time), text)
-    }
-  },
-)
+t.test('RFC 9110 §5.6.7 (RFC 5322 §3.3): the day of the month and the time have to exist', async (t) => {
+  const rows: readonly (readonly [text: string, time: string | null])[] = [
+    ['Thu, 29 Feb 2024 00:00:00 GMT', '2024-02-29T00:00:00Z'],
+    ['Tue, 29 Feb 2000 00:00:00 GMT', '2000-02-29T00:00:00Z'],
+    ['Thu, 29 Feb 1900 00:00:00 GMT', null],
+    ['Sat, 29 Feb 2025 00:00:00 GMT', null],
+    ['Sat, 30 Feb 2024 00:00:00 GMT', null],
+    ['Fri, 31 Apr 2026 00:00:00 GMT', null],
+    ['Sun, 31 Nov 2026 00:00:00 GMT', null],
+    ['Thu, 31 Dec 2026 00:00:00 GMT', '2026-12-31T00:00:00Z'],
+    ['Thu, 00 Jan 2026 00:00:00 GMT', null],
+    ['Thu, 32 Jan 2026 00:00:00 GMT', null],
+    ['Thu, 01 Jan 2026 23:59:59 GMT', '2026-01-01T23:59:59Z'],
+    ['Thu, 01 Jan 2026 24:00:00 GMT', null],
+    ['Thu, 01 Jan 2026 23:60:00 GMT', null],
+    ['Thu, 01 Jan 2026 23:59:61 GMT', null],
+    ['Thu, 01 Jan 2026 99:99:99 GMT', null],
+    ['Sat, 30-Feb-24 00:00:00 GMT', null],
+    ['Saturday, 30-Feb-24 00:00:00 GMT', null],
+    ['Thu Jan  0 00:00:00 2026', null],
+    ['Thu Jan 32 00:00:00 2026', null],
+    ['Mon, 01 Jan 0001 00:00:00 GMT', '0001-01-01T00:00:00Z'],
+    ['Fri, 01 Jan 0099 00:00:00 GMT', '0099-01-01T00:00:00Z'],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', '9999-12-31T23:59:59Z'],
+  ]
+  for (const [text, time] of rows) {
+    t.equal(parseHttpDate(text, now), time === null ? null : Date.parse(time), text)
+  }
+})
 
 t.test(
-  'RFC 9110 §5.6.7: a leap second is read as the second before it, and only where there is one',
+  'RFC 9110 §5.6.7: a leap second is read as the second before it, and only at the end of a day',
   async (t) => {
     const last = Date.parse('2016-12-31T23:59:59Z')
     t.equal(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT', now), last)
@@ -146,7 +143,7 @@ t.test(
 )
 
 t.test(
-  'RFC 9110 §5.6.7: the name of the day is one of a week; that it fits the date is not asked',
+  'RFC 9110 §5.6.7: the name of the day has to be valid; it is not compared with the date',
   async (t) => {
     t.equal(parseHttpDate('Mon, 06 Nov 1994 08:49:37 GMT', now), example)
     t.equal(parseHttpDate('Wednesday, 06-Nov-94 08:49:37 GMT', now), example)
@@ -184,7 +181,7 @@ t.test('RFC 9110 §5.6.7: a year of two digits is never more than 50 years ahead
   )
 })
 
-t.test('RFC 9110 §5.6.7: what is formatted is read again, in all three formats', async () => {
+t.test('RFC 9110 §5.6.7: a formatted date can be parsed, in all three formats', async () => {
   const anyTime = fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).map((second) => second * 1000)
   fc.assert(
     fc.property(anyTime, (time) => {
@@ -199,7 +196,7 @@ t.test('RFC 9110 §5.6.7: what is formatted is read again, in all three formats'
   fc.assert(fc.property(nearTime, (time) => parseHttpDate(rfc850(formatHttpDate(time)), now) === time))
 })
 
-t.test('RFC 9110 §5.6.7: any text is read as a time to the second, or as none', async () => {
+t.test('RFC 9110 §5.6.7: any text is a time in whole seconds, or null', async () => {
   const letters = fc.string({ unit: fc.constantFrom(...'SunFriday,:06- NovGMT1994'), maxLength: 40 })
   const spoiled = fc
     .tuple(fc.nat(28), fc.string({ unit: anyUnit, minLength: 1, maxLength: 1 }))

@@ -18,7 +18,7 @@ t.test('links as a header value (RFC 8288 §3)', async (t) => {
   t.equal(formatLinks([]), '')
 })
 
-t.test('what is formatted can be read again', async () => {
+t.test('a formatted header can be parsed', async () => {
   const href = fc.string({ unit: fc.constantFrom(...'aZ09/?&=%2C:,;.~-_+') }).map((text) => `/${text}`)
   const link = fc.record({ href, rel: fc.constantFrom('next', 'prev', 'sunset', 'successor-version') })
   fc.assert(
@@ -29,7 +29,7 @@ t.test('what is formatted can be read again', async () => {
   )
 })
 
-t.test('links are added: none is lost, and adding again adds nothing', async (t) => {
+t.test('links are added: none is lost, and none is added twice', async (t) => {
   t.equal(addLinks(undefined, '</a>; rel="a"'), '</a>; rel="a"')
   t.equal(addLinks(' ', '</a>; rel="a"'), '</a>; rel="a"')
   const link = fc.webPath().map((path) => `<${path}>; rel="next"`)
@@ -64,7 +64,7 @@ t.test('parameters of a link to the next page', async (t) => {
   t.equal(hrefWith('/p', 'a=1&b=2', [], { a: '3' }), '/p?a=1&b=2&a=3', 'what is not replaced stays')
 })
 
-t.test('what is not replaced stays, in its order; what is set comes last', async () => {
+t.test('other parameters keep their order; the new ones come last', async () => {
   const name = fc.constantFrom('a', 'b', 'before_id', 'é&=', 'x y')
   const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme' })))
   fc.assert(
@@ -78,7 +78,7 @@ t.test('what is not replaced stays, in its order; what is set comes last', async
   )
 })
 
-t.test('any query text: no throw, and a value that a header may hold', async () => {
+t.test('any query: no throw, and the result is a valid header value', async () => {
   const anyText = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   fc.assert(
     fc.property(fc.oneof(fc.string(), anyText), (query) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { directiveName, listMembers, memberParts } from '../../src/http/list-header.js'
 import { superlinearSeeds } from '../support/growth.js'
 
-t.test('a list is split at its commas, not at those in quoted strings', async (t) => {
+t.test('a list is split at commas, but not in quoted strings', async (t) => {
   const rows: readonly (readonly [fieldValue: string, members: readonly string[]])[] = [
     ['', []],
     [' , ,', []],
@@ -19,12 +19,12 @@ t.test('a list is split at its commas, not at those in quoted strings', async (t
   for (const [fieldValue, members] of rows) t.strictSame(listMembers(fieldValue), members, fieldValue)
 })
 
-t.test('a member is split at its semicolons, and a directive ends at its equals sign', async (t) => {
+t.test('a member is split at semicolons, and the name of a directive ends at the equals sign', async (t) => {
   t.strictSame(memberParts('text/html ; level="1;2" ; q=0.5'), ['text/html', 'level="1;2"', 'q=0.5'])
   t.strictSame(memberParts('; a'), ['', 'a'])
   t.strictSame(['Max-Age = 5', 'no-store', 'a=b=c', ''].map(directiveName), ['max-age', 'no-store', 'a', ''])
 })
 
-t.test('the time grows with the length, whatever is in it', async (t) => {
+t.test('the time is linear in the length of the header', async (t) => {
   t.strictSame(await superlinearSeeds(['"', '"\\', '\\"', ',', '",', ';', ' '], listMembers), [])
 })

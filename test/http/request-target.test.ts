@@ -31,7 +31,7 @@ t.test('path and query of a request target', async (t) => {
   }
 })
 
-t.test('path and query are the whole target again', async () => {
+t.test('path and query together are the whole target', async () => {
   const withoutFragment = target.filter((text) => !text.includes('#'))
   fc.assert(
     fc.property(withoutFragment, (text) => {

@@ -59,7 +59,7 @@ t.test('the kinds of segments', async (t) => {
   }
 })
 
-t.test('the parts of a segment: literal text, with :: undone, and what stands for a value', async (t) => {
+t.test('the parts of a segment: literal text, with :: unescaped, and parameters', async (t) => {
   const rows: readonly (readonly [text: string, ...parts: (readonly [literal: boolean, text: string])[]])[] =
     [
       [''],
@@ -86,7 +86,7 @@ t.test('the parts of a segment: literal text, with :: undone, and what stands fo
   }
 })
 
-t.test('the router itself splits a pattern there', async (t) => {
+t.test('the router splits a pattern at the same places', async (t) => {
   const rows: readonly (readonly [pattern: string, path: string, params: Record<string, string>])[] = [
     ['/a(b/:c', '/a(b/1', { c: '1' }],
     ['/:id(\\))/x', '/)/x', { id: ')' }],
@@ -105,7 +105,7 @@ t.test('the router itself splits a pattern there', async (t) => {
   }
 })
 
-t.test('segments joined are the pattern again', async () => {
+t.test('the joined segments are the pattern', async () => {
   const segment = fc.constantFrom('users', ':id', ':id?', ':id(^\\d+$)', ':id(a/b)', ':a-:b', 'x.y', '', '*')
   fc.assert(
     fc.property(fc.array(segment, { minLength: 1 }), (segments) => {
@@ -115,7 +115,7 @@ t.test('segments joined are the pattern again', async () => {
   )
 })
 
-t.test('without parentheses and colons every slash parts literals', async () => {
+t.test('without parentheses and colons, every slash separates literals', async () => {
   const text = fc.string({ unit: 'grapheme' }).filter((pattern) => !/[():*]/.test(pattern))
   fc.assert(
     fc.property(text, (pattern) => {
@@ -129,7 +129,7 @@ t.test('without parentheses and colons every slash parts literals', async () => 
   )
 })
 
-t.test('the parts of a segment that has a parameter are the segment again', async () => {
+t.test('the joined parts of a segment are the segment', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
   fc.assert(
     fc.property(text, (pattern) => {

@@ -64,7 +64,7 @@ t.test('every status with a phrase: phrase, code, title', async (t) => {
   )
 })
 
-t.test('a status without a phrase is named by its number', async (t) => {
+t.test('the title of a status without a phrase has its number', async (t) => {
   t.equal(statusCode(418), 'status-418')
   t.equal(statusTitle(599), 'Status 599')
 })

@@ -29,7 +29,7 @@ t.test(
   },
 )
 
-t.test('RFC 9110 §12.5.5: * absorbs', async (t) => {
+t.test('RFC 9110 §12.5.5: * replaces all other names', async (t) => {
   t.equal(mergeVary(undefined, '*'), '*')
   t.equal(mergeVary('*', 'Origin'), '*')
   t.equal(mergeVary('Origin', '*'), '*')
@@ -38,7 +38,7 @@ t.test('RFC 9110 §12.5.5: * absorbs', async (t) => {
   t.equal(mergeVary('*', []), '*')
 })
 
-t.test('RFC 9110 §5.1: a name that no field can have is refused, whatever is there', async (t) => {
+t.test('RFC 9110 §5.1: an invalid field name is refused, whatever the Vary has', async (t) => {
   for (const name of ['Accept Encoding', 'Accept:', 'Ac"cept', 'Größe', 'a\r\nb', 'a;b', 'a(b)']) {
     t.equal(isFieldName(name), false, JSON.stringify(name))
     t.throws(() => mergeVary(undefined, name), TypeError, JSON.stringify(name))
@@ -49,7 +49,7 @@ t.test('RFC 9110 §5.1: a name that no field can have is refused, whatever is th
   t.equal(mergeVary('what others wrote', 'Origin'), 'what others wrote, Origin')
 })
 
-t.test('a merger gives for each Vary what merging gives, whatever came before', async (t) => {
+t.test('a merger returns the same as mergeVary(), whatever was merged before', async (t) => {
   const merge = varyMerger(['Origin', 'accept'])
   for (const current of [undefined, 'Accept', 'Accept', 'cookie', undefined, '*', '', undefined])
     t.equal(merge(current), mergeVary(current, ['Origin', 'accept']), String(current))
@@ -81,13 +81,13 @@ t.test('merging again changes nothing', async () => {
   )
 })
 
-t.test('who comes first makes no difference to what is in it', async () => {
+t.test('the result has the same names in both orders of merging', async () => {
   fc.assert(
     fc.property(names, names, (one, other) => asSet(mergeVary(one, other)) === asSet(mergeVary(other, one))),
   )
 })
 
-t.test('nor does what is merged with what first', async () => {
+t.test('merging is associative', async () => {
   fc.assert(
     fc.property(names, names, names, (one, two, three) => {
       const left = mergeVary(mergeVary(one, two), three)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isWebOrigin } from '../../src/http/web-origin.js'
 
-t.test('an origin is scheme, host and port as browsers write them, and nothing behind', async (t) => {
+t.test('an origin has a scheme, a host and a port, as browsers write them, and nothing else', async (t) => {
   const origins = [
     'https://app.example',
     'http://localhost:5173',

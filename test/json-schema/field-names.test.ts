@@ -33,7 +33,7 @@ const user = shapeOf({
 const nested = { type: 'array', items: { type: 'array', items: object({ a: text }) } }
 const pair = { type: 'array', items: [object({ a: text }), text] }
 
-t.test('the names of a shape; a twin goes by the name of its number', async (t) => {
+t.test('the field names of a shape; a twin has the name of its number', async (t) => {
   const rows: readonly (readonly [about: string, schema: Json, names: string[]])[] = [
     ['an object', object({ b: text, a: text }), ['b', 'a']],
     ['the items of an array', { type: 'array', items: object({ a: text }) }, ['a']],
@@ -47,49 +47,52 @@ t.test('the names of a shape; a twin goes by the name of its number', async (t) 
   for (const [about, schema, names] of rows) t.strictSame(fieldNames(shapeOf(schema)), names, about)
 })
 
-t.test('a field is one that some alternative has; of what is not described nobody can say', async (t) => {
-  const known = ['name', 'id', 'id_str', 'address.zip_str', 'owner.id', 'tags.key', 'friend_ids_str']
-  const unknown = [
-    'nope',
-    'address.nope',
-    'nope.a',
-    'name.length',
-    'friend_ids.0',
-    'tags.0',
-    'tags.length',
-    'owner.nope',
-    'name_str',
-    'Name',
-    'name ',
-    'id_str.nope',
-    'friend_ids_str.0',
-    '*',
-    '*.nope',
-    '__proto__',
-    'constructor',
-    'toString',
-  ]
-  for (const path of known) t.equal(isField(user, path.split('.')), true, path)
-  for (const path of unknown) t.equal(isField(user, path.split('.')), false, path)
-  const open = shapeOf({ type: 'object', properties: { any: {} } })
-  t.equal(isField(open, ['any', 'a', 'b']), true)
-  t.equal(isField(open, ['other']), false)
-  const map = shapeOf({
-    type: 'object',
-    properties: { a: text },
-    additionalProperties: { type: 'object', properties: { b: text } },
-  })
-  t.equal(isField(map, ['other', 'b']), true, 'of a map by the schema of its values')
-  t.equal(isField(map, ['other', 'c']), false)
-  t.equal(isField(map, ['a', 'b']), false)
-})
+t.test(
+  'a field exists if one alternative has it; without a schema it is unknown whether it exists',
+  async (t) => {
+    const known = ['name', 'id', 'id_str', 'address.zip_str', 'owner.id', 'tags.key', 'friend_ids_str']
+    const unknown = [
+      'nope',
+      'address.nope',
+      'nope.a',
+      'name.length',
+      'friend_ids.0',
+      'tags.0',
+      'tags.length',
+      'owner.nope',
+      'name_str',
+      'Name',
+      'name ',
+      'id_str.nope',
+      'friend_ids_str.0',
+      '*',
+      '*.nope',
+      '__proto__',
+      'constructor',
+      'toString',
+    ]
+    for (const path of known) t.equal(isField(user, path.split('.')), true, path)
+    for (const path of unknown) t.equal(isField(user, path.split('.')), false, path)
+    const open = shapeOf({ type: 'object', properties: { any: {} } })
+    t.equal(isField(open, ['any', 'a', 'b']), true)
+    t.equal(isField(open, ['other']), false)
+    const map = shapeOf({
+      type: 'object',
+      properties: { a: text },
+      additionalProperties: { type: 'object', properties: { b: text } },
+    })
+    t.equal(isField(map, ['other', 'b']), true, 'of a map by the schema of its values')
+    t.equal(isField(map, ['other', 'c']), false)
+    t.equal(isField(map, ['a', 'b']), false)
+  },
+)
 
-t.test('a name that a client thinks up is matched against no pattern', async (t) => {
+t.test('names from a client are not matched against patterns', async (t) => {
   const shape = shapeOf({ type: 'object', patternProperties: { '^(\\w+\\s?)*$': text } })
   t.equal(isField(shape, [`${'a'.repeat(40)}!`]), true)
 })
 
-t.test('an array that has itself as its items comes to an end', async (t) => {
+t.test('the names of an array that contains itself are finite', async (t) => {
   const shared = {
     json: { $id: 'json', anyOf: [{ type: 'array', items: { $ref: 'json#' } }, object({ a: text })] },
   }
@@ -99,7 +102,7 @@ t.test('an array that has itself as its items comes to an end', async (t) => {
   t.equal(isField(shape, ['b']), false)
 })
 
-t.test('twins go by the name of their number, wherever they are; other names by their own', async (t) => {
+t.test('a twin is selected by the name of its number, at every depth', async (t) => {
   const rows: readonly (readonly [path: string, canonical: string])[] = [
     ['id_str', 'id'],
     ['id', 'id'],
@@ -116,7 +119,7 @@ t.test('twins go by the name of their number, wherever they are; other names by 
   t.strictSame(canonicalPath(either, ['id_str']), ['id_str'], 'a field of its own in one of the alternatives')
 })
 
-t.test('what a cut leaves, by all the names that there are', async (t) => {
+t.test('the fields that a selection leaves, by all names of the shape', async (t) => {
   const rows: readonly (readonly [only: string[] | null, without: string[], left: string[]])[] = [
     [null, [], fieldNames(user)],
     [
@@ -139,7 +142,7 @@ t.test('what a cut leaves, by all the names that there are', async (t) => {
   t.strictSame(fieldPaths(fieldsLeft([either], cut)), ['o.a', 'o.b'], 'of all alternatives')
 })
 
-t.test('the shape that members lead to', async (t) => {
+t.test('the shape at a path of members', async (t) => {
   t.equal(shapeWithin(user, []), user)
   t.match(shapeWithin(user, ['tags']), { kind: 'array' })
   t.match(shapeWithin(user, ['tags', 'key']), { kind: 'text' })
@@ -147,7 +150,7 @@ t.test('the shape that members lead to', async (t) => {
   for (const path of [['nope'], ['name', 'nope'], ['constructor']]) t.equal(shapeWithin(user, path), null)
 })
 
-t.test('a list is an array, be it one that may be missing', async (t) => {
+t.test('an array is a list, also a nullable one', async (t) => {
   const array = { type: 'array', items: text }
   const rows: readonly (readonly [schema: Json, is: boolean])[] = [
     [array, true],

@@ -21,7 +21,7 @@ t.test('the member of a list is named by the last literal of its path', async (t
   for (const [path, style, name] of cases) t.equal(memberName(path, style), name, `${style} ${path}`)
 })
 
-t.test('any path: the member is in the style that the rule for keys asks for', async () => {
+t.test('any path: the member has the key style', async () => {
   const segment = fc.string({ unit: fc.constantFrom(...'azAZ09-_.:ä'), maxLength: 8 })
   const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`)
   fc.assert(

@@ -4,7 +4,7 @@ import { isObjectSchema, withQueryParameters } from '../../src/json-schema/query
 
 const parameters = { fields: { type: 'string' } }
 
-t.test('the parameters are added to what the route declares', async (t) => {
+t.test('the parameters are added to those of the route', async (t) => {
   const limit = { type: 'integer' }
   const rows: readonly (readonly [schema: object | undefined, completed: object])[] = [
     [undefined, { querystring: { type: 'object', properties: parameters } }],
@@ -34,7 +34,7 @@ t.test('the parameters are added to what the route declares', async (t) => {
   for (const [schema, completed] of rows) t.strictSame(withQueryParameters(schema, parameters), completed)
 })
 
-t.test('a reference and another validator’s schema are left as they are', async (t) => {
+t.test('a reference and a schema of another validator are not changed', async (t) => {
   class Other {
     readonly properties = {}
   }
@@ -44,7 +44,7 @@ t.test('a reference and another validator’s schema are left as they are', asyn
   }
 })
 
-t.test('a reference is written out, with the references within its document', async (t) => {
+t.test('a reference is resolved, with the references within its document', async (t) => {
   const limit = { type: 'integer', default: 5 }
   const tag = { $ref: '#/definitions/tag' }
   const definitions = { tag: { type: 'string' } }
@@ -97,21 +97,18 @@ t.test('a reference is written out, with the references within its document', as
   }
 })
 
-t.test(
-  'a reference to what has ids of its own within is left as it is: an id is of one schema',
-  async (t) => {
-    const shared = { query: { $id: 'query', properties: { tag: { $id: 'tag', type: 'string' } } } }
-    const querystring = { $ref: 'query#' }
-    t.equal(withQueryParameters({ querystring }, parameters, () => shared).querystring, querystring)
-  },
-)
+t.test('a reference to a schema with nested $ids is not resolved: an $id must be unique', async (t) => {
+  const shared = { query: { $id: 'query', properties: { tag: { $id: 'tag', type: 'string' } } } }
+  const querystring = { $ref: 'query#' }
+  t.equal(withQueryParameters({ querystring }, parameters, () => shared).querystring, querystring)
+})
 
 t.test('the schema of the route is not changed', async (t) => {
   const schema = Object.freeze({ querystring: Object.freeze({ properties: Object.freeze({}) }) })
   t.strictSame(withQueryParameters(schema, parameters), { querystring: { properties: parameters } })
 })
 
-t.test('what counts as a plain schema', async (t) => {
+t.test('the schemas that count as plain ones', async (t) => {
   for (const schema of [{}, { type: 'object' }, Object.create(null)]) t.equal(isObjectSchema(schema), true)
   for (const other of [null, undefined, true, 'a', { $ref: 'a#' }, new (class {})(), []]) {
     t.equal(isObjectSchema(other), false)

@@ -20,7 +20,7 @@ const user = {
 }
 const nested = { type: 'object', definitions: { zip: { $id: 'zip', type: 'integer' } } }
 
-t.test('a reference leads into its document, into a shared one, or to an id within one', async (t) => {
+t.test('a reference resolves to its document, to a shared one, or to an $id within one', async (t) => {
   const reader = new SchemaReader({ user, nested })
   const rows: readonly (readonly [ref: string, keywords: Json])[] = [
     ['#/definitions/city', city],
@@ -64,7 +64,7 @@ t.test('local references in a shared schema are relative to it, also where it is
   t.equal(street, city)
 })
 
-t.test('a reference to nothing, or in a circle, is refused by its name', async (t) => {
+t.test('an unresolved or circular reference is an error with its name', async (t) => {
   const refs = [
     'nobody#',
     '#/definitions/none',
@@ -82,7 +82,7 @@ t.test('a reference to nothing, or in a circle, is refused by its name', async (
   t.throws(() => new SchemaReader().read(circle, circle), TypeError)
 })
 
-t.test('allOf says what all of its schemas say', async (t) => {
+t.test('allOf has the keywords of all its schemas', async (t) => {
   const rows: readonly (readonly [schemas: Json[], merged: Json])[] = [
     [[true, { type: 'object' }], { type: 'object' }],
     [
@@ -127,7 +127,7 @@ t.test('schemas that contradict each other can be read one by one, but not merge
   t.strictSame([...typesOfParts(partsOf(reader, [schema]))], ['string', 'object'])
 })
 
-t.test('whoever asks not to fail is told which references lead to nothing', async (t) => {
+t.test('with onUnresolved, unresolved references are reported and do not throw', async (t) => {
   const missing: string[] = []
   const reader = new SchemaReader({}, { onUnresolved: (reference) => missing.push(reference) })
   const schema = { allOf: [{ $ref: 'user#' }, { properties: { a: city } }] }
@@ -135,7 +135,7 @@ t.test('whoever asks not to fail is told which references lead to nothing', asyn
   t.strictSame(missing, ['user#'])
 })
 
-t.test('alternatives: of each group, one holds as well', async (t) => {
+t.test('alternatives: the options of each group', async (t) => {
   const [a, b, c] = [{ type: 'string' }, { minLength: 2 }, { maxLength: 3 }]
   const { keywords, groups } = new SchemaReader().read({
     type: 'string',
@@ -158,14 +158,17 @@ t.test('alternatives: of each group, one holds as well', async (t) => {
   ])
 })
 
-t.test('parts: all that may hold, each once, also in a schema that is its own alternative', async (t) => {
-  const reader = new SchemaReader()
-  const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
-  const parts = partsOf(reader, [reader.absolute(schema, schema)])
-  t.equal(parts.length, 3)
-  t.ok(parts.some(({ type }) => type === 'null'))
-  t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
-})
+t.test(
+  'parts: all schemas that may apply, each once, also in a schema that is its own alternative',
+  async (t) => {
+    const reader = new SchemaReader()
+    const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
+    const parts = partsOf(reader, [reader.absolute(schema, schema)])
+    t.equal(parts.length, 3)
+    t.ok(parts.some(({ type }) => type === 'null'))
+    t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
+  },
+)
 
 t.test('int64: the type integer with its format; neither another type, nor a constant', async (t) => {
   const rows: readonly (readonly [schema: Json, isInt64: boolean])[] = [
@@ -188,7 +191,7 @@ t.test('int64: the type integer with its format; neither another type, nor a con
   }
 })
 
-t.test('mapSchema reaches every schema, and nothing that is none', async (t) => {
+t.test('mapSchema visits every subschema, and nothing else', async (t) => {
   const found: Json[] = []
   const leaf = (name: string): Json => ({ title: name })
   const schema = {
@@ -226,19 +229,22 @@ t.test('mapSchema reaches every schema, and nothing that is none', async (t) => 
   )
 })
 
-t.test('depth has one bound: deeper schemas are refused, and left as they are by mapSchema', async (t) => {
-  let deep: Json = { type: 'string' }
-  let allOf: Json = { type: 'string' }
-  for (let depth = 0; depth < 100_000; depth++) deep = { items: deep }
-  for (let depth = 0; depth <= maxSchemaDepth; depth++) allOf = { allOf: [allOf] }
-  let count = 0
-  mapSchema(deep, (one) => {
-    count++
-    return one
-  })
-  t.equal(count, maxSchemaDepth + 1)
-  t.throws(() => new SchemaReader().read(allOf), {
-    message: `the schema goes deeper than ${maxSchemaDepth} levels`,
-  })
-  t.same(new SchemaReader().read(deep, deep).keywords, deep)
-})
+t.test(
+  'schemas have one maximum depth: deeper ones are refused, and mapSchema does not change them',
+  async (t) => {
+    let deep: Json = { type: 'string' }
+    let allOf: Json = { type: 'string' }
+    for (let depth = 0; depth < 100_000; depth++) deep = { items: deep }
+    for (let depth = 0; depth <= maxSchemaDepth; depth++) allOf = { allOf: [allOf] }
+    let count = 0
+    mapSchema(deep, (one) => {
+      count++
+      return one
+    })
+    t.equal(count, maxSchemaDepth + 1)
+    t.throws(() => new SchemaReader().read(allOf), {
+      message: `the schema goes deeper than ${maxSchemaDepth} levels`,
+    })
+    t.same(new SchemaReader().read(deep, deep).keywords, deep)
+  },
+)

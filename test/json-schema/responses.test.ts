@@ -7,16 +7,10 @@ const json = ['application/json']
 const both = ['application/json', 'text/csv']
 const [ok, csv, other] = [{ title: 'ok' }, { title: 'csv' }, { title: 'other' }]
 
-t.test(
-  'the schema of an answer: by the status, by its class, the default; by the media type, or any',
-  async (t) => {
-    const content = { 'Text/CSV; header=present': { schema: csv }, '*/*': { schema: other } }
-    const rows: readonly (readonly [
-      response: unknown,
-      status: number,
-      mediaType: string,
-      schema: unknown,
-    ])[] = [
+t.test('the schema of a response: by status, class of statuses or default, and by media type', async (t) => {
+  const content = { 'Text/CSV; header=present': { schema: csv }, '*/*': { schema: other } }
+  const rows: readonly (readonly [response: unknown, status: number, mediaType: string, schema: unknown])[] =
+    [
       [{ 200: ok, '2xx': csv, default: other }, 200, 'application/json', ok],
       [{ 200: ok, '2XX': csv, default: other }, 201, 'application/json', csv],
       [{ 200: ok, '2xx': csv, Default: other }, 404, 'application/json', other],
@@ -28,14 +22,13 @@ t.test(
       [null, 200, 'application/json', undefined],
       ['text', 200, 'application/json', undefined],
     ]
-    for (const [response, status, mediaType, schema] of rows) {
-      const body = bodyFor(responseBodies(response), status, mediaType)
-      t.equal(body?.schema, schema, `${JSON.stringify(response)} ${status} ${mediaType}`)
-    }
-  },
-)
+  for (const [response, status, mediaType, schema] of rows) {
+    const body = bodyFor(responseBodies(response), status, mediaType)
+    t.equal(body?.schema, schema, `${JSON.stringify(response)} ${status} ${mediaType}`)
+  }
+})
 
-t.test('other schemas in place of those of the bodies; the same object where none changes', async (t) => {
+t.test('mapBodies replaces the schemas of bodies, and returns the same object if none changes', async (t) => {
   const response = {
     200: ok,
     201: { content: { 'text/csv': { schema: csv, example: 1 }, 'text/plain': {} } },
@@ -55,7 +48,7 @@ t.test('other schemas in place of those of the bodies; the same object where non
   )
 })
 
-t.test('what a response schema says of the media types of success', async (t) => {
+t.test('the media types of success in a response schema', async (t) => {
   const object = { type: 'object' }
   const rows: readonly (readonly [response: unknown, produced: readonly string[] | null])[] = [
     [undefined, null],

@@ -61,7 +61,7 @@ t.test('kinds of schemas', async (t) => {
   for (const [schema, shape] of rows) t.match(shapeOf(schema), shape, JSON.stringify(schema))
 })
 
-t.test('members: those that are required first, each with its default', async (t) => {
+t.test('members: required ones first, each with its default', async (t) => {
   const shape = objectOf({
     type: 'object',
     required: ['b', 'missing'],
@@ -82,7 +82,7 @@ t.test('members: those that are required first, each with its default', async (t
   )
 })
 
-t.test('members that are not declared are dropped, unless the schema says otherwise', async (t) => {
+t.test('undeclared members are removed, unless the schema allows them', async (t) => {
   t.equal(objectOf({ type: 'object' }).rest, null)
   t.equal(objectOf({ type: 'object', additionalProperties: false }).rest, null)
   t.match(objectOf({ type: 'object', additionalProperties: true }).rest, { kind: 'anything' })
@@ -119,7 +119,7 @@ t.test('a reference is followed into shared schemas, and from there relative to 
   t.equal(shape.members[1]?.shape, shape)
 })
 
-t.test('a reference may say more, and so may what stands beside alternatives', async (t) => {
+t.test('keywords beside $ref and beside alternatives apply too', async (t) => {
   const shared: SchemaStore = { user: { $id: 'user', type: 'object', properties: { a: { type: 'string' } } } }
   const more = objectOf({ $ref: 'user#', properties: { b: { type: 'integer' } } }, shared)
   t.strictSame(
@@ -137,14 +137,14 @@ t.test('a reference may say more, and so may what stands beside alternatives', a
   })
 })
 
-t.test('64-bit integers in a tuple are refused: they would get no twins there', async (t) => {
+t.test('64-bit integers in a tuple are refused, because they would get no twins', async (t) => {
   const id = { type: 'integer', format: 'int64' }
   const schema = { type: 'array', items: [{ type: 'object', properties: { id } }] }
   t.throws(() => shapeOf(schema), /a tuple holds 64-bit integers/)
   t.match(shapeOf(schema, {}, { int64: false }), { kind: 'tuple' })
 })
 
-t.test('a schema that leads to nothing, or nowhere, is refused', async (t) => {
+t.test('a schema with an unresolved or circular reference is refused', async (t) => {
   const rows: readonly (readonly [schema: Json, message: string | RegExp])[] = [
     [{ $ref: 'nobody#' }, 'the schema refers to nothing: nobody#'],
     [{ type: 'object', properties: { a: { $ref: '#/definitions/a' } } }, /refers to nothing/],
@@ -167,7 +167,7 @@ t.test('the schema stays as it is', async (t) => {
 const sought = { type: 'boolean' }
 const isSought = (shape: Shape): boolean => shape.kind === 'boolean'
 
-t.test('what is sought is found wherever a shape can have it', async (t) => {
+t.test('someShape finds a shape at every depth', async (t) => {
   const places: readonly Json[] = [
     sought,
     { type: 'object', properties: { a: { type: 'string' }, b: sought } },
@@ -184,7 +184,7 @@ t.test('what is sought is found wherever a shape can have it', async (t) => {
   }
 })
 
-t.test('a shape that contains itself is looked at once', async (t) => {
+t.test('a shape that contains itself is visited once', async (t) => {
   const node = {
     $id: 'node',
     type: 'object',

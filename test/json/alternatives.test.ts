@@ -116,13 +116,13 @@ for (const [about, schema, value, json] of rows) {
   })
 }
 
-t.test('a member that writes itself as text is of the alternative that Fastify takes it for', async (t) => {
+t.test('a member with toJSON matches the alternative that Fastify chooses', async (t) => {
   const schema = object({ id: { anyOf: [object({}), text] } })
   const value = { id: new ObjectId() }
   t.equal(ourWriter(schema, { twins: true })(value), fastifyWriter(schema)(value))
 })
 
-t.test('alternatives that differ by their format alone', async (t) => {
+t.test('alternatives may differ only by their format', async (t) => {
   const kind = (name: string, property: Json): Json =>
     object({ at: property, [name]: text }, { required: ['at'] })
   const byFormat = {
@@ -150,7 +150,7 @@ t.test('alternatives that differ by their format alone', async (t) => {
   t.throws(() => fastifyWriter(byFormat)({ at: 'neither of them' }), 'as Fastify refuses it')
 })
 
-t.test('alternatives that contradict each other are left out; too many are not told apart', async (t) => {
+t.test('contradictory alternatives are left out; too many are an error', async (t) => {
   const contradicting = {
     allOf: [{ anyOf: [object({ a: text }), text] }, { anyOf: [text, object({ b: text })] }],
   }

@@ -6,7 +6,7 @@ import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema
 
 const big = 9_007_199_254_740_993n
 
-t.test('what JSON.stringify can write is written as it does', async (t) => {
+t.test('a value that JSON.stringify can write is written in the same way', async (t) => {
   const values: readonly unknown[] = [
     null,
     true,
@@ -39,7 +39,7 @@ t.test('what JSON.stringify can write is written as it does', async (t) => {
   }
 })
 
-t.test('beside a BigInt too: the exact writer agrees with it on all that it can write', async (t) => {
+t.test('with a BigInt, the rest of the value is written as by JSON.stringify', async (t) => {
   const details = fc.check(
     fc.property(fc.jsonValue({ noUnicodeString: false } as object), (value) => {
       const json = exactJson({ value, big: 1n }, false)
@@ -50,7 +50,7 @@ t.test('beside a BigInt too: the exact writer agrees with it on all that it can 
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
 })
 
-t.test('BigInts are exact and have their twin right behind them; rounded Numbers have none', async (t) => {
+t.test('BigInts are exact, and followed by their twins; rounded Numbers have none', async (t) => {
   const rows: readonly (readonly [value: unknown, json: string])[] = [
     [{ id: big, name: 'a' }, '{"id":9007199254740993,"id_str":"9007199254740993","name":"a"}'],
     [{ id: 1n }, '{"id":1}'],
@@ -76,33 +76,30 @@ t.test('BigInts are exact and have their twin right behind them; rounded Numbers
   for (const [value, json] of rows) t.equal(exactJson(value, true), json)
 })
 
-t.test(
-  'random values: the bytes without the twins are those of the digits, and each twin is right',
-  async (t) => {
-    const number = fc.oneof(fc.integer(), fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }))
-    const { value } = fc.letrec((tie) => ({
-      value: fc.oneof({ maxDepth: 4 }, number, fc.array(number), fc.array(tie('value')), tie('object')),
-      object: fc.dictionary(fc.stringMatching(/^[a-z"]{1,3}$/), tie('value'), { noNullPrototype: true }),
-    }))
-    const digitsOnly = (one: unknown): string =>
-      JSON.stringify(one, (_, part) => (typeof part === 'bigint' ? `#${part}#` : part))
-    const details = fc.check(
-      fc.property(value, (one) => {
-        const tree = parseExact(exactJson(one, true) as string)
-        const plain = digitsOnly(one).replaceAll(/"#(-?\d+)#"/g, '$1')
-        return writeExact(withoutTwins(tree)) === plain && twinFaults(tree).length === 0
-      }),
-      { numRuns: 500 },
-    )
-    t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
-  },
-)
+t.test('random values: the numbers have all digits, and each twin is right', async (t) => {
+  const number = fc.oneof(fc.integer(), fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }))
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, number, fc.array(number), fc.array(tie('value')), tie('object')),
+    object: fc.dictionary(fc.stringMatching(/^[a-z"]{1,3}$/), tie('value'), { noNullPrototype: true }),
+  }))
+  const digitsOnly = (one: unknown): string =>
+    JSON.stringify(one, (_, part) => (typeof part === 'bigint' ? `#${part}#` : part))
+  const details = fc.check(
+    fc.property(value, (one) => {
+      const tree = parseExact(exactJson(one, true) as string)
+      const plain = digitsOnly(one).replaceAll(/"#(-?\d+)#"/g, '$1')
+      return writeExact(withoutTwins(tree)) === plain && twinFaults(tree).length === 0
+    }),
+    { numRuns: 500 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
+})
 
-t.test('without twins the digits are exact all the same', async (t) => {
+t.test('without twins the digits are exact too', async (t) => {
   t.equal(exactJson({ id: big, ids: [big] }, false), '{"id":9007199254740993,"ids":[9007199254740993]}')
 })
 
-t.test('a circle and a value deeper than 500 levels are refused, not run into the ground', async (t) => {
+t.test('a circular value and one deeper than 500 levels are refused', async (t) => {
   const circle: { self?: unknown; id: bigint } = { id: big }
   circle.self = circle
   const deep = (levels: number): unknown => {
@@ -129,7 +126,7 @@ t.test('getters are read once by the exact writer', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('a toJSON that the app gives to BigInts changes nothing', async (t) => {
+t.test('a BigInt.prototype.toJSON of the app changes nothing', async (t) => {
   const value = { id: big, small: 1n, list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }
   const json = exactJson(value, true)
   t.equal(

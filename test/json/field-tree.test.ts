@@ -17,7 +17,7 @@ import {
 
 const bounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 
-t.test('what is selected', async (t) => {
+t.test('the fields that a parameter selects', async (t) => {
   const rows: readonly (readonly [values: string[], paths: string[]])[] = [
     [['name'], ['name']],
     [['name,age'], ['name', 'age']],
@@ -40,7 +40,7 @@ t.test('what is selected', async (t) => {
   for (const [values, paths] of rows) t.strictSame(pathsOf(values), paths, values.join('&'))
 })
 
-t.test('what cannot be read, and why', async (t) => {
+t.test('invalid parameters, with the reasons', async (t) => {
   const rows: readonly (readonly [values: string[], message: string])[] = [
     [[''], 'has an empty name'],
     [[' '], 'has an empty name'],
@@ -64,7 +64,7 @@ t.test('what cannot be read, and why', async (t) => {
   for (const [values, message] of rows) t.strictSame(readFields(values, bounds), { message }, message)
 })
 
-t.test('what is just within the bounds is read', async (t) => {
+t.test('parameters at the limits are valid', async (t) => {
   const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
   t.strictSame(pathsOf([names.join()]), names, '64 names')
   t.strictSame(pathsOf(names), names, '64 parameters')
@@ -74,7 +74,7 @@ t.test('what is just within the bounds is read', async (t) => {
   t.strictSame(pathsOf(halves), halves, '1,024 characters with the comma that would join them')
 })
 
-t.test('a value beyond the bound is not even taken apart: the work is bounded by its length', async (t) => {
+t.test('a parameter that is too long is not split', async (t) => {
   let splits = 0
   const counting = (text: string): string =>
     Object.assign(Object(text), {
@@ -89,13 +89,13 @@ t.test('a value beyond the bound is not even taken apart: the work is bounded by
   t.equal(splits, 1)
 })
 
-t.test('a tree is no object: names of what objects inherit are names', async (t) => {
+t.test('names of inherited properties are ordinary names', async (t) => {
   const tree = fieldTree(['__proto__.a', 'constructor', 'toString'])
   t.strictSame([...tree.keys()], ['__proto__', 'constructor', 'toString'])
   t.notOk(({} as Record<string, unknown>).a, 'nothing is polluted')
 })
 
-t.test('any value: its paths, each once, within the bounds, or one reason', async (t) => {
+t.test('any value: its paths, each once, within the limits, or one reason', async (t) => {
   const value = fc.string({
     unit: fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\u0000'),
     maxLength: 40,
@@ -117,7 +117,7 @@ t.test('any value: its paths, each once, within the bounds, or one reason', asyn
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
 })
 
-t.test('a path and what is in it together are the path, in whichever order', async (t) => {
+t.test('a path together with a path below it selects the whole, in both orders', async (t) => {
   for (const paths of [
     ['a', 'a.b'],
     ['a.b', 'a'],
@@ -127,7 +127,7 @@ t.test('a path and what is in it together are the path, in whichever order', asy
   }
 })
 
-t.test('splitting a joined path gives its names again, whatever is in them', async (t) => {
+t.test('splitting a joined path returns its names, whatever characters they have', async (t) => {
   const names = fc.array(fc.string({ unit: fc.constantFrom('a', '.', ',', '\\', '*'), minLength: 1 }), {
     minLength: 1,
   })
@@ -141,7 +141,7 @@ t.test('splitting a joined path gives its names again, whatever is in them', asy
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random names')
 })
 
-t.test('reading the paths of a tree gives the tree again', async (t) => {
+t.test('parsing the paths of a tree returns the tree', async (t) => {
   const path = fc
     .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 4 })
     .map((names) => names.join('.'))
@@ -167,7 +167,7 @@ function isFault(read: readonly string[] | FieldFault): read is FieldFault {
 const tree = (paths: readonly string[] | null): FieldTree | null => (paths === null ? null : fieldTree(paths))
 const paths = (one: FieldTree | null): string[] | null => (one === null ? null : fieldPaths(one))
 
-t.test('what is left of a member: all, a part, or nothing', async (t) => {
+t.test('a selection leaves all, a part or nothing of a member', async (t) => {
   type Paths = readonly string[] | null
   const rows: readonly (readonly [
     only: Paths,
@@ -196,12 +196,12 @@ t.test('what is left of a member: all, a part, or nothing', async (t) => {
   }
 })
 
-t.test('another name asks for a member too, but shows nothing that is hidden', async (t) => {
+t.test('a second name selects a member too, but does not show hidden fields', async (t) => {
   t.equal(cutOf({ only: fieldTree(['id_str']), without: null }, 'id', 'id_str'), whole)
   t.equal(cutOf({ only: fieldTree(['id_str']), without: fieldTree(['id']) }, 'id', 'id_str'), null)
 })
 
-t.test('hidden is a field by its name, and what is in it', async (t) => {
+t.test('a hidden field hides all fields below it', async (t) => {
   const without = fieldTree(['a', 'b.c', '__proto__'])
   for (const path of ['a', 'a.x', 'b.c', 'b.c.d', '__proto__'])
     t.equal(isHidden(without, path.split('.')), true, path)

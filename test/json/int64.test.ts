@@ -8,7 +8,7 @@ t.test('the bounds of 64 bits with sign', async (t) => {
   t.equal(minInt64, -9223372036854775808n)
 })
 
-t.test('canonical decimal text', async (t) => {
+t.test('isDecimal() accepts canonical decimal text only', async (t) => {
   const rows: readonly (readonly [text: string, value: bigint | null])[] = [
     ['0', 0n],
     ['7', 7n],
@@ -49,12 +49,12 @@ t.test('every integer of 64 bits comes back exactly', async () => {
   fc.assert(fc.property(fc.bigInt(minInt64, maxInt64), (value) => parseInt64(String(value)) === value))
 })
 
-t.test('no integer beyond 64 bits does', async () => {
+t.test('an integer beyond 64 bits is null', async () => {
   const beyond = fc.oneof(fc.bigInt(maxInt64 + 1n, 2n ** 80n), fc.bigInt(-(2n ** 80n), minInt64 - 1n))
   fc.assert(fc.property(beyond, (value) => parseInt64(String(value)) === null))
 })
 
-t.test('any text: null, or the one way to write that integer', async () => {
+t.test('any text: null, or the canonical text of an integer', async () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[+-]?\d{0,21}$/))
   fc.assert(
     fc.property(text, (written) => {
@@ -64,7 +64,7 @@ t.test('any text: null, or the one way to write that integer', async () => {
   )
 })
 
-t.test('the integer that a literal is', async (t) => {
+t.test('the integer value of a JSON number', async (t) => {
   const rows: readonly (readonly [literal: string, exact: bigint | null])[] = [
     ['0', 0n],
     ['5', 5n],
@@ -98,7 +98,7 @@ t.test('the integer that a literal is', async (t) => {
   for (const [literal, exact] of rows) t.equal(exactInteger(literal), exact, literal.slice(0, 30))
 })
 
-t.test('a literal of digits, a fraction and an exponent is what arithmetic makes of it', async () => {
+t.test('a number with fraction and exponent has its arithmetic value', async () => {
   const digits = fc.bigInt({ min: -(10n ** 20n) + 1n, max: 10n ** 20n - 1n }).filter((value) => value !== 0n)
   fc.assert(
     fc.property(digits, fc.nat(25), fc.integer({ min: -25, max: 25 }), (value, places, exponent) => {

@@ -7,7 +7,7 @@ import { refuseLost } from '../json-schema/compiled.js'
 const lostAt = 2 ** 53
 const any = { min: -(10n ** 400n), max: 10n ** 400n }
 
-t.test('a declared 64-bit integer has all its digits, whatever form it comes in', async (t) => {
+t.test('a declared 64-bit integer has all its digits, as BigInt, Number or text', async (t) => {
   const rows: readonly (readonly [value: unknown, digits: string | null])[] = [
     [9_007_199_254_740_993n, '9007199254740993'],
     [-9_223_372_036_854_775_808n, '-9223372036854775808'],
@@ -48,7 +48,7 @@ t.test(
   },
 )
 
-t.test('a Number from 2^53 on has lost its digits already: that is told', async (t) => {
+t.test('a Number from 2^53 on is reported, because its digits are lost', async (t) => {
   for (const value of [lostAt, -lostAt, 2 ** 63, 1e300]) {
     const told: number[] = []
     t.equal(
@@ -61,7 +61,7 @@ t.test('a Number from 2^53 on has lost its digits already: that is told', async 
   }
 })
 
-t.test('what is no integer is refused, without the value in the message', async (t) => {
+t.test('a value that is not an integer is refused, without the value in the message', async (t) => {
   const others = [
     1.5,
     Number.NaN,
@@ -85,29 +85,26 @@ t.test('what is no integer is refused, without the value in the message', async 
   }
 })
 
-t.test(
-  'a BigInt is unsafe from 2^53 on; the digits of such a Number may be rounded, and prove nothing',
-  async (t) => {
-    const rows: readonly (readonly [value: unknown, digits: string | null])[] = [
-      [2n ** 53n, '9007199254740992'],
-      [-(2n ** 53n), '-9007199254740992'],
-      [2n ** 53n - 1n, null],
-      [-(2n ** 53n) + 1n, null],
-      [lostAt, null],
-      [-lostAt, null],
-      [lostAt - 1, null],
-      [1.5, null],
-      [Infinity, null],
-      ['9007199254740993', null],
-      [null, null],
-      [{}, null],
-    ]
-    for (const [value, digits] of rows) t.equal(unsafeDigits(value), digits, String(value))
-  },
-)
+t.test('a BigInt is unsafe from 2^53 on; a Number never is, because it may be rounded already', async (t) => {
+  const rows: readonly (readonly [value: unknown, digits: string | null])[] = [
+    [2n ** 53n, '9007199254740992'],
+    [-(2n ** 53n), '-9007199254740992'],
+    [2n ** 53n - 1n, null],
+    [-(2n ** 53n) + 1n, null],
+    [lostAt, null],
+    [-lostAt, null],
+    [lostAt - 1, null],
+    [1.5, null],
+    [Infinity, null],
+    ['9007199254740993', null],
+    [null, null],
+    [{}, null],
+  ]
+  for (const [value, digits] of rows) t.equal(unsafeDigits(value), digits, String(value))
+})
 
 t.test(
-  'the twin of an array has null for what is no integer, and is there only where it is needed',
+  'the twin of an array has null for items that are not integers, and exists only if needed',
   async (t) => {
     const big = 9_007_199_254_740_993n
     const rows: readonly (readonly [items: unknown[], declared: boolean, twin: string | null])[] = [

@@ -17,7 +17,7 @@ t.test('a string is written as JSON.stringify writes it, at every length', async
   }
 })
 
-t.test('so are random strings', async (t) => {
+t.test('random strings are written as JSON.stringify writes them', async (t) => {
   const text = fc.string({ unit: 'binary', maxLength: 100 })
   const details = fc.check(
     fc.property(text, (one) => textOf(one) === JSON.stringify(one)),
@@ -26,7 +26,7 @@ t.test('so are random strings', async (t) => {
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random strings')
 })
 
-t.test('a string that is called plain is its own JSON between quotes', async (t) => {
+t.test('a plain string is its own JSON between quotes', async (t) => {
   const text = fc.oneof(fc.string({ maxLength: 30 }), fc.string({ unit: 'binary', maxLength: 100 }))
   const details = fc.check(
     fc.property(text, (one) => isPlainText(one) === (JSON.stringify(one) === `"${one}"`) || hasPair(one)),
@@ -36,7 +36,7 @@ t.test('a string that is called plain is its own JSON between quotes', async (t)
   t.notOk(isPlainText('x'.repeat(5000)), 'JSON.stringify is faster with long ones')
 })
 
-t.test('a run of 16 digits is found wherever it stands, a shorter one is none', async (t) => {
+t.test('16 digits in a row are found at every position, 15 are not', async (t) => {
   for (const length of [0, 1, 15, 16, 17, 31, 32, 100]) {
     const found = Array.from({ length: 40 }, (_, before) => {
       const json = `${' '.repeat(before)}${'7'.repeat(length)}`
@@ -46,7 +46,7 @@ t.test('a run of 16 digits is found wherever it stands, a shorter one is none', 
   }
 })
 
-t.test('in random text it says what a regular expression says', async (t) => {
+t.test('in random text the result is that of a regular expression', async (t) => {
   const json = fc.string({ unit: fc.constantFrom(...'0123456789', ',', 'a'), maxLength: 200 })
   const details = fc.check(
     fc.property(json, (one) => hasLongDigits(one) === /\d{16}/.test(one)),

@@ -5,7 +5,7 @@ import { generateAppender, generateObjectWriter, type WrittenMember } from '../.
 import type { Shape } from '../../src/json-schema/shape.js'
 import { refuseLost } from '../json-schema/compiled.js'
 
-t.test('whatever is there and whatever is not, it is JSON in the order of the members', async (t) => {
+t.test('with any members missing, the result is JSON in the order of the schema', async (t) => {
   const member = fc.record({
     required: fc.boolean(),
     fallback: fc.constantFrom(null, '"default"'),
@@ -32,7 +32,7 @@ t.test('whatever is there and whatever is not, it is JSON in the order of the me
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random members')
 })
 
-t.test('a usual object and an unusual one are written alike, in whatever order they come', async (t) => {
+t.test('objects with usual and unusual values have the same JSON, in any order of calls', async (t) => {
   const kinds = ['text', 'integer', 'number', 'boolean', 'null'] as const
   const value = fc.oneof(
     fc.string(),
@@ -65,7 +65,7 @@ t.test('a usual object and an unusual one are written alike, in whatever order t
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random rows')
 })
 
-t.test('a name is a name, never code', async (t) => {
+t.test('a member name is never run as code', async (t) => {
   const names = [
     '"',
     "'",
@@ -89,12 +89,12 @@ t.test('a name is a name, never code', async (t) => {
   t.equal(write({ '"': 'only' }, refuseLost), '{"\\"":"only"}')
 })
 
-t.test('so is a required one that is not there', async (t) => {
+t.test('the name of a missing required member is never run as code', async (t) => {
   const write = generateObjectWriter([{ ...memberOf('it"s'), required: true }], null)
   t.throws(() => write({}, refuseLost), { message: '"it\\"s" is required!' })
 })
 
-t.test('what every object inherits is nobody’s data; what a class defines is', async (t) => {
+t.test('properties of Object.prototype are not written; getters of a class are', async (t) => {
   const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']
   const write = generateObjectWriter(inherited.map(memberOf), null)
   t.equal(write({}, refuseLost), '{}')
@@ -111,7 +111,7 @@ t.test('what every object inherits is nobody’s data; what a class defines is',
   t.equal(writeUser(new User(), refuseLost), '{"name":"from a getter"}')
 })
 
-t.test('a text is written here where it needs no escapes, and otherwise by its writer', async (t) => {
+t.test('a string without escapes is written inline, any other by its writer', async (t) => {
   const text = { ...memberOf('a'), write: (value: unknown) => `<${String(value)}>` }
   const write = generateObjectWriter([text], null)
   for (const [value, json] of [
@@ -127,7 +127,7 @@ t.test('a text is written here where it needs no escapes, and otherwise by its w
   }
 })
 
-t.test('a safe integer is written here too, unless it is declared to be of 64 bits', async (t) => {
+t.test('a safe integer is written inline, unless it is a declared 64-bit integer', async (t) => {
   const rows: readonly (readonly [shape: Shape, value: unknown, json: string])[] = [
     [{ kind: 'number', nullable: false }, 5, '5'],
     [{ kind: 'number', nullable: false }, -0, '0'],
@@ -146,7 +146,7 @@ t.test('a safe integer is written here too, unless it is declared to be of 64 bi
   }
 })
 
-t.test('members appended one by one are those of the whole object', async (t) => {
+t.test('members appended one by one give the whole object', async (t) => {
   const member = fc.record({
     required: fc.boolean(),
     fallback: fc.constantFrom(null, '"default"'),
@@ -171,7 +171,7 @@ t.test('members appended one by one are those of the whole object', async (t) =>
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random members')
 })
 
-t.test('one piece of code appends a member by any writer and with any default', async (t) => {
+t.test('the generated code is shared by members with other writers and defaults', async (t) => {
   const make = generateAppender({ ...memberOf('a'), fallback: '1' })
   t.equal(make(() => 'one', '2')('', { a: 0 }, refuseLost), '{"a":one')
   t.equal(make(() => 'other', '2')('{"b":1', { a: 0 }, refuseLost), '{"b":1,"a":other')

@@ -8,7 +8,7 @@ const big = 9_007_199_254_740_993n
 const only = (...paths: string[]) => ({ only: fieldTree(paths), without: null })
 const without = (...paths: string[]) => ({ only: null, without: fieldTree(paths) })
 
-t.test('what is selected and what is hidden, in the order of the value', async (t) => {
+t.test('selected fields and hidden fields, in the order of the value', async (t) => {
   const value = { z: 1, a: { y: 1, b: 2 }, list: [{ y: 1 }, { b: 2 }, 'text', null], n: big, n_str: 'own' }
   const rows: readonly (readonly [cut: ReturnType<typeof only>, left: object])[] = [
     [only('a', 'z'), { z: 1, a: { y: 1, b: 2 } }],
@@ -30,7 +30,7 @@ t.test('what is selected and what is hidden, in the order of the value', async (
   t.equal(shown(ownFields(value, only('n'), false)), shown({ n: big }), 'no twins')
 })
 
-t.test('the value is not changed, and what is not left is not read', async (t) => {
+t.test('the value is not changed, and removed members are not read', async (t) => {
   const value = Object.freeze({
     a: Object.freeze({ b: 1 }),
     get costly(): never {
@@ -41,7 +41,7 @@ t.test('the value is not changed, and what is not left is not read', async (t) =
   t.strictSame(ownFields(value, without('costly'), true), { a: { b: 1 } })
 })
 
-t.test('own properties only, whatever they are called', async (t) => {
+t.test('only own properties are kept, whatever their names', async (t) => {
   const value = Object.assign(
     Object.create({ inherited: 1 }),
     JSON.parse('{"__proto__":{"x":1},"constructor":2}'),
@@ -53,13 +53,13 @@ t.test('own properties only, whatever they are called', async (t) => {
   t.notOk(({} as { x?: unknown }).x)
 })
 
-t.test('toJSON is asked first', async (t) => {
+t.test('toJSON is called first', async (t) => {
   const value = { toJSON: () => ({ a: 1, b: { toJSON: () => ({ c: 1, d: 2 }) } }), a: 'not this one' }
   t.equal(shown(ownFields(value, only('a', 'b.c'), true)), '{"a":1,"b":{"c":1}}')
   t.equal(ownFields(new Date(0), without('a'), true), '1970-01-01T00:00:00.000Z')
 })
 
-t.test('the items of a list are narrowed, and what stands beside them stays', async (t) => {
+t.test('the selection applies to the items of a list, and members beside them stay', async (t) => {
   const value = { page: 1, data: { items: [{ a: 1, b: 2 }], total: 2 } }
   t.equal(
     shown(ownFieldsWithin(value, ['data', 'items'], only('a'), true)),
@@ -69,7 +69,7 @@ t.test('the items of a list are narrowed, and what stands beside them stays', as
   t.equal(ownFieldsWithin('text', ['data'], only('a'), true), 'text')
 })
 
-t.test('the name of the number that a name is the twin of', async (t) => {
+t.test('numberName() returns the name of the integer of a twin', async (t) => {
   t.equal(numberName('id_str'), 'id')
   t.equal(numberName('id_str_str'), 'id_str')
   for (const name of ['id', 'str', 'id_st', '']) t.equal(numberName(name), null, name)

@@ -6,7 +6,7 @@ import { exactJson } from '../../src/json/exact-json.js'
 import { parseExact, quoteLongNumbers } from '../../src/json/parse-exact.js'
 import { jsonText } from '../json-schema/json-texts.js'
 
-t.test('long integers become BigInts, all else is as JSON.parse has it', async (t) => {
+t.test('long integers become BigInts, all other values are those of JSON.parse', async (t) => {
   const rows: readonly (readonly [json: string, value: unknown])[] = [
     ['9007199254740993', 9007199254740993n],
     ['[-9007199254740993]', [-9007199254740993n]],
@@ -29,13 +29,13 @@ t.test('long integers become BigInts, all else is as JSON.parse has it', async (
   for (const [json, value] of rows) t.strictSame(parseExact(json), value, json)
 })
 
-t.test('what is no JSON is refused', async (t) => {
+t.test('text that is not JSON throws', async (t) => {
   for (const json of ['', '{', '[9007199254740993,]', '09007199254740993']) {
     t.throws(() => parseExact(json), SyntaxError, json)
   }
 })
 
-t.test('any JSON with integers of 64 bits in it is written again as it was', async () => {
+t.test('any JSON with 64-bit integers is the same after parsing and writing', async () => {
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },
@@ -55,7 +55,7 @@ t.test('any JSON with integers of 64 bits in it is written again as it was', asy
   )
 })
 
-t.test('quoted numbers are the only difference to the text', async (t) => {
+t.test('only long numbers are quoted in the text', async (t) => {
   const rows: readonly (readonly [json: string, quoted: string])[] = [
     ['{"id":9007199254740993}', '{"id":"9007199254740993"}'],
     ['[-9007199254740993 ,\n1.5e-300000000000]', '["-9007199254740993" ,\n"1.5e-300000000000"]'],
@@ -86,7 +86,7 @@ t.test('quoted numbers are the only difference to the text', async (t) => {
   )
 })
 
-t.test('text that is not JSON is read to its end', async () => {
+t.test('text that is not JSON is scanned to its end', async () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('"', '\\', '1', '-', '.', 'e', ',', '[') }),

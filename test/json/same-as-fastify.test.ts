@@ -57,7 +57,7 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
 })
 
 /** Routes of the same schemas and values, on bare Fastify and under conventions. */
-t.test('through the whole server: the preset answers as bare Fastify does', async (t) => {
+t.test('the preset sends the same responses as bare Fastify', async (t) => {
   const samples = fc
     .sample(fc.tuple(hostileSchema, fc.array(fc.nat(), { minLength: 60, maxLength: 60 })), routes)
     .filter(([schema]) => built(() => fastifyWriter(schema)) !== null)
@@ -128,7 +128,7 @@ const refusedByBoth: readonly (readonly [schema: Json, values: readonly unknown[
   [member({ anyOf: [{ ...text, format: 'email' }, integer] }), [{ a: 'no address' }, { a: 1.5 }]],
 ]
 
-t.test('what Fastify refuses is refused, also beside a 64-bit integer that has a twin', async (t) => {
+t.test('a payload that Fastify refuses is refused, also with a 64-bit integer', async (t) => {
   for (const [schema, values] of refusedByBoth) {
     const beside = { ...(schema as object), properties: { ...propertiesOf(schema), id: int64 } }
     for (const value of values as object[]) {
@@ -148,7 +148,7 @@ t.test('what Fastify refuses is refused, also beside a 64-bit integer that has a
   }
 })
 
-t.test('a string is a string where an alternative says so, whatever its digits', async (t) => {
+t.test('a decimal string stays a string if an alternative allows strings', async (t) => {
   const schema = member({ anyOf: [int64, text] })
   const write = ourWriter(schema, { twins: true })
   for (const a of ['00123', '12', '']) t.equal(write({ a }), fastifyWriter(schema)({ a }))
@@ -156,7 +156,7 @@ t.test('a string is a string where an alternative says so, whatever its digits',
   t.equal(write({ a: 12 }), '{"a":12,"a_str":"12"}')
 })
 
-t.test('without a schema a hole is null, as in JSON.stringify, also beside a BigInt', async (t) => {
+t.test('without a schema a hole of an array is null, as in JSON.stringify', async (t) => {
   const app = await withPreset({})
   const list = Object.assign([1], { 2: 3 })
   app.get('/v1/users', () => ({ list, big: 2n ** 60n }))
@@ -166,7 +166,7 @@ t.test('without a schema a hole is null, as in JSON.stringify, also beside a Big
   )
 })
 
-t.test('a declared integer out of its range is a 500 without the value, and logged', async (t) => {
+t.test('a declared integer out of its range is a 500 without the value, and is logged', async (t) => {
   const logs = keepLogs('error')
   const app = Fastify({ logger: logs.logger })
   await app.register(conventions)
@@ -177,7 +177,7 @@ t.test('a declared integer out of its range is a 500 without the value, and logg
   t.match(JSON.stringify(logs.lines), /out of the range of its format/)
 })
 
-t.test('a toJSON that the app gives to BigInts changes no answer', async (t) => {
+t.test('a BigInt.prototype.toJSON of the app changes no response', async (t) => {
   const app = await withPreset({})
   const value = { big: 2n ** 60n, small: 5n }
   app.get('/v1/users', () => value)
@@ -193,7 +193,7 @@ t.test('a toJSON that the app gives to BigInts changes no answer', async (t) => 
   t.match(after[0]?.body, '"small":5')
 })
 
-t.test('doubles of 16 digits and ids in strings are written once: no getter is read twice', async (t) => {
+t.test('doubles of 16 digits and ids in strings are serialized once: no getter is read twice', async (t) => {
   let reads = 0
   const app = Fastify()
   await app.register(integerTwins)

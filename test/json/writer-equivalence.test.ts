@@ -17,7 +17,7 @@ t.test('without long integers the bytes are those of fast-json-stringify', async
   })
 })
 
-t.test('with long integers they differ from it only by the digits that it loses', async (t) => {
+t.test('with long integers the bytes differ only in the digits that fast-json-stringify loses', async (t) => {
   holds(t, everything, ({ schema, shared, payloads }) => {
     const theirs = fastifyWriter(schema, shared)
     const ours = ourWriter(schema, { twins: true, shared })
@@ -26,7 +26,7 @@ t.test('with long integers they differ from it only by the digits that it loses'
   })
 })
 
-t.test('with twins they are the same bytes and the twins, each right behind its integer', async (t) => {
+t.test('with twins the bytes are the same plus the twins, each after its integer', async (t) => {
   holds(t, everything, ({ schema, shared, payloads }) => {
     const theirs = fastifyWriter(schema, shared)
     const ours = ourWriter(schema, { twins: true, shared })
@@ -38,14 +38,14 @@ t.test('with twins they are the same bytes and the twins, each right behind its 
   })
 })
 
-t.test('a member that the schema does not have never shows', async (t) => {
+t.test('a member that the schema does not have is never written', async (t) => {
   holds(t, { ...everything, open: false }, ({ schema, shared, payloads }) => {
     const ours = ourWriter(schema, { twins: true, shared })
     for (const { given } of payloads) same(String(ours(given).includes('z_hidden')), 'false')
   })
 })
 
-t.test('payloads are not changed: frozen ones give the same bytes', async (t) => {
+t.test('payloads are not changed: frozen ones have the same JSON', async (t) => {
   holds(t, everything, ({ schema, shared, payloads }) => {
     const ours = ourWriter(schema, { twins: true, shared })
     for (const { given } of payloads) same(ours(frozen(given)), ours(given))

@@ -105,7 +105,7 @@ for (const [about, schema, value] of written) {
   })
 }
 
-t.test('what it refuses is refused here too, without a value in the message', async (t) => {
+t.test('a value that fast-json-stringify refuses is refused, without the value in the message', async (t) => {
   const refused: readonly (readonly [schema: Json, value: unknown, message: string])[] = [
     [user, { age: 1 }, '"name" is required!'],
     [{ type: 'object', properties: { user } }, { user: {} }, '"name" is required!'],
@@ -139,14 +139,14 @@ t.test('what it refuses is refused here too, without a value in the message', as
   }
 })
 
-t.test('among alternatives, toJSON does not count for an object, as with fast-json-stringify', async (t) => {
+t.test('alternatives ignore toJSON of objects, as in fast-json-stringify', async (t) => {
   const schema = { anyOf: [{ type: 'null' }, user] }
   const made = { toJSON: () => ({ name: 'made' }) }
   t.throws(() => fastifyWriter(schema)(made))
   t.throws(() => ourWriter(schema, { twins: true })(made))
 })
 
-t.test('what every object inherits is nobody’s data, whatever the schema is called', async (t) => {
+t.test('properties of Object.prototype are not written, whatever names the schema has', async (t) => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
   const schema = JSON.parse(
     `{"type":"object","properties":{${names.map((name) => `"${name}":{"type":"string"}`).join(',')}}}`,
@@ -156,7 +156,7 @@ t.test('what every object inherits is nobody’s data, whatever the schema is ca
   t.equal(ourWriter(schema, { twins: true })(JSON.parse(own)), own)
 })
 
-t.test('a long array and a deep value are written to their end', async (t) => {
+t.test('long arrays and deep values are written completely', async (t) => {
   const items = Array.from({ length: 20_001 }, (_, index) => ({ name: `${index}` }))
   const list = { type: 'array', items: user }
   t.equal(ourWriter(list, { twins: true })(items), fastifyWriter(list)(items))

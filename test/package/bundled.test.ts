@@ -10,7 +10,7 @@ import { keepsConventions } from './service-checks.js'
 
 const require = createRequire(import.meta.url)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-t.test('as it is', async (t) => keepsConventions(t, await buildService()))
+t.test('the service from the sources', async (t) => keepsConventions(t, await buildService()))
 
 t.test('bundled and minified: no decision rests on the name of a function', async (t) => {
   const outfile = join(t.testdir(), 'service.cjs')

@@ -8,7 +8,7 @@ import t from 'tap'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const plugins = readdirSync(new URL('../../src/plugins', import.meta.url))
 
-t.test('a bundle has the code of the conventions that a service imports, and no other', async (t) => {
+t.test('a bundle has only the code of the imported conventions', async (t) => {
   for (const plugin of plugins) {
     const name = plugin.replace(/-./g, ([, letter = '']) => letter.toUpperCase())
     const ofRoot = await bundle(`export { ${name} } from 'fastify-conventions'`)
@@ -19,7 +19,7 @@ t.test('a bundle has the code of the conventions that a service imports, and no 
   }
 })
 
-t.test('an import loads no package of a convention before it is registered', (t) => {
+t.test('the packages of a convention are not loaded before it is registered', (t) => {
   const script = `Object.keys(require.cache).filter((path) => /@fastify.(cors|rate-limit)|node_modules.helmet|\\bajv\\b/.test(path))`
   for (const load of [`require('fastify-conventions')`, `import('fastify-conventions')`]) {
     const program = `(async () => { await ${load}; console.log(JSON.stringify(${script})) })()`

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const manifest = manifestOf()
 const { files } = await pack(t.testdir())
 
-t.test('holds only what belongs to the package', async (t) => {
+t.test('has only files of the package', async (t) => {
   const belongs = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
   t.same(
     files.filter((file) => !belongs.test(file)),
@@ -17,7 +17,7 @@ t.test('holds only what belongs to the package', async (t) => {
   )
 })
 
-t.test('holds what a user expects beside the code', async (t) => {
+t.test('has README, licence and changelog', async (t) => {
   for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json'])
     t.ok(files.includes(file), file)
   t.ok(
@@ -26,14 +26,14 @@ t.test('holds what a user expects beside the code', async (t) => {
   )
 })
 
-t.test('holds every file that package.json points at', async (t) => {
+t.test('has every file that package.json names', async (t) => {
   const { main, module, types } = manifest
   for (const file of [main, module, types, ...targetsOf(manifest.exports)]) {
     t.ok(files.includes(posix.normalize(file)), file)
   }
 })
 
-t.test('holds no code that nothing imports', async (t) => {
+t.test('has no file that is not imported', async (t) => {
   const reached = new Set<string>()
   const reach = async (file: string): Promise<void> => {
     if (reached.has(file)) return
@@ -49,7 +49,7 @@ t.test('holds no code that nothing imports', async (t) => {
   )
 })
 
-t.test('refers to no document that a user cannot open', async (t) => {
+t.test('has no reference to a document outside the package', async (t) => {
   const texts = files.filter((file) => /\.(md|[cm]?ts|[cm]?js)$/.test(file))
   for (const file of texts) {
     const text = await readFile(join(root, file), 'utf8')
@@ -57,7 +57,7 @@ t.test('refers to no document that a user cannot open', async (t) => {
   }
 })
 
-t.test('brings few dependencies along', async (t) => {
+t.test('has few dependencies', async (t) => {
   t.same(Object.keys(manifest.dependencies).sort(), [
     '@fastify/cors',
     '@fastify/error',

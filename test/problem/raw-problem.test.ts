@@ -8,10 +8,12 @@ import { rawProblem } from '../../src/problem/raw-problem.js'
 const date = new Date('1994-11-06T08:49:37.500Z')
 
 t.test('the whole response, byte for byte, with no-store', async (t) => {
-  const error = new ProblemError('request-malformed', { detail: 'What arrived is not a request in HTTP/1.1' })
+  const error = new ProblemError('request-malformed', {
+    detail: 'The received bytes are not an HTTP/1.1 request',
+  })
   const body =
     '{"type":"urn:x:request-malformed","title":"Malformed request","status":400,' +
-    '"detail":"What arrived is not a request in HTTP/1.1","code":"request-malformed"}'
+    '"detail":"The received bytes are not an HTTP/1.1 request","code":"request-malformed"}'
   t.equal(
     rawProblem(problemDocument(error, 'urn:x:'), date),
     [

@@ -13,7 +13,7 @@ const tooLarge = {
   status: 431,
   code: 'header-fields-too-large',
   title: 'Request header fields too large',
-  detail: 'The request target and header fields together are larger than this server takes',
+  detail: 'The request target and header fields together are larger than this server accepts',
 }
 
 t.test('header fields of 300 kB get a 431 that the client receives (RFC 6585 §5)', async (t) => {
@@ -79,7 +79,7 @@ t.test('a request that does not arrive whole in time is a 408 (RFC 9110 §15.5.9
     const expected = {
       status: 408,
       code: 'request-timeout',
-      detail: 'The request did not arrive whole in time',
+      detail: 'The request was not received completely in time',
     }
     isProblem(t, await ask(port, bytes), expected, about)
   }

@@ -14,23 +14,19 @@ export interface TakenField {
  * rest. Decode the form as Latin-1 and encode the rest as Latin-1, so that its bytes do not change.
  */
 export function takeField(form: string, name: string): TakenField {
-  if (!form.includes(name) && !form.includes('%') && !form.includes('+')) return { values: [], rest: form }
+  if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
   const values: string[] = []
   const kept: string[] = []
   for (const pair of form.split('&')) {
     const equals = pair.indexOf('=')
     const key = equals === -1 ? pair : pair.slice(0, equals)
-    if (key === name || decoded(key) === name)
-      values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
+    if (decoded(key) === name) values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
     else kept.push(pair)
   }
   return { values, rest: kept.join('&') }
 }
 
-const encoded = /[%+]/
-
 function decoded(text: string): string {
-  if (!encoded.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -119,7 +119,7 @@ function allowsLarger(request: FastifyRequest, limit: number): boolean {
  * A parser of the app wins, whenever it was added.
  */
 export function addFormParser(app: FastifyInstance): void {
-  const contexts = new Set<FastifyInstance>([app])
+  const contexts = new Set<FastifyInstance>()
   app.addHook('onRoute', function noteContext() {
     contexts.add(this)
   })
@@ -133,7 +133,7 @@ export function addFormParser(app: FastifyInstance): void {
   })
 }
 
-const formPattern = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
+const formPattern = /^application\/x-www-form-urlencoded\b/i
 
 function parseOverriding(
   request: FastifyRequest,
@@ -182,8 +182,7 @@ function converted(
   // Compiled for the first form: few services get one. The validator of the body reports what is invalid.
   const validate = request.compileValidationSchema(schema, 'querystring')
   const result: unknown = validate(form)
-  const values: unknown = isObject(result) && isObject(result.value) ? result.value : form
-  if (!isObject(values)) return values
+  const values = isObject(result) && isObject(result.value) ? result.value : form
   // Keep the text where a Number does not have all digits.
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) values[name] = given[name]

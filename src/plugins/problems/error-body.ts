@@ -36,14 +36,14 @@ export function keptFields({ headers }: Response): (readonly [name: string, valu
   )
 }
 
-/** Whether a payload is an error in Fastify's own form (`statusCode`, `error`, `message`) with a status and a message. */
-export function isErrorOfFramework(payload: unknown, status: number, message: string): boolean {
+/** Whether a payload is an error in Fastify's own form (`statusCode`, `error`, `message`) with a status, and a message. */
+export function isErrorOfFramework(payload: unknown, status: number, message?: string): boolean {
   if (typeof payload !== 'string' || payload.length > maxFrameworkError) return false
   const body = parsed(payload)
   if (typeof body !== 'object' || body === null) return false
   const { statusCode, message: text, error, code: _, ...others } = body as Record<string, unknown>
   const hasForm = typeof error === 'string' && Object.keys(others).length === 0
-  return hasForm && statusCode === status && text === message
+  return hasForm && statusCode === status && text === (message ?? text)
 }
 
 const maxFrameworkError = 65_536

@@ -18,7 +18,7 @@ import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import { logProblem } from '../../problem/problem-log.js'
 import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
 import { refusalsOf } from '../../problem/problem-style.js'
-import { markSending, refuse, sendProblem, writeProblem } from '../../problem/send-problem.js'
+import { markSending, refuse, sending, sendProblem, writeProblem } from '../../problem/send-problem.js'
 import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
 import { isAnswered, isErrorOfFramework, keptFields, problemInBody, problemInResponse } from './error-body.js'
@@ -58,7 +58,9 @@ export function modeOf(request: FastifyRequest, { mode }: Required<ProblemsOptio
 export function errorHandler(app: FastifyInstance, options: Required<ProblemsOptions>, { before }: Handlers) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (modeOf(request, options) === 'enforce') {
-      const problem = unsupportedMediaType(problemOf(thrown, reply.statusCode), contentOf(request))
+      // The status so far is that of the response which a hook has failed to send.
+      const status = sending.get(reply) === true ? 500 : reply.statusCode
+      const problem = unsupportedMediaType(problemOf(thrown, status), contentOf(request))
       logProblem(reply, thrown, problem)
       sendProblem(reply, problem)
     }
@@ -241,7 +243,7 @@ export function errorBodyHook(
       return payload
     }
     if (problem === null) {
-      keepErrorBody(reply, payload, status)
+      keepErrorBody(reply, status)
       return payload
     }
     if (isResponse(payload)) {
@@ -251,17 +253,19 @@ export function errorBodyHook(
     return writeProblem(reply, unsupportedMediaType(problem, contentOf(request)), options)
   }
 
-  function keepErrorBody(reply: FastifyReply, payload: unknown, status: number): void {
+  function keepErrorBody(reply: FastifyReply, status: number): void {
     if (status === 503 && !reply.hasHeader('retry-after')) {
       reply.header('retry-after', String(options.retryAfter))
     }
-    if (!isResponse(payload) && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    // Fastify prefers the header fields of a Response.
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   }
 
   return function problemOnSend(request, reply, payload, next) {
     const isAgain = markSending(reply)
-    // A hook has failed on a problem, and would fail again. Fastify's own error body would have the cause.
-    if (isAgain && reply.statusCode >= 500 && modeOf(request, options) === 'enforce' && isOurs(request)) {
+    // A hook has failed on an error, and would fail again. The body of Fastify's last error handler has the cause.
+    const isEnforced = isAgain && modeOf(request, options) === 'enforce'
+    if (isEnforced && isErrorOfFramework(payload, 500)) {
       sendProblem(reply, new ProblemError('internal-server-error'), options)
       return
     }

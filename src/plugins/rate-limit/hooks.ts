@@ -78,25 +78,24 @@ export function countingHook(options: ResolvedRateLimit, reporter: Reporter): Co
 
   function apply(
     { quota }: CountedQuota,
-    { isExceeded, ...state }: QuotaState & { readonly isExceeded: boolean },
+    state: QuotaState & { readonly isExceeded: boolean },
     request: FastifyRequest,
     reply: FastifyReply,
     next: (error?: Error) => void,
   ): void {
     if (mode === 'report') {
-      if (isExceeded) reporter.observe('rateLimit', 'quota', request, `beyond the quota ${quota.name}`)
+      if (state.isExceeded) reporter.observe('rateLimit', 'quota', request, `beyond the quota ${quota.name}`)
       next()
       return
     }
-    const fields = {
-      [policyField]: withItem(reply, policyField, quota.policy),
-      [stateField]: withItem(reply, stateField, quota.state(state)),
-    }
-    if (isExceeded) {
+    const policies = withItem(reply, policyField, quota.policy)
+    const states = withItem(reply, stateField, quota.state(state))
+    if (state.isExceeded) {
+      const fields = { [policyField]: policies, [stateField]: states }
       const member = violatedPolicies[keyStyleOf(reply.server)]
       refuse(request, reply, quota.problem(state.ttl, fields, member), next)
     } else {
-      reply.headers(fields)
+      reply.header(policyField, policies).header(stateField, states)
       next()
     }
   }

@@ -71,7 +71,7 @@ t.test('the order in which directives are given makes no difference', async () =
   )
 })
 
-t.test('directives that go together have no faults', async (t) => {
+t.test('compatible directives have no faults', async (t) => {
   const rows: readonly CacheDirectives[] = [
     {},
     { noCache: true },
@@ -104,7 +104,7 @@ t.test('directives that go together have no faults', async (t) => {
   for (const directives of rows) t.same(cacheControlFaults(directives), [], JSON.stringify(directives))
 })
 
-t.test('a directive that forbids what another forbids already is redundant, not an error', async (t) => {
+t.test('a redundant directive is not an error', async (t) => {
   const restrictions: readonly CacheDirectives[] = [
     { noCache: true },
     { private: true },
@@ -123,7 +123,7 @@ t.test('a directive that forbids what another forbids already is redundant, not 
   t.same(cacheControlFaults(Object.assign({}, ...restrictions)), [], 'all of them')
 })
 
-t.test('each contradiction is told with its section', async (t) => {
+t.test('each contradiction names the section of the RFC', async (t) => {
   const rows: readonly (readonly [directives: CacheDirectives, words: RegExp, section: string])[] = [
     [{ public: true, private: true }, /^public .*private/, 'RFC 9111 §5.2.2.7, §5.2.2.9'],
     [{ noStore: true, maxAge: 60 }, /^noStore .*maxAge/, 'RFC 9111 §5.2.2.5'],
@@ -180,7 +180,7 @@ t.test('RFC 9111 §1.2.2: times are whole seconds, up to 2^31', async (t) => {
   }
 })
 
-t.test('RFC 9111 §5.2.2: what a directive cannot have is told, and what is not a directive', async (t) => {
+t.test('RFC 9111 §5.2.2: invalid values and unknown directives are faults', async (t) => {
   const rows: readonly (readonly [directives: object, words: RegExp])[] = [
     [{ noStore: 'yes' }, /^noStore must be true or false$/],
     [{ public: 1 }, /^public must be true or false$/],
@@ -202,7 +202,7 @@ t.test('RFC 9111 §5.2.2: what a directive cannot have is told, and what is not 
   t.equal(cacheControlFaults({ maxAge: -1, noStore: 'yes' } as unknown as CacheDirectives).length, 2)
 })
 
-t.test('no fault comes or goes by the order of the directives, or by one that is false', async () => {
+t.test('the order of the directives, and false ones, do not change the faults', async () => {
   const seconds = fc.constantFrom(0, 60, undefined)
   const flag = fc.constantFrom(true, false, undefined)
   const listed = fc.constantFrom(true, false, undefined, ['Set-Cookie'])
@@ -224,7 +224,7 @@ t.test('no fault comes or goes by the order of the directives, or by one that is
   )
 })
 
-t.test('private is added where nothing says who may store', async (t) => {
+t.test('private is added if no directive decides who may store the response', async (t) => {
   const rows: readonly (readonly [before: string, after: string])[] = [
     ['', 'private'],
     [' ', 'private'],
@@ -239,24 +239,27 @@ t.test('private is added where nothing says who may store', async (t) => {
   for (const [before, after] of rows) t.equal(withPrivate(before), after, before)
 })
 
-t.test('what says who may store stays as it is (RFC 9111 §3.5, §5.2.2.5, §5.2.2.7, §5.2.2.9)', async (t) => {
-  for (const value of [
-    'public',
-    'PUBLIC, max-age=60',
-    'max-age=60,public',
-    'private',
-    'Private="Set-Cookie", max-age=60',
-    'no-store',
-    'no-cache, No-Store',
-    's-maxage=600',
-    'max-age=60, S-MaxAge = 600',
-    'x="y", public',
-  ]) {
-    t.equal(withPrivate(value), value)
-  }
-})
+t.test(
+  'directives that decide who may store are not changed (RFC 9111 §3.5, §5.2.2.5, §5.2.2.7, §5.2.2.9)',
+  async (t) => {
+    for (const value of [
+      'public',
+      'PUBLIC, max-age=60',
+      'max-age=60,public',
+      'private',
+      'Private="Set-Cookie", max-age=60',
+      'no-store',
+      'no-cache, No-Store',
+      's-maxage=600',
+      'max-age=60, S-MaxAge = 600',
+      'x="y", public',
+    ]) {
+      t.equal(withPrivate(value), value)
+    }
+  },
+)
 
-t.test('private is added once, in time that grows with the length', async (t) => {
+t.test('private is added once, in linear time', async (t) => {
   const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
   fc.assert(
     fc.property(fc.array(part), (parts) => {

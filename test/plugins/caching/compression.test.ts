@@ -70,7 +70,7 @@ function unchunked(bytes: Buffer): Buffer {
   }
 }
 
-t.test('the coding identity changes no tag', async (t) => {
+t.test('the content coding identity does not change the tag', async (t) => {
   const app = await appWith({ order: 'before', validators: false })
   app.get('/v1/plain', (_, reply) => reply.header('content-encoding', 'identity').etag('a').send('{}'))
   app.get('/v1/streamed', (_, reply) =>
@@ -83,7 +83,7 @@ t.test('the coding identity changes no tag', async (t) => {
     t.equal((await app.inject({ url, headers: { 'accept-encoding': 'identity' } })).headers.etag, '"a"', url)
 })
 
-t.test('a 412 after the handler varies by the coding as its 200 does', async (t) => {
+t.test('a 412 after the handler has the same Vary as the 200', async (t) => {
   const app = await appWith({ order: 'before', validators: false })
   const answer = await app.inject({ url: '/v1/small', headers: { 'if-match': '"old"' } })
   t.equal(answer.statusCode, 412)
@@ -179,7 +179,7 @@ async function writes(t: Test, port: number): Promise<void> {
   }
 }
 
-t.test('a weak tag holds for every coding', async (t) => {
+t.test('a weak tag is valid for all codings', async (t) => {
   const app = Fastify()
   await app.register(caching, { etag: 'weak' })
   await app.register(compress, { threshold: 0 })
@@ -190,7 +190,7 @@ t.test('a weak tag holds for every coding', async (t) => {
   t.equal(coded.headers.etag, plain.headers.etag)
 })
 
-t.test('Vary of others is kept, and accept-encoding is not said twice', async (t) => {
+t.test('the Vary of the app is kept, and accept-encoding is not repeated', async (t) => {
   const app = Fastify()
   await app.register(caching)
   await app.register(compress, { threshold: 0 })
@@ -207,7 +207,7 @@ t.test('Vary of others is kept, and accept-encoding is not said twice', async (t
   t.match(await vary('/v1/any'), '*')
 })
 
-t.test('without such a plugin there is no Vary: accept-encoding', async (t) => {
+t.test('without a plugin that compresses there is no Vary: accept-encoding', async (t) => {
   const app = Fastify()
   await app.register(caching)
   app.get('/v1/small', () => small)
@@ -221,13 +221,13 @@ t.test('without such a plugin there is no Vary: accept-encoding', async (t) => {
   t.match(inner.headers, { vary: 'accept-encoding', etag: /--gzip"$/, 'content-encoding': 'gzip' })
 })
 
-t.test('§8.8.3.3: a strong tag has the coding in it, a weak one holds for all', async (t) => {
+t.test('§8.8.3.3: a strong tag contains the coding, a weak tag is valid for all codings', async (t) => {
   t.equal(codedTag('"a"', 'gzip'), '"a--gzip"')
   t.equal(codedTag('""', 'br'), '"--br"')
   t.equal(codedTag('W/"a"', 'gzip'), 'W/"a"')
 })
 
-t.test('a list is taken back to the tag, whatever coding it has, and nothing else is', async (t) => {
+t.test('the coding is removed from each strong tag of a list, and from nothing else', async (t) => {
   const cases: readonly (readonly [list: string, tag: string, uncoded: string])[] = [
     ['"a--gzip"', '"a"', '"a"'],
     ['"a--br", "b--br","a--zstd"', '"a"', '"a", "b--br","a"'],
@@ -248,7 +248,7 @@ t.test('a list is taken back to the tag, whatever coding it has, and nothing els
   )
 })
 
-t.test('a tag is named as the list has it', async (t) => {
+t.test('a matching tag is returned as the list has it', async (t) => {
   const any = () => true
   t.equal(listedForm('"a"', '"a--gzip"', any), '"a--gzip"')
   t.equal(listedForm('"a"', 'W/"a--br"', any), '"a--br"')
@@ -261,7 +261,7 @@ t.test('a tag is named as the list has it', async (t) => {
   )
 })
 
-t.test('for every tag and coding: there and back again', async (t) => {
+t.test('for every tag and coding: adding and removing the coding returns the tag', async (t) => {
   const opaque = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
   })
@@ -277,7 +277,7 @@ t.test('for every tag and coding: there and back again', async (t) => {
   t.pass()
 })
 
-t.test('§12.5.3: which codings a caller takes', async (t) => {
+t.test('§12.5.3: the codings that a client accepts', async (t) => {
   const cases: readonly (readonly [acceptEncoding: string | undefined, coding: string, accepts: boolean])[] =
     [
       [undefined, 'gzip', false],

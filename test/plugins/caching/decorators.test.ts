@@ -82,7 +82,7 @@ for (const [order, plugins] of Object.entries(orders)) {
     t.equal(again.statusCode, 304)
   })
 
-  t.test(`in report, ${order}: their helpers are theirs alone`, async (t) => {
+  t.test(`in report mode, ${order}: helpers of the app are not changed`, async (t) => {
     const { app } = await appOf(plugins, 'report')
 
     const { headers } = await app.inject('/v1/theirs')
@@ -90,7 +90,7 @@ for (const [order, plugins] of Object.entries(orders)) {
   })
 }
 
-t.test('in a context below: their helpers extend there, and ours stay above', async (t) => {
+t.test('in a child context the helpers are merged, and in the parent they are not', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   app.get('/v1/above', { config: { pathGuard: false } }, async (_request, reply) => {
@@ -109,7 +109,7 @@ t.test('in a context below: their helpers extend there, and ours stay above', as
   t.equal((await app.inject('/v1/below')).headers['cache-control'], 'max-age=2, immutable')
 })
 
-t.test('decorators of the app that are no methods stay as they are, and the log says so', async (t) => {
+t.test('decorators of the app that are not functions stay, and the log names them', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   app.decorateReply('vary', 'a word' as never)
@@ -124,13 +124,16 @@ t.test('decorators of the app that are no methods stay as they are, and the log 
   )
 })
 
-t.test('the types of both merge, and ours are there alone', { timeout: 120_000 }, async (t) => {
-  const imports = [
-    "import sensible from '@fastify/sensible'",
-    "import fastifyCaching from '@fastify/caching'",
-    "import conventions from 'fastify-conventions'",
-  ]
-  const both = (order: readonly string[]) => `${order.join('\n')}
+t.test(
+  'the types merge with those of @fastify/sensible, and work without them',
+  { timeout: 120_000 },
+  async (t) => {
+    const imports = [
+      "import sensible from '@fastify/sensible'",
+      "import fastifyCaching from '@fastify/caching'",
+      "import conventions from 'fastify-conventions'",
+    ]
+    const both = (order: readonly string[]) => `${order.join('\n')}
     import Fastify from 'fastify'
     const app = Fastify()
     app.register(sensible)
@@ -141,7 +144,7 @@ t.test('the types of both merge, and ours are there alone', { timeout: 120_000 }
       reply.vary.append('accept', 'origin')
       reply.cacheControl({ maxAge: 1 }).cacheControl('max-age', 1).etag('x').etag('x', 1).expires(1).expires(new Date())
     })`
-  const alone = `
+    const alone = `
     import 'fastify-conventions'
     import Fastify from 'fastify'
     Fastify().get('/', async (_request, reply) => {
@@ -151,8 +154,9 @@ t.test('the types of both merge, and ours are there alone', { timeout: 120_000 }
       // @ts-expect-error that is a form of @fastify/sensible
       reply.cacheControl('max-age', 1)
     })`
-  for (const source of [both(imports), alone]) t.strictSame(faultsOf(source), [])
-})
+    for (const source of [both(imports), alone]) t.strictSame(faultsOf(source), [])
+  },
+)
 
 const sourceFiles = new Map<string, ts.SourceFile | undefined>()
 const looked =

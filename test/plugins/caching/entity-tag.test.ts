@@ -43,7 +43,7 @@ t.test('RFC 9110 §8.8.3: an entity tag is a quoted opaque text, W/ in front of 
   }
 })
 
-t.test('RFC 9110 §8.8.3: what is not quoted, or has other characters in it, is no entity tag', async (t) => {
+t.test('RFC 9110 §8.8.3: text without quotes, or with other characters, is not an entity tag', async (t) => {
   for (const text of [
     '',
     'xyzzy',
@@ -96,39 +96,36 @@ t.test('RFC 9110 §8.8.3.2: strong and weak comparison, by the table of the RFC'
   }
 })
 
-t.test(
-  'RFC 9110 §5.6.1: a list has optional whitespace and empty elements, and commas inside of tags',
-  async (t) => {
-    const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
-      ['"a", "b"', [strong('a'), strong('b')]],
-      ['"a","b"', [strong('a'), strong('b')]],
-      ['"a" ,"b"', [strong('a'), strong('b')]],
-      ['"a"\t,\t W/"b"', [strong('a'), weak('b')]],
-      ['"a", , "b"', [strong('a'), strong('b')]],
-      [',"a",,"b",', [strong('a'), strong('b')]],
-      [' , , "a"', [strong('a')]],
-      ['"a" ', [strong('a')]],
-      ['"a,b", "c"', [strong('a,b'), strong('c')]],
-      ['","', [strong(',')]],
-      ['"a", "a"', [strong('a'), strong('a')]],
-      ['"*"', [strong('*')]],
-      ['', []],
-      [' ', []],
-      [',', []],
-      [' ,\t, ', []],
-    ]
-    for (const [text, tags] of rows) t.same(parseEntityTags(text), tags, JSON.stringify(text))
-  },
-)
+t.test('RFC 9110 §5.6.1: a list may have whitespace, empty elements, and commas in tags', async (t) => {
+  const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
+    ['"a", "b"', [strong('a'), strong('b')]],
+    ['"a","b"', [strong('a'), strong('b')]],
+    ['"a" ,"b"', [strong('a'), strong('b')]],
+    ['"a"\t,\t W/"b"', [strong('a'), weak('b')]],
+    ['"a", , "b"', [strong('a'), strong('b')]],
+    [',"a",,"b",', [strong('a'), strong('b')]],
+    [' , , "a"', [strong('a')]],
+    ['"a" ', [strong('a')]],
+    ['"a,b", "c"', [strong('a,b'), strong('c')]],
+    ['","', [strong(',')]],
+    ['"a", "a"', [strong('a'), strong('a')]],
+    ['"*"', [strong('*')]],
+    ['', []],
+    [' ', []],
+    [',', []],
+    [' ,\t, ', []],
+  ]
+  for (const [text, tags] of rows) t.same(parseEntityTags(text), tags, JSON.stringify(text))
+})
 
-t.test('RFC 9110 §13.1.1, §13.1.2: * stands alone', async (t) => {
+t.test('RFC 9110 §13.1.1, §13.1.2: * is valid only alone', async (t) => {
   for (const text of ['*', ' *', '*\t']) t.equal(parseEntityTags(text), '*', JSON.stringify(text))
   for (const text of ['**', '*, *', '*,', ',*', '*, "a"', '"a", *', '* "a"', 'W/*', '"*', '*"']) {
     t.equal(parseEntityTags(text), null, JSON.stringify(text))
   }
 })
 
-t.test('RFC 9110 §5.6.1: what is no list of entity tags is none, whatever else is in it', async (t) => {
+t.test('RFC 9110 §5.6.1: an invalid list has no tags, even if parts of it are valid', async (t) => {
   for (const text of [
     'a',
     'a, b',
@@ -148,7 +145,7 @@ t.test('RFC 9110 §5.6.1: what is no list of entity tags is none, whatever else 
   }
 })
 
-t.test('a list is read up to a length and a count', async (t) => {
+t.test('a list has a maximum length and a maximum number of tags', async (t) => {
   const opaque = 'a'.repeat(maxListLength - 2)
   t.same(parseEntityTags(`"${opaque}"`), [strong(opaque)])
   t.equal(parseEntityTags(`"${opaque}a"`), null)
@@ -158,7 +155,7 @@ t.test('a list is read up to a length and a count', async (t) => {
   t.equal(parseEntityTags(list(maxListedTags).replaceAll(',', ', ,,'))?.length, maxListedTags)
 })
 
-t.test('a list of tags is read as these tags, whatever separates them', async () => {
+t.test('a list of tags has these tags, whatever whitespace separates them', async () => {
   const comma = fc.constantFrom(',', ', ', ' , ', '\t,', ', ,', ',,')
   fc.assert(
     fc.property(fc.array(anyTag, { maxLength: 20 }), comma, (tags, between) => {
@@ -179,7 +176,7 @@ t.test('any text is one tag, a list of tags, or neither', async () => {
   )
 })
 
-t.test('an entity tag stays as it is, a text is put between quotes', async (t) => {
+t.test('an entity tag is not changed, other text is quoted', async (t) => {
   t.equal(entityTagOf('"v7"'), '"v7"')
   t.equal(entityTagOf('W/"v7"'), 'W/"v7"')
   t.equal(entityTagOf('v7'), '"v7"')
@@ -188,7 +185,7 @@ t.test('an entity tag stays as it is, a text is put between quotes', async (t) =
     t.throws(() => entityTagOf(text), TypeError, JSON.stringify(text))
 })
 
-t.test('a version is a tag, whatever is in it', async (t) => {
+t.test('any version becomes a valid tag', async (t) => {
   t.equal(tagOfVersion('7'), '"7"')
   t.equal(tagOfVersion('2026-11-19T08:00:00.123Z'), '"2026-11-19T08:00:00.123Z"')
   t.equal(tagOfVersion('2026-11-19 08:00'), '"2026-11-19%2008%3A00"')
@@ -212,14 +209,14 @@ t.test('different versions have different tags', async (t) => {
   t.pass()
 })
 
-t.test('a tag is that of the bytes: of a text, those of UTF-8', async (t) => {
+t.test('a tag is a hash of the bytes; for a string, of its UTF-8 bytes', async (t) => {
   t.equal(byteTag(''), '"2jmj7l5rSw0yVb/vlWAYkK/YBwk"')
   t.equal(byteTag('{"name":"Zoë"}'), byteTag(Buffer.from('{"name":"Zoë"}')))
   t.equal(byteTag(new Uint8Array([97])), byteTag('a'))
   t.equal(byteTag(Buffer.from('xab').subarray(1)), byteTag('ab'), 'of a part of a buffer, that part')
 })
 
-t.test('whatever the bytes, it is a strong entity tag, and the same on every Node.js', async (t) => {
+t.test('for any bytes it is a strong entity tag, the same on all versions of Node.js', async (t) => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()), (bytes) => {
       const tag = byteTag(bytes)
@@ -229,7 +226,7 @@ t.test('whatever the bytes, it is a strong entity tag, and the same on every Nod
   t.pass()
 })
 
-t.test('other bytes have another tag', async (t) => {
+t.test('different bytes have different tags', async (t) => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.uint8Array(), (one, other) => {
       return (byteTag(one) === byteTag(other)) === Buffer.from(one).equals(Buffer.from(other))

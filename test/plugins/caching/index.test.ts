@@ -37,7 +37,7 @@ t.test('a 200 of GET has no-cache, an ETag of its bytes, and Last-Modified of up
 })
 
 t.test(
-  'of a list, the latest counts; the name of the member is an option, of the app and of a route',
+  'Last-Modified of a list is the latest; the name of the member is an option of plugin and route',
   async (t) => {
     const app = await appWith({ lastModified: 'changed_at' })
     const older = { changed_at: '2026-01-01T00:00:00Z', seen_at: '2026-03-01T00:00:00Z' }
@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('a Last-Modified in the future is that of now', async (t) => {
+t.test('a Last-Modified in the future becomes now', async (t) => {
   const app = await appWith()
   app.get('/v1/payload', () => ({ updated_at: '2027-01-01T00:00:00Z' }))
   app.get('/v1/helper', (_, reply) => reply.lastModified(new Date('2027-01-01T00:00:00Z')).send({}))
@@ -61,37 +61,44 @@ t.test('a Last-Modified in the future is that of now', async (t) => {
     t.equal((await app.inject(url)).headers['last-modified'], nowText, url)
 })
 
-t.test('with credentials, private is added unless the route or the handler says who may store', async (t) => {
-  const app = await appWith()
-  const route = (url: string, caching: CachingRouteOptions): void => {
-    app.get(url, { config: { caching } }, () => ({}))
-  }
-  route('/v1/default', {})
-  route('/v1/fresh', { cacheControl: { maxAge: 60 } })
-  route('/v1/public', { cacheControl: { public: true, maxAge: 60 } })
-  route('/v1/shared', { cacheControl: { sMaxAge: 60 } })
-  route('/v1/none', { cacheControl: false })
-  app.get('/v1/handler', (_, reply) => reply.cacheControl({ maxAge: 5 }).send({}))
-  app.get('/v1/handler-public', (_, reply) => reply.cacheControl({ public: true, maxAge: 5 }).send({}))
-  const expected: Readonly<
-    Record<string, readonly [anonymous: string | undefined, known: string | undefined]>
-  > = {
-    '/v1/default': ['no-cache', 'no-cache, private'],
-    '/v1/fresh': ['max-age=60', 'max-age=60, private'],
-    '/v1/public': ['public, max-age=60', 'public, max-age=60'],
-    '/v1/shared': ['s-maxage=60', 's-maxage=60'],
-    '/v1/none': [undefined, undefined],
-    '/v1/handler': ['max-age=5', 'max-age=5, private'],
-    '/v1/handler-public': ['public, max-age=5', 'public, max-age=5'],
-  }
-  for (const [url, [anonymous, known]] of Object.entries(expected)) {
-    t.equal((await app.inject(url)).headers['cache-control'], anonymous, url)
-    for (const headers of [cookie, { authorization: 'Bearer x' }])
-      t.equal((await app.inject({ url, headers })).headers['cache-control'], known, `${url} with credentials`)
-  }
-})
+t.test(
+  'with credentials, private is added, unless the route or the handler decides who may store',
+  async (t) => {
+    const app = await appWith()
+    const route = (url: string, caching: CachingRouteOptions): void => {
+      app.get(url, { config: { caching } }, () => ({}))
+    }
+    route('/v1/default', {})
+    route('/v1/fresh', { cacheControl: { maxAge: 60 } })
+    route('/v1/public', { cacheControl: { public: true, maxAge: 60 } })
+    route('/v1/shared', { cacheControl: { sMaxAge: 60 } })
+    route('/v1/none', { cacheControl: false })
+    app.get('/v1/handler', (_, reply) => reply.cacheControl({ maxAge: 5 }).send({}))
+    app.get('/v1/handler-public', (_, reply) => reply.cacheControl({ public: true, maxAge: 5 }).send({}))
+    const expected: Readonly<
+      Record<string, readonly [anonymous: string | undefined, known: string | undefined]>
+    > = {
+      '/v1/default': ['no-cache', 'no-cache, private'],
+      '/v1/fresh': ['max-age=60', 'max-age=60, private'],
+      '/v1/public': ['public, max-age=60', 'public, max-age=60'],
+      '/v1/shared': ['s-maxage=60', 's-maxage=60'],
+      '/v1/none': [undefined, undefined],
+      '/v1/handler': ['max-age=5', 'max-age=5, private'],
+      '/v1/handler-public': ['public, max-age=5', 'public, max-age=5'],
+    }
+    for (const [url, [anonymous, known]] of Object.entries(expected)) {
+      t.equal((await app.inject(url)).headers['cache-control'], anonymous, url)
+      for (const headers of [cookie, { authorization: 'Bearer x' }])
+        t.equal(
+          (await app.inject({ url, headers })).headers['cache-control'],
+          known,
+          `${url} with credentials`,
+        )
+    }
+  },
+)
 
-t.test('who has credentials is an option', async (t) => {
+t.test('isAuthenticated decides whether a request has credentials', async (t) => {
   const app = await appWith({ isAuthenticated: ({ headers }) => headers['x-api-key'] !== undefined })
   app.get('/v1/users', () => ({}))
   const asked = async (headers: Record<string, string>) =>
@@ -100,24 +107,21 @@ t.test('who has credentials is an option', async (t) => {
   t.equal(await asked({ 'x-api-key': '1' }), 'no-cache, private')
 })
 
-t.test(
-  'a confidential route is no-store without a tag of its bytes, and says when it was modified',
-  async (t) => {
-    const app = await appWith()
-    const config = { caching: { confidential: true } }
-    app.get('/v1/payments', { config }, () => user)
-    app.get('/v1/cards', { config }, (_, reply) => reply.cacheControl({ public: true, maxAge: 60 }).send({}))
-    app.get('/v1/login', { config }, (_, reply) => reply.redirect('/v1/cards'))
-    const { headers } = await app.inject('/v1/payments')
-    t.equal(headers['cache-control'], 'no-store')
-    t.notOk('etag' in headers)
-    t.equal(headers['last-modified'], userModified)
-    t.equal((await app.inject('/v1/cards')).headers['cache-control'], 'no-store')
-    t.equal((await app.inject('/v1/login')).headers['cache-control'], 'no-store')
-  },
-)
+t.test('a confidential route has no-store, no ETag of the bytes, and Last-Modified', async (t) => {
+  const app = await appWith()
+  const config = { caching: { confidential: true } }
+  app.get('/v1/payments', { config }, () => user)
+  app.get('/v1/cards', { config }, (_, reply) => reply.cacheControl({ public: true, maxAge: 60 }).send({}))
+  app.get('/v1/login', { config }, (_, reply) => reply.redirect('/v1/cards'))
+  const { headers } = await app.inject('/v1/payments')
+  t.equal(headers['cache-control'], 'no-store')
+  t.notOk('etag' in headers)
+  t.equal(headers['last-modified'], userModified)
+  t.equal((await app.inject('/v1/cards')).headers['cache-control'], 'no-store')
+  t.equal((await app.inject('/v1/login')).headers['cache-control'], 'no-store')
+})
 
-t.test('errors are no-store without validators, wherever they come from', async (t) => {
+t.test('errors have no-store and no validators, wherever they come from', async (t) => {
   const app = await appWith()
   const config = { caching: { cacheControl: { public: true, maxAge: 3600 }, expires: now + 3_600_000 } }
   const schema = { querystring: { type: 'object', properties: { page: { type: 'integer' } } } }
@@ -153,7 +157,7 @@ t.test('errors are no-store without validators, wherever they come from', async 
   }
 })
 
-t.test('so is an error that comes after all hooks of this package have run', async (t) => {
+t.test('an error after all hooks of this package has no-store too', async (t) => {
   const config = { caching: { cacheControl: { public: true, maxAge: 3600 } } }
   for (const withProblems of [false, true]) {
     const app = Fastify()
@@ -176,7 +180,7 @@ t.test('so is an error that comes after all hooks of this package have run', asy
   }
 })
 
-t.test('what is not GET or HEAD is no-store without validators of its own accord', async (t) => {
+t.test('responses to other methods have no-store and no validators by default', async (t) => {
   const app = await appWith()
   const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
   for (const method of methods) app.route({ method, url: '/v1/users', handler: () => user })
@@ -190,7 +194,7 @@ t.test('what is not GET or HEAD is no-store without validators of its own accord
   t.match(headers, { etag: '"v2"', 'cache-control': 'private, max-age=5' }, 'what the handler says stays')
 })
 
-t.test('a redirect of the moment is not kept as long as the answer would be; 202 is not kept', async (t) => {
+t.test('a temporary redirect has no-cache, a 202 has no-store', async (t) => {
   const app = await appWith()
   const validators = () => ({ version: 1, lastModified: now })
   const config = {
@@ -221,7 +225,7 @@ t.test('a redirect of the moment is not kept as long as the answer would be; 202
   t.equal((await other.inject('/v1/login')).headers['cache-control'], 'no-store')
 })
 
-t.test('contradictory directives stop the boot, all in one table', async (t) => {
+t.test('contradictory directives fail the boot, all in one table', async (t) => {
   const app = await appWith()
   app.get('/v1/a', { config: { caching: { cacheControl: { public: true, private: true } } } }, () => ({}))
   app.get('/v1/b', { config: { caching: { cacheControl: { immutable: true, noCache: true } } } }, () => ({}))
@@ -256,7 +260,7 @@ t.test('a constant Expires is sent until it is past, and not after', async (t) =
 })
 
 t.test(
-  'a computed Expires is cut to a year, and not sent where it is past or no date; the log tells',
+  'a computed Expires is cut to a year, and not sent if it is past or invalid; both are logged',
   async (t) => {
     const logs = keepLogs('warn')
     const app = Fastify({ logger: logs.logger })
@@ -297,7 +301,7 @@ t.test(
 )
 
 t.test(
-  'a 200 of GET without Last-Modified is told of once per route, where the rule is to report',
+  'a 200 of GET without Last-Modified is reported once per route, if the rule has mode report',
   async (t) => {
     const logs = keepLogs('warn')
     const app = Fastify({ logger: logs.logger })
@@ -329,7 +333,7 @@ t.test(
   },
 )
 
-t.test('Vary of the route is there on the 200, the 304, the 406 and every other error', async (t) => {
+t.test('the Vary of the route is on the 200, the 304, the 406 and all other errors', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)
@@ -353,13 +357,13 @@ t.test('Vary of the route is there on the 200, the 304, the 406 and every other 
   }
 })
 
-t.test('Vary: * absorbs all others', async (t) => {
+t.test('Vary: * replaces all other names', async (t) => {
   const app = await appWith()
   app.get('/v1/texts', { config: { caching: { vary: ['Accept'] } } }, (_, reply) => reply.vary('*').send({}))
   t.equal((await app.inject('/v1/texts')).headers.vary, '*')
 })
 
-t.test('RFC 9110 §15.3.5: a 204 says nothing of a representation that it does not have', async (t) => {
+t.test('RFC 9110 §15.3.5: a 204 has no validators of a representation', async (t) => {
   const app = await appWith()
   const empty = (_: unknown, reply: FastifyReply) => reply.code(204).send(user)
   app.get('/v1/users/:id', empty)
@@ -384,7 +388,7 @@ t.test('RFC 9110 §15.3.5: a 204 says nothing of a representation that it does n
   }
 })
 
-t.test('HEAD has the headers of GET, and its 304 too', async (t) => {
+t.test('HEAD has the headers of GET, also on a 304', async (t) => {
   const app = await appWith()
   app.get('/v1/users/:id', () => user)
   const validators = () => ({ version: 7, lastModified: now })
@@ -404,7 +408,7 @@ t.test('HEAD has the headers of GET, and its 304 too', async (t) => {
   }
 })
 
-t.test('a HEAD route of the app’s own gets no ETag of the nothing that it sends', async (t) => {
+t.test('a HEAD route of the app gets no ETag of its empty body', async (t) => {
   const app = await appWith()
   app.head('/v1/users', (_, reply) => reply.send(''))
   app.get('/v1/users', { exposeHeadRoute: false }, () => user)
@@ -437,7 +441,7 @@ t.test('only a 200 gets an ETag from its bytes; a web Response is sent as it is'
   t.strictSame([web.statusCode, web.body, web.headers['x-own']], [200, '{}', '1'])
 })
 
-t.test('the date of a hook counts, also for a list whose items have dates', async (t) => {
+t.test('a date set by a hook takes precedence over the dates of the items', async (t) => {
   const app = await appWith()
   app.addHook('onSend', async (request, reply) => {
     if (request.headers['x-date']) reply.header('last-modified', nowText)
@@ -448,7 +452,7 @@ t.test('the date of a hook counts, also for a list whose items have dates', asyn
   t.equal((await app.inject({ url: '/v1/users', headers: { ...since, 'x-date': '1' } })).statusCode, 304)
 })
 
-t.test('what a write has no use for is left out: Vary, and findings of hidden dates', async (t) => {
+t.test('a route that only writes has no Vary of the route, and no findings of hidden dates', async (t) => {
   const app = await appWith()
   const schema = {
     response: { 200: { type: 'object', properties: { id: {}, updated_at: { type: 'string' } } } },
@@ -463,7 +467,7 @@ t.test('what a write has no use for is left out: Vary, and findings of hidden da
   t.notOk('vary' in (await app.inject({ method: 'PUT', url: '/v1/users' })).headers)
 })
 
-t.test('streams are not hashed, bytes are', async (t) => {
+t.test('buffers are hashed, streams are not', async (t) => {
   const app = await appWith()
   app.get('/v1/stream', (_, reply) => reply.send(Readable.from(['{}'])))
   app.get('/v1/web', (_, reply) => reply.send(new Blob(['{}']).stream()))
@@ -479,7 +483,7 @@ t.test('streams are not hashed, bytes are', async (t) => {
   t.ok((await app.inject('/v1/empty')).headers.etag)
 })
 
-t.test('the tag may be weak, or nobody’s', async (t) => {
+t.test('etag: weak makes the tag weak, etag: false leaves it out', async (t) => {
   const app = await appWith({ etag: 'weak' })
   app.get('/v1/weak', () => ({}))
   app.get('/v1/strong', { config: { caching: { etag: 'strong' } } }, () => ({}))
@@ -489,7 +493,7 @@ t.test('the tag may be weak, or nobody’s', async (t) => {
   t.notOk('etag' in (await app.inject('/v1/none')).headers)
 })
 
-t.test('what the handler says wins: directives, tag, date', async (t) => {
+t.test('directives, tag and date of the handler take precedence', async (t) => {
   const app = await appWith()
   app.get('/v1/users', (_, reply) =>
     reply
@@ -505,7 +509,7 @@ t.test('what the handler says wins: directives, tag, date', async (t) => {
   })
 })
 
-t.test('directives that a handler changes between two answers are read anew', async (t) => {
+t.test('directives that a handler changes between two responses take effect', async (t) => {
   const app = await appWith()
   const directives = { maxAge: 5 }
   app.get('/v1/users', (_, reply) => reply.cacheControl(directives).send({}))
@@ -518,7 +522,7 @@ t.test('directives that a handler changes between two answers are read anew', as
   t.equal((await app.inject('/v1/constant')).headers['cache-control'], 'max-age=1')
 })
 
-t.test('what a helper cannot write is an error that names it', async (t) => {
+t.test('an invalid argument of a helper throws an error with the helper’s name', async (t) => {
   const app = await appWith()
   app.setErrorHandler((error, _, reply) => reply.code(500).send({ message: (error as Error).message }))
   app.get('/v1/directives', (_, reply) => reply.cacheControl({ public: true, private: true }).send({}))

@@ -8,7 +8,7 @@ const latestModified = (payload: unknown, member: string): number | null =>
   payloadDate(payload, member, now)?.time ?? null
 const at = (time: string): number => Date.parse(`2026-11-${time}Z`)
 
-t.test('an item says when it was modified', async (t) => {
+t.test('Last-Modified of an item is its own time', async (t) => {
   const rows: readonly (readonly [payload: unknown, time: number | null])[] = [
     [{ id: 1, updated_at: new Date('2026-11-19T10:00:00Z') }, at('19T10:00:00')],
     [{ id: 1, updated_at: '2026-11-19T10:00:00Z' }, at('19T10:00:00')],
@@ -38,7 +38,7 @@ t.test('an item says when it was modified', async (t) => {
   t.equal(latestModified({ changed: '2026-11-19T10:00:00Z' }, 'changed'), at('19T10:00:00'))
 })
 
-t.test('a list was modified when the latest of its items was', async (t) => {
+t.test('Last-Modified of a list is the latest of its items', async (t) => {
   const items = ['17T10:00:00.5Z', '19T10:00:00Z', '18T23:59:59+02:00', '19T09:59:59.999Z'].map(
     (time, id) => ({
       id,
@@ -59,7 +59,7 @@ t.test('a list was modified when the latest of its items was', async (t) => {
   )
 })
 
-t.test('a list of which not all is known was modified one does not know when', async (t) => {
+t.test('a list with an item without a valid time has no Last-Modified', async (t) => {
   const item = { updated_at: '2026-11-19T10:00:00Z' }
   const rows: readonly (readonly [why: string, payload: unknown])[] = [
     ['empty', { users: [] }],
@@ -76,7 +76,7 @@ t.test('a list of which not all is known was modified one does not know when', a
   for (const [why, payload] of rows) t.equal(latestModified(payload, 'updated_at'), null, why)
 })
 
-t.test('RFC 9110 §8.8.2.1: a time ahead of the clock is the time of the clock', async (t) => {
+t.test('RFC 9110 §8.8.2.1: a time in the future becomes the current time', async (t) => {
   const present = at('20T12:00:00')
   t.equal(latestModified({ updated_at: '2026-11-20T12:00:00.800Z' }, 'updated_at'), present)
   t.equal(latestModified({ updated_at: '2030-01-01T00:00:00Z' }, 'updated_at'), present)
@@ -95,7 +95,7 @@ t.test('only own properties are read', async (t) => {
   )
 })
 
-t.test('items beyond the limit are not looked at', async (t) => {
+t.test('items beyond the limit are not read', async (t) => {
   let looked = 0
   const item = Object.defineProperty({}, 'updated_at', {
     get: () => {
@@ -108,7 +108,7 @@ t.test('items beyond the limit are not looked at', async (t) => {
   t.equal(looked, 0)
 })
 
-t.test('texts of a list are compared as times, or the list has no date', async (t) => {
+t.test('times as text are compared as times; an invalid one leaves the list without a date', async (t) => {
   const other = '2026-11-19T10:00:00Z'
   const rows: readonly (readonly [text: string, time: number | null])[] = [
     // RFC 3339 §5.6: `t` and `z` in lowercase are allowed; as characters they come after all others.
@@ -136,7 +136,7 @@ t.test('texts of a list are compared as times, or the list has no date', async (
   }
 })
 
-t.test('the latest of times is the latest, however they are written', async (t) => {
+t.test('the latest time is found in all forms of dates', async (t) => {
   t.equal(latestTime([], now), null)
   const written = fc
     .tuple(fc.integer({ min: 0, max: Math.floor(now / 1000) }), fc.nat(999), fc.nat(6))

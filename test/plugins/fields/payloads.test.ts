@@ -70,7 +70,7 @@ t.test('classes: what the schema declares may be a getter, private state stays p
   t.equal((await app.inject('/v1/users/1?fields=constructor')).statusCode, 400)
 })
 
-t.test('toJSON is asked first', async (t) => {
+t.test('toJSON is called first', async (t) => {
   const app = await service(user, () => ({ toJSON: () => plain, name: 'not this one' }))
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
 })

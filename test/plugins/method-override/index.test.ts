@@ -229,34 +229,51 @@ t.test(
       id: { type: 'integer' },
     }
     const body = { type: 'object', properties, additionalProperties: false }
-    for (const method of ['PATCH', 'PUT', 'POST'] as const) {
-      app.route({ method, url: '/v1/users/:id', schema: { body }, handler: async ({ body }) => ({ body }) })
-    }
-    const answerTo = async (payload: string) => {
-      const { statusCode, payload: text } = await app.inject({
-        method: 'POST',
-        url: '/v1/users/7',
-        headers: form,
-        payload,
+    const schemas = { users: body, teams: { content: { [form['content-type']]: { schema: body } } } }
+    for (const [name, schema] of Object.entries(schemas)) {
+      const handler = async ({ body }: { readonly body: unknown }) => ({ body })
+      app.route({
+        method: ['PATCH', 'PUT', 'POST'],
+        url: `/v1/${name}/:id`,
+        schema: { body: schema },
+        handler,
       })
+    }
+    const answerTo = async (url: string, payload: string) => {
+      const { statusCode, payload: text } = await app.inject({ method: 'POST', url, headers: form, payload })
       return [statusCode, JSON.parse(text).body ?? JSON.parse(text).errors]
     }
-    for (const method of ['PATCH', 'PUT']) {
-      t.strictSame(await answerTo(`_method=${method}&age=31&active=true&note=a&tags=x`), [
-        200,
-        { age: 31, active: true, note: 'a', tags: ['x'] },
-      ])
-      t.match(await answerTo(`_method=${method}&age=old`), [400, [{ in: 'body', pointer: '/age' }]])
-      t.match(
-        await answerTo(`_method=${method}&id=9007199254740993`),
-        [400, [{ pointer: '/id' }]],
-        'never rounded',
-      )
+    for (const url of ['/v1/users/7', '/v1/teams/7']) {
+      for (const method of ['PATCH', 'PUT']) {
+        const about = `${method} ${url}`
+        const valid = await answerTo(url, `_method=${method}&age=31&active=true&note=a&tags=x`)
+        t.strictSame(valid, [200, { age: 31, active: true, note: 'a', tags: ['x'] }], about)
+        const invalid = await answerTo(url, `_method=${method}&age=old`)
+        t.match(invalid, [400, [{ in: 'body', pointer: '/age' }]], about)
+        const large = await answerTo(url, `_method=${method}&id=9007199254740993`)
+        t.match(large, [400, [{ pointer: '/id' }]], `${about}: never rounded`)
+        const exact = await answerTo(url, `_method=${method}&id=9007199254740991`)
+        t.strictSame(exact, [200, { id: Number.MAX_SAFE_INTEGER }], about)
+      }
     }
     const json = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
     t.equal(json.statusCode, 400, 'JSON is as it was')
   },
 )
+
+t.test('a validator that returns the converted value, such as that of Joi, converts forms', async (t) => {
+  const app = Fastify()
+  app.setValidatorCompiler(() => (form: { readonly age: string }) => {
+    const value = { age: Number(form.age) }
+    return Number.isNaN(value.age) ? { error: new Error('age is no number') } : { value }
+  })
+  await app.register(methodOverride)
+  app.patch('/v1/users/:id', { schema: { body: {} }, attachValidation: true }, async ({ body }) => ({ body }))
+  const answerTo = async (payload: string) =>
+    (await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })).json()
+  t.strictSame(await answerTo('_method=PATCH&age=31'), { body: { age: 31 } })
+  t.strictSame(await answerTo('_method=PATCH&age=old'), { body: { age: 'old' } })
+})
 
 t.test(
   'a form that a browser sends from elsewhere is a 400 where a route serves the path, and no handler runs',
@@ -458,6 +475,7 @@ t.test('a form that is too large is a 413; but not where the route takes more', 
   app.post('/v1/small', (request) => request.body)
   app.put('/v1/small', { bodyLimit: 50 }, (request) => request.body)
   app.post('/v1/large', { bodyLimit: 1000 }, (request) => request.body)
+  app.get('/v1/hosts', { constraints: { host: 'a.example', version: '1.0.0' } }, () => ({}))
   const send = async (url: string, payload: string) =>
     app.inject({ method: 'POST', url, headers: form, payload })
   for (const payload of [`_method=PUT&a=${'x'.repeat(200)}`, `a=${'x'.repeat(200)}`]) {
@@ -525,13 +543,16 @@ t.test('options that are wrong are refused at registration', async (t) => {
     [{ methods: [] }, invalid, /methodOverride\.methods.*at least one/],
     [{ methods: ['put'] }, invalid, /methodOverride\.methods\[0\].*uppercase/],
     [{ methods: ['PUT', 'GET'] }, invalid, /methodOverride\.methods\[1\].*'GET'/],
-    [{ methods: ['TRACE'] }, invalid, /methodOverride\.methods\[0\]/],
+    ...['TRACE', ['PUT'], 'xPUT', 'PUT!'].map(
+      (method) => [{ methods: [method] }, invalid, /methodOverride\.methods\[0\]/] as const,
+    ),
     [{ header: 'a b' }, invalid, /methodOverride\.header.*header field/],
     [{ header: false }, invalid, /methodOverride\.header/],
     [{ field: '' }, invalid, /methodOverride\.field/],
     [{ field: 'a&b' }, invalid, /methodOverride\.field/],
     [{ form: 'no' }, invalid, /methodOverride\.form/],
     [{ formOrigins: crossSite.origin }, invalid, /methodOverride\.formOrigins.*an array/],
+    [{ formOrigins: [[crossSite.origin]] }, invalid, /methodOverride\.formOrigins\[0\]/],
     [{ formOrigins: ['null'] }, invalid, /methodOverride\.formOrigins\[0\].*'null'/],
     [{ formOrigins: [crossSite.origin, '*'] }, invalid, /methodOverride\.formOrigins\[1\].*'\*'/],
     [{ formOrigins: ['https://a.example/'] }, invalid, /methodOverride\.formOrigins\[0\].*without a path/],
@@ -667,12 +688,13 @@ t.test('constraints of the app, its routes and the way it finds them are as befo
   t.equal((await app.inject({ url: '/v1/things' })).statusCode, 404)
   const host = { host: 'a.example' }
   t.strictSame((await app.inject({ url: '/v1/hosts', headers: host })).json(), { host: 'a' })
-  const deleted = await app.inject({
-    method: 'POST',
-    url: '/v1/hosts',
-    headers: { ...host, ...header('DELETE') },
-  })
-  t.strictSame(deleted.json(), { host: 'deleted' })
+  for (const options of [
+    { headers: { ...host, ...header('DELETE') } },
+    { headers: { ...host, ...form }, payload: '_method=DELETE' },
+  ]) {
+    const deleted = await app.inject({ method: 'POST', url: '/v1/hosts', ...options })
+    t.strictSame(deleted.json(), { host: 'deleted' })
+  }
   const absent = await app.inject({
     method: 'POST',
     url: '/v1/hosts',

@@ -102,6 +102,22 @@ t.test('a form from another origin is refused, unless the header names the same 
   t.end()
 })
 
+t.test('the detail quotes what the header and the form say', (t) => {
+  const cases: readonly (readonly [header: string | undefined, form: readonly string[], detail: string])[] = [
+    [undefined, ['TRACE'], "A POST cannot be performed as 'TRACE'"],
+    ['TRACE', ['CONNECT'], "A POST cannot be performed as 'TRACE' and 'CONNECT'"],
+    [
+      'PUT',
+      ['DELETE'],
+      "x-http-method-override and the field _method of the form disagree: 'PUT' and 'DELETE'",
+    ],
+  ]
+  for (const [header, form, detail] of cases) {
+    t.match(overrideDecision({ header, form, fields }, rules)?.refusal?.message, detail)
+  }
+  t.end()
+})
+
 t.test('the detail quotes at most a line of the request', (t) => {
   const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], fields }
   const foreign = { header: undefined, form: ['PUT'], fields: { origin: 'Z'.repeat(5000) } }

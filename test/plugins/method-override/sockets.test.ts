@@ -29,6 +29,10 @@ const headerBlock = Buffer.concat(
   }).map(([name, value]) => Buffer.from(`\0${sized(name)}${sized(value)}`)),
 )
 
+// Node.js warns once per process.
+const warnings: Error[] = []
+process.on('warning', (warning) => warnings.push(warning))
+
 function chunksOf(...pieces: readonly string[]): string {
   return `${pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')}0\r\n\r\n`
 }
@@ -401,12 +405,30 @@ t.test('HTTP/1.1: a DELETE by header without a content type is routed before its
   isProblem(t, answer, { status: 415, code: 'unsupported-media-type' })
 })
 
+t.test(
+  'in report mode, a form that does not arrive within formTimeout is routed, and arrives whole',
+  async (t) => {
+    const app = Fastify()
+    await app.register(methodOverride, { formTimeout: 50, mode: 'report' })
+    app.addContentTypeParser(formType['content-type'], { parseAs: 'string' }, (_request, body, done) =>
+      done(null, body),
+    )
+    addRoutes(app)
+    const routed = new Promise<void>((resolve) => app.addHook('onRequest', async () => resolve()))
+    const { port } = await serve(t, app)
+    const connection = await openConnection(port)
+    connection.send(requestBytes('POST', '/v1/users/7', { ...formType, 'content-length': '14' }))
+    connection.send('_method=DEL')
+    await routed
+    connection.send('ETE')
+    const [answer] = parseAnswers(await connection.ended())
+    t.match(JSON.parse(answer?.body ?? ''), { route: 'POST', body: '_method=DELETE' })
+    t.strictSame(app.conventions.report().observations, [])
+  },
+)
+
 t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const { session, ran } = await http2Session(t)
-  const warnings: Error[] = []
-  const keepWarning = (warning: Error) => void warnings.push(warning)
-  process.on('warning', keepWarning)
-  t.teardown(() => void process.off('warning', keepWarning))
   const override = { 'x-http-method-override': 'DELETE' }
   const json = { 'content-type': 'application/json' }
   const cases: readonly (readonly [
@@ -448,7 +470,6 @@ t.test('HTTP/2: header and form, with and without a length', async (t) => {
   const large = await send(session, formType, [`_method=DELETE&a=${'x'.repeat(150_000)}`])
   isProblem(t, large, { status: 413, code: 'content-too-large' })
   t.strictSame(ran, [])
-  t.strictSame(warnings, [], 'no header field of HTTP/1.1 such as Connection')
 })
 
 t.test('HTTP/2: a form is from here where its origin is that of :authority', async (t) => {
@@ -506,6 +527,11 @@ t.test('HTTP/2: the form of a client that gives up is not performed', async (t) 
     t.match(await told, { url: '/v1/users/7' }, howTo)
   }
   t.strictSame(ran, [])
+})
+
+t.test('HTTP/2: no response has a header field of a connection', (t) => {
+  t.strictSame(warnings, [])
+  t.end()
 })
 
 function sized(text: string): string {

@@ -46,6 +46,10 @@ t.test('wrong options of a route name the route', async (t) => {
       { produces: ['csv'] },
       "GET /v1/users config.problems.produces[0]: expected a media type such as text/csv, received 'csv'",
     ],
+    ...['text/csv; charset=utf-8', 'x text/csv'].map((type): readonly [unknown, string] => [
+      { produces: [type] },
+      `GET /v1/users config.problems.produces[0]: expected a media type such as text/csv, received '${type}'`,
+    ]),
   ]
   const app = Fastify()
   await app.register(problems)
@@ -95,6 +99,7 @@ t.test('mode: the nearest word counts, route before plugin before preset', async
     ['enforce', { mode: 'report' }, {}, bare],
     ['enforce', { mode: 'off' }, {}, bare],
     ['enforce', { mode: 'report' }, { mode: 'enforce' }, enforced],
+    ['enforce', { mode: 'off' }, { mode: 'enforce' }, enforced],
     ['report', {}, {}, bare],
     ['report', {}, { mode: 'enforce' }, enforced],
     ['report', { mode: 'enforce' }, {}, enforced],
@@ -133,6 +138,56 @@ t.test('it serves the context that registers it, and no other', async (t) => {
 
   isProblem(t, injected(await app.inject('/v1/inside')), { status: 500, code: 'internal-server-error' })
   t.equal((await app.inject('/v1/outside')).json().message, 'broken')
+})
+
+t.test('a route with problems: false answers as without the plugin, whatever is thrown', async (t) => {
+  const thrown = [new Error('broken'), Object.assign(new Error('x'), { statusCode: 409 }), 'text', { a: 1 }]
+  const bare = Fastify()
+  const app = Fastify()
+  await app.register(problems)
+  for (const one of [bare, app]) {
+    for (const [index, error] of thrown.entries()) {
+      one.get(`/v1/${index}`, { config: { problems: false } }, async () => Promise.reject(error))
+    }
+  }
+  for (const index of thrown.keys()) {
+    const [expected, found] = await Promise.all([bare, app].map((one) => one.inject(`/v1/${index}`)))
+    t.strictSame([found?.statusCode, found?.body], [expected?.statusCode, expected?.body], String(index))
+  }
+})
+
+t.test('an error body that a hook sends on an unknown path becomes a problem', async (t) => {
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify()
+    await app.register(problems, { mode })
+    app.addHook('onRequest', async (_request, reply) => reply.code(401).send({ message: 'no' }))
+    const answer = injected(await app.inject('/v1/nothing'))
+    if (mode === 'enforce') isProblem(t, answer, { status: 401, code: 'unauthorized', detail: 'no' })
+    else t.same(JSON.parse(answer.body), { message: 'no' })
+  }
+})
+
+t.test('report mode counts error bodies that enforce mode would replace', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'report' })
+  app.get('/v1/written', async (_request, reply) => reply.code(409).send({ message: 'paid' }))
+  app.get('/v1/problem', async (_request, reply) =>
+    reply.code(409).type('application/problem+json').send({ title: 'Paid' }),
+  )
+  app.register(
+    async (child) => {
+      child.setNotFoundHandler((_request, reply) => reply.code(404).send({ own: true }))
+    },
+    { prefix: '/own' },
+  )
+  for (const url of ['/v1/written', '/v1/problem', '/v1/nothing', '/own/nothing']) await app.inject(url)
+  t.strictSame(
+    app.conventions.report().observations.map(({ example, count }) => [example, count]),
+    [
+      ['409 without a problem document', 1],
+      ['404 without a problem document', 1],
+    ],
+  )
 })
 
 t.test('the handler, its hooks and its answer stay as they were', async (t) => {

@@ -34,7 +34,7 @@ t.test('406 where Accept takes none of what the route produces (RFC 9110 §12.5.
         status,
         code: 'not-acceptable',
         title: 'Not acceptable',
-        detail: 'What is served here is application/json',
+        detail: 'The resource is available as application/json',
       })
     }
   }

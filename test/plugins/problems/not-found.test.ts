@@ -2,6 +2,7 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type HTTPMethods } from 'fastify'
 import t, { type Test } from 'tap'
 import { problems } from '../../../src/index.js'
+import { judgeUnserved } from '../../../src/plugins/problems/not-found.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const nothing = async (): Promise<object> => ({})
@@ -122,6 +123,27 @@ t.test('Accept-Patch names what the context of the route parses, not what the ro
   })
 
   const { headers } = await app.inject({ method: 'OPTIONS', url: '/v1/users/42' })
+  t.equal(headers['accept-patch'], 'application/merge-patch+json, application/json')
+})
+
+t.test('OPTIONS * is 204 without Allow, whatever the app parses (RFC 9110 §9.3.7)', (t) => {
+  const unserved = { maxParamLength: 100, methodsAtPath: () => [], parsesPatch: () => true }
+  t.strictSame(judgeUnserved({ ...unserved, method: 'OPTIONS', path: '*' }), {})
+  t.match(judgeUnserved({ ...unserved, method: 'GET', path: '*' }), { code: 'not-found' })
+  t.match(judgeUnserved({ ...unserved, method: 'OPTIONS', path: '/' }), { code: 'not-found' })
+  t.end()
+})
+
+t.test('Accept-Patch names what any context with PATCH routes parses', async (t) => {
+  const app = await appWith({})
+  for (const name of ['merge', 'other']) {
+    app.register(async (child) => {
+      if (name === 'merge')
+        child.addContentTypeParser('application/merge-patch+json', (_request, _payload, done) => done(null))
+      child.patch(`/v1/${name}`, nothing)
+    })
+  }
+  const { headers } = await app.inject({ method: 'OPTIONS', url: '/v1/merge' })
   t.equal(headers['accept-patch'], 'application/merge-patch+json, application/json')
 })
 

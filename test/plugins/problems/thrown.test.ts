@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { ProblemError, problems } from '../../../src/index.js'
 import { keepLogs, type Logs, levels } from '../../support/logs.js'
@@ -270,6 +270,49 @@ t.test('the line in the log has the status of the answer', async (t) => {
     logs.lines.find(({ level }) => level === levels.error),
     { res: { statusCode: 500 } },
   )
+})
+
+t.test('a hook that fails on every response gets a 500 problem without the cause', async (t) => {
+  const rethrow = (error: unknown) => {
+    throw error
+  }
+  const broken = async () => Promise.reject(new Error('no user'))
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify()
+    await app.register(problems, { mode })
+    app.addHook('onSend', fail)
+    const enforced = { config: { problems: { mode: 'enforce' } } } as const
+    app.get('/v1/fine', enforced, async () => ({}))
+    app.get('/v1/thrown', enforced, broken)
+    app.get('/v1/own-handler', { ...enforced, errorHandler: rethrow }, broken)
+    app.register(async (child) => {
+      child.setErrorHandler(rethrow)
+      child.get('/v1/handler-above', enforced, broken)
+    })
+    const paths = ['/v1/fine', '/v1/thrown', '/v1/handler-above']
+    for (const url of mode === 'report' ? paths : [...paths, '/v1/own-handler', '/v1/nothing']) {
+      const expected = { status: 500, code: 'internal-server-error', detail: fixedText }
+      isProblem(t, injected(await app.inject(url)), expected, `${mode} ${url}`)
+    }
+  }
+})
+
+t.test('an error handler of the app answers for a hook that fails once', async (t) => {
+  for (const body of ['own text', { statusCode: 503, error: 'Busy', message: 'own' }]) {
+    const app = Fastify()
+    await app.register(problems)
+    let isFirst = true
+    app.addHook('onSend', async () => {
+      if (!isFirst) return
+      isFirst = false
+      fail()
+    })
+    const errorHandler = (_error: unknown, _request: unknown, reply: FastifyReply) =>
+      void reply.code(503).send(body)
+    app.get('/v1/users', { errorHandler }, async () => ({}))
+    const response = await app.inject('/v1/users')
+    t.equal(response.payload, typeof body === 'string' ? body : JSON.stringify(body))
+  }
 })
 
 t.test('a response past all hooks has no-store, whatever the handler has set', async (t) => {

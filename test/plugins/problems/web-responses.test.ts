@@ -64,6 +64,8 @@ t.test('a Response that is a problem document is left as it is', async (t) => {
   const app = await appWithResponses({
     poor: () => new Response(own, { status: 402, headers }),
     closed: () => new Response(own, { status: 503, headers }),
+    cacheable: () =>
+      new Response(own, { status: 404, headers: { ...headers, 'cache-control': 'max-age=5' } }),
   })
 
   const poor = await app.inject('/v1/poor')
@@ -71,6 +73,8 @@ t.test('a Response that is a problem document is left as it is', async (t) => {
   const closed = await app.inject('/v1/closed')
   t.strictSame([closed.statusCode, closed.payload], [503, own])
   t.equal(closed.headers['retry-after'], '5', 'a 503 always has one')
+  t.equal(closed.headers['cache-control'], 'no-store')
+  t.equal((await app.inject('/v1/cacheable')).headers['cache-control'], 'max-age=5')
 })
 
 t.test('headers of the Response stay, but for those that frame its body (RFC 9112 §6)', async (t) => {

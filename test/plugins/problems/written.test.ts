@@ -193,9 +193,15 @@ t.test('a problem document that a handler writes is left as it is', async (t) =>
     object: (reply) => reply.code(402).type('application/problem+json').send(own),
     string: (reply) =>
       reply.code(402).type('application/problem+json; charset=utf-8').send(JSON.stringify(own)),
+    cacheable: (reply) =>
+      reply.code(402).type('application/problem+json').header('cache-control', 'max-age=5').send(own),
   })
 
-  for (const name of ['object', 'string']) t.strictSame((await app.inject(`/v1/${name}`)).json(), own)
+  for (const name of ['object', 'string', 'cacheable']) {
+    const response = await app.inject(`/v1/${name}`)
+    t.strictSame(response.json(), own)
+    t.equal(response.headers['cache-control'], name === 'cacheable' ? 'max-age=5' : 'no-store', name)
+  }
 })
 
 t.test('streams and coded bytes are sent as they are; they may be somebody else’s', async (t) => {

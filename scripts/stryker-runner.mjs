@@ -1,0 +1,99 @@
+// Runs the tests for Stryker in its own process: Fastify, Ajv and tap are loaded once, not once per mutant and test file.
+// The bundle of a test file is evaluated anew each time, with its sources, so that no state of a mutant is left.
+import { readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { mock } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { INSTRUMENTER_CONSTANTS } from '@stryker-mutator/api/core'
+import { declareClassPlugin, PluginKind } from '@stryker-mutator/api/plugin'
+import { determineHitLimitReached, toMutantRunResult } from '@stryker-mutator/api/test-runner'
+
+// What a tap test file runs in; `tap` itself would make one that takes over the process.
+const requireOfTap = createRequire(createRequire(import.meta.url).resolve('tap'))
+requireOfTap('@tapjs/core')
+const { Test } = requireOfTap('@tapjs/test')
+const { NAMESPACE, ACTIVE_MUTANT_ENV_VARIABLE } = INSTRUMENTER_CONSTANTS
+const bundles = '.cache/tests/test'
+
+class BundleRunner {
+  #evaluations = 0
+
+  capabilities() {
+    return { reloadEnvironment: true }
+  }
+
+  dryRun() {
+    return this.#run(this.#files(), { bail: false })
+  }
+
+  async mutantRun({ activeMutant, testFilter, hitLimit, disableBail }) {
+    const run = { mutant: activeMutant.id, hitLimit, bail: !disableBail }
+    return toMutantRunResult(await this.#run(testFilter ?? this.#files(), run))
+  }
+
+  #files() {
+    return readdirSync(bundles, { recursive: true })
+      .filter((name) => name.endsWith('.test.js'))
+      .map((name) => join(bundles, name))
+  }
+
+  async #run(files, { mutant, hitLimit, bail }) {
+    globalThis[NAMESPACE] ??= {}
+    const switches = globalThis[NAMESPACE]
+    Object.assign(switches, {
+      activeMutant: mutant,
+      hitLimit,
+      hitCount: hitLimit && 0,
+      mutantCoverage: undefined,
+    })
+    // For programs that tests start.
+    if (mutant === undefined) delete process.env[ACTIVE_MUTANT_ENV_VARIABLE]
+    else process.env[ACTIVE_MUTANT_ENV_VARIABLE] = mutant
+    const tests = []
+    for (const file of files) {
+      const start = Date.now()
+      switches.currentTestId = file
+      const failure = await this.#failureOf(file, bail)
+      const timeSpentMs = Date.now() - start
+      const test = { id: file, name: file, fileName: file, timeSpentMs }
+      tests.push(failure === null ? { ...test, status: 0 } : { ...test, status: 1, failureMessage: failure })
+      const overrun = determineHitLimitReached(switches.hitCount, hitLimit)
+      if (overrun !== undefined) return overrun
+      if (failure !== null && bail) break
+    }
+    return { status: 'complete', tests, mutantCoverage: switches.mutantCoverage }
+  }
+
+  /** Returns the first failure of a test file; `null` for none. */
+  async #failureOf(file, bail) {
+    const root = new Test({ name: file, bail })
+    root.resume()
+    let fail
+    const end = new Promise((resolve) => {
+      fail = (reason) => resolve(String(reason?.message ?? reason))
+      root.once('bailout', fail)
+      root.once('complete', ({ ok, failures }) =>
+        resolve(ok ? null : JSON.stringify(failures).slice(0, 2000)),
+      )
+    })
+    const onError = (error) => error !== 'bailout' && fail(error)
+    process.on('uncaughtException', onError).on('unhandledRejection', onError)
+    try {
+      // The bundles take it in place of `tap`.
+      globalThis.rootOfTests = root
+      this.#evaluations += 1
+      await import(`${pathToFileURL(resolve(file))}?${this.#evaluations}`)
+      root.end()
+      return await end
+    } catch (error) {
+      return String(error)
+    } finally {
+      // A test that was cut short may have left them.
+      mock.reset()
+      process.off('uncaughtException', onError).off('unhandledRejection', onError)
+    }
+  }
+}
+
+export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, 'bundles', BundleRunner)]
