@@ -189,7 +189,7 @@ function retryAfter(
   retries: number,
 ): number | null {
   if (retries >= max || !on(error)) return null
-  const longest = Math.min(Number(delay) * 2 ** retries, longestDelay)
+  const longest = Math.min(Number(delay) * 2 ** retries, Math.max(Number(delay), longestDelay))
   return Math.round(longest * (1 - Math.random() / 4))
 }
 

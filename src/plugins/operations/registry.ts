@@ -17,6 +17,7 @@ import {
   type OperationQuery,
   type OperationStore,
   type OperationTransaction,
+  type OwnerUsage,
 } from './stores/store.js'
 import {
   begin,
@@ -75,10 +76,13 @@ export type Claim =
   | { readonly kind: 'not-implemented' }
 
 /** The failure of a cancelled operation. */
-export const cancelledFailure: OperationFailure = failure(
+const cancelledFailure: OperationFailure = failure(
   'operation-cancelled',
   'It was cancelled before it finished',
 )
+
+/** The end of a cancelled operation. */
+export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
 /** The failure of an operation whose runs all died, or were stopped. */
 export const interruptedFailure: OperationFailure = failure(
@@ -123,11 +127,12 @@ export class OperationRegistry {
   async create(operation: NewOperation, connection?: object): Promise<OperationRecord> {
     const { now, checkInterval, recordForm, codec } = this.#options
     const { input } = operation
+    const store = this.#through(connection)
     const encoded = input === null || codec === null ? input : await codec.encode(input)
     const stored = { ...operation, input: encoded }
     const record = begin(newOperationId(), stored, now(), now() + checkInterval, recordForm)
     // If the id is taken, a client of the store has sent the record twice after a broken connection.
-    await this.#ask(() => this.#through(connection).create(record, recordForm === 1 ? null : encoded))
+    await this.#ask(() => store.create(record, recordForm === 1 ? null : encoded))
     return record
   }
 
@@ -172,7 +177,7 @@ export class OperationRegistry {
       const time = now()
       const isDead = !isFinal(record) && (takesOver || !isRunning(record, time))
       if (isDead && record.isCancelling) {
-        return end(record, { status: 'Failed', error: cancelledFailure }, time, retention)
+        return end(record, cancelled, time, retention)
       }
       if (isDead && record.attempts >= limits.maxRuns) {
         return end(record, { status: 'Failed', error: interruptedFailure }, time, retention)
@@ -210,10 +215,7 @@ export class OperationRegistry {
       const runUntil = takesOver ? (found.runUntil ?? 0) : now() + lease
       return renew(found, record.run, progress, now(), runUntil)
     }
-    // Usually only the run itself changes the record, so its last version is the stored one.
-    const next = step(record)
-    if (next !== null && (await this.#ask((store) => store.replace(record, next)))) return next
-    const { after } = await this.#change(record.id, step)
+    const { after } = await this.#change(record.id, step, { known: record })
     return after
   }
 
@@ -221,11 +223,21 @@ export class OperationRegistry {
    * Ends an operation. Returns its record, also if it had ended; `null` if there is none.
    *
    * @param run the run that ends it; with `null` it is ended only if no run is alive
+   * @param mayBeStored whether that run may have ended it before, without a call of `onEnd`
    */
-  async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
-    const { now, retention } = this.#options
+  async finish(
+    id: string,
+    run: number | null,
+    given: OperationEnd,
+    mayBeStored = false,
+  ): Promise<OperationRecord | null> {
+    const { now, retention, onEnd } = this.#options
     const stored = await this.#encoded(given)
-    return this.#mayEnd(id, (record) => finish(record, run, stored, now(), retention))
+    const { before, after } = await this.#mayEnd(id, (record) =>
+      finish(record, run, stored, now(), retention),
+    )
+    if (after === null && mayBeStored && before?.run === run && isFinal(before)) onEnd?.(before)
+    return after ?? before
   }
 
   /**
@@ -235,17 +247,19 @@ export class OperationRegistry {
    */
   async finishWithin(connection: object, record: OperationRecord, given: OperationEnd): Promise<void> {
     const { now, retention } = this.#options
-    const next = finish(record, record.run, await this.#encoded(given), now(), retention)
-    const isDone = next !== null && (await this.#ask(() => this.#through(connection).replace(record, next)))
-    if (!isDone) throw new ProblemError('operation-interrupted', { detail: 'Another run took over' })
+    const stored = await this.#encoded(given)
+    const step = (found: OperationRecord) => finish(found, record.run, stored, now(), retention)
+    const { after } = await this.#change(record.id, step, { known: record, connection })
+    if (after === null) throw new ProblemError('operation-interrupted', { detail: 'Another run took over' })
   }
 
   /** Requests a cancellation. Returns the record; `null` if there is none. */
   async cancel(id: string): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
-    return this.#mayEnd(id, (record) =>
+    const { before, after } = await this.#mayEnd(id, (record) =>
       record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
     )
+    return after ?? before
   }
 
   /** Notifies all processes of a change. If the message gets lost, they find it when they read the record next. */
@@ -253,18 +267,20 @@ export class OperationRegistry {
     await this.#ask((store) => store.announce(id))
   }
 
-  /** Hands an operation back, so that other processes can run it. */
-  async release(id: string, run: number): Promise<void> {
-    await this.#change(id, (record) => release(record, run, this.#options.now()))
+  /** Hands an operation back, so that other processes can run it. Returns whether it waits, see {@link OperationRegistry.retry}. */
+  release(id: string, run: number): Promise<boolean> {
+    return this.#runAgain(id, run, (record) => release(record, run, this.#options.now()))
   }
 
-  /** Lets an operation run again after a number of milliseconds; returns whether the run still counted. */
-  async retry(id: string, run: number, delay: number): Promise<boolean> {
+  /**
+   * Lets an operation run again after a number of milliseconds. Returns whether it waits: not if the run no longer counts, nor if
+   * the operation is being cancelled, which ends it.
+   */
+  retry(id: string, run: number, delay: number): Promise<boolean> {
     const { now, checkInterval } = this.#options
-    const { after } = await this.#change(id, (record) =>
+    return this.#runAgain(id, run, (record) =>
       retry(record, run, now(), now() + delay, now() + delay + checkInterval),
     )
-    return after !== null
   }
 
   /** Returns operations of an owner, the newest first. */
@@ -292,6 +308,11 @@ export class OperationRegistry {
   /** Deletes expired records. */
   expire(limit: number): Promise<number> {
     return this.#ask((store) => store.expire(this.#options.now(), limit))
+  }
+
+  /** Returns what the operations in progress of an owner take. */
+  usage(owner: string): Promise<OwnerUsage> {
+    return this.#ask((store) => store.usage(owner))
   }
 
   /** Asks the store. @throws ProblemError `operations-full`, `operations-unavailable` */
@@ -328,27 +349,48 @@ export class OperationRegistry {
     return { ...record, result: record.result === null ? null : await codec.decode(record.result) }
   }
 
-  async #mayEnd(
-    id: string,
-    step: (record: OperationRecord) => OperationRecord | null,
-  ): Promise<OperationRecord | null> {
-    const { before, after } = await this.#change(id, step)
-    if (after !== null && isFinal(after)) this.#options.onEnd?.(after)
-    return after ?? before
+  async #runAgain(id: string, run: number, step: Step): Promise<boolean> {
+    const { now, retention } = this.#options
+    const { after } = await this.#mayEnd(id, (record) =>
+      record.isCancelling ? finish(record, run, cancelled, now(), retention) : step(record),
+    )
+    return after !== null && !isFinal(after)
   }
 
+  async #mayEnd(id: string, step: Step): Promise<Change> {
+    const change = await this.#change(id, step)
+    if (change.after !== null && isFinal(change.after)) this.#options.onEnd?.(change.after)
+    return change
+  }
+
+  /**
+   * Applies a transition.
+   *
+   * @param known the record that is probably stored, so that it need not be read
+   * @param connection see {@link OperationRegistry.create}
+   */
   async #change(
     id: string,
-    step: (record: OperationRecord) => OperationRecord | null,
-  ): Promise<{ readonly before: OperationRecord | null; readonly after: OperationRecord | null }> {
+    step: Step,
+    { known, connection }: { readonly known?: OperationRecord; readonly connection?: object } = {},
+  ): Promise<Change> {
+    const store = this.#through(connection)
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const before = await this.find(id)
+      const before = attempt === 0 && known !== undefined ? known : await this.find(id)
       const after = before === null ? null : step(before)
       if (before === null || after === null) return { before, after: null }
-      if (await this.#ask((store) => store.replace(before, after))) return { before, after }
+      if (await this.#ask(() => store.replace(before, after))) return { before, after }
     }
     throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
   }
+}
+
+type Step = (record: OperationRecord) => OperationRecord | null
+
+/** A record before and after a transition; `after` is `null` if nothing changed. */
+interface Change {
+  readonly before: OperationRecord | null
+  readonly after: OperationRecord | null
 }
 
 const maxAttempts = 100

@@ -83,6 +83,7 @@ export class OperationRun {
     this.#resolveStopped(reason)
     const code = reason === 'timed-out' ? 'operation-timed-out' : 'operation-interrupted'
     this.#abort.abort(new ProblemError(code))
+    if (reason === 'lost') void this.end()
   }
 
   /** Stops the heartbeats while a transaction of the app changes the record. */

@@ -6,7 +6,7 @@ import type { EmitEvent } from './events.js'
 import type { FaultLog } from './fault-log.js'
 import type { Log } from './options.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
-import { cancelledFailure, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
+import { cancelled, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 import { OperationRun, type StopReason } from './run.js'
 import type { OperationEnd } from './transitions.js'
 
@@ -24,8 +24,6 @@ export interface RunnerOptions {
   readonly emit: EmitEvent
   /** Called when a run has stored its progress, or that it is alive. */
   readonly onHeartbeat: (id: string) => void
-  /** Called when a transaction of the handler has ended an operation. */
-  readonly onEnd: (record: OperationRecord) => void
   readonly log: Log
 }
 
@@ -103,6 +101,8 @@ export class OperationRunner {
     if (this.#isClosing) run.stop('closing')
     try {
       const input = await registry.input(record)
+      // Another run has ended the operation meanwhile, and its input is deleted.
+      if (input === null && record.inputLength > 0) return { kind: 'absent' }
       return await this.#outcome(run, work, this.#settled(run, work, input))
     } finally {
       // After any error here, the heartbeats of the run have to stop.
@@ -142,6 +142,7 @@ export class OperationRunner {
       return last === 'unwound' ? this.#handedBack(run, null) : this.#ended(run, work, last)
     }
     const outcome = await this.#stopped(run, first)
+    await run.end()
     await Promise.race([settled, this.#unwound])
     return outcome
   }
@@ -162,19 +163,18 @@ export class OperationRunner {
     // The request for the cancellation was accepted, so the operation ends as cancelled.
     if (isCancellation(reason)) return this.#finish(record, cancelled)
     if (aborted) return this.#handedBack(run, error)
-    const delay = work.retryAfter(error, record.retries)
+    const delay = this.#read(() => work.retryAfter(error, record.retries), null)
     if (delay !== null && (await registry.retry(record.id, record.run, delay))) {
       emit('retry', record, error)
       return { kind: 'retry', delay }
     }
-    return this.#finish(record, { status: 'Failed', error: this.#failureOf(error, record) })
+    return this.#failed(record, error)
   }
 
   async #stopped({ record }: OperationRun, reason: Exclude<StopReason, 'closing'>): Promise<RunOutcome> {
     if (reason === 'lost') return { kind: 'absent' }
     const detail = 'It took longer than it may; what it meant to do may or may not have happened'
-    const error = new ProblemError('operation-timed-out', { detail })
-    return this.#finish(record, { status: 'Failed', error: this.#failureOf(error, record) })
+    return this.#failed(record, new ProblemError('operation-timed-out', { detail }))
   }
 
   /** Hands the operation back to other processes, if there are any; otherwise it has failed. */
@@ -191,42 +191,45 @@ export class OperationRunner {
     if (isCancellation(run.signal.reason)) return this.#finish(record, cancelled)
     if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
     await run.end()
-    await registry.release(id, record.run)
+    if (!(await registry.release(id, record.run))) return { kind: 'absent' }
     emit('release', record)
     return { kind: 'released' }
   }
 
+  #failed(record: OperationRecord, error: unknown): Promise<RunOutcome> {
+    const failure = this.#read(() => this.#options.failureOf(error, record), faultFailure)
+    return this.#finish(record, { status: 'Failed', error: failure })
+  }
+
   // The work may throw any value, and reading that value may throw too.
-  #failureOf(error: unknown, record: OperationRecord): OperationFailure {
-    const { failureOf, faults } = this.#options
+  #read<Value>(read: () => Value, otherwise: Value): Value {
     try {
-      return failureOf(error, record)
+      return read()
     } catch (fault) {
-      faults.failed('the error of an operation cannot be read', fault)
-      return faultFailure
+      this.#options.faults.failed('the error of an operation cannot be read', fault)
+      return otherwise
     }
   }
 
   // The work is done: it must not run again because the store cannot be reached at the moment.
   async #finish(record: OperationRecord, end: OperationEnd, isStored = false): Promise<RunOutcome> {
-    const { registry, schedule, faults, onEnd } = this.#options
+    const { registry, schedule, faults } = this.#options
+    let mayBeStored = isStored
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
-        const last = await registry.finish(record.id, record.run, end)
+        const last = await registry.finish(record.id, record.run, end, mayBeStored)
         faults.recovered()
         if (last === null || !isFinal(last) || last.run !== record.run) return { kind: 'absent' }
-        if (isStored) onEnd(last)
         return { kind: 'ended', status: last.status }
       } catch (fault) {
         faults.failed('the result of an operation cannot be stored', fault)
         if (this.#isUnwound) throw fault
+        mayBeStored = true
         await Promise.race([new Promise<void>((resolve) => schedule(resolve, wait)), this.#unwound])
       }
     }
   }
 }
-
-const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
 function isCancellation(reason: unknown): boolean {
   return isProblemError(reason) && reason.code === 'operation-cancelled'

@@ -77,7 +77,6 @@ export class OperationsService {
       faults: faultsOf('runs'),
       emit: this.#emit,
       onHeartbeat: (id) => this.#wake(id),
-      onEnd: (record) => this.#ended(record),
       log,
     })
     this.#sweeper = new OperationSweeper({
@@ -303,10 +302,10 @@ export class OperationsService {
   }
 
   async #checkLimits(owner: string | null, input: string | null): Promise<void> {
-    const { limits, store } = this.options
+    const { limits } = this.options
     if (limits === null || owner === null) return
     const { operations = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = limits
-    const usage = await store.usage(owner)
+    const usage = await this.registry.usage(owner)
     if (usage.operations < operations && usage.length + (input?.length ?? 0) <= length) return
     throw this.#ownerFull(new Error(`${usage.operations} operations, ${usage.length} characters`))
   }

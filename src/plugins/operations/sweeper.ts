@@ -1,3 +1,4 @@
+import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
 import type { StoreClock } from './clock.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
@@ -58,9 +59,9 @@ export class OperationSweeper {
   }
 
   async #once(): Promise<void> {
-    const { registry, clock, faults } = this.#options
+    const { registry, clock, interval, schedule, faults } = this.#options
     try {
-      await clock.sync()
+      await inTime(clock.sync(), interval, 'the time of the store', schedule)
       for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
         const records = await registry.takeDue(pageSize)
         const isFull = await this.#enqueueAll(records)

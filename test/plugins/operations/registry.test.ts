@@ -1,32 +1,49 @@
-/** The one place that changes records: over a store that answers, and over one that does not. */
+/** The registry, the only place that changes records: over a store that works, and over one that does not. */
 import t, { type Test } from 'tap'
-import { cancelledFailure, OperationRegistry } from '../../../src/plugins/operations/registry.js'
+import type { OperationRecord } from '../../../src/plugins/operations/record.js'
+import {
+  cancelled,
+  OperationRegistry,
+  type RegistryOptions,
+} from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { failed, idOf, lease, retention, start, succeeded, sure } from './samples.js'
+import { transactionOf, withTransactions } from './fake-transaction.js'
+import { failed, failure, idOf, lease, newOperation, retention, start, succeeded, sure } from './samples.js'
 import { downMessage, unruly } from './unruly-store.js'
 
-const operation = { name: 'work', owner: null, input: null, cancellable: true }
+const limits = (maxRuns: number) => () => ({ maxRuns, timeout: 3_600_000 })
 
-function setUp(isShared = true, itsLease = lease) {
+function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
   const clock = manualClock(start)
-  const store = unruly(memoryOperationStore(), isShared)
-  const ended: string[] = []
+  const store = withTransactions(unruly(memoryOperationStore(), isShared))
+  const ended: OperationRecord[] = []
   const registry = new OperationRegistry({
     store,
-    lease: itsLease,
+    lease,
+    checkInterval: lease,
+    takesOver: false,
     retention,
     storeTimeout: 5_000,
+    recordForm: 2,
+    codec: null,
     now: clock.now,
     schedule: clock.schedule,
-    onEnd: ({ status }) => ended.push(status),
+    onEnd: (record) => ended.push(record),
+    ...over,
   })
-  return { clock, store, registry, ended }
+  const create = (operation = {}) => registry.create(newOperation(operation))
+  const claim = async (id: string) => {
+    const claim = await registry.claim(id, limits(3))
+    if (claim.kind !== 'claimed') throw new Error(claim.kind)
+    return claim.record
+  }
+  return { clock, store, registry, ended, create, claim }
 }
 
-async function isUnavailable(t: Test, asked: Promise<unknown>, cause: RegExp, name: string): Promise<void> {
-  const error = (await asked.then(
+async function isUnavailable(t: Test, answer: Promise<unknown>, cause: RegExp, name: string): Promise<void> {
+  const error = (await answer.then(
     () => null,
     (thrown: unknown) => thrown,
   )) as (ProblemError & { readonly cause?: unknown }) | null
@@ -36,285 +53,324 @@ async function isUnavailable(t: Test, asked: Promise<unknown>, cause: RegExp, na
   t.notMatch(error?.message, cause, 'the cause is not for the client')
 }
 
-t.test('ids are 128 bits, all of them random', async (t) => {
-  const { registry } = setUp()
-  const ids = new Set<string>()
-  for (let count = 0; count < 1_000; count += 1)
-    ids.add((await registry.create(registry.draft(operation))).id)
-  t.equal(ids.size, 1_000)
-  for (const id of ids) if (!/^[0-9a-f]{32}$/.test(id)) t.fail(id)
-  for (let place = 0; place < 32; place += 1) {
-    t.ok(new Set([...ids].map((id) => id[place])).size === 16, `digit ${place} takes all its values`)
+t.test(
+  'an input is stored apart from its record, and read by the run; form 1 has it in the record',
+  async (t) => {
+    const { registry, store, create } = setUp()
+    const record = await create({ input: '{"id":7}' })
+    t.equal(await store.input(record.id), '{"id":7}')
+    t.equal(await registry.input(record), '{"id":7}')
+    t.equal(await registry.input(await create()), null)
+
+    const earlier = setUp({ recordForm: 1 })
+    const ofForm1 = await earlier.create({ input: '{"id":7}' })
+    t.match(ofForm1, { schema: 1, input: '{"id":7}' })
+    t.equal(await earlier.store.input(ofForm1.id), null)
+    t.equal(await registry.input(ofForm1), '{"id":7}', 'any release reads it')
+  },
+)
+
+t.test('a codec encodes what is stored, and decodes what is read', async (t) => {
+  const reverse = (text: string) => [...text].reverse().join('')
+  const codec = {
+    encode: async (text: string) => `x${reverse(text)}`,
+    decode: (text: string) => reverse(text.slice(1)),
+  }
+  for (const recordForm of [1, 2] as const) {
+    const { registry, store, create, claim } = setUp({ codec, recordForm })
+    const record = await create({ input: '{"id":7}' })
+    const stored = sure(await store.get(record.id))
+    t.equal(recordForm === 1 ? stored.input : await store.input(record.id), 'x}7:"di"{')
+    t.equal(await registry.input(record), '{"id":7}')
+    await claim(record.id)
+    const ended = sure(await registry.finish(record.id, 1, succeeded))
+    t.equal(sure(await store.get(record.id)).result, 'x}1:"tnes"{')
+    t.equal((await registry.readable(ended)).result, '{"sent":1}')
+    t.equal(await registry.input(await create()), null, 'there is nothing to decode')
   }
 })
 
-t.test('what is no id is never looked for', async (t) => {
+t.test('a text that is no id is not looked for', async (t) => {
   const { registry, store } = setUp()
-  const strange = [
-    '',
-    'a',
-    idOf(1).toUpperCase().replace('0', 'A'),
-    `${idOf(1)}0`,
-    '__proto__',
-    `${idOf(1)}\n`,
-    'x'.repeat(10_000),
-  ]
-  for (const id of strange) t.equal(await registry.find(id), null)
+  for (const id of ['', 'a', '__proto__', `${idOf(1)}0`]) t.equal(await registry.find(id), null)
   t.equal(store.calls.get, undefined)
 })
 
-t.test('what has had its time is not there, also where the store still has it', async (t) => {
-  const { registry, clock } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  await registry.cancel(id)
-  clock.skip(2 * retention - 1)
-  t.equal((await registry.find(id))?.status, 'Failed')
-  clock.skip(1)
-  t.equal(await registry.find(id), null)
-  t.equal(await registry.expire(10), 1)
-})
+t.test(
+  'after the retention result and error are not shown, and after twice that time the record is not',
+  async (t) => {
+    for (const end of [succeeded, failed]) {
+      const { registry, clock, create } = setUp()
+      const { id } = await create()
+      await registry.finish(id, null, end)
+      clock.skip(retention - 1)
+      t.match(await registry.find(id), end)
+      clock.skip(1)
+      t.match(await registry.find(id), { status: end.status, resource: null, result: null, error: null })
+      clock.skip(retention)
+      t.equal(await registry.find(id), null, 'also if the store still has it')
+      t.equal(await registry.expire(10), 1)
+    }
+  },
+)
 
-t.test('a claim says what is in its way', async (t) => {
-  const { registry, clock } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  t.strictSame(await registry.claim(idOf(9), () => 3), { kind: 'absent' })
-  t.match(await registry.claim(id, () => 0), { kind: 'spent' })
-  t.match(await registry.claim(id, () => 1), { kind: 'claimed', record: { run: 1 } })
-  t.strictSame(await registry.claim(id, () => 3), { kind: 'busy', until: clock.now() + lease })
+t.test('a claim begins a run, or returns why it does not', async (t) => {
+  const { registry, clock, create, ended } = setUp()
+  const { id } = await create({ delay: 5_000 })
+  t.strictSame(await registry.claim(idOf(9), limits(3)), { kind: 'absent' })
+  t.strictSame(await registry.claim(id, () => undefined), { kind: 'not-implemented' })
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: 5_000 })
+  clock.skip(5_000)
+  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 1 } })
+  clock.skip(1_000)
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: lease - 1_000 })
   await registry.cancel(id)
-  t.strictSame(await registry.claim(id, () => 3), { kind: 'busy', until: clock.now() + lease })
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: lease - 1_000 })
+  t.equal(ended.length, 0)
   clock.skip(lease)
-  t.match(await registry.claim(id, () => 3), { kind: 'cancelling' })
-  await registry.finish(id, null, failed)
-  t.match(await registry.claim(id, () => 3), { kind: 'final' })
+  t.match(await registry.claim(id, limits(3)), { kind: 'final', record: cancelled })
+  t.match(await registry.claim(id, limits(3)), { kind: 'final' })
+  t.equal(ended.length, 1)
 })
 
-t.test('what cannot be cancelled is left alone', async (t) => {
-  const { registry } = setUp()
-  const { id } = await registry.create(registry.draft({ ...operation, cancellable: false }))
-  t.match(await registry.cancel(id), { status: 'In progress', isCancelling: false, version: 1 })
+t.test(
+  'an operation fails when its runs died too often; hand-backs and retries are no dead runs',
+  async (t) => {
+    const { registry, clock, create, claim, ended } = setUp()
+    const { id } = await create()
+    for (let deploy = 0; deploy < 10; deploy += 1) await registry.release(id, (await claim(id)).run)
+    for (let error = 0; error < 10; error += 1) await registry.retry(id, (await claim(id)).run, 0)
+    for (let death = 0; death < 3; death += 1) {
+      await claim(id)
+      clock.skip(lease)
+    }
+    t.match(await registry.claim(id, limits(3)), {
+      kind: 'final',
+      record: { run: 23, attempts: 3, retries: 10, error: { code: 'operation-interrupted' } },
+    })
+    t.equal(ended.length, 1)
+  },
+)
+
+t.test('an engine that takes over claims a run at once, and needs no heartbeats', async (t) => {
+  const { registry, store, clock, create, claim } = setUp({ takesOver: true })
+  const { id } = await create()
+  const first = await claim(id)
+  t.equal(first.runUntil, clock.now() + 3_600_000 + lease, 'only the time limit bounds it')
+  clock.skip(10 * lease)
+  t.equal(await registry.renew(first, null), first)
+  t.equal(store.calls.replace, 1)
+  t.match(await registry.renew(first, 0.5), { progress: 0.5, runUntil: first.runUntil })
+  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 2, attempts: 2 } })
+  t.equal(await registry.renew(first, null), null)
+  t.equal(await registry.renew(first, 0.6), null)
+})
+
+t.test('an operation that cannot be cancelled stays unchanged', async (t) => {
+  const { registry, create } = setUp()
+  const record = await create({ cancellable: false })
+  t.equal(await registry.cancel(record.id), record)
   t.equal(await registry.cancel(idOf(9)), null)
 })
 
-t.test('cancel against finish, 500 races: one final state, told of once, the same for both', async (t) => {
-  const { registry, ended } = setUp()
-  const seen = { Succeeded: 0, Failed: 0 }
-  for (let race = 0; race < 500; race += 1) {
-    const { id } = await registry.create(registry.draft(operation))
-    const isRunning = race % 3 !== 0
-    if (isRunning) await registry.claim(id, () => 3)
-    const cancelled = async () => {
-      for (let turn = 0; turn < race % 7; turn += 1) await null
-      return registry.cancel(id)
+t.test(
+  'cancel against finish, 500 races: one final state, one call of onEnd, the same for both',
+  async (t) => {
+    const { registry, ended, create } = setUp()
+    const seen = { Succeeded: 0, Failed: 0 }
+    for (let race = 0; race < 500; race += 1) {
+      const { id } = await create()
+      const isRunning = race % 3 !== 0
+      if (isRunning) await registry.claim(id, limits(3))
+      const after = async (turns: number, change: () => Promise<unknown>) => {
+        for (let turn = 0; turn < turns; turn += 1) await null
+        return change()
+      }
+      const cancelling = () => after(race % 7, () => registry.cancel(id))
+      const finishing = () => after(race % 5, () => registry.finish(id, isRunning ? 1 : null, succeeded))
+      await Promise.all(
+        race % 2 === 0
+          ? [cancelling(), finishing(), cancelling()]
+          : [finishing(), cancelling(), cancelling()],
+      )
+      const record = sure(await registry.find(id))
+      if (record.status === 'In progress') throw new Error('it has not ended')
+      seen[record.status] += 1
+      if (record.error !== null && record.result !== null) t.fail('it ended twice')
+      const again = [registry.cancel(id), registry.finish(id, 1, failed), registry.finish(id, null, failed)]
+      for (const found of await Promise.all(again)) if (found !== record) t.fail('a final record changed')
     }
-    const finished = async () => {
-      for (let turn = 0; turn < race % 5; turn += 1) await null
-      return registry.finish(id, isRunning ? 1 : null, succeeded)
-    }
-    await Promise.all(
-      race % 2 === 0 ? [cancelled(), finished(), cancelled()] : [finished(), cancelled(), cancelled()],
+    t.equal(ended.length, 500)
+    t.ok(
+      seen.Succeeded > 50 && seen.Failed > 50,
+      `${seen.Succeeded} succeeded, ${seen.Failed} were cancelled`,
     )
-    const record = sure(await registry.find(id))
-    if (record.status === 'In progress') throw new Error('it has not ended')
-    seen[record.status] += 1
-    if (record.error !== null && record.result !== null) t.fail('it ended twice')
-    const again = await Promise.all([
-      registry.cancel(id),
-      registry.finish(id, 1, failed),
-      registry.finish(id, null, failed),
-    ])
-    for (const found of again) if (found !== record) t.fail('a final record changed')
-  }
-  t.equal(ended.length, 500)
-  t.ok(seen.Succeeded > 50 && seen.Failed > 50, `${seen.Succeeded} succeeded, ${seen.Failed} were cancelled`)
+  },
+)
+
+t.test('of 50 claims at the same time, one begins a run', async (t) => {
+  const { registry, create } = setUp()
+  const { id } = await create()
+  const claims = await Promise.all(Array.from({ length: 50 }, () => registry.claim(id, limits(3))))
+  t.strictSame(claims.map(({ kind }) => kind).sort(), [...Array(49).fill('busy'), 'claimed'])
 })
 
-t.test('many who claim at once: one has it', async (t) => {
-  const { registry } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  const claims = await Promise.all(Array.from({ length: 50 }, () => registry.claim(id, () => 3)))
-  t.equal(claims.filter(({ kind }) => kind === 'claimed').length, 1)
-  t.equal(claims.filter(({ kind }) => kind === 'busy').length, 49)
+t.test('a cancelled operation does not run again: its release or retry ends it', async (t) => {
+  for (const again of ['release', 'retry'] as const) {
+    const { registry, create, claim, ended } = setUp()
+    const { id } = await create()
+    await claim(id)
+    await registry.cancel(id)
+    t.equal(await (again === 'retry' ? registry.retry(id, 1, 60_000) : registry.release(id, 1)), false)
+    t.match(await registry.find(id), cancelled)
+    t.equal(ended.length, 1)
+  }
 })
+
+t.test('an end in a transaction of the app is stored when that commits, and not otherwise', async (t) => {
+  const { registry, store, create, claim } = setUp()
+  const { id } = await create()
+  const run = await claim(id)
+  const transaction = transactionOf(store)
+  await registry.finishWithin(transaction, run, succeeded)
+  t.match(await registry.find(id), { status: 'In progress' })
+  await transaction.commit()
+  t.match(await registry.find(id), { status: 'Succeeded', result: '{"sent":1}' })
+})
+
+t.test('an end in a transaction is fenced, and a cancellation meanwhile does not break it', async (t) => {
+  const { registry, store, clock, create, claim } = setUp()
+  const { id } = await create()
+  const run = await claim(id)
+  await registry.cancel(id)
+  const transaction = transactionOf(store)
+  await registry.finishWithin(transaction, run, succeeded)
+
+  clock.skip(lease)
+  const other = await create()
+  const lost = await claim(other.id)
+  clock.skip(lease)
+  await claim(other.id)
+  await t.rejects(registry.finishWithin(transactionOf(store), lost, succeeded), {
+    code: 'operation-interrupted',
+  })
+  await transaction.commit()
+  t.match(await registry.find(id), { status: 'Succeeded' })
+})
+
+t.test(
+  'a start in a transaction is stored when that commits; a store without transactions is an error',
+  async (t) => {
+    const { registry, store } = setUp()
+    const transaction = transactionOf(store)
+    const { id } = await registry.create(newOperation(), transaction)
+    t.equal(await registry.find(id), null)
+    await transaction.commit()
+    t.match(await registry.find(id), { status: 'In progress' })
+    const without = setUp({ store: memoryOperationStore() })
+    await t.rejects(without.registry.create(newOperation(), {}), {
+      name: 'TypeError',
+      message: /does not take part in transactions/,
+    })
+  },
+)
 
 t.test('a store that fails is operations-unavailable, and its cause is kept for the log', async (t) => {
-  const { registry, store } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
+  const { registry, store, create } = setUp()
+  const record = await create({ input: '7' })
   store.mood = 'fails'
-  const asks: Readonly<Record<string, () => Promise<unknown>>> = {
-    create: () => registry.create(registry.draft(operation)),
-    find: () => registry.find(id),
-    claim: () => registry.claim(id, () => 3),
-    finish: () => registry.finish(id, null, failed),
-    cancel: () => registry.cancel(id),
-    announceCancel: () => registry.announceCancel(id),
-    release: () => registry.release(id, 1),
-    due: () => registry.due(1),
+  const questions: Readonly<Record<string, () => Promise<unknown>>> = {
+    create: () => create(),
+    find: () => registry.find(record.id),
+    input: () => registry.input(record),
+    claim: () => registry.claim(record.id, limits(3)),
+    finish: () => registry.finish(record.id, null, failed),
+    cancel: () => registry.cancel(record.id),
+    announce: () => registry.announce(record.id),
+    release: () => registry.release(record.id, 1),
+    takeDue: () => registry.takeDue(1),
     expire: () => registry.expire(1),
+    usage: () => registry.usage('ann'),
   }
-  for (const [name, ask] of Object.entries(asks)) await isUnavailable(t, ask(), RegExp(downMessage), name)
-})
-
-t.test('a store that throws before it gives a promise fails as others do', async (t) => {
-  const { registry, store } = setUp()
+  for (const [name, ask] of Object.entries(questions))
+    await isUnavailable(t, ask(), RegExp(downMessage), name)
   store.get = () => {
     throw new Error(downMessage)
   }
-  await isUnavailable(t, registry.find(idOf(1)), RegExp(downMessage), 'find')
+  await isUnavailable(t, registry.find(record.id), RegExp(downMessage), 'an error before a promise')
 })
 
-t.test('a shared store has its time for an answer, and no timer is left', async (t) => {
-  const { registry, store, clock } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
+t.test('a shared store has a time limit, and no timer is left', async (t) => {
+  const { registry, store, clock, create } = setUp()
+  const { id } = await create()
   t.equal(clock.waiting(), 0, 'none after an answer')
   store.mood = 'hangs'
-  const asked = registry.find(id)
-  asked.catch(() => {})
+  const answer = registry.find(id)
+  answer.catch(() => {})
   await clock.advance(4_999)
   t.equal(clock.waiting(5_000), 1)
   await clock.advance(1)
-  await isUnavailable(t, asked, /did not come within 5000 ms/, 'find')
+  await isUnavailable(t, answer, /did not come within 5000 ms/, 'find')
   t.equal(clock.waiting(), 0)
-})
-
-t.test('a record that its client sent twice is created', async (t) => {
-  const { registry, store } = setUp()
-  const record = registry.draft(operation)
-  await store.create(record)
-  t.equal(await registry.create(record), record)
-})
-
-t.test('a store is asked to create a record before the call returns, and so it is told', async (t) => {
-  const { registry, store, clock } = setUp()
-  const asked: unknown[] = []
-  const created = registry.create(registry.draft(operation), () => asked.push(store.calls.create))
-  t.strictSame(asked, [1])
+  const local = setUp({}, false)
+  const created = local.create()
+  t.equal(local.clock.waiting(), 0, 'a store of the process needs none')
   await created
-  store.mood = 'hangs'
-  const late = Array.from({ length: 100 }, () => registry.find(idOf(1)).catch(() => {}))
-  await clock.advance(5_000)
-  await Promise.all(late)
-  await t.rejects(registry.create(registry.draft(operation), () => asked.push('unasked')))
-  store.create = () => {
-    throw new Error(downMessage)
-  }
-  await clock.advance(5_000)
-  await t.rejects(registry.create(registry.draft(operation), () => asked.push('unasked')))
-  t.strictSame(asked, [1])
 })
 
-t.test('an error is an answer: a store that gives one is asked again', async (t) => {
-  const { registry, store, clock } = setUp()
-  store.mood = 'hangs'
-  const late = Array.from({ length: 100 }, () => registry.find(idOf(1)).catch(() => {}))
-  await clock.advance(5_000)
-  await Promise.all(late)
-  await clock.advance(5_000)
-  store.mood = 'fails'
-  await isUnavailable(t, registry.find(idOf(1)), RegExp(downMessage), 'the try')
-  await isUnavailable(t, registry.find(idOf(1)), RegExp(downMessage), 'what comes after it')
-})
-
-t.test('a sign of life that is late by its own time says nothing of others', async (t) => {
-  const { registry, store, clock } = setUp(true, 3_000)
-  const runs = Array.from({ length: 100 }, async () => {
-    const { id } = await registry.create(registry.draft(operation))
-    const claim = await registry.claim(id, () => 1)
-    if (claim.kind !== 'claimed') throw new Error(claim.kind)
-    return claim.record
-  })
-  const records = await Promise.all(runs)
-  store.mood = 'hangs'
-  const renewed = records.map((record) => registry.renew(record, null).catch(({ code }) => code))
-  await clock.advance(1_000)
-  t.strictSame(new Set(await Promise.all(renewed)), new Set(['operations-unavailable']))
-  store.mood = 'well'
-  t.equal(await registry.find(idOf(1)), null)
-})
-
-t.test('while a hundred answers are overdue a store is asked once in its time for an answer', async (t) => {
-  const { registry, store, clock } = setUp()
-  store.mood = 'hangs'
-  const ask = () => registry.find(idOf(1)).catch(() => {})
-  const asked = Array.from({ length: 100 }, ask)
-  await clock.advance(5_000)
-  await Promise.all(asked)
-  t.equal(store.calls.get, 100)
-  await isUnavailable(t, registry.find(idOf(1)), /the store does not answer/, 'at once')
-  const later = []
-  for (let second = 0; second < 100; second += 1) {
-    later.push(ask(), ask())
-    await clock.advance(1_000)
-  }
-  await clock.advance(5_000)
-  await Promise.all(later)
-  t.equal(store.calls.get, 100 + 19)
-  store.mood = 'well'
-  await registry.find(idOf(1))
-  for (let more = 0; more < 5; more += 1) t.equal(await registry.find(idOf(1)), null, 'it answers again')
-})
-
-t.test('a sign of life is given up while there is time for another', async (t) => {
-  const clock = manualClock(start)
-  const store = unruly(memoryOperationStore())
-  const { now, schedule } = clock
-  const registry = new OperationRegistry({
-    store,
-    lease: 3_000,
-    retention,
-    storeTimeout: 5_000,
-    now,
-    schedule,
-  })
-  const { id } = await registry.create(registry.draft(operation))
-  const claim = await registry.claim(id, () => 1)
-  if (claim.kind !== 'claimed') throw new Error(claim.kind)
-  store.mood = 'hangs'
-  const renewed = registry.renew(claim.record, null)
-  renewed.catch(() => {})
-  await clock.advance(1_000)
-  await isUnavailable(t, renewed, /within 1000 ms/, 'renew')
-})
-
-t.test('an end whose answer got lost is found when it is written again', async (t) => {
-  const { registry, store, ended } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  await registry.claim(id, () => 3)
-  store.moods.replace = 'loses answers'
-  await isUnavailable(t, registry.finish(id, 1, succeeded), RegExp(downMessage), 'finish')
-  store.moods.replace = 'well'
-  t.match(await registry.finish(id, 1, succeeded), { status: 'Succeeded', run: 1, version: 3 })
-  t.equal(ended.length, 0, 'whose end it was is not known')
-})
-
-t.test('a sign of life whose answer got lost is given again', async (t) => {
-  const { registry, store } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  const claim = await registry.claim(id, () => 3)
-  if (claim.kind !== 'claimed') throw new Error(claim.kind)
-  store.moods.replace = 'loses answers'
-  await t.rejects(registry.renew(claim.record, 0.1))
-  store.moods.replace = 'well'
-  t.match(await registry.renew(claim.record, 0.2), { run: 1, progress: 0.2, version: 4 })
-})
-
-t.test('a sign of life tells that somebody asked to cancel', async (t) => {
-  const { registry } = setUp()
-  const { id } = await registry.create(registry.draft(operation))
-  const claim = await registry.claim(id, () => 3)
-  if (claim.kind !== 'claimed') throw new Error(claim.kind)
-  await registry.cancel(id)
-  t.match(await registry.renew(claim.record, 0.2), { isCancelling: true, progress: 0.2 })
-  t.match(await registry.finish(id, 1, { status: 'Failed', error: cancelledFailure }), {
-    isCancelling: false,
-  })
+t.test('a record that changes without end is operations-unavailable', async (t) => {
+  const { registry, store, create } = setUp()
+  const { id } = await create()
+  store.replace = async () => false
+  await isUnavailable(t, registry.cancel(id), /changed 100 times/, 'cancel')
 })
 
 t.test('a full store is operations-full', async (t) => {
-  const clock = manualClock(start)
-  const { now, schedule } = clock
-  const store = memoryOperationStore({ maxOperations: 1 })
-  const registry = new OperationRegistry({ store, lease, retention, storeTimeout: 5_000, now, schedule })
-  await registry.create(registry.draft(operation))
-  await t.rejects(registry.create(registry.draft(operation)), { code: 'operations-full', statusCode: 503 })
+  const { create } = setUp({ store: memoryOperationStore({ maxOperations: 1 }) })
+  await create()
+  await t.rejects(create(), { code: 'operations-full', statusCode: 503 })
+})
+
+t.test('a change whose answer was lost is found when it is done again', async (t) => {
+  const { registry, store, ended, create, claim } = setUp()
+  const { id } = await create()
+  const run = await claim(id)
+  store.moods.replace = 'loses answers'
+  await t.rejects(registry.renew(run, 0.1))
+  store.moods.replace = 'well'
+  t.match(await registry.renew(run, 0.2), { run: 1, progress: 0.2 })
+  store.moods.replace = 'loses answers'
+  await isUnavailable(t, registry.finish(id, 1, succeeded), RegExp(downMessage), 'finish')
+  store.moods.replace = 'well'
+  t.match(await registry.finish(id, 1, succeeded), { status: 'Succeeded', run: 1 })
+  t.equal(ended.length, 0, 'whose end it was is not known')
+  await registry.finish(id, 1, succeeded, true)
+  t.equal(ended.length, 1, 'unless the caller knows that it may be its own')
+})
+
+t.test('a heartbeat returns a cancellation', async (t) => {
+  const { registry, store, create, claim } = setUp()
+  const { id } = await create()
+  const run = await claim(id)
+  const reads = store.calls.get
+  t.match(await registry.renew(run, 0.1), { isCancelling: false })
+  t.equal(store.calls.get, reads, 'it reads nothing as long as nothing has changed')
+  await registry.cancel(id)
+  t.match(await registry.renew(run, 0.2), { isCancelling: true, progress: 0.2 })
+})
+
+t.test('due operations are taken once in an interval; a postponed one comes back earlier', async (t) => {
+  const { registry, clock, create } = setUp()
+  const [one, other] = [await create(), await create()]
+  clock.skip(lease)
+  t.equal((await registry.takeDue(10)).length, 2)
+  t.equal((await registry.takeDue(10)).length, 0)
+  await registry.postpone(one.id, 1_000)
+  clock.skip(1_000)
+  t.match(await registry.takeDue(10), [{ id: one.id }])
+  clock.skip(lease - 1_000)
+  t.match(await registry.takeDue(10), [{ id: other.id }])
+  t.equal(await registry.discard(other), true)
+  t.equal(await registry.discard(other), false)
+  t.match(await registry.finish(one.id, null, failed), { error: failure })
 })

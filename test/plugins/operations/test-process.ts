@@ -102,7 +102,7 @@ export function testProcess({
     workOf,
     faults: faultLog,
     emit: (event, record) => void events.push({ event, record }),
-    onEnd,
+    onHeartbeat: () => {},
     log,
     failureOf: (error) => {
       errors.push(error)

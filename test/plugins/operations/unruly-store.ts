@@ -1,53 +1,41 @@
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 
-/** What a store does when it is asked: as it should, refuse, never answer, or do it and lose the answer. */
+/** How a store answers: as it should, with an error, never, or with an error after it has done it. */
 export type StoreMood = 'well' | 'fails' | 'hangs' | 'loses answers'
 
-/** A store that can be told to misbehave. */
+/** A store that a test can break. */
 export interface UnrulyStore extends OperationStore {
   mood: StoreMood
-  /** The moods of single methods, before that of the store. */
+  /** The moods of single methods, instead of that of the store. */
   readonly moods: Partial<Record<keyof OperationStore, StoreMood>>
   /** How often each method was called. */
   readonly calls: Partial<Record<keyof OperationStore, number>>
 }
 
-/** What a store that fails fails with. */
+/** The message of a store that fails. */
 export const downMessage = 'connect ECONNREFUSED'
 
-/** A view of a store as one process has it, shared with others unless said otherwise. */
+type Method = (...given: readonly unknown[]) => Promise<unknown>
+
+/** Returns a store as one process sees it, shared with others unless `isShared` is `false`. */
 export function unruly(store: OperationStore, isShared = true): UnrulyStore {
-  const calls: UnrulyStore['calls'] = {}
-  const moods: UnrulyStore['moods'] = {}
-  const view = { mood: 'well', moods, calls, isShared } as UnrulyStore
-
-  const moody =
-    <Given extends readonly unknown[], Answer>(
-      name: keyof OperationStore,
-      ask: (...given: Given) => Promise<Answer>,
-    ) =>
-    async (...given: Given): Promise<Answer> => {
-      calls[name] = (calls[name] ?? 0) + 1
-      const mood = moods[name] ?? view.mood
-      if (mood === 'fails') throw new Error(downMessage)
-      if (mood === 'hangs') return new Promise(() => {})
-      const answer = await ask(...given)
-      if (mood === 'loses answers') throw new Error(downMessage)
-      return answer
+  const view = { ...store, isShared, mood: 'well', moods: {}, calls: {} } as UnrulyStore
+  for (const [name, method] of Object.entries(store)) {
+    if (typeof method === 'function' && name !== 'within') {
+      Object.assign(view, { [name]: unrulyMethod(view, name as keyof OperationStore, method as Method) })
     }
+  }
+  return view
+}
 
-  return Object.assign(view, {
-    check: moody('check', store.check),
-    create: moody('create', store.create),
-    get: moody('get', store.get),
-    replace: moody('replace', store.replace),
-    remove: moody('remove', store.remove),
-    input: moody('input', store.input),
-    takeDue: moody('takeDue', store.takeDue),
-    expire: moody('expire', store.expire),
-    list: moody('list', store.list),
-    usage: moody('usage', store.usage),
-    announce: moody('announce', store.announce),
-    listen: moody('listen', store.listen),
-  })
+function unrulyMethod(view: UnrulyStore, name: keyof OperationStore, method: Method): Method {
+  return async (...given) => {
+    view.calls[name] = (view.calls[name] ?? 0) + 1
+    const mood = view.moods[name] ?? view.mood
+    if (mood === 'fails') throw new Error(downMessage)
+    if (mood === 'hangs') return new Promise(() => {})
+    const answer = await method(...given)
+    if (mood === 'loses answers') throw new Error(downMessage)
+    return answer
+  }
 }
