@@ -115,7 +115,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const { page, origin } = await openPage(t, await freshContext(t, browser))
     await page.addScriptTag({ content: script })
     let isReady = false
-    const operations = { retryAfter: { min: 1, max: 1, initial: 1 } }
+    const operations = { retryAfter: 1 }
     const service = await serveUsers(t, { cors: { origin: [origin] }, operations }, (app) => {
       app.operations.define('copy', async () => ({ resource: '/v1/users/8' }))
       app.operations.define('wait', { cancellable: true }, async ({ signal }) => {

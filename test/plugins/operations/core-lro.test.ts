@@ -58,7 +58,7 @@ t.test('one that is cancelled is an error that says so', async (t) => {
 async function start(t: Test, work: string, created: Readonly<Record<string, unknown>> = {}) {
   const app = Fastify(serverOptions())
   await app.register(conventions, {
-    operations: { retryAfter: { min: 1, max: 1, initial: 1 } },
+    operations: { retryAfter: 1 },
     rateLimit: false,
   })
   app.operations.define('create', async () => ({ resource: '/v1/users/8' }))

@@ -14,7 +14,7 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 import { scheduleTimeout } from '../../../src/time/schedule.js'
 import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
-import { sure } from './samples.js'
+import { newOperation, sure } from './samples.js'
 
 /** What the rows are run on; what is opened has to close itself with the test. */
 export interface ProtocolSetUp {
@@ -49,7 +49,14 @@ interface AskOptions {
 
 /** What the work of an operation does. */
 interface Work {
-  readonly does: 'creates' | 'nothing' | 'gives a result' | 'refuses' | 'crashes' | 'waits' | 'waits, deaf'
+  readonly does:
+    | 'creates'
+    | 'nothing'
+    | 'gives a result'
+    | 'refuses'
+    | 'crashes'
+    | 'waits'
+    | 'waits, ignores its signal'
   readonly key?: string
 }
 
@@ -93,7 +100,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     })
     const stale = { headers: { 'if-match': '"0"' }, body: { does: 'nothing' } }
     isProblem(t, await ask('POST', retry, stale), { status: 412, code: 'precondition-failed' })
-    t.strictSame(await store.due(Number.MAX_SAFE_INTEGER, 10), [])
+    t.strictSame(await store.takeDue(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 10), [])
     t.strictSame(runs, [])
   })
 
@@ -113,10 +120,10 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   )
 
   row('the link is there only while it can be cancelled', async (t, service) => {
-    const deaf = await service.start({ does: 'waits, deaf' })
-    await service.until(deaf, ({ progress }) => progress === 0.4)
-    t.equal((await service.ask('DELETE', deaf)).status, 204)
-    const asked = JSON.parse((await service.ask('GET', deaf)).body) as StatusDocument
+    const ignoring = await service.start({ does: 'waits, ignores its signal' })
+    await service.until(ignoring, ({ progress }) => progress === 0.4)
+    t.equal((await service.ask('DELETE', ignoring)).status, 204)
+    const asked = JSON.parse((await service.ask('GET', ignoring)).body) as StatusDocument
     t.equal(asked.status, 'In progress')
     t.notOk('link' in asked, 'not once it was asked for')
     service.letGo('')
@@ -365,27 +372,27 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
       const registry = new OperationRegistry({
         store,
         lease: 1_000,
+        checkInterval: 1_000,
+        takesOver: false,
         retention: day,
         storeTimeout: 5_000,
+        recordForm: 2,
+        codec: null,
         now: Date.now,
         schedule: scheduleTimeout,
       })
+      const input = '{"does":"creates"}'
       const { id } = await registry.create(
-        registry.draft({
-          name: 'payments.retry',
-          owner: 'ann',
-          input: '{"does":"creates"}',
-          cancellable: true,
-        }),
+        newOperation({ name: 'payments.retry', owner: 'ann', access: 'owner', input }),
       )
-      // It claims the operation, and is never heard of again.
-      t.match(await registry.claim(id, () => 3), { kind: 'claimed' })
+      // A process claims the operation, and dies.
+      t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { kind: 'claimed' })
       const ended = await until(`/v1/operations/${id}`, isFinal)
       t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
       t.strictSame(runs, [{ operationId: id, run: 2 }])
       t.equal(
         await registry
-          .finish(id, 1, { status: 'Succeeded', resource: '/of/the/dead', result: null })
+          .finish(id, 1, { status: 'Succeeded', resource: '/v1/payments/dead', result: null })
           .then((record) => record?.resource),
         '/v1/payments/8',
       )
@@ -454,7 +461,7 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
         if (does === 'crashes') throw new Error('password of the database')
         progress(0.4)
         if (does === 'waits') await passes(key, signal)
-        if (does === 'waits, deaf') await passes(key, null)
+        if (does === 'waits, ignores its signal') await passes(key, null)
         return undefined
       },
     )
