@@ -116,7 +116,7 @@ for (const kind of kinds) {
       // Operations that are started meanwhile are on none of the later pages.
       await begin('wait')
       const next = link === undefined ? null : /^<\/v1\/operations(\?[^>]*)>; rel="next"$/.exec(link)
-      t.ok(link === undefined || next !== null, link)
+      t.ok(link === undefined || next !== null, `${link}`)
       if (next !== null)
         t.match(next[1], /status=In\+progress&limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
       query = next?.[1]
@@ -200,7 +200,7 @@ t.test('in camelCase, below another path and with a base URL', async (t) => {
   })
   app.operations.define(
     'work',
-    ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+    ({ signal }) => new Promise<void>((_, reject) => signal.addEventListener('abort', reject)),
   )
   await app.ready()
   for (let number = 0; number < 2; number += 1) await app.operations.start('work', null, { owner: 7 })
