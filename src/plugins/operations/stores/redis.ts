@@ -170,7 +170,7 @@ export function redisOperationStore(
     },
     input: (id) => redis.get(inputKey(id)),
     async replace(previous, next) {
-      const { id, schema, dueAt } = next
+      const { id, schema, dueAt, owner } = next
       const { document, outcome } = partsOf(next)
       const keys = [recordKey(id), dueKey(schema)]
       const values = [beginningOf(previous), document, id]
@@ -178,10 +178,10 @@ export function redisOperationStore(
         const moved = dueAt === previous.dueAt ? [] : [dueAt]
         return isDone(await replaceScript(redis, keys, [...values, ...moved]))
       }
-      const active = next.owner === null ? [] : ownerKeys(ownerKey(next.owner)).slice(1)
+      keys.push(inputKey(id), outcomeKey(id))
+      if (owner !== null) keys.push(...ownerKeys(ownerKey(owner)).slice(1))
       const end = [dueAt, next.goneAt ?? dueAt, activeMember(next), ...(outcome === null ? [] : [outcome])]
-      keys.push(inputKey(id), outcomeKey(id), ...active)
-      if (!isDone(await endScript(redis, keys, [...values, ...end]))) return false
+      if (!isDone(await replaceScript(redis, keys, [...values, ...end]))) return false
       await onReplicas()
       return true
     },
@@ -321,29 +321,24 @@ return 1
 // A full server refuses a script at its first command that takes memory, unless another has written before: hence DEL and
 // ZREM come before SET and ZADD in what must get through.
 
-/** Replaces a record whose JSON begins with the given text by one in progress; returns `1` if it did. */
+/** Replaces a record whose JSON begins with the given text; returns `1` if it did. With `goneAt`, the new one is final. */
 const replaceScript = redisScript(`
-local before, document, id, dueAt = unpack(ARGV)
+local before, document, id, dueAt, goneAt, active, outcome = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], document)
-if dueAt then redis.call('ZADD', KEYS[2], dueAt, id) end
-return 1
-`)
-
-/** Replaces a record whose JSON begins with the given text by a final one; returns `1` if it did. */
-const endScript = redisScript(`
-local before, document, id, dueAt, goneAt, active, outcome = unpack(ARGV)
-if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
-redis.call('DEL', KEYS[1], KEYS[3])
-redis.call('SET', KEYS[1], document)
-redis.call('PEXPIREAT', KEYS[1], dueAt)
-redis.call('ZREM', KEYS[2], id)
-if outcome then
-  redis.call('SET', KEYS[4], outcome)
-  redis.call('PEXPIREAT', KEYS[4], goneAt)
+if goneAt then
+  redis.call('PEXPIREAT', KEYS[1], dueAt)
+  redis.call('ZREM', KEYS[2], id)
+  redis.call('DEL', KEYS[3])
+  if outcome then
+    redis.call('SET', KEYS[4], outcome)
+    redis.call('PEXPIREAT', KEYS[4], goneAt)
+  end
+  if KEYS[5] then redis.call('ZREM', KEYS[5], active) end
+elseif dueAt then
+  redis.call('ZADD', KEYS[2], dueAt, id)
 end
-if KEYS[5] then redis.call('ZREM', KEYS[5], active) end
 return 1
 `)
 

@@ -419,6 +419,21 @@ t.test('with replicas', { skip }, async (t) => {
     t.equal(await impatient.replace(first, { ...first, version: 2 }), true, 'a heartbeat does not wait')
     await t.rejects(impatient.replace({ ...first, version: 2 }, ended(first)), /0 of 1 replicas/)
   })
+
+  await t.test('after a failover the replica has all starts and ends that were confirmed', async (t) => {
+    replica.resume()
+    const records = Array.from({ length: 50 }, () => started({ owner: '42' }))
+    await Promise.all(records.map((record) => store.create(record, '{}')))
+    const finals = records.slice(0, 25).map((record) => ended(record, '{"a":1}'))
+    await Promise.all(finals.map((final, place) => store.replace(records[place] ?? final, final)))
+    await redis.kill()
+    await copy.replicaof('NO', 'ONE')
+    const promoted = redisOperationStore(copy)
+    t.same(await Promise.all(finals.map(({ id }) => promoted.get(id))), finals)
+    const ids = (await promoted.takeDue(time, time, 100)).map(({ id }) => id)
+    for (const { id } of records.slice(25)) t.ok(ids.includes(id))
+    t.equal((await promoted.usage('42')).operations, 25)
+  })
 })
 
 t.test('an invalid client, and invalid options, are an error', async (t) => {
