@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import { maintenanceOf } from '../../fastify/maintenance.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
 import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
@@ -318,6 +319,7 @@ export const operations = conventionPlugin<OperationsOptions>(
           'operations: without `identify`, all callers who know the id of an operation can see and cancel it',
         )
       }
+      if (service.options.pauseInMaintenance) await pauseInMaintenance()
       await service.start()
     })
     app.addHook('onListen', async () => {
@@ -325,6 +327,17 @@ export const operations = conventionPlugin<OperationsOptions>(
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
+
+    async function pauseInMaintenance(): Promise<void> {
+      const maintenance = maintenanceOf(app)
+      if (maintenance === null) return
+      maintenance.onChange((isActive) => {
+        service.pause(isActive).catch((err: unknown) => {
+          app.log.error({ err }, `operations: work cannot ${isActive ? 'pause' : 'go on'}`)
+        })
+      })
+      await service.pause(maintenance.isActive())
+    }
 
     async function documentOf(record: OperationRecord): Promise<StatusDocument> {
       return answersOf().document(await service.registry.readable(record))

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   type Check,
   type Checks,
+  flag,
   functionOf,
   integer,
   invalid,
@@ -133,6 +134,11 @@ export interface OperationsOptions {
    */
   readonly unwind?: Duration
   /**
+   * Whether this process begins no runs while the plugin `maintenance` refuses requests. Those that run go on.
+   * @default true
+   */
+  readonly pauseInMaintenance?: boolean
+  /**
    * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
    * need an absolute `Location`, and behind proxies that change paths.
    * @default none: paths
@@ -186,6 +192,7 @@ export interface ResolvedOperations {
   readonly maxLength: number
   readonly drain: number
   readonly unwind: number
+  readonly pauseInMaintenance: boolean
   readonly baseUrl: string
   readonly limits: OwnerLimits | null
   readonly codec: OperationCodec | null
@@ -252,6 +259,7 @@ const checks: Checks<OperationsOptions> = {
   maxLength: integer(1, 100_000_000),
   drain: durationOrNone,
   unwind: durationOrNone,
+  pauseInMaintenance: flag,
   baseUrl: text(
     "an http or https URL without query, such as 'https://api.example.com'",
     /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
@@ -280,6 +288,7 @@ const defaults: Omit<ResolvedOperations, 'identify' | 'polls' | 'store' | 'engin
   retryAfter: 5,
   drain: 5_000,
   unwind: 10_000,
+  pauseInMaintenance: true,
   baseUrl: '',
   limits: null,
   codec: null,

@@ -40,6 +40,8 @@ export class OperationsService {
   readonly #waiting = new Map<string, Set<() => void>>()
   #stopListening: () => Promise<void> = async () => {}
   #isStarting = false
+  #isWorking = false
+  #isPaused = false
   #isClosing = false
 
   constructor(options: ResolvedOperations, log: Log) {
@@ -109,16 +111,20 @@ export class OperationsService {
     if (!store.isShared) await this.work()
   }
 
-  /** Begins to run operations, or goes on. */
+  /** Begins to run operations, unless they are paused: then after the pause. */
   async work(): Promise<void> {
-    if (this.#isClosing) return
+    this.#isWorking = true
+    if (this.#isClosing || this.#isPaused) return
     await this.options.engine.work()
     this.#sweeper.start()
   }
 
-  /** Begins no more runs. */
-  async pause(): Promise<void> {
-    await this.options.engine.pause()
+  /** Begins no more runs, until this is called with `false`. Those that run go on. */
+  async pause(isPaused: boolean): Promise<void> {
+    this.#isPaused = isPaused
+    if (!this.#isWorking) return
+    if (isPaused) await this.options.engine.pause()
+    else await this.work()
   }
 
   /** Ends the waits of all requests, because a closing server waits for its requests. */
