@@ -9,11 +9,14 @@ export interface TcpRelay {
   cut(): void
   /** Everything comes through again, also what was sent meanwhile. */
   heal(): void
+  /** Leads new connections to another port, and ends the present ones. */
+  aim(port: number): void
   stop(): Promise<void>
 }
 
 /** Starts a relay to a port on loopback, or to a Unix socket. */
-export async function startRelay(target: number | string): Promise<TcpRelay> {
+export async function startRelay(given: number | string): Promise<TcpRelay> {
+  let target = given
   const sockets = new Set<Socket>()
   let isCut = false
 
@@ -46,6 +49,10 @@ export async function startRelay(target: number | string): Promise<TcpRelay> {
     heal() {
       isCut = false
       for (const socket of sockets) socket.resume()
+    },
+    aim(port) {
+      target = port
+      for (const socket of sockets) socket.destroy()
     },
     async stop() {
       for (const socket of sockets) socket.destroy()

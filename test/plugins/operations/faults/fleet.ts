@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { programArguments } from '../../../support/program.js'
 
-/** What a member is started with. */
+/** The set-up of a member. */
 export interface MemberSetUp {
   readonly role: 'web' | 'worker'
   /** Milliseconds. */
@@ -13,8 +14,12 @@ export interface MemberSetUp {
   /** URL of the server that has the records and the queue; one of the two. */
   readonly redis?: string
   readonly postgres?: string
-  /** Has it one connection to Redis, for records and queue? */
-  readonly isInOrder?: boolean
+  /** @default the current one */
+  readonly release?: '0.1'
+  readonly recordForm?: 1 | 2
+  /** Milliseconds by which the clock of the process is wrong. */
+  readonly clockShift?: number
+  readonly replicas?: { readonly count: number; readonly timeout: number }
 }
 
 /** A process of the fleet. */
@@ -36,10 +41,20 @@ export interface State {
 }
 
 const program = programArguments(new URL('member.ts', import.meta.url))
+// A bundle has the fixture at its root, and not beside itself.
+const release01 = fileURLToPath(
+  new URL(
+    import.meta.url.includes('/.cache/tests/')
+      ? `${import.meta.url.split('/.cache/tests/')[0]}/test/plugins/operations/faults/release-0.1.mjs`
+      : './release-0.1.mjs',
+    import.meta.url,
+  ),
+)
 
 /** Starts a member, and waits until it serves or works; it ends with the test. */
 export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> {
-  const child = spawn(process.execPath, [...program, JSON.stringify(setUp)], {
+  const own = setUp.release === '0.1' ? [release01] : program
+  const child = spawn(process.execPath, [...own, JSON.stringify(setUp)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => kill(child))
@@ -59,13 +74,22 @@ export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> 
 
 /** Ends a process at once. */
 export async function kill(child: ChildProcess): Promise<void> {
+  await end(child, 'SIGKILL')
+}
+
+/** Lets a process close, as a deploy does. */
+export async function close(child: ChildProcess): Promise<void> {
+  await end(child, 'SIGTERM')
+}
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  child.kill('SIGKILL')
+  child.kill(signal)
   await ended
 }
 
-/** Starts an operation; its path, and `null` where the service says that it cannot. */
+/** Starts an operation; its path, and `null` for a 503. */
 export async function startWork({ origin }: Member, milliseconds: number): Promise<string | null> {
   const response = await fetch(`${origin}/v1/works`, {
     method: 'POST',
@@ -79,7 +103,7 @@ export async function startWork({ origin }: Member, milliseconds: number): Promi
   return response.headers.get('location') ?? ''
 }
 
-/** Asks how an operation stands; `null` where the service says that it cannot tell. */
+/** Polls an operation; `null` for a 503. */
 export async function stateOf({ origin }: Member, path: string): Promise<State | null> {
   const response = await fetch(`${origin}${path}`, {
     redirect: 'manual',
@@ -91,7 +115,7 @@ export async function stateOf({ origin }: Member, path: string): Promise<State |
   return body
 }
 
-/** Asks one or the other until the operation is over. */
+/** Polls the members by turns until the operation has ended. */
 export async function endOf(members: readonly Member[], path: string, within = 60_000): Promise<State> {
   const deadline = Date.now() + within
   for (let turn = 0; Date.now() < deadline; turn += 1) {
@@ -100,5 +124,5 @@ export async function endOf(members: readonly Member[], path: string, within = 6
     if (state !== null && state.status !== 'In progress') return state
     await pause(100)
   }
-  throw new Error(`${path} is not over after ${within / 1000} seconds`)
+  throw new Error(`${path} has not ended after ${within / 1000} seconds`)
 }

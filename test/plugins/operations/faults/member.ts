@@ -1,4 +1,7 @@
-/** One process of a fleet: serves requests, or runs operations. What it is to be comes as JSON in its first argument. */
+/**
+ * One process of a fleet: serves requests, or runs operations. Its set-up is JSON in its first argument. The source runs on
+ * release 0.1, too: `release-0.1.mjs` is this file with that release.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'
 import {
@@ -9,18 +12,39 @@ import {
   serverOptions,
 } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
-import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import { Redis } from 'ioredis'
-import pg from 'pg'
 import type { MemberSetUp } from './fleet.js'
+import { postgresBackend } from './postgres-backend.js'
 
-const setUp = JSON.parse(process.argv[2] ?? '') as MemberSetUp
+const {
+  redis,
+  postgres,
+  role,
+  lease,
+  clockShift = 0,
+  recordForm,
+  replicas,
+} = JSON.parse(process.argv[2] ?? '') as MemberSetUp
+
+if (clockShift !== 0) {
+  const now = Date.now
+  Date.now = () => now() + clockShift
+}
+
 const app = Fastify({ ...serverOptions(), logger: { level: 'warn' }, disableRequestLogging: true })
-const { store, engine } = await backendOf(setUp)
+const { store, engine, takeEffect } = await backendOf()
 
 await app.register(problems)
-await app.register(operations, { store, engine, lease: setUp.lease, storeTimeout: 2_000, polls: false })
+await app.register(operations, {
+  store,
+  engine,
+  lease,
+  storeTimeout: 2_000,
+  polls: false,
+  drain: 0,
+  ...(recordForm === undefined ? {} : { recordForm }),
+})
 app.operations.define<{ milliseconds: number }>(
   'work',
   { cancellable: true, maxRuns: 20 },
@@ -30,36 +54,36 @@ app.operations.define<{ milliseconds: number }>(
       await pause(input.milliseconds / 5, undefined, { signal })
       progress(step / 5)
     }
+    await takeEffect(operationId)
     return { result: { run } }
   },
 )
 app.post('/v1/works', async (request, reply) => reply.startOperation('work', request.body))
 
 process.once('SIGTERM', () => void app.close().then(() => process.exit(0)))
-if (setUp.role === 'web') console.log(`at ${await app.listen({ host: '127.0.0.1', port: 0 })}`)
+if (role === 'web') console.log(`at ${await app.listen({ host: '127.0.0.1', port: 0 })}`)
 else {
   await app.ready()
+  // Release 0.1 works from then on.
+  await app.operations.work?.()
   console.log('at work')
 }
 
-async function backendOf({
-  redis,
-  postgres,
-  role,
-  isInOrder = false,
-}: MemberSetUp): Promise<{ store: OperationStore; engine: OperationEngine }> {
+async function backendOf(): Promise<{
+  store: OperationStore
+  engine: OperationEngine
+  /** Counts what a run does, without looking whether another run did it before. */
+  takeEffect: (id: string) => Promise<unknown>
+}> {
   const work = role === 'worker'
-  if (redis !== undefined) {
-    const client = new Redis(redis, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
-    // What it cannot reach, the plugin tells.
-    client.on('error', () => {})
-    await client.connect()
-    const engine = bullmqEngine({ redis: isInOrder ? client : redis, work, concurrency: 4 })
-    return { store: redisOperationStore(client), engine }
+  if (redis === undefined) return postgresBackend(postgres ?? '', work)
+  const client = new Redis(redis, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
+  // The plugin reports what it cannot reach.
+  client.on('error', () => {})
+  await client.connect()
+  return {
+    store: redisOperationStore(client, replicas === undefined ? {} : { replicas }),
+    engine: bullmqEngine({ redis, work, concurrency: 10 }),
+    takeEffect: (id) => client.incr(`effect:${id}`),
   }
-  const pool = new pg.Pool({ connectionString: postgres })
-  pool.on('error', () => {})
-  const store = postgresOperationStore(pool)
-  await store.migrate()
-  return { store, engine: bullmqEngine({ postgres: postgres ?? '', migrate: true, work, concurrency: 4 }) }
 }

@@ -1,6 +1,7 @@
+import pg from 'pg'
 import t from 'tap'
 import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
-import { endsWhateverHappens } from './fault-rows.js'
+import { survivesDeploys, survivesFaults } from './fault-rows.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -8,5 +9,16 @@ const skip = obstacle !== null && !process.env.CI ? obstacle : false
 t.test('records and work in PostgreSQL', { skip }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.stop())
-  await endsWhateverHappens(t, { postgres: server.url })
+  await survivesFaults(t, { postgres: server.url })
+})
+
+t.test('PostgreSQL: deploys during 200 operations: each takes effect once', { skip }, async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.stop())
+  const pool = new pg.Pool({ connectionString: server.url })
+  t.teardown(() => pool.end())
+  await survivesDeploys(t, { postgres: server.url }, [{}, {}, {}], 200, async (id) => {
+    const { rows } = await pool.query('SELECT count(*)::int AS count FROM effects WHERE id = $1', [id])
+    return rows[0].count
+  })
 })
