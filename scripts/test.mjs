@@ -26,7 +26,7 @@ const programs = [
   'examples/demo-server/worker.ts',
   'test/demo/lock-racer.ts',
   'test/plugins/fields/field-selector-growth.ts',
-  'test/plugins/operations/engines/bullmq/worker-process.ts',
+  'test/plugins/operations/engines/worker-process.ts',
   'test/plugins/operations/faults/member.ts',
   'test/plugins/operations/service-growth.ts',
   'test/plugins/operations/stores/memory-growth.ts',

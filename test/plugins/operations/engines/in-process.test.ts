@@ -1,178 +1,219 @@
-/** The engine in the process: bounds, order, and what becomes of runs when it closes. */
+/** The engine in the process: bounds, order, delays, and what becomes of runs when it closes. */
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import type { OperationWorker, RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
-import { inProcessEngine } from '../../../../src/plugins/operations/engines/in-process.js'
+import type { RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
+import {
+  type InProcessEngineOptions,
+  inProcessEngine,
+} from '../../../../src/plugins/operations/engines/in-process.js'
+import { fakeWorker, newJob, succeeded } from './fake-worker.js'
 
-/** A worker whose runs a test ends. */
-function heldWorker() {
-  const begun: string[] = []
-  const open = new Map<string, { resolve(outcome: RunOutcome): void; reject(error: unknown): void }>()
-  const troubles: string[] = []
-  const worker: OperationWorker = {
-    run: (id) => {
-      begun.push(id)
-      return new Promise((resolve, reject) => open.set(id, { resolve, reject }))
+/** An engine at work, over a clock of its own, whose runs a test ends. */
+async function setup(options: InProcessEngineOptions = {}) {
+  const clock = { time: 0, timers: new Set<{ at: number; run: () => void }>() }
+  const open = new Map<string, { resolve(outcome: RunOutcome): void; reject(error: Error): void }>()
+  const worker = fakeWorker((id) => new Promise((resolve, reject) => open.set(id, { resolve, reject })))
+  const engine = inProcessEngine({
+    ...options,
+    now: () => clock.time,
+    schedule(run, milliseconds) {
+      const timer = { at: clock.time + milliseconds, run }
+      clock.timers.add(timer)
+      return () => clock.timers.delete(timer)
     },
-    failed: (what) => void troubles.push(what),
-    recovered: () => void troubles.push('recovered'),
-    lease: 30_000,
-  }
-  const settle = async (id: string, act: 'resolve' | 'reject'): Promise<void> => {
-    if (act === 'resolve') open.get(id)?.resolve({ kind: 'ended' })
-    else open.get(id)?.reject(new Error('the registry cannot be reached'))
-    await setImmediate()
-  }
+  })
+  await engine.start(worker)
+  await engine.work()
   return {
+    engine,
     worker,
-    begun,
-    troubles,
-    end: (id: string) => settle(id, 'resolve'),
-    fail: (id: string) => settle(id, 'reject'),
+    timers: clock.timers,
+    enqueue: (...ids: string[]) => Promise.all(ids.map((id) => engine.enqueue(newJob({ id })))),
+    async end(id: string, outcome: RunOutcome = succeeded) {
+      open.get(id)?.resolve(outcome)
+      await setImmediate()
+    },
+    async fail(id: string) {
+      open.get(id)?.reject(new Error('the registry cannot be reached'))
+      await setImmediate()
+    },
+    pass(milliseconds: number) {
+      clock.time += milliseconds
+      for (const timer of clock.timers) {
+        if (timer.at > clock.time) continue
+        clock.timers.delete(timer)
+        timer.run()
+      }
+    },
   }
 }
 
-t.test('so many run at the same time, the others wait in their order', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 2 })
-  await engine.start(worker)
-  for (const id of ['a', 'b', 'c', 'd', 'e']) await engine.enqueue(id)
-  t.strictSame(begun, ['a', 'b'])
+t.test('so many run at the same time; the others wait in their order', async (t) => {
+  const { worker, enqueue, end } = await setup({ concurrency: 2 })
+  await enqueue('a', 'b', 'c', 'd', 'e')
+  t.strictSame(worker.ran, ['a', 'b'])
   await end('b')
-  t.strictSame(begun, ['a', 'b', 'c'])
+  t.strictSame(worker.ran, ['a', 'b', 'c'])
   await end('a')
   await end('c')
-  t.strictSame(begun, ['a', 'b', 'c', 'd', 'e'])
+  t.strictSame(worker.ran, ['a', 'b', 'c', 'd', 'e'])
 })
 
-t.test('a full queue takes nothing in, and says so', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1, maxQueued: 2 })
-  await engine.start(worker)
-  for (const id of ['a', 'b', 'c']) await engine.enqueue(id)
-  await t.rejects(engine.enqueue('d'), {
-    name: 'OperationQueueFullError',
-    message: '2 operations wait already',
-  })
-  await t.resolves(engine.enqueue('b'), 'what is in it already needs no room')
-  await end('a')
-  await t.resolves(engine.enqueue('d'))
-  await end('b')
-  await end('c')
-  await end('d')
-  t.strictSame(begun, ['a', 'b', 'c', 'd'])
-})
-
-t.test('an owner takes a share of the queue, and the others go on', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1, maxQueued: 5, maxQueuedPerOwner: 2 })
-  await engine.start(worker)
-  for (const id of ['a', 'b', 'c']) await engine.enqueue(id, 'ada')
-  const full = { name: 'OperationQueueFullError', isShare: true }
-  await t.rejects(engine.enqueue('d', 'ada'), full)
-  await t.resolves(engine.enqueue('c', 'ada'), 'what is in it already needs no room')
-  await engine.enqueue('e', 'bob')
-  await engine.enqueue('f')
-  await engine.enqueue('g')
-  await t.rejects(engine.enqueue('h', 'bob'), { name: 'OperationQueueFullError', isShare: false })
-  await end('a')
-  await engine.enqueue('i', 'ada')
-  await t.rejects(engine.enqueue('j', 'ada'), full)
-  engine.forget?.('c')
-  engine.forget?.('c')
-  await t.resolves(engine.enqueue('j', 'ada'), 'what ended while it waited gives its place back, once')
-  await t.rejects(engine.enqueue('k', 'ada'), full)
-  t.strictSame(begun, ['a', 'b'])
-})
-
-t.test('without a queue what can run at once is taken in', async (t) => {
-  const { worker, begun } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 2, maxQueued: 0 })
-  await engine.start(worker)
-  await engine.enqueue('a')
-  await engine.enqueue('b')
-  await t.rejects(engine.enqueue('c'), { name: 'OperationQueueFullError' })
-  t.strictSame(begun, ['a', 'b'])
-})
-
-t.test('the same operation is in it once, while it waits or runs', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1 })
-  await engine.start(worker)
-  for (const id of ['a', 'a', 'b', 'b', 'a']) await engine.enqueue(id)
-  await end('a')
-  await end('b')
-  t.strictSame(begun, ['a', 'b'])
-  await engine.enqueue('a')
-  t.strictSame(begun, ['a', 'b', 'a'], 'after that it can come again')
-})
-
-t.test('what comes before the start waits for it', async (t) => {
-  const { worker, begun } = heldWorker()
-  const engine = inProcessEngine()
-  await engine.enqueue('a')
-  t.strictSame(begun, [])
-  await engine.start(worker)
-  t.strictSame(begun, ['a'])
-})
-
-t.test('a run that cannot be brought to its end is told, and makes room', async (t) => {
-  const { worker, begun, end, fail, troubles } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1 })
-  await engine.start(worker)
-  for (const id of ['a', 'b']) await engine.enqueue(id)
-  await fail('a')
-  t.strictSame(begun, ['a', 'b'])
-  await end('b')
-  t.strictSame(troubles, ['an operation could not be run', 'recovered'])
-})
-
-t.test('a worker that throws at once is one that rejects', async (t) => {
-  const { worker, troubles } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1 })
-  const run = () => {
-    throw new Error('no')
+t.test('operations with a higher priority run first', async (t) => {
+  const { engine, worker, end } = await setup({ concurrency: 1 })
+  for (const [id, priority] of Object.entries({ a: 0, b: 0, c: 50, d: 100, e: 50 })) {
+    await engine.enqueue(newJob({ id, priority }))
   }
-  await engine.start({ ...worker, run })
-  await engine.enqueue('a')
-  await setImmediate()
-  t.strictSame(troubles, ['an operation could not be run'])
+  for (const id of ['a', 'd', 'c', 'e']) await end(id)
+  t.strictSame(worker.ran, ['a', 'd', 'c', 'e', 'b'])
+})
+
+t.test('a delayed operation waits for its time, and is counted meanwhile', async (t) => {
+  const { engine, worker, enqueue, pass } = await setup({ maxQueued: 1, concurrency: 1 })
+  await engine.enqueue(newJob({ id: 'a', delay: 100 }))
+  await t.rejects(engine.enqueue(newJob({ delay: 1 })), { name: 'OperationQueueFullError' })
+  await enqueue('b')
+  t.strictSame(worker.ran, ['b'], 'a slot is free')
+  pass(99)
+  t.strictSame(worker.ran, ['b'])
+})
+
+t.test('an operation comes again after a retry, or when another run may be dead', async (t) => {
+  const { worker, enqueue, end, pass } = await setup()
+  await enqueue('a')
+  await end('a', { kind: 'retry', delay: 500 })
+  await enqueue('a')
+  t.strictSame(worker.ran, ['a'], 'it waits already')
+  pass(499)
+  t.strictSame(worker.ran, ['a'])
+  pass(1)
+  t.strictSame(worker.ran, ['a', 'a'])
+  await end('a', { kind: 'busy', until: 800 })
+  pass(299)
+  t.equal(worker.ran.length, 2)
+  pass(1)
+  t.equal(worker.ran.length, 3)
+  await end('a', { kind: 'busy', until: 0 })
+  t.equal(worker.ran.length, 3, 'there is a pause if that time has passed')
+  pass(100)
+  t.equal(worker.ran.length, 4)
+})
+
+t.test('operations that another process has to run do not come again', async (t) => {
+  const { worker, timers, enqueue, end } = await setup()
+  for (const kind of ['not-implemented', 'released', 'absent'] as const) {
+    await enqueue(kind)
+    await end(kind, { kind })
+  }
+  t.strictSame([worker.ran.length, timers.size], [3, 0])
+})
+
+t.test('a full queue refuses operations', async (t) => {
+  const { engine, worker, enqueue, end } = await setup({ concurrency: 1, maxQueued: 2 })
+  await enqueue('a', 'b', 'c')
+  await t.rejects(enqueue('d'), { name: 'OperationQueueFullError', message: '2 operations wait already' })
+  await t.resolves(enqueue('b'), 'one that waits needs no room')
+  await end('a')
+  await t.resolves(enqueue('d'))
+  for (const id of ['b', 'c', 'd']) await end(id)
+  t.strictSame(worker.ran, ['a', 'b', 'c', 'd'])
   await engine.close()
 })
 
-t.test('closing begins nothing any more and waits for what runs', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1 })
+t.test('an owner has a share of the queue', async (t) => {
+  const { engine, end } = await setup({ concurrency: 1, maxQueued: 5, maxQueuedPerOwner: 2 })
+  const start = (id: string, owner: string | null) => engine.enqueue(newJob({ id, owner }))
+  for (const id of ['a', 'b', 'c']) await start(id, 'ada')
+  const full = { name: 'OperationQueueFullError', isShare: true }
+  await t.rejects(start('d', 'ada'), full)
+  await t.resolves(start('c', 'ada'), 'one that waits needs no room')
+  await start('e', 'bob')
+  await start('f', null)
+  await start('g', null)
+  await t.rejects(start('h', 'bob'), { name: 'OperationQueueFullError', isShare: false })
+  await end('a')
+  await start('i', 'ada')
+  await t.rejects(start('j', 'ada'), full)
+  engine.forget?.('c')
+  engine.forget?.('c')
+  await t.resolves(start('j', 'ada'), 'one that ended while it waited makes room once')
+  await t.rejects(start('k', 'ada'), full)
+})
+
+t.test('without a queue, an operation that can run at once is accepted', async (t) => {
+  const { worker, enqueue } = await setup({ concurrency: 2, maxQueued: 0 })
+  await enqueue('a', 'b')
+  await t.rejects(enqueue('c'), { name: 'OperationQueueFullError' })
+  t.strictSame(worker.ran, ['a', 'b'])
+})
+
+t.test('an operation waits or runs once, and can come again afterwards', async (t) => {
+  const { worker, enqueue, end } = await setup({ concurrency: 1 })
+  await enqueue('a', 'a', 'b', 'b', 'a')
+  await end('a')
+  await end('b')
+  t.strictSame(worker.ran, ['a', 'b'])
+  await enqueue('a')
+  t.strictSame(worker.ran, ['a', 'b', 'a'])
+})
+
+t.test('nothing runs before `work`, or after `pause`', async (t) => {
+  const worker = fakeWorker()
+  const engine = inProcessEngine()
+  const [first, second] = [newJob(), newJob()]
+  await engine.enqueue(first)
   await engine.start(worker)
-  for (const id of ['a', 'b']) await engine.enqueue(id)
-  const steps: string[] = []
-  const closed = engine.close().then(() => steps.push('closed'))
-  await t.rejects(engine.enqueue('c'), { name: 'Error', message: 'the engine is closed' })
+  t.strictSame(worker.ran, [])
+  await engine.work()
+  t.strictSame(worker.ran, [first.id])
+  await engine.pause()
+  await engine.enqueue(second)
   await setImmediate()
-  t.strictSame(steps, [])
-  await end('a')
+  t.strictSame(worker.ran, [first.id])
+  await engine.work()
+  t.strictSame(worker.ran, [first.id, second.id])
+})
+
+t.test('a run that cannot be brought to its end is logged, and makes room', async (t) => {
+  const { worker, enqueue, end, fail } = await setup({ concurrency: 1 })
+  await enqueue('a', 'b')
+  await fail('a')
+  t.strictSame(worker.ran, ['a', 'b'])
+  await end('b')
+  t.strictSame(worker.log, ['an operation could not be run', 'recovered'])
+})
+
+t.test('close begins no more runs, waits for those there are, and stops the timers', async (t) => {
+  const { engine, worker, timers, enqueue, end } = await setup({ concurrency: 1 })
+  await enqueue('a', 'b')
+  await engine.enqueue(newJob({ delay: 10 }))
+  let isClosed = false
+  const closed = engine.close().then(() => {
+    isClosed = true
+  })
+  await t.rejects(enqueue('c'), { name: 'Error', message: 'the engine is closed' })
+  await setImmediate()
+  t.strictSame([isClosed, timers.size], [false, 0])
+  await end('a', { kind: 'retry', delay: 10 })
   await closed
-  t.strictSame(begun, ['a'])
-  await t.resolves(engine.close(), 'closing twice is closing once')
+  t.strictSame([worker.ran, timers.size], [['a'], 0])
+  await t.resolves(engine.close())
 })
 
-t.test('what ended while it waited is not run, and its place is free', async (t) => {
-  const { worker, begun, end } = heldWorker()
-  const engine = inProcessEngine({ concurrency: 1, maxQueued: 1 })
-  await engine.start(worker)
-  for (const id of ['a', 'b']) await engine.enqueue(id)
-  engine.forget?.('b')
-  engine.forget?.('a')
-  engine.forget?.('never there')
-  await t.resolves(engine.enqueue('c'))
+t.test('an operation that ended while it waited does not run, and its place is free', async (t) => {
+  const { engine, worker, enqueue, end } = await setup({ concurrency: 1, maxQueued: 1 })
+  await enqueue('a', 'b')
+  for (const id of ['b', 'a', 'never there']) engine.forget?.(id)
+  await t.resolves(enqueue('c'))
   await end('a')
-  t.strictSame(begun, ['a', 'c'])
+  t.strictSame(worker.ran, ['a', 'c'])
 })
 
-t.test('options that are wrong are refused by their name', async (t) => {
+t.test('invalid options are refused by their name', async (t) => {
   const rows: readonly (readonly [options: object, message: RegExp])[] = [
     [{ concurrency: 0 }, /inProcessEngine\.concurrency: expected an integer from 1/],
     [{ maxQueued: -1 }, /inProcessEngine\.maxQueued/],
+    [{ now: 5 }, /inProcessEngine\.now/],
     [{ maxQueue: 1 }, /inProcessEngine\.maxQueue: there is no such option/],
   ]
   for (const [options, message] of rows) t.throws(() => inProcessEngine(options), { message })

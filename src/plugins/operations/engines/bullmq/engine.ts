@@ -20,6 +20,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
   let given: OperationWorker | null = null
   let queue: JobQueue | null = null
   let worker: JobWorker | null = null
+  let isWarnedOf = false
   let closed: Promise<unknown> | null = null
 
   async function close(): Promise<void> {
@@ -34,7 +35,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
       given = received
       queue = new JobQueue(settings, received)
       try {
-        await queue.ready()
+        ;({ isWarnedOf } = await queue.ready())
       } catch (error) {
         await close()
         throw error
@@ -42,7 +43,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
     },
     async work() {
       if (given === null || closed !== null || !settings.work) return
-      worker ??= new JobWorker(settings, given)
+      worker ??= new JobWorker(settings, given, isWarnedOf)
       worker.work()
     },
     async pause() {

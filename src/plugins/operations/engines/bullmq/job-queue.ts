@@ -3,7 +3,7 @@ import { inTime, LateError } from '../../../../time/in-time.js'
 import { scheduleTimeout } from '../../../../time/schedule.js'
 import { type OperationJob, OperationQueueFullError, type OperationWorker } from '../engine.js'
 import type { BullmqSettings } from './options.js'
-import { answerTimeout, checkRedis, closeInTime, connectionTo, silence } from './redis.js'
+import { answerTimeout, checkRedis, closeInTime, connectionTo, type RedisServer, silence } from './redis.js'
 
 /** Adds operations to a queue. */
 export class JobQueue {
@@ -25,7 +25,7 @@ export class JobQueue {
     const keep = { age: keptFor, count: keepJobs }
     this.#queue = new Queue(queue, {
       connection: connectionTo(redis, false, this.#givenUp.signal),
-      // `checkRedis` does it, and writes nothing to the console.
+      // `checkRedis` checks it, and writes nothing to the console.
       skipVersionCheck: true,
       ...(telemetry === undefined ? {} : { telemetry }),
       defaultJobOptions: {
@@ -46,9 +46,9 @@ export class JobQueue {
    *
    * @throws Error that says why it cannot be used
    */
-  async ready(): Promise<void> {
+  async ready(): Promise<RedisServer> {
     try {
-      await inTime(this.#check(), answerTimeout, 'an answer of Redis')
+      return await inTime(this.#check(), answerTimeout, 'an answer of Redis')
     } catch (error) {
       if (!(error instanceof LateError)) throw error
       const cause = this.#lastError ?? error
@@ -84,14 +84,14 @@ export class JobQueue {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await closeInTime(this.#queue, this.#queue.close(), () => this.#givenUp.abort())
+    await closeInTime(this.#queue, this.#queue.close(), this.#settings.redis, this.#givenUp)
   }
 
-  async #check(): Promise<void> {
+  async #check(): Promise<RedisServer> {
     await this.#queue.waitUntilReady()
     const client = await this.#queue.getBackend().client
     client.on('ready', () => this.#given.recovered())
-    await checkRedis(client)
+    return checkRedis(client)
   }
 
   async #add({ id, name, delay, priority, isNew }: OperationJob): Promise<void> {
@@ -100,9 +100,9 @@ export class JobQueue {
       throw new OperationQueueFullError(`${maxQueued} operations wait already`)
     }
     this.#added += 1
+    if (isNew !== true && (await this.#revive(id, delay))) return
     // In BullMQ 1 is the highest priority, and jobs without one come before all others.
     await this.#queue.add(name, null, { jobId: id, delay, priority: lowestPriority - priority })
-    if (isNew !== true) await this.#revive(id, delay)
   }
 
   /** Returns the number of waiting jobs, at most a second old. */
@@ -120,10 +120,14 @@ export class JobQueue {
     return counted
   }
 
-  /** Runs a job again that ended without its operation, or that waits longer than its operation. */
-  async #revive(id: string, delay: number): Promise<void> {
+  /**
+   * Runs a job again that ended without its operation, or that waits longer than its operation.
+   *
+   * @returns whether there is a job
+   */
+  async #revive(id: string, delay: number): Promise<boolean> {
     const job = await this.#queue.getJob(id)
-    if (job === undefined) return
+    if (job === undefined) return false
     try {
       const state = await job.getState()
       if (state === 'completed' || state === 'failed') await job.retry(state)
@@ -132,6 +136,7 @@ export class JobQueue {
       // Another process was faster.
       if (!isOfAnother(error)) throw error
     }
+    return true
   }
 
   #failed(error: unknown): void {

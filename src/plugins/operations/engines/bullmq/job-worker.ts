@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { scheduleTimeout } from '../../../../time/schedule.js'
 import type { OperationWorker } from '../engine.js'
 import { isOfAnother, unreachable, withoutEnd } from './job-queue.js'
 import type { BullmqSettings } from './options.js'
@@ -10,15 +11,25 @@ import { closeInTime, connectionTo, ignore, silence } from './redis.js'
 export class JobWorker {
   readonly #worker: Worker<null, null, string>
   readonly #given: OperationWorker
+  readonly #redis: BullmqSettings['redis']
   readonly #runs = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
   readonly #givenUp = new AbortController()
+  #isPaused = false
+  #isResting = false
 
-  constructor({ redis, queue, concurrency, telemetry }: BullmqSettings, given: OperationWorker) {
+  /** @param isQuiet whether BullMQ would write warnings about the server to the console */
+  constructor(
+    { redis, queue, concurrency, telemetry }: BullmqSettings,
+    given: OperationWorker,
+    isQuiet: boolean,
+  ) {
     this.#given = given
+    this.#redis = redis
     this.#worker = new Worker(queue, (job, token) => this.#process(job, token), {
       connection: connectionTo(redis, true, this.#givenUp.signal),
-      skipVersionCheck: true,
+      // Without it, BullMQ rounds delays to whole seconds.
+      skipVersionCheck: isQuiet,
       ...(telemetry === undefined ? {} : { telemetry }),
       autorun: false,
       concurrency,
@@ -38,12 +49,14 @@ export class JobWorker {
 
   /** Begins to take operations, or goes on after a pause. */
   work(): void {
+    this.#isPaused = false
     if (this.#worker.isPaused()) this.#worker.resume().catch(ignore)
-    else if (!this.#worker.isRunning()) this.#worker.run().catch((error: unknown) => this.#failed(error))
+    else if (!this.#worker.isRunning()) this.#worker.run().catch((error) => this.#failed(error))
   }
 
   /** Takes no more operations. */
   async pause(): Promise<void> {
+    this.#isPaused = true
     await this.#worker.pause(true)
   }
 
@@ -52,12 +65,12 @@ export class JobWorker {
     this.#closing.abort()
     const closed = this.#worker.close()
     while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
-    await closeInTime(this.#worker, closed, () => this.#givenUp.abort())
+    await closeInTime(this.#worker, closed, this.#redis, this.#givenUp)
   }
 
   async #process(job: Job<null, null, string>, token: string | undefined): Promise<null> {
-    // The job arrived during the close.
-    if (this.#closing.signal.aborted) return this.#handBack(job, token)
+    // A worker that pauses or closes may get one more job.
+    if (this.#isPaused || this.#closing.signal.aborted) return this.#handBack(job, token)
     const run = this.#run(job, token)
     this.#runs.add(run)
     try {
@@ -115,9 +128,23 @@ export class JobWorker {
     throw new WaitingError()
   }
 
-  #failed(error: unknown): void {
-    if (this.#closing.signal.aborted || isOfAnother(error)) return
+  #failed(error: Error): void {
+    // BullMQ emits 'lockRenewalFailed' too.
+    const isLockLost = isOfAnother(error) || error.message.startsWith('could not renew lock')
+    if (this.#closing.signal.aborted || isLockLost) return
     this.#given.failed(unreachable, error)
+    if (error.name === 'ReplyError') this.#slowDown()
+  }
+
+  /** Stops for a while: BullMQ tries again at once when Redis answers with an error, such as that its memory is full. */
+  #slowDown(): void {
+    if (this.#isResting || this.#isPaused) return
+    this.#isResting = true
+    this.#worker.pause(true).catch(ignore)
+    scheduleTimeout(() => {
+      this.#isResting = false
+      if (!this.#isPaused && !this.#closing.signal.aborted) this.work()
+    }, rest)
   }
 
   async #rest(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ConnectionOptions, IRedisClient, Queue, Worker } from 'bullmq'
+import type { ConnectionOptions, IRedisClient, Queue, RedisConnectionClient, Worker } from 'bullmq'
 import { inTime } from '../../../../time/in-time.js'
 
 /** Milliseconds in which a queue has to answer. */
@@ -18,8 +18,8 @@ export function connectionTo(
   isForWork: boolean,
   givenUp: AbortSignal,
 ): ConnectionOptions {
+  if (isClient(redis)) return redis
   const options = typeof redis === 'string' ? { url: redis } : redis
-  if ('connect' in options && typeof options.connect === 'function') return options
   const retryStrategy = 'retryStrategy' in options ? options.retryStrategy : undefined
   const pause = typeof retryStrategy === 'function' ? retryStrategy : growingPause
   return {
@@ -27,6 +27,10 @@ export function connectionTo(
     retryStrategy: (times: number) => (givenUp.aborted ? null : pause(times)),
     ...(isForWork ? { maxRetriesPerRequest: null } : {}),
   }
+}
+
+function isClient(redis: string | ConnectionOptions): redis is IRedisClient | RedisConnectionClient {
+  return typeof redis === 'object' && 'connect' in redis && typeof redis.connect === 'function'
 }
 
 function growingPause(times: number): number {
@@ -42,22 +46,39 @@ export function silence(part: Queue | Worker): void {
 }
 
 /**
- * Waits until a queue or a worker is closed; disconnects it if its server does not answer in time.
+ * Waits until a queue or a worker is closed; ends its connections if its server does not answer in time.
  *
  * @param closed the end of its close
- * @param giveUp stops the attempts to connect again
+ * @param redis the connection in the options; a client of the app stays open
+ * @param givenUp stops the attempts to connect again
  */
 export async function closeInTime(
   part: Queue | Worker,
   closed: Promise<void>,
-  giveUp: () => void,
+  redis: string | ConnectionOptions,
+  givenUp: AbortController,
 ): Promise<void> {
   try {
     await inTime(closed, answerTimeout, 'the end of a connection')
   } catch {
-    giveUp()
-    part.disconnect().catch(ignore)
+    const { client, blockingClient } = part.getBackend()
+    for (const connection of isClient(redis) ? [blockingClient] : [client, blockingClient]) {
+      connection?.then(end).catch(ignore)
+    }
+  } finally {
+    givenUp.abort()
   }
+}
+
+// BullMQ waits for the end of a connection, which does not come while ioredis waits for the next attempt to connect.
+async function end(client: IRedisClient): Promise<void> {
+  await (client.status === 'reconnecting' ? client.connect() : client.disconnect())
+}
+
+/** Result of {@link checkRedis}. */
+export interface RedisServer {
+  /** Whether BullMQ writes a warning about the server to the console with each connection. */
+  readonly isWarnedOf: boolean
 }
 
 /**
@@ -65,9 +86,10 @@ export async function closeInTime(
  *
  * @throws Error that names the remedy if BullMQ does not work with the server, or if the server may evict jobs
  */
-export async function checkRedis(client: Pick<IRedisClient, 'info'>): Promise<void> {
+export async function checkRedis(client: Pick<IRedisClient, 'info'>): Promise<RedisServer> {
+  const info = await client.info().catch(() => null)
   // The account may lack the right to INFO.
-  const info = await client.info().catch(() => '')
+  if (info === null) return { isWarnedOf: true }
   const policy = fieldOf(info, 'maxmemory_policy')
   if (policy?.startsWith('allkeys-')) {
     throw new Error(
@@ -75,9 +97,9 @@ export async function checkRedis(client: Pick<IRedisClient, 'info'>): Promise<vo
     )
   }
   const version = fieldOf(info, 'redis_version')
-  if (Number.parseInt(version ?? '5', 10) < 5) {
-    throw new Error(`BullMQ needs Redis 5 or later; it is ${version}`)
-  }
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number)
+  if (version !== undefined && major < 5) throw new Error(`BullMQ needs Redis 5 or later; it is ${version}`)
+  return { isWarnedOf: policy !== 'noeviction' || major < 6 || (major === 6 && minor < 2) }
 }
 
 function fieldOf(info: string, name: string): string | undefined {

@@ -1,15 +1,14 @@
 /**
  * A process that runs operations, which end when it closes. It writes a line when it is ready, the id of each operation
- * that it begins, and a line when it has closed; it closes when it is told anything, and then nothing should keep it
- * alive.
+ * that it begins, and a line when it has closed. It closes on input; then nothing should keep it alive.
  */
-import { type BullmqEngineOptions, bullmqEngine, type RunOutcome } from '../../../../../src/engines/bullmq.js'
+import { type BullmqEngineOptions, bullmqEngine, type RunOutcome } from '../../../../src/engines/bullmq.js'
 
 const [options = '', lease = ''] = process.argv.slice(2)
 const engine = bullmqEngine(JSON.parse(options) as BullmqEngineOptions)
 let end = () => {}
 const ended = new Promise<RunOutcome>((resolve) => {
-  end = () => resolve({ kind: 'ended' })
+  end = () => resolve({ kind: 'ended', status: 'Succeeded' })
 })
 
 await engine.start({
@@ -18,9 +17,11 @@ await engine.start({
     process.stdout.write(`${id}\n`)
     return ended
   },
+  lost() {},
   failed() {},
   recovered() {},
 })
+await engine.work()
 process.stdin.once('data', async () => {
   process.stdin.destroy()
   const closed = engine.close()

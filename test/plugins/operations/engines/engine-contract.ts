@@ -1,0 +1,250 @@
+/** The rules of engines that share a queue between processes. */
+import type { Test } from 'tap'
+import type { OperationEngine, RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
+import {
+  type FakeWorker,
+  fakeWorker,
+  gate,
+  isDone,
+  newJob,
+  newJobs,
+  succeeded,
+  until,
+} from './fake-worker.js'
+
+/** Options that all shared engines have. */
+export interface SharedEngineOptions {
+  readonly work?: boolean
+  readonly concurrency?: number
+  readonly maxQueued?: number
+}
+
+/** Makes engines that share one queue. */
+export type NewEngine = (options?: SharedEngineOptions) => OperationEngine
+
+/** Starts an engine that closes with the test. */
+export async function started(
+  t: Test,
+  engine: OperationEngine,
+  worker: FakeWorker,
+): Promise<OperationEngine> {
+  t.teardown(() => engine.close())
+  await engine.start(worker)
+  await engine.work()
+  return engine
+}
+
+/** @param newQueue returns the engines of a new, empty queue */
+export async function keepsEngineContract(t: Test, newQueue: () => NewEngine): Promise<void> {
+  const single = { concurrency: 1 }
+
+  await t.test('operations run by priority, and then in the order of their starts', async (t) => {
+    const worker = fakeWorker()
+    const engine = newQueue()(single)
+    t.teardown(() => engine.close())
+    await engine.start(worker)
+    const jobs = [0, 0, 50, 100, 50, 0].map((priority) => newJob({ priority }))
+    for (const job of jobs) await engine.enqueue(job)
+    t.strictSame(worker.ran, [], 'none before `work`')
+    await engine.work()
+    await until(() => worker.ran.length === jobs.length, 'all run')
+    const order = [3, 2, 4, 0, 1, 5].map((index) => jobs[index]?.id)
+    t.strictSame(worker.ran, order)
+    t.equal(engine.isShared, true)
+    t.strictSame(worker.log, [])
+  })
+
+  await t.test('a delayed operation does not run before', async (t) => {
+    const worker = fakeWorker()
+    const engine = await started(t, newQueue()(single), worker)
+    const [late, soon] = [newJob({ delay: 1_500 }), newJob()]
+    const startedAt = Date.now()
+    await engine.enqueue(late)
+    await engine.enqueue(soon)
+    await until(() => worker.ran.length === 2, 'both run')
+    t.strictSame(worker.ran, [soon.id, late.id])
+    t.ok(Number(worker.ranAt[1]) - startedAt >= 1_500)
+  })
+
+  await t.test('an operation that waits or runs is not added again', async (t) => {
+    const end = gate()
+    const worker = fakeWorker(() => end.passed.then(() => succeeded))
+    const engine = await started(t, newQueue()(single), worker)
+    const [running, waiting, last] = [newJob(), newJob(), newJob()]
+    await engine.enqueue(running)
+    await until(() => worker.ran.length === 1, 'the first runs')
+    for (const job of [waiting, waiting, last]) await engine.enqueue(job)
+    end.open()
+    await until(() => worker.ran.includes(last.id), 'the last runs')
+    t.strictSame(worker.ran, [running.id, waiting.id, last.id])
+  })
+
+  const wait = 1_200
+  for (const [rule, outcome] of [
+    ['an operation of another process comes again when that may be dead', () => busy(wait)],
+    ['an operation whose handler failed comes again after the delay', () => ({ kind: 'retry', delay: wait })],
+  ] as [string, () => RunOutcome][]) {
+    await t.test(rule, async (t) => {
+      const [first, other] = [newJob(), newJob()]
+      const worker = fakeWorker((id, count) => (id === first.id && count === 1 ? outcome() : succeeded))
+      const engine = await started(t, newQueue()(single), worker)
+      for (const job of [first, other]) await engine.enqueue(job)
+      await until(() => worker.ran.length >= 3, 'it came again')
+      t.strictSame(worker.ran, [first.id, other.id, first.id], 'others do not wait for it')
+      t.ok(Number(worker.ranAt[2]) - Number(worker.ranAt[0]) >= wait)
+    })
+  }
+
+  await t.test('an operation with a past time does not come again without a pause', async (t) => {
+    const worker = fakeWorker(() => busy(-10_000))
+    const engine = await started(t, newQueue()(), worker)
+    await engine.enqueue(newJob())
+    await until(() => worker.ran.length >= 4, 'it came again')
+    t.ok(Number(worker.ranAt[3]) - Number(worker.ranAt[0]) >= 300)
+  })
+
+  await t.test('a worker that does not implement an operation leaves it to another one', async (t) => {
+    const newEngine = newQueue()
+    const old = fakeWorker(() => ({ kind: 'not-implemented' }))
+    const engine = await started(t, newEngine(), old)
+    const job = newJob()
+    await engine.enqueue(job)
+    await until(() => old.ran.length >= 1, 'the old worker took it')
+    const worker = fakeWorker()
+    await started(t, newEngine(), worker)
+    await until(() => worker.ran.length === 1, 'the new worker runs it')
+    t.ok(Number(worker.ranAt[0]) - Number(old.ranAt.at(-1)) < 1_000, 'within a second')
+    t.ok(old.ran.length < 50, `the old one took it ${old.ran.length} times`)
+  })
+
+  await t.test('an operation that is handed back runs in another process', async (t) => {
+    const newEngine = newQueue()
+    const closing = fakeWorker(() => ({ kind: 'released' }))
+    const engine = await started(t, newEngine(), closing)
+    const job = newJob()
+    await engine.enqueue(job)
+    await until(() => closing.ran.length === 1, 'it ran')
+    const worker = fakeWorker()
+    await started(t, newEngine(), worker)
+    await until(() => worker.ran.length === 1, 'another one runs it')
+    t.equal(closing.ran.length, 1, 'this process does not take it again')
+  })
+
+  await t.test('an operation whose record cannot be reached comes again; the log has a line', async (t) => {
+    let isAway = true
+    const worker = fakeWorker(() => {
+      if (isAway) throw new Error('no answer')
+      return succeeded
+    })
+    const engine = await started(t, newQueue()({ concurrency: 2 }), worker)
+    const jobs = newJobs(4)
+    for (const job of jobs) await engine.enqueue({ ...job, isNew: true })
+    await until(() => worker.ran.length >= 4, 'each has come')
+    t.ok(Number(worker.ranAt[3]) - Number(worker.ranAt[0]) >= 900, 'at its concurrency each second')
+    isAway = false
+    const before = worker.ran.length
+    await until(() => jobs.every(({ id }) => worker.ran.lastIndexOf(id) >= before), 'each has run')
+    t.strictSame(worker.log.slice(-2), ['an operation could not be run', 'recovered'])
+  })
+
+  await t.test('processes share the work; one that does not work leaves it to them', async (t) => {
+    const newEngine = newQueue()
+    const end = gate()
+    const web = fakeWorker()
+    const workers = [1, 2].map(() => fakeWorker(() => end.passed.then(() => succeeded)))
+    const engine = await started(t, newEngine({ work: false }), web)
+    for (const worker of workers) await started(t, newEngine(single), worker)
+    const jobs = newJobs(6)
+    for (const job of jobs) await engine.enqueue(job)
+    await until(() => workers.every(({ ran }) => ran.length === 1), 'both run one')
+    end.open()
+    await until(() => workers.flatMap(({ ran }) => ran).length === jobs.length, 'all run')
+    t.strictSame(workers.flatMap(({ ran }) => ran).toSorted(), jobs.map(({ id }) => id).toSorted())
+    t.strictSame(web.ran, [])
+  })
+
+  await t.test('a full queue refuses operations until it has room', async (t) => {
+    const newEngine = newQueue()
+    const engine = await started(t, newEngine({ work: false, maxQueued: 3 }), fakeWorker())
+    for (const job of newJobs(3)) await engine.enqueue(job)
+    await t.rejects(engine.enqueue(newJob()), { name: 'OperationQueueFullError', isShare: false })
+    const worker = fakeWorker()
+    await started(t, newEngine(), worker)
+    await until(() => isDone(engine.enqueue(newJob())), 'there is room again')
+    await until(() => worker.ran.length === 4, 'all run')
+  })
+
+  await t.test('a paused engine begins no run, and `work` goes on', async (t) => {
+    const end = gate()
+    const worker = fakeWorker(() => end.passed.then(() => succeeded))
+    const newEngine = newQueue()
+    const engine = await started(t, newEngine(), worker)
+    const [first, second] = [newJob(), newJob()]
+    await engine.enqueue(first)
+    await until(() => worker.ran.length === 1, 'the first runs')
+    await engine.pause()
+    await engine.enqueue(second)
+    const other = fakeWorker()
+    const others = await started(t, newEngine(), other)
+    await until(() => other.ran.length === 1, 'another process runs the second')
+    await others.close()
+    end.open()
+    const third = newJob()
+    await engine.enqueue(third)
+    await engine.work()
+    await until(() => worker.ran.length === 2, 'the third runs')
+    t.strictSame([worker.ran, other.ran], [[first.id, third.id], [second.id]])
+  })
+
+  await t.test('close waits for the runs, and leaves what waits to others', async (t) => {
+    const newEngine = newQueue()
+    const end = gate()
+    const closing = fakeWorker(() => end.passed.then(() => succeeded))
+    const engine = await started(t, newEngine(single), closing)
+    const [running, waiting] = [newJob(), newJob()]
+    for (const job of [running, waiting]) await engine.enqueue(job)
+    await until(() => closing.ran.length === 1, 'one runs')
+    let isClosed = false
+    const closed = engine.close().then(() => {
+      isClosed = true
+    })
+    await t.rejects(engine.enqueue(newJob()), { name: 'Error', message: 'the engine is closed' })
+    const other = fakeWorker()
+    await started(t, newEngine(), other)
+    await until(() => other.ran.length === 1, 'another process runs the other')
+    t.equal(isClosed, false, 'it waits for the run')
+    end.open()
+    await closed
+    t.strictSame([closing.ran, other.ran], [[running.id], [waiting.id]])
+    t.strictSame(closing.log, [])
+  })
+
+  await t.test('an operation that arrives during a close runs in another process', async (t) => {
+    const newEngine = newQueue()
+    const web = await started(t, newEngine({ work: false }), fakeWorker())
+    const jobs = newJobs(10)
+    const ran: string[] = []
+    for (const job of jobs) {
+      const closing = fakeWorker()
+      const engine = await started(t, newEngine(), closing)
+      await web.enqueue(job)
+      await engine.close()
+      ran.push(...closing.ran)
+    }
+    const worker = fakeWorker()
+    await started(t, newEngine(), worker)
+    await until(() => ran.length + worker.ran.length >= jobs.length, 'all run')
+    t.strictSame([...ran, ...worker.ran].toSorted(), jobs.map(({ id }) => id).toSorted())
+  })
+
+  await t.test('an engine that has not been started rejects, and can be closed', async (t) => {
+    const engine = newQueue()()
+    await t.rejects(engine.enqueue(newJob()), /has not been started/)
+    await engine.close()
+    await engine.close()
+  })
+}
+
+function busy(milliseconds: number): RunOutcome {
+  return { kind: 'busy', until: Date.now() + milliseconds }
+}

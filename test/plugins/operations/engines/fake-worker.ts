@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type {
+  OperationJob,
+  OperationWorker,
+  RunOutcome,
+} from '../../../../src/plugins/operations/engines/engine.js'
+
+/** A worker that records what an engine calls. */
+export interface FakeWorker extends OperationWorker {
+  /** The ids that were run, in their order. */
+  readonly ran: readonly string[]
+  /** When each of them began. */
+  readonly ranAt: readonly number[]
+  /** The ids whose lock was lost. */
+  readonly lostIds: readonly string[]
+  /** The log as the registry would write it: each failure once, and `'recovered'`. */
+  readonly log: readonly string[]
+}
+
+/** What a run does; `count` is the number of runs of this operation so far. */
+export type FakeRun = (id: string, count: number) => Promise<RunOutcome> | RunOutcome
+
+export const succeeded: RunOutcome = { kind: 'ended', status: 'Succeeded' }
+
+export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000): FakeWorker {
+  const ran: string[] = []
+  const ranAt: number[] = []
+  const lostIds: string[] = []
+  const log: string[] = []
+  return {
+    ran,
+    ranAt,
+    lostIds,
+    log,
+    lease,
+    async run(id) {
+      ran.push(id)
+      ranAt.push(Date.now())
+      return run(id, ran.filter((other) => other === id).length)
+    },
+    lost: (id) => void lostIds.push(id),
+    failed: (what) => {
+      if (log.at(-1) !== what) log.push(what)
+    },
+    recovered: () => {
+      if (log.length > 0 && log.at(-1) !== 'recovered') log.push('recovered')
+    },
+  }
+}
+
+/** Returns the job of a new operation. */
+export function newJob(over: Partial<OperationJob> = {}): OperationJob {
+  return { id: randomBytes(16).toString('hex'), name: 'work', owner: null, delay: 0, priority: 0, ...over }
+}
+
+export const newJobs = (count: number) => Array.from({ length: count }, () => newJob())
+
+/** Something that a test opens, and a promise that waits for it. */
+export function gate(): { readonly passed: Promise<void>; open(): void } {
+  let open = () => {}
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { passed, open: () => open() }
+}
+
+/** Waits until a condition holds. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`it never happened: ${what}`)
+    await pause(10)
+  }
+}
+
+/** Whether a promise resolves. */
+export function isDone(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Returns how long something takes, in whole seconds. */
+export async function secondsOf(done: Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await done
+  return Math.round((performance.now() - began) / 1_000)
+}
