@@ -1,0 +1,195 @@
+/** A run of this process: heartbeats, progress, and why it has to end. */
+import t from 'tap'
+import { OperationRegistry } from '../../../src/plugins/operations/registry.js'
+import { OperationRun } from '../../../src/plugins/operations/run.js'
+import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
+import { manualClock } from '../../support/manual-clock.js'
+import { failed, lease, newOperation, retention, start, sure } from './samples.js'
+import { unruly } from './unruly-store.js'
+
+const limits = () => ({ maxRuns: 3, timeout: 3_600_000 })
+
+async function setUp({ timeout = 3_600_000, takesOver = false } = {}) {
+  const clock = manualClock(start)
+  const store = unruly(memoryOperationStore())
+  const { now, schedule } = clock
+  const registry = new OperationRegistry({
+    store,
+    lease,
+    checkInterval: lease,
+    takesOver,
+    retention,
+    storeTimeout: 5_000,
+    recordForm: 2,
+    codec: null,
+    now,
+    schedule,
+  })
+  const { id } = await registry.create(newOperation())
+  const claim = await registry.claim(id, limits)
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  const failures: unknown[] = []
+  const stops: string[] = []
+  const run = new OperationRun(claim.record, {
+    registry,
+    heartbeat: lease / 3,
+    timeout,
+    schedule,
+    onFailure: (error) => failures.push(error),
+    onSuccess: () => {},
+  })
+  void run.stopped.then((reason) => stops.push(reason))
+  const record = async () => sure(await registry.find(id))
+  const writes = () => store.calls.replace ?? 0
+  return { clock, store, registry, id, run, failures, stops, record, writes }
+}
+
+t.test('a run sends three heartbeats in a lease, and none after its end', async (t) => {
+  const { clock, run, record, writes, stops } = await setUp({ timeout: 100 * lease })
+  const before = writes()
+  await clock.advance(lease * 10)
+  t.equal(writes() - before, 30)
+  t.equal((await record()).runUntil, clock.now() + lease)
+  t.strictSame(stops, [])
+  await run.end()
+  run.setProgress(0.9)
+  run.look()
+  await clock.advance(10 * lease)
+  t.equal(writes() - before, 30)
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('progress is stored every half second at most, and does not delay the heartbeats', async (t) => {
+  const { clock, run, record, writes } = await setUp()
+  const before = writes()
+  for (let step = 1; step <= 1_000; step += 1) {
+    run.setProgress(step / 1_000)
+    await clock.advance(step % 10 === 0 ? 10 : 0)
+  }
+  await clock.advance(500)
+  t.equal((await record()).progress, 1)
+  t.ok(writes() - before <= 3, `${writes() - before} writes for 1,000 steps in a second`)
+  for (let step = 0; step < 400; step += 1) {
+    run.setProgress(step / 400)
+    await clock.advance(100)
+  }
+  t.ok(sure((await record()).runUntil) > clock.now() + lease - 1_000)
+})
+
+t.test('progress that is no number changes nothing; other numbers are the nearest in range', async (t) => {
+  const { clock, run, record } = await setUp()
+  const stored = async (progress: unknown) => {
+    run.setProgress(progress as number)
+    await clock.advance(lease)
+    return (await record()).progress
+  }
+  t.equal(await stored(Number.NaN), null)
+  t.equal(await stored(0.5), 0.5)
+  for (const other of [Number.NaN, '0.9', null, undefined, {}, 1n]) t.equal(await stored(other), 0.5)
+  t.equal(await stored(-3), 0)
+  t.equal(await stored(40), 1)
+})
+
+t.test(
+  'a forged announcement only makes the run read its record; a true one aborts its signal',
+  async (t) => {
+    for (const takesOver of [false, true]) {
+      const { clock, run, registry, id, stops } = await setUp({ takesOver })
+      run.look()
+      await clock.advance(0)
+      t.notOk(run.signal.aborted)
+      await registry.cancel(id)
+      run.look()
+      await clock.advance(0)
+      t.match(run.signal.reason, { code: 'operation-cancelled' })
+      await clock.advance(3 * lease)
+      t.strictSame(stops, [], 'its work ends it')
+    }
+  },
+)
+
+t.test('many announcements are one look at a time', async (t) => {
+  const { clock, run, writes } = await setUp()
+  const before = writes()
+  for (let count = 0; count < 1_000; count += 1) run.look()
+  await clock.advance(499)
+  t.equal(writes() - before, 1)
+})
+
+t.test('a cancellation whose announcement was lost is found by the next heartbeat', async (t) => {
+  const { clock, run, registry, id } = await setUp()
+  await registry.cancel(id)
+  await clock.advance(lease / 3 - 1)
+  t.notOk(run.signal.aborted)
+  await clock.advance(1)
+  t.match(run.signal.reason, { code: 'operation-cancelled' })
+})
+
+t.test('a run that exceeds its time limit is stopped', async (t) => {
+  const { clock, run, stops } = await setUp({ timeout: 90_000 })
+  await clock.advance(89_999)
+  t.notOk(run.signal.aborted)
+  await clock.advance(1)
+  t.strictSame(stops, ['timed-out'])
+  t.match(run.signal.reason, { code: 'operation-timed-out' })
+})
+
+t.test('a run that is replaced or ended elsewhere is lost, and sends no more heartbeats', async (t) => {
+  for (const how of ['replaced', 'ended'] as const) {
+    const { clock, run, registry, id, stops, writes } = await setUp()
+    if (how === 'ended') await registry.finish(id, 1, failed)
+    else {
+      clock.skip(lease)
+      t.match(await registry.claim(id, limits), { kind: 'claimed', record: { run: 2 } })
+    }
+    await clock.advance(lease / 3)
+    t.strictSame(stops, ['lost'], how)
+    t.match(run.signal.reason, { code: 'operation-interrupted' })
+    const before = writes()
+    run.setProgress(0.5)
+    await clock.advance(10 * lease)
+    t.equal(writes(), before)
+    t.equal(clock.waiting(), 0)
+  }
+})
+
+t.test('a late heartbeat loses nothing if no other run began', async (t) => {
+  const { clock, record, stops } = await setUp()
+  clock.skip(5 * lease)
+  await clock.advance(0)
+  t.strictSame(stops, [])
+  t.equal((await record()).runUntil, clock.now() + lease)
+})
+
+for (const mood of ['fails', 'hangs'] as const) {
+  t.test(`a store that ${mood} for ten leases does not stop the run`, async (t) => {
+    const { clock, store, run, record, stops, failures, writes } = await setUp()
+    store.mood = mood
+    const before = writes()
+    await clock.advance(10 * lease)
+    t.ok(failures.length > 0)
+    t.ok(writes() - before <= 20 * 31, `${writes() - before} writes: two in a second at most`)
+    store.mood = 'well'
+    await clock.advance(6_000)
+    t.strictSame(stops, [])
+    t.notOk(run.signal.aborted)
+    t.ok(sure((await record()).runUntil) > clock.now())
+  })
+}
+
+t.test('a pause and an end wait for the pending heartbeat, and no other follows', async (t) => {
+  for (const method of ['pause', 'end'] as const) {
+    const { clock, store, run, writes } = await setUp()
+    store.moods.replace = 'hangs'
+    await clock.advance(lease / 3)
+    const before = writes()
+    const steps: string[] = []
+    const over = run[method]().then(() => steps.push('over'))
+    await clock.advance(4_999)
+    t.strictSame(steps, [])
+    await clock.advance(1)
+    await over
+    await clock.advance(10 * lease)
+    t.equal(writes(), before, method)
+  }
+})
