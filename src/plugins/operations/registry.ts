@@ -55,7 +55,7 @@ export interface RegistryOptions {
   readonly schedule: Schedule
   /** Logs failures of the store. */
   readonly faults?: FaultLog
-  /** Called when this registry has ended an operation. */
+  /** Called when this registry has ended an operation; in rare cases twice. */
   readonly onEnd?: (record: OperationRecord) => void
 }
 
@@ -223,20 +223,15 @@ export class OperationRegistry {
    * Ends an operation. Returns its record, also if it had ended; `null` if there is none.
    *
    * @param run the run that ends it; with `null` it is ended only if no run is alive
-   * @param mayBeStored whether that run may have ended it before, without a call of `onEnd`
    */
-  async finish(
-    id: string,
-    run: number | null,
-    given: OperationEnd,
-    mayBeStored = false,
-  ): Promise<OperationRecord | null> {
+  async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention, onEnd } = this.#options
     const stored = await this.#encoded(given)
     const { before, after } = await this.#mayEnd(id, (record) =>
       finish(record, run, stored, now(), retention),
     )
-    if (after === null && mayBeStored && before?.run === run && isFinal(before)) onEnd?.(before)
+    // The run ended it before: in a transaction, or the store did it and its answer was lost.
+    if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
     return after ?? before
   }
 

@@ -4,7 +4,7 @@ import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
 
 /** Why a run has to end before its work does. */
-export type StopReason =
+type StopReason =
   /** It exceeded its time limit. */
   | 'timed-out'
   /** Another run has taken its place. */

@@ -7,7 +7,7 @@ import type { FaultLog } from './fault-log.js'
 import type { Log } from './options.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { cancelled, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
-import { OperationRun, type StopReason } from './run.js'
+import { OperationRun } from './run.js'
 import type { OperationEnd } from './transitions.js'
 
 /** Options of {@link OperationRunner}. */
@@ -28,7 +28,7 @@ export interface RunnerOptions {
 }
 
 /** The result of the work: an end, or an error. */
-type Settled = { readonly end: OperationEnd; readonly isStored: boolean } | { readonly error: unknown }
+type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export class OperationRunner {
@@ -102,7 +102,7 @@ export class OperationRunner {
     try {
       const input = await registry.input(record)
       // Another run has ended the operation meanwhile, and its input is deleted.
-      if (input === null && record.inputLength > 0) return { kind: 'absent' }
+      if (input === null && record.inputLength > 0) return absent
       return await this.#outcome(run, work, this.#settled(run, work, input))
     } finally {
       // After any error here, the heartbeats of the run have to stop.
@@ -127,8 +127,9 @@ export class OperationRunner {
           stored = end
         },
       })
-      return { end: stored ?? end, isStored: stored !== null }
+      return { end: stored ?? end }
     } catch (error) {
+      this.#logFailedStop(run, error)
       return { error }
     }
   }
@@ -139,61 +140,61 @@ export class OperationRunner {
     // The handler keeps its slot until it ends, or until the process has to close.
     if (first === 'closing') {
       const last = await Promise.race([settled, this.#unwound])
-      return last === 'unwound' ? this.#handedBack(run, null) : this.#ended(run, work, last)
+      return last === 'unwound' ? this.#handedBack(run, true) : this.#ended(run, work, last)
     }
-    const outcome = await this.#stopped(run, first)
+    const outcome = first === 'lost' ? absent : await this.#timedOut(run)
     await run.end()
     await Promise.race([settled, this.#unwound])
     return outcome
   }
 
   async #ended(run: OperationRun, work: OperationWork, settled: Settled): Promise<RunOutcome> {
-    const { registry, emit, log } = this.#options
-    const { record } = run
-    if ('end' in settled) return this.#finish(record, settled.end, settled.isStored)
+    const { registry, emit } = this.#options
+    const { record, signal } = run
+    if ('end' in settled) return this.#finish(record, settled.end)
     const { error } = settled
-    const { reason, aborted } = run.signal
-    if (aborted && !isReason(error, reason)) {
-      const { id: operationId, name: operation } = record
-      log.error(
-        { err: error, operationId, operation, run: record.run },
-        `operations: '${operation}' failed while it stopped`,
-      )
-    }
     // The request for the cancellation was accepted, so the operation ends as cancelled.
-    if (isCancellation(reason)) return this.#finish(record, cancelled)
-    if (aborted) return this.#handedBack(run, error)
+    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
+    if (signal.aborted) return this.#handedBack(run, false)
     const delay = this.#read(() => work.retryAfter(error, record.retries), null)
-    if (delay !== null && (await registry.retry(record.id, record.run, delay))) {
+    if (delay !== null && (await this.#stored(() => registry.retry(record.id, record.run, delay)))) {
       emit('retry', record, error)
       return { kind: 'retry', delay }
     }
     return this.#failed(record, error)
   }
 
-  async #stopped({ record }: OperationRun, reason: Exclude<StopReason, 'closing'>): Promise<RunOutcome> {
-    if (reason === 'lost') return { kind: 'absent' }
+  #timedOut({ record, signal }: OperationRun): Promise<RunOutcome> {
+    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     const detail = 'It took longer than it may; what it meant to do may or may not have happened'
     return this.#failed(record, new ProblemError('operation-timed-out', { detail }))
   }
 
   /** Hands the operation back to other processes, if there are any; otherwise it has failed. */
-  async #handedBack(run: OperationRun, error: unknown): Promise<RunOutcome> {
+  async #handedBack({ record, signal }: OperationRun, goesOn: boolean): Promise<RunOutcome> {
     const { registry, emit, log } = this.#options
-    const { record } = run
-    const { id, name } = record
-    if (error === null) {
+    const { id, name, run } = record
+    if (goesOn) {
       log.warn(
         { operationId: id, operation: name },
         `operations: '${name}' did not stop in time; it may run twice`,
       )
     }
-    if (isCancellation(run.signal.reason)) return this.#finish(record, cancelled)
+    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
-    await run.end()
-    if (!(await registry.release(id, record.run))) return { kind: 'absent' }
+    if (!(await this.#stored(() => registry.release(id, run)))) return absent
     emit('release', record)
     return { kind: 'released' }
+  }
+
+  /** Logs an error of a handler whose result is ignored, because its run has to end. */
+  #logFailedStop({ record, signal: { aborted, reason } }: OperationRun, err: unknown): void {
+    if (!aborted || isReason(err, reason)) return
+    const { id: operationId, name: operation, run } = record
+    this.#options.log.error(
+      { err, operationId, operation, run },
+      `operations: '${operation}' failed while it stopped`,
+    )
   }
 
   #failed(record: OperationRecord, error: unknown): Promise<RunOutcome> {
@@ -211,25 +212,31 @@ export class OperationRunner {
     }
   }
 
+  async #finish({ id, run }: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
+    const last = await this.#stored(() => this.#options.registry.finish(id, run, end))
+    return last !== null && isFinal(last) && last.run === run
+      ? { kind: 'ended', status: last.status }
+      : absent
+  }
+
   // The work is done: it must not run again because the store cannot be reached at the moment.
-  async #finish(record: OperationRecord, end: OperationEnd, isStored = false): Promise<RunOutcome> {
-    const { registry, schedule, faults } = this.#options
-    let mayBeStored = isStored
+  async #stored<Answer>(change: () => Promise<Answer>): Promise<Answer> {
+    const { schedule, faults } = this.#options
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
-        const last = await registry.finish(record.id, record.run, end, mayBeStored)
+        const answer = await change()
         faults.recovered()
-        if (last === null || !isFinal(last) || last.run !== record.run) return { kind: 'absent' }
-        return { kind: 'ended', status: last.status }
+        return answer
       } catch (fault) {
         faults.failed('the result of an operation cannot be stored', fault)
         if (this.#isUnwound) throw fault
-        mayBeStored = true
         await Promise.race([new Promise<void>((resolve) => schedule(resolve, wait)), this.#unwound])
       }
     }
   }
 }
+
+const absent: RunOutcome = { kind: 'absent' }
 
 function isCancellation(reason: unknown): boolean {
   return isProblemError(reason) && reason.code === 'operation-cancelled'

@@ -1,299 +1,481 @@
-/** Runs, from the claim to the end, and what ends them otherwise. */
+/** Runs, from the claim to the end: what is stored, logged and returned to the engine, whatever ends them. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import t from 'tap'
+import type { OperationWork } from '../../../src/plugins/operations/define.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { failed, failure, idOf, lease, retention, start, succeeded, sure } from './samples.js'
+import { transactionOf, withTransactions } from './fake-transaction.js'
+import { failed, failure, idOf, lease, newOperation, retention, start, succeeded, sure } from './samples.js'
 import { heldWork, testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
-function setUp(work = heldWork(), isShared = true) {
+const limits = () => ({ maxRuns: 3, timeout: 3_600_000 })
+const unwind = 10_000
+
+function setUp(over: Partial<OperationWork> = {}, isShared = true) {
   const clock = manualClock(start)
-  const store = unruly(memoryOperationStore(), isShared)
-  const process = testProcess({ store, clock, works: { work } })
-  const statusOf = async (id: string) => sure(await process.registry.find(id))
-  return { clock, store, work, statusOf, ...process }
+  const work = heldWork(over)
+  const store = withTransactions(unruly(memoryOperationStore(), isShared))
+  const process = testProcess({ store, clock, unwind, works: { work } })
+  const { registry, runner } = process
+  return {
+    ...process,
+    clock,
+    store,
+    work,
+    find: async (id: string) => sure(await registry.find(id)),
+    /** Begins a run of a new operation. */
+    async running(operation = {}) {
+      const { id } = await registry.create(newOperation(operation))
+      const outcome = runner.run(id)
+      outcome.catch(() => {})
+      await clock.advance(0)
+      return { id, outcome, context: sure(work.contexts.at(-1)) }
+    },
+    /** Requests a cancellation, as a request does. */
+    async cancel(id: string) {
+      await registry.cancel(id)
+      runner.look(id)
+      await clock.advance(0)
+    },
+  }
 }
 
-t.test(
-  'work is given its record, a signal and a way to tell its progress; its end is written down',
-  async (t) => {
-    const { registry, runner, work, statusOf, ended, clock } = setUp()
-    const { id } = await registry.create(
-      registry.draft({ name: 'work', owner: '7', input: '{"a":1}', cancellable: true }),
-    )
-    const outcome = runner.run(id)
-    await clock.advance(0)
-    const [context] = work.contexts
-    t.match(context?.record, { id, run: 1, input: '{"a":1}', owner: '7' })
-    t.equal(context?.signal.aborted, false)
-    work.end()
-    t.strictSame(await outcome, { kind: 'ended' })
-    t.match(await statusOf(id), { status: 'Succeeded', result: '{"sent":1}' })
-    t.equal(ended.length, 1)
-    t.equal(clock.waiting(), 0, 'no timer is left')
-  },
-)
+/** Whether a promise has settled. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  return (await Promise.race([promise.then(() => true), new Promise((go) => setImmediate(go))])) === true
+}
 
-t.test('what work throws becomes its failure', async (t) => {
+t.test('a run gets the record, the input and a signal, and its end is stored', async (t) => {
+  const { running, work, find, ended, events, clock } = setUp()
+  const { id, outcome, context } = await running({ owner: '7', input: '{"a":1}' })
+  t.match(context, { record: { id, run: 1, owner: '7' }, input: '{"a":1}', signal: { aborted: false } })
+  work.end()
+  t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+  t.match(await find(id), { status: 'Succeeded', result: '{"sent":1}' })
+  t.match(ended, [{ id }])
+  t.match(events, [{ event: 'run' }])
+  t.equal(clock.waiting(), 0, 'no timer is left')
+})
+
+t.test('any value that a handler throws becomes its failure', async (t) => {
   for (const thrown of [new Error('no'), 'no', null, undefined, 0]) {
-    const { begin, runner, work, statusOf, faults } = setUp()
-    const { id } = await begin()
-    const outcome = runner.run(id)
-    await Promise.resolve()
-    setImmediate(() => work.fail(thrown))
-    await outcome
-    t.match(await statusOf(id), { status: 'Failed', error: failure })
-    t.strictSame(faults, [thrown])
-  }
-})
-
-t.test('what need not be run is not run, and says so', async (t) => {
-  const { begin, runner, work, registry, clock } = setUp()
-  t.strictSame(await runner.run(idOf(9)), { kind: 'ended' }, 'there is none')
-  const over = await begin()
-  await registry.finish(over.id, null, failed)
-  t.strictSame(await runner.run(over.id), { kind: 'ended' }, 'it is final')
-  const foreign = await begin({ name: 'of another release' })
-  t.strictSame(await runner.run(foreign.id), { kind: 'released' }, 'nobody here knows such work')
-  const { id } = await begin()
-  void runner.run(id)
-  await clock.advance(0)
-  t.strictSame(await runner.run(id), { kind: 'busy', until: clock.now() + lease }, 'it runs')
-  t.equal(work.contexts.length, 1)
-})
-
-t.test('a run is begun so often at most', async (t) => {
-  const { begin, runner, work, registry, clock, statusOf } = setUp(heldWork({ maxRuns: 2 }))
-  const { id } = await begin()
-  // Of a process that was killed since.
-  await registry.claim(id, () => 2)
-  clock.skip(lease)
-  void runner.run(id)
-  await clock.advance(0)
-  t.match(await statusOf(id), { run: 2 })
-  runner.close()
-  await clock.advance(0)
-  t.strictSame(await runner.run(id), { kind: 'released' })
-  t.equal(work.contexts.length, 1)
-  t.match(await statusOf(id), { run: 2, status: 'In progress' }, 'whoever looks after what is due ends it')
-})
-
-t.test('cancelled work that throws was cancelled, whatever it throws', async (t) => {
-  for (const thrown of [new Error('aborted'), 'x', undefined]) {
-    const { begin, runner, work, registry, statusOf, clock, faults } = setUp()
-    const { id } = await begin()
-    const outcome = runner.run(id)
-    await clock.advance(0)
-    await registry.cancel(id)
-    runner.cancel(id)
-    t.ok(work.contexts[0]?.signal.aborted)
+    const { running, work, find, errors } = setUp()
+    const { id, outcome } = await running()
     work.fail(thrown)
-    await outcome
-    t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
-    t.strictSame(faults, [], 'it is no fault')
+    t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+    t.match(await find(id), { status: 'Failed', error: failure })
+    t.strictSame(errors, [thrown])
   }
 })
 
-t.test('cancelled work that is done all the same has been done', async (t) => {
-  const { begin, runner, work, registry, statusOf, clock } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  await registry.cancel(id)
-  runner.cancel(id)
-  work.end()
-  await outcome
-  t.match(await statusOf(id), { status: 'Succeeded', isCancelling: false })
+t.test('an operation that must not run here does not run, and the engine learns why', async (t) => {
+  const { running, runner, registry, work, clock, find } = setUp()
+  const outcomeOf = async (operation: object) =>
+    runner.run((await registry.create(newOperation(operation))).id)
+  t.strictSame(await runner.run(idOf(9)), { kind: 'absent' })
+  t.strictSame(await outcomeOf({ name: 'of another release' }), { kind: 'not-implemented' })
+  t.strictSame(await outcomeOf({ delay: 7_000 }), { kind: 'busy', delay: 7_000 })
+  const { id } = await running()
+  t.strictSame(await runner.run(id), { kind: 'busy', delay: lease })
+  const { id: ended } = await registry.create(newOperation())
+  await registry.finish(ended, null, failed)
+  t.strictSame(await runner.run(ended), { kind: 'ended', status: 'Failed' })
+  t.equal(work.contexts.length, 1)
+  t.match(await find(id), { run: 1, runUntil: clock.now() + lease })
 })
 
-t.test('cancelled work that does not heed it was cancelled when its time is over', async (t) => {
-  const { begin, runner, registry, statusOf, clock } = setUp(heldWork({ timeout: 60_000 }))
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  await registry.cancel(id)
-  runner.cancel(id)
-  await clock.advance(60_000)
-  await outcome
-  t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
-})
-
-t.test('to cancel what does not run here does nothing', async (t) => {
-  const { runner } = setUp()
-  t.doesNotThrow(() => runner.cancel(idOf(9)))
-})
-
-t.test('work that takes too long has failed, and what it says later does not count', async (t) => {
-  const { begin, runner, work, statusOf, clock, faults } = setUp(heldWork({ timeout: 60_000 }))
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  await clock.advance(60_000)
-  t.strictSame(await outcome, { kind: 'ended' })
-  t.match(faults, [{ code: 'operation-timed-out' }])
-  const after = await statusOf(id)
-  t.equal(after.status, 'Failed')
-  work.end()
-  await clock.advance(10 * lease)
-  t.equal(await statusOf(id), after)
-  t.equal(clock.waiting(), 0)
-})
-
-t.test('work that fails after its time is over troubles nobody', async (t) => {
-  const { begin, runner, work, clock, faults } = setUp(heldWork({ timeout: 60_000 }))
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  await clock.advance(60_000)
-  await outcome
-  work.fail(new Error('too late'))
-  await clock.advance(1)
-  t.match(faults[0], { code: 'operation-timed-out' })
-})
-
-t.test('a run that lost its place writes nothing', async (t) => {
-  const { begin, runner, work, registry, statusOf, clock } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
+t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) => {
+  const { running, runner, registry, clock, events } = setUp()
+  const { id } = await registry.create(newOperation())
+  await registry.claim(id, limits)
   clock.skip(lease)
-  t.match(await registry.claim(id, () => 3), { kind: 'claimed', record: { run: 2 } })
+  const other = await running()
+  void runner.run(id)
   await clock.advance(0)
-  t.strictSame(await outcome, { kind: 'ended' })
-  t.ok(work.contexts[0]?.signal.aborted)
-  work.end()
-  await clock.advance(0)
-  t.match(await statusOf(id), { run: 2, status: 'In progress' })
+  t.strictSame(
+    events.map(({ event, record }) => [event, record.id, record.attempts]),
+    [
+      ['run', other.id, 1],
+      ['take-over', id, 2],
+    ],
+  )
 })
 
-t.test('a run that ends after another took its place writes nothing either', async (t) => {
-  const { begin, runner, work, registry, statusOf, clock, ended } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  clock.skip(lease)
-  await registry.claim(id, () => 3)
-  work.end({ ...succeeded, status: 'Failed', error: failure })
-  await outcome
-  t.match(await statusOf(id), { run: 2, status: 'In progress' })
-  await registry.finish(id, 2, succeeded)
-  t.match(await statusOf(id), { status: 'Succeeded', error: null })
-  t.equal(ended.length, 1)
+t.test('a handler that fails runs again after the delay of its retry', async (t) => {
+  const error = new Error('a deadlock')
+  const { running, runner, work, find, events, errors, clock } = setUp({
+    retryAfter: (given, retries) => (given === error && retries < 2 ? 1_000 * 2 ** retries : null),
+  })
+  const { id, outcome } = await running()
+  work.fail(error)
+  t.strictSame(await outcome, { kind: 'retry', delay: 1_000 })
+  t.match(await find(id), { status: 'In progress', attempts: 0, retries: 1, notBefore: clock.now() + 1_000 })
+  t.strictSame(await runner.run(id), { kind: 'busy', delay: 1_000 })
+  for (const [delay, kind] of [
+    [1_000, 'retry'],
+    [2_000, 'ended'],
+  ] as const) {
+    clock.skip(delay)
+    const again = runner.run(id)
+    await clock.advance(0)
+    work.fail(error)
+    t.match(await again, { kind })
+  }
+  t.match(await find(id), { status: 'Failed', run: 3, retries: 2, error: failure })
+  t.strictSame(
+    events.map(({ event }) => event),
+    ['run', 'retry', 'run', 'retry', 'run'],
+  )
+  t.strictSame(errors, [error], 'the last error is the failure')
+})
+
+t.test('a retry option that throws ends the operation', async (t) => {
+  const { running, work, find, faults } = setUp({
+    retryAfter: () => {
+      throw new TypeError('cannot read code of undefined')
+    },
+  })
+  const { id, outcome } = await running()
+  work.fail(undefined)
+  t.match(await outcome, { kind: 'ended' })
+  t.match(await find(id), { error: failure })
+  t.match(faults, ['the error of an operation cannot be read'])
 })
 
 t.test(
-  'an end that cannot be written down is written when the store is back, and the work is not done again',
+  'a cancelled handler that throws was cancelled; an error that is not the abort is logged',
   async (t) => {
-    for (const mood of ['fails', 'hangs', 'loses answers'] as const) {
-      const { begin, runner, work, store, statusOf, clock, troubles } = setUp()
-      const { id } = await begin()
-      const outcome = runner.run(id)
-      await clock.advance(0)
-      store.mood = mood
-      work.end()
-      await clock.advance(0)
-      await clock.advance(12_000)
-      store.mood = 'well'
-      await clock.advance(12_000)
-      t.strictSame(await outcome, { kind: 'ended' }, mood)
-      t.match(await statusOf(id), { status: 'Succeeded', run: 1 })
-      t.equal(work.contexts.length, 1)
-      t.ok(troubles.includes('the result of an operation cannot be stored'))
-      t.equal(troubles.at(-1), 'recovered')
+    const rollback = new Error('the rollback failed')
+    for (const [thrown, isLogged] of [
+      ['the reason', false],
+      [new DOMException('aborted', 'AbortError'), false],
+      [rollback, true],
+      ['x', true],
+      [undefined, true],
+    ] as const) {
+      const { running, work, find, cancel, errors, lines } = setUp()
+      const { id, outcome, context } = await running()
+      await cancel(id)
+      t.ok(context.signal.aborted)
+      work.fail(thrown === 'the reason' ? context.signal.reason : thrown)
+      t.match(await outcome, { kind: 'ended', status: 'Failed' })
+      t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
+      t.strictSame(errors, [], 'it is not the failure')
+      t.equal(lines.length, isLogged ? 1 : 0)
+      if (isLogged) t.match(lines, [[{ err: thrown, operationId: id }, /failed while it stopped/]])
     }
   },
 )
 
-t.test('an end that cannot be written down for a lease is given up: another run will follow', async (t) => {
-  const { begin, runner, work, store, clock } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  outcome.catch(() => {})
-  await clock.advance(0)
+t.test('a cancelled handler that returns has succeeded', async (t) => {
+  const { running, work, find, cancel } = setUp()
+  const { id, outcome } = await running()
+  await cancel(id)
+  work.end()
+  await outcome
+  t.match(await find(id), { status: 'Succeeded', isCancelling: false })
+})
+
+t.test('a handler that fails before it sees its cancellation is not retried', async (t) => {
+  const { running, work, find, registry } = setUp({ retryAfter: () => 3_600_000 })
+  const { id, outcome } = await running()
+  await registry.cancel(id)
+  work.fail(new Error('no'))
+  t.match(await outcome, { kind: 'ended' })
+  t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
+})
+
+t.test('a forged announcement changes nothing, cancellable or not', async (t) => {
+  for (const cancellable of [true, false]) {
+    const { running, runner, work, find, clock } = setUp()
+    const { id, outcome, context } = await running({ cancellable })
+    runner.look(id)
+    runner.look(idOf(9))
+    await clock.advance(lease)
+    t.notOk(context.signal.aborted)
+    work.end()
+    await outcome
+    t.match(await find(id), { status: 'Succeeded' })
+  }
+})
+
+t.test('a handler that exceeds its time limit has failed, and keeps its slot until it settles', async (t) => {
+  for (const last of ['returns', 'throws'] as const) {
+    const { running, work, find, clock, errors, lines, store } = setUp({ timeout: 60_000 })
+    const { id, outcome } = await running()
+    await clock.advance(60_000)
+    const record = await find(id)
+    t.match(record, { status: 'Failed', error: failure })
+    t.match(errors, [{ code: 'operation-timed-out' }])
+    const { replace } = store.calls
+    await clock.advance(10 * lease)
+    t.equal(store.calls.replace, replace, 'without heartbeats')
+    t.notOk(await isSettled(outcome))
+    if (last === 'returns') work.end()
+    else work.fail(new Error('the rollback failed'))
+    t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+    t.equal(await find(id), record, 'its result is ignored')
+    t.equal(lines.length, last === 'returns' ? 0 : 1, 'but its error is logged')
+    t.equal(clock.waiting(), 0)
+  }
+})
+
+t.test('a cancelled handler that exceeds its time limit was cancelled', async (t) => {
+  const { running, find, cancel, clock } = setUp({ timeout: 60_000 })
+  const { id } = await running()
+  await cancel(id)
+  await clock.advance(60_000)
+  t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
+})
+
+t.test('a run that was replaced, or whose engine lost its lock, stores nothing', async (t) => {
+  for (const how of ['replaced', 'lock lost', 'replaced while it ended'] as const) {
+    const { running, runner, work, registry, find, clock, ended } = setUp()
+    const { id, outcome, context } = await running()
+    if (how === 'lock lost') runner.lost(id)
+    clock.skip(lease)
+    t.match(await registry.claim(id, limits), { kind: 'claimed', record: { run: 2 } })
+    if (how !== 'replaced while it ended') await clock.advance(0)
+    t.equal(context.signal.aborted, how !== 'replaced while it ended')
+    work.end()
+    t.strictSame(await outcome, { kind: 'absent' }, how)
+    t.match(await find(id), { run: 2, status: 'In progress' })
+    await registry.finish(id, 2, succeeded)
+    t.equal(ended.length, 1)
+  }
+})
+
+t.test('a run whose input is deleted already does not begin its work', async (t) => {
+  const { registry, runner, store, work } = setUp()
+  const { id } = await registry.create(newOperation({ input: '7' }))
+  store.input = async () => null
+  t.strictSame(await runner.run(id), { kind: 'absent' })
+  t.equal(work.contexts.length, 0)
+})
+
+for (const mood of ['fails', 'hangs', 'loses answers'] as const) {
+  t.test(`an end is stored when a store that ${mood} is back, and the work is not repeated`, async (t) => {
+    const { running, work, store, find, clock, faults, ended } = setUp()
+    const { id, outcome } = await running()
+    store.mood = mood
+    work.end()
+    await clock.advance(10 * lease)
+    store.mood = 'well'
+    await clock.advance(12_000)
+    t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+    t.match(await find(id), { status: 'Succeeded', run: 1 })
+    t.equal(work.contexts.length, 1)
+    t.equal(ended.length, 1, 'those who wait for it are notified')
+    t.ok(faults.includes('the result of an operation cannot be stored'))
+    t.equal(faults.at(-1), 'recovered')
+  })
+}
+
+t.test('an end that cannot be stored is given up when the process has to close', async (t) => {
+  const { running, runner, work, store, clock } = setUp()
+  const { outcome } = await running()
   store.mood = 'fails'
   work.end()
-  await clock.advance(2 * lease)
+  await clock.advance(lease)
+  runner.close()
+  await clock.advance(unwind)
   await t.rejects(outcome, { code: 'operations-unavailable' })
-  t.equal(clock.waiting(), 0)
 })
 
-t.test('when the process closes, others go on where the store is shared', async (t) => {
-  const { begin, runner, work, statusOf, clock } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
+t.test(
+  'a closing process waits for its handlers with heartbeats, and then hands operations back',
+  async (t) => {
+    const { running, runner, registry, work, find, clock, events, errors, lines } = setUp()
+    const { id, outcome, context } = await running()
+    await clock.advance(lease - 5_000)
+    runner.close()
+    t.match(context.signal.reason, { code: 'operation-interrupted' })
+    await clock.advance(unwind - 1)
+    t.notOk(await isSettled(outcome), 'its handler still unwinds')
+    t.match(await registry.claim(id, limits), { kind: 'busy' }, 'no other process begins it meanwhile')
+    work.fail(context.signal.reason)
+    t.strictSame(await outcome, { kind: 'released' })
+    t.match(await find(id), {
+      status: 'In progress',
+      runUntil: null,
+      attempts: 0,
+      retries: 0,
+      dueAt: clock.now(),
+    })
+    t.strictSame(
+      events.map(({ event }) => event),
+      ['run', 'release'],
+    )
+    t.strictSame([errors, lines], [[], []], 'it is not a failure')
+  },
+)
+
+t.test('a handler that succeeds while its process closes has succeeded', async (t) => {
+  const { running, runner, work, find } = setUp()
+  const { id, outcome } = await running()
   runner.close()
+  work.end()
+  t.match(await outcome, { kind: 'ended' })
+  t.match(await find(id), { status: 'Succeeded' })
+})
+
+t.test('a handler that does not stop within `unwind` is given up, and that is logged', async (t) => {
+  const { running, runner, find, clock, lines } = setUp()
+  const { id, outcome } = await running()
+  runner.close()
+  await clock.advance(unwind)
   t.strictSame(await outcome, { kind: 'released' })
-  t.match(work.contexts[0]?.signal.reason, { code: 'operation-interrupted' })
-  t.match(await statusOf(id), { status: 'In progress', runUntil: null, dueAt: clock.now() })
+  t.match(await find(id), { runUntil: null, attempts: 0 })
+  t.match(lines, [[{ operationId: id }, /may run twice/]])
 })
 
-t.test('where nobody could go on it has failed', async (t) => {
-  const { begin, runner, statusOf, clock } = setUp(heldWork(), false)
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  runner.close()
-  t.strictSame(await outcome, { kind: 'ended' })
-  t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-interrupted', status: 500 } })
-})
+t.test(
+  'an error of a handler that stops because of a close is logged, and the operation handed back',
+  async (t) => {
+    const { running, runner, work, lines } = setUp()
+    const { id, outcome } = await running()
+    runner.close()
+    work.fail(new Error('the rollback failed'))
+    t.strictSame(await outcome, { kind: 'released' })
+    t.match(lines, [[{ err: { message: 'the rollback failed' }, operationId: id }, /while it stopped/]])
+  },
+)
 
-t.test('what was to be cancelled is, when the process closes', async (t) => {
-  const { begin, runner, registry, statusOf, clock } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  await clock.advance(0)
-  await registry.cancel(id)
-  runner.cancel(id)
-  runner.close()
-  await outcome
-  t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
-})
-
-t.test('a run that was about to begin when the process closed does not go on without end', async (t) => {
-  const { begin, runner, work, statusOf } = setUp()
-  const { id } = await begin()
-  const outcome = runner.run(id)
-  runner.close()
-  t.strictSame(await outcome, { kind: 'released' })
-  t.ok(work.contexts.every(({ signal }) => signal.aborted))
-  t.match(await statusOf(id), { status: 'In progress', runUntil: null })
-})
-
-t.test('cancel against finish, 500 races of real runs: what the caller was told is what stays', async (t) => {
+t.test('ten deploys do not fail a long operation', async (t) => {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore())
-  const works = {
-    work: {
-      run: async ({ signal, record }: { signal: AbortSignal; record: { id: string } }) => {
-        for (let turn = 0; turn < Number.parseInt(record.id.slice(0, 2), 16) % 23; turn += 1) {
-          await null
-          signal.throwIfAborted()
-        }
-        return succeeded
-      },
-    },
-  }
-  const process = testProcess({ store, clock, works, concurrency: 1_000 })
-  await process.start()
-  const seen: Record<string, number> = {}
-  const races = Array.from({ length: 500 }, async (_, race) => {
-    const { id } = await process.begin()
-    for (let turn = 0; turn < race % 29; turn += 1) await null
-    const told = sure(await process.registry.cancel(id))
-    await process.registry.announceCancel(id)
+  let id = ''
+  for (let deploy = 1; deploy <= 10; deploy += 1) {
+    const work = heldWork()
+    const { registry, runner } = testProcess({ store, clock, works: { work } })
+    if (id === '') ({ id } = await registry.create(newOperation()))
+    const outcome = runner.run(id)
     await clock.advance(0)
-    const { status, error, result } = sure(await process.registry.find(id))
-    seen[status] = (seen[status] ?? 0) + 1
-    if (status === 'In progress') t.fail('it goes on')
-    if (told.status !== 'In progress' && told.status !== status) t.fail('it was told otherwise')
-    if (status === 'Failed' && error?.code !== 'operation-cancelled') t.fail('it failed otherwise')
-    if (error !== null && result !== null) t.fail('it ended twice')
-  })
-  await Promise.all(races)
-  t.equal(process.ended.length, 500)
-  t.ok((seen.Succeeded ?? 0) > 20 && (seen.Failed ?? 0) > 20, JSON.stringify(seen))
-  await clock.advance(3 * retention)
-  await process.sweeper.stop()
-  t.strictSame(await process.registry.due(10), [])
+    await clock.advance(lease)
+    runner.close()
+    work.fail(sure(work.contexts[0]).signal.reason)
+    t.strictSame(await outcome, { kind: 'released' })
+    t.match(await registry.find(id), { run: deploy, attempts: 0, status: 'In progress' })
+  }
 })
+
+t.test('without other processes, a closing process fails its operations', async (t) => {
+  const { running, runner, work, find } = setUp({}, false)
+  const { id, outcome, context } = await running()
+  runner.close()
+  work.fail(context.signal.reason)
+  t.match(await outcome, { kind: 'ended' })
+  t.match(await find(id), { status: 'Failed', error: { code: 'operation-interrupted', status: 500 } })
+})
+
+t.test('a cancelled operation is not handed back when the process closes', async (t) => {
+  for (const isSeen of [true, false]) {
+    const { running, runner, registry, work, find, cancel } = setUp()
+    const { id, outcome } = await running()
+    if (isSeen) await cancel(id)
+    else await registry.cancel(id)
+    runner.close()
+    work.fail(new Error('stopped'))
+    await outcome
+    t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
+  }
+})
+
+t.test('a run that begins while the process closes is aborted', async (t) => {
+  const { registry, runner, work, clock } = setUp()
+  const { id } = await registry.create(newOperation())
+  const outcome = runner.run(id)
+  runner.close()
+  await clock.advance(0)
+  await clock.advance(unwind)
+  t.strictSame(await outcome, { kind: 'released' })
+  t.ok(work.contexts.every(({ signal }) => signal.aborted))
+})
+
+t.test(
+  'an end in the transaction of a handler is stored with it, and heartbeats do not disturb it',
+  async (t) => {
+    const { running, work, store, find, clock, ended } = setUp()
+    const { id, outcome, context } = await running()
+    const transaction = transactionOf(store)
+    await context.complete(transaction, succeeded)
+    const { replace } = store.calls
+    await clock.advance(lease - 1)
+    context.progress(0.5)
+    await clock.advance(1_000)
+    t.equal(store.calls.replace, replace, 'none changes the record before the commit')
+    t.match(await find(id), { status: 'In progress' })
+    await transaction.commit()
+    work.end({ status: 'Succeeded', resource: null, result: null })
+    t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+    t.match(await find(id), succeeded)
+    t.equal(ended.length, 1)
+  },
+)
+
+t.test('an end in a transaction that another run took over fails the transaction', async (t) => {
+  const { running, work, store, registry, find, clock } = setUp()
+  const { id, outcome, context } = await running()
+  clock.skip(lease)
+  await registry.claim(id, limits)
+  const completed = context.complete(transactionOf(store), succeeded)
+  await t.rejects(completed, { code: 'operation-interrupted' })
+  work.fail(await completed.catch((error) => error))
+  t.strictSame(await outcome, { kind: 'absent' })
+  t.match(await find(id), { run: 2, status: 'In progress' })
+})
+
+t.test(
+  'a transaction that rolls back leaves the failure of its handler; one that commits is final',
+  async (t) => {
+    for (const commits of [true, false]) {
+      const { running, work, store, find, ended } = setUp()
+      const { id, outcome, context } = await running()
+      const transaction = transactionOf(store)
+      await context.complete(transaction, succeeded)
+      if (commits) await transaction.commit()
+      work.fail(new Error('the connection was lost'))
+      t.match(await outcome, { kind: 'ended' })
+      t.match(await find(id), commits ? succeeded : failed)
+      t.equal(ended.length, 1)
+    }
+  },
+)
+
+t.test(
+  'cancel against finish, 500 races of real runs: the answer to the caller is the final state',
+  async (t) => {
+    const clock = manualClock(start)
+    const store = unruly(memoryOperationStore())
+    const run: OperationWork['run'] = async ({ signal, record }) => {
+      for (let turn = 0; turn < Number.parseInt(record.id.slice(0, 2), 16) % 7; turn += 1) {
+        await turnOfTheLoop()
+        signal.throwIfAborted()
+      }
+      return succeeded
+    }
+    const process = testProcess({ store, clock, works: { work: { run } }, concurrency: 1_000 })
+    await process.start()
+    const seen: Record<string, number> = {}
+    const races = Array.from({ length: 500 }, async (_, race) => {
+      const { id } = await process.begin()
+      for (let turn = 0; turn < race % 5; turn += 1) await turnOfTheLoop()
+      const answer = sure(await process.registry.cancel(id))
+      await process.registry.announce(id)
+      await clock.advance(0)
+      const { status, error, result } = sure(await process.registry.find(id))
+      seen[status] = (seen[status] ?? 0) + 1
+      if (status === 'In progress') t.fail('it goes on')
+      if (answer.status !== 'In progress' && answer.status !== status) t.fail('the answer was another')
+      if (status === 'Failed' && error?.code !== 'operation-cancelled') t.fail('it failed otherwise')
+      if (error !== null && result !== null) t.fail('it ended twice')
+    })
+    await Promise.all(races)
+    t.equal(process.ended.length, 500)
+    t.ok((seen.Succeeded ?? 0) > 20 && (seen.Failed ?? 0) > 20, JSON.stringify(seen))
+    await process.sweeper.stop()
+    clock.skip(3 * retention)
+    t.strictSame(await process.registry.takeDue(10), [])
+  },
+)
