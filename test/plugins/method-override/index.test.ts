@@ -627,6 +627,8 @@ t.test('in an encapsulated context, it serves the paths below the prefix of that
   await app.register(problems)
   app.post('/v1/users/:id', () => ({ route: 'POST' }))
   app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
+  // Above a context.
+  app.post('/legacy', () => ({ route: 'POST' }))
   // Its prefix begins with that of a context, and is not below it.
   app.post('/older/users', () => ({ route: 'POST' }))
   app.delete('/older/users', () => ({ route: 'DELETE' }))
@@ -642,7 +644,9 @@ t.test('in an encapsulated context, it serves the paths below the prefix of that
   const send = async (url: string, options: InjectOptions) => app.inject({ method: 'POST', url, ...options })
   t.match((await send('/v1/users/7', { headers: header('DELETE') })).json(), { route: 'POST' })
   t.match((await send('/v1/users/7', { headers: header('TRACE') })).json(), { route: 'POST' })
-  t.match((await send('/older/users', { headers: header('DELETE') })).json(), { route: 'POST' })
+  for (const url of ['/older/users', '/legacy']) {
+    t.match((await send(url, { headers: header('DELETE') })).json(), { route: 'POST' }, url)
+  }
   for (const url of ['/old/v1/users/7', '/legacy/acme/v1/users/7']) {
     t.match((await send(url, { headers: header('DELETE') })).json(), { route: 'DELETE' })
     t.match((await send(url, { headers: form, payload: '_method=PATCH&age=31' })).json(), {
