@@ -27,7 +27,7 @@ export default {
   // Each run leaves its modules in memory.
   maxTestRunnerReuse: 50,
   concurrency: 2,
-  timeoutMS: 10_000,
+  timeoutMS: 5_000,
   incremental: true,
   incrementalFile: `.cache/mutation/${name}.json`,
   tempDirName: '.cache/mutation/sandbox',

@@ -80,9 +80,9 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
   ['src/options.ts', [fastify, "import { statusText } from './http/status.js'"], []],
   ['src/words/plurals.ts', ["import { json } from '../json/writer.js'"], []],
   [
-    'src/client/send.ts',
+    'src/client/polling.ts',
     ["import { clip } from '../text.js'", fastify],
-    ["import { sleep } from './sleep.js'"],
+    ["import { readState } from './operation-state.js'"],
   ],
 ]
 

@@ -31,11 +31,11 @@ t.test('the preset sets up all plugins at once', async (t) => {
   isProblem(t, upper, { status: 404, code: 'path-uppercase' }, 'pathGuard')
 })
 
-t.test('it is the default export and a named one', async (t) => {
+t.test('the preset is the default export and a named one', async (t) => {
   t.equal(conventions, named)
 })
 
-t.test('each key is that plugin’s options', async (t) => {
+t.test('each key has the options of its plugin', async (t) => {
   const app = await appWith({
     problems: { typeBase: 'https://errors.example/' },
     pathGuard: { statusCode: 400 },
@@ -48,7 +48,7 @@ t.test('each key is that plugin’s options', async (t) => {
   t.strictSame((await app.inject('/v1/users')).json(), { limit: 3 })
 })
 
-t.test('a list is named in the key style of the preset, by a plural that the preset knows', async (t) => {
+t.test('a list has its name in the key style of the preset, with its plural words', async (t) => {
   for (const [keyStyle, path, member] of [
     ['camelCase', '/v1/purchase-orders', 'purchaseOrders'],
     ['snake_case', '/v1/purchase-orders', 'purchase_orders'],
@@ -73,7 +73,7 @@ t.test('a list has the key style of its own context', async (t) => {
   t.strictSame((await app.inject('/v1/sale-items')).json(), { sale_items: [] })
 })
 
-t.test('every error of the preset is no-store, wherever it is answered, and has no validators', async (t) => {
+t.test('every error of the preset has no-store, wherever it is sent, and no validators', async (t) => {
   const app = await appWith({ rateLimit: { max: 1000 }, operations: {} })
   app.addHook('onRequest', async ({ headers }) => {
     if (headers['x-caller'] === 'none') throw new ProblemError('unauthorized', { status: 401, title: 'Who?' })
@@ -137,7 +137,7 @@ t.test('every error of the preset is no-store, wherever it is answered, and has 
   }
 })
 
-t.test('every member that the package writes into a body is in the key style of the app', async (t) => {
+t.test('every member that the package adds to a body has the key style of the app', async (t) => {
   for (const keyStyle of ['snake_case', 'camelCase'] as const) {
     const app = await appWith({ responseRules: { keyStyle }, rateLimit: { max: 12 } })
     app.operations.define('users.check', { cancellable: true }, async ({ input }) => {
@@ -192,14 +192,14 @@ t.test('false leaves a plugin out', async (t) => {
   t.notOk(withoutLists.hasRequestDecorator('page'))
 })
 
-t.test('an option that is undefined is not set', async (t) => {
+t.test('an undefined option counts as not set', async (t) => {
   const app = await appWith({ mode: undefined, lists: undefined, problems: undefined } as object)
 
   t.ok(app.hasRequestDecorator('page'))
   isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
 })
 
-t.test('wrong options say option, what was expected and what came', async (t) => {
+t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const table: ReadonlyArray<readonly [options: object, code: string, message: string]> = [
     [
       { mode: 'on' },
@@ -241,23 +241,30 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
   })
 })
 
-t.test('it does not stand beside itself or one of its plugins (FST_CONV_ALREADY_REGISTERED)', async (t) => {
-  for (const [plugin, name] of [
-    [conventions, 'conventions'],
-    [problems, 'problems'],
-    [pathGuard, 'pathGuard'],
-    [lists, 'lists'],
-  ] as const) {
-    const app = await appWith({})
-    const message = new RegExp(`^${name} is already registered`)
-    await t.rejects(async () => app.register(plugin), { code: 'FST_CONV_ALREADY_REGISTERED', message }, name)
-  }
-  const app = await appWith({ problems: false })
-  await app.register(problems)
-  t.pass('where one is left out, it can stand on its own')
-})
+t.test(
+  'the preset refuses a second registration of itself or one of its plugins (FST_CONV_ALREADY_REGISTERED)',
+  async (t) => {
+    for (const [plugin, name] of [
+      [conventions, 'conventions'],
+      [problems, 'problems'],
+      [pathGuard, 'pathGuard'],
+      [lists, 'lists'],
+    ] as const) {
+      const app = await appWith({})
+      const message = new RegExp(`^${name} is already registered`)
+      await t.rejects(
+        async () => app.register(plugin),
+        { code: 'FST_CONV_ALREADY_REGISTERED', message },
+        name,
+      )
+    }
+    const app = await appWith({ problems: false })
+    await app.register(problems)
+    t.pass('where one is left out, it can stand on its own')
+  },
+)
 
-t.test('in a child it serves that child', async (t) => {
+t.test('in a child context the preset serves that context', async (t) => {
   const app = Fastify()
   app.register(
     async (child) => {

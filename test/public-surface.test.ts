@@ -65,7 +65,7 @@ t.test('package.json can be read through the package', async (t) => {
 })
 
 for (const format of [esm, cjs]) {
-  t.test(`${format.name}: a subpath gives the very plugin that the root gives`, async (t) => {
+  t.test(`${format.name}: a subpath exports the same plugin as the root`, async (t) => {
     const whole = await format.load(manifest.name)
     t.ok(isPlugin(whole.default), 'the default export of the root is a plugin')
     for (const file of plugins) {

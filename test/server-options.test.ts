@@ -15,7 +15,7 @@ const host = 'Host: localhost\r\nConnection: close\r\n'
 const malformed = { status: 400, code: 'request-malformed', title: 'Malformed request' }
 const noRequest = 'The received bytes are not an HTTP/1.1 request'
 
-t.test('bytes that are no request of HTTP/1.1 get a 400 problem', async (t) => {
+t.test('bytes that are not an HTTP/1.1 request get a 400 problem', async (t) => {
   const { port } = await service(t)
   const table: ReadonlyArray<readonly [about: string, bytes: string]> = [
     ['no request line', 'GARBAGE\r\n\r\n'],
@@ -72,7 +72,7 @@ t.test('a URL that the router refuses gets a problem', async (t) => {
   isProblem(t, injected(await app.inject('/%zz')), uri, 'through inject')
 })
 
-t.test('these are logged with the request id that the client sees', async (t) => {
+t.test('problems of malformed URLs are logged with the request id', async (t) => {
   const logs = keepLogs('info')
   const app = Fastify({ ...serverOptions(), logger: logs.logger })
   const { instance } = (await app.inject('/%zz')).json()
@@ -82,7 +82,7 @@ t.test('these are logged with the request id that the client sees', async (t) =>
   t.equal(instance, `urn:request:${line?.reqId}`)
 })
 
-t.test('the preflight of a malformed URL is answered, and so the log has no error', async (t) => {
+t.test('the preflight of a malformed URL is a 204, and the log has no error', async (t) => {
   const logs = keepLogs('info')
   const app = Fastify({ ...serverOptions(), logger: logs.logger })
   await app.register(conventions, { cors: { origin: ['https://app.example'] } })
@@ -100,7 +100,7 @@ t.test('the preflight of a malformed URL is answered, and so the log has no erro
   }
 })
 
-t.test('responses that no hook sees have no-store', async (t) => {
+t.test('responses without hooks have no-store', async (t) => {
   const { port } = await service(t)
   const table: ReadonlyArray<readonly [bytes: string, status: number]> = [
     ['GARBAGE\r\n\r\n', 400],
@@ -115,7 +115,7 @@ t.test('responses that no hook sees have no-store', async (t) => {
   }
 })
 
-t.test('they need no plugin', async (t) => {
+t.test('serverOptions() works without a plugin', async (t) => {
   const app = Fastify(serverOptions())
   app.get('/v1/users/:id', async () => ({}))
   const { port } = await serve(t, app)
@@ -124,7 +124,7 @@ t.test('they need no plugin', async (t) => {
   isProblem(t, await ask(port, requestBytes('GET', '/%zz')), { status: 400, code: 'uri-malformed' })
 })
 
-t.test('a missing Host is a 400 in HTTP/1.1 and fine in HTTP/1.0 (RFC 9112 §3.2)', async (t) => {
+t.test('a missing Host is a 400 in HTTP/1.1 and allowed in HTTP/1.0 (RFC 9112 §3.2)', async (t) => {
   const { port } = await service(t)
   const expected = { ...malformed, detail: 'An HTTP/1.1 request must have a Host header' }
 
@@ -160,7 +160,7 @@ t.test('targets in the other forms (RFC 9112 §3.2)', async (t) => {
   )
 })
 
-t.test('methods that Node knows and the app does not', async (t) => {
+t.test('methods that Node.js knows and the app does not', async (t) => {
   const { port } = await service(t)
   for (const method of ['TRACE', 'PROPFIND', 'SEARCH', 'M-SEARCH', 'PURGE', 'LINK']) {
     const known = await ask(port, requestBytes(method, '/v1/users'))
@@ -171,7 +171,7 @@ t.test('methods that Node knows and the app does not', async (t) => {
   }
 })
 
-t.test('an expectation that is not known is a 417 (RFC 9110 §10.1.1)', async (t) => {
+t.test('an unknown expectation is a 417 (RFC 9110 §10.1.1)', async (t) => {
   const { port } = await service(t)
   for (const [target, expect] of [
     ['/v1/users', 'x'],
@@ -194,7 +194,7 @@ t.test('an expectation that is not known is a 417 (RFC 9110 §10.1.1)', async (t
   )
 })
 
-t.test('typeBase is what the types begin with', async (t) => {
+t.test('typeBase is the prefix of the types', async (t) => {
   const typeBase = 'https://errors.example/'
   const app = Fastify(serverOptions({ typeBase }))
   const { port } = await serve(t, app)
@@ -203,7 +203,7 @@ t.test('typeBase is what the types begin with', async (t) => {
   isProblem(t, await ask(port, requestBytes('GET', '/%zz')), { status: 400, code: 'uri-malformed', typeBase })
 })
 
-t.test('wrong options say option, what was expected and what came', async (t) => {
+t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   t.throws(() => serverOptions({ typeBase: '' }), {
     code: 'FST_CONV_OPTION_INVALID',
     message: "serverOptions.typeBase: expected a non-empty string, received ''",
@@ -214,7 +214,7 @@ t.test('wrong options say option, what was expected and what came', async (t) =>
   })
 })
 
-t.test('options of the user’s own, after the spread, count', async (t) => {
+t.test('options after the spread replace those of serverOptions()', async (t) => {
   const options: ConventionServerOptions = serverOptions()
   const app = Fastify({
     ...options,

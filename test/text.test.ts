@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { clip } from '../src/text.js'
 
-t.test('a text is cut to a length, with an ellipsis where something was cut', async (t) => {
+t.test('a text is cut to a length, with an ellipsis if it was cut', async (t) => {
   const rows: readonly (readonly [text: string, length: number, clipped: string])[] = [
     ['', 0, ''],
     ['', 5, ''],
@@ -15,7 +15,7 @@ t.test('a text is cut to a length, with an ellipsis where something was cut', as
   for (const [text, length, clipped] of rows) t.equal(clip(text, length), clipped, `${text} to ${length}`)
 })
 
-t.test('what is short enough stays; what is not begins as it did, and is bounded', async () => {
+t.test('a short text does not change; a long one keeps its beginning, and is bounded', async () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(20), (text, length) => {
       const clipped = clip(text, length)
@@ -25,7 +25,7 @@ t.test('what is short enough stays; what is not begins as it did, and is bounded
   )
 })
 
-t.test('clipped twice is clipped once', async () => {
+t.test('cutting twice changes nothing', async () => {
   fc.assert(
     fc.property(
       fc.string(),

@@ -1,14 +1,29 @@
-import { OperationError, refusal } from './operation-error.js'
+import { dataOfEvents } from './events.js'
 import {
   type OperationEnd,
+  OperationError,
   type OperationState,
   type RunningOperation,
   readState,
+  refusal,
+  urlOf,
 } from './operation-state.js'
-import type { FollowOptions } from './options.js'
-import { polling } from './polling.js'
-import { send } from './send.js'
-import { urlOf } from './url-of.js'
+import { polling, send, type WaitOptions } from './polling.js'
+
+/** Options of {@link followOperation}. */
+export interface FollowOptions<Result = unknown> extends WaitOptions {
+  /**
+   * Is called with each state, also with the last one. If it throws, the polling ends with that error.
+   * @default none
+   */
+  readonly onProgress?: ((state: OperationState<Result>) => void) | undefined
+  /**
+   * Whether to ask for server-sent events: the service sends each change at once in one response, with no polls. Without
+   * support by the service, and after a stream breaks or sends nothing for `timeout`, the operation is polled.
+   * @default false
+   */
+  readonly events?: boolean | undefined
+}
 
 /**
  * An operation that is followed: an async iterable of its states, from the last known one to the final one.
@@ -39,7 +54,8 @@ export interface Operation<Result = unknown> extends AsyncIterable<OperationStat
  *
  * It polls `Operation-Location`, or else `Location`, at the interval in `Retry-After`, from 1 to 60 seconds. After a 429 or
  * a 503 it waits for `Retry-After`, at most an hour. Other 5xx, network errors and responses that take over 30 seconds are
- * tried again after the interval. It sends no request to another origin than that of the response.
+ * tried again after the interval. It sends no request to another origin than that of the response. With the option `events`,
+ * it reads server-sent events, and polls only if they fail.
  *
  * Not for other responses: check that the status is 202.
  *
@@ -65,34 +81,63 @@ export function followOperation<Result = unknown>(
   const { url } = new Request(start ? statusUrl(start) : (target as string), init)
   urlOf(url, url)
   const polls = polling(options, start)
+  let usesEvents = options.events
+  let stream: ReturnType<typeof dataOfEvents> | undefined
+  let readers = 0
   let latest: OperationState<Result> | undefined
   let pending: Promise<OperationState<Result>> | undefined
 
-  // Concurrent callers share one request.
-  function next(): Promise<OperationState<Result>> {
-    pending ??= polls
-      .ask(url, async (response) => {
+  /** Returns the next state of the stream of events; `undefined` if there is none, and then there is no stream any more. */
+  async function nextOfStream(): Promise<OperationState<Result> | undefined> {
+    try {
+      stream ??= dataOfEvents(options, url, polls.setWait)
+      const { value } = await stream.next()
+      if (value) return readState<Result>(value, url)
+    } catch {
+      // The next poll has the reason, unless it succeeds.
+    }
+    usesEvents = false
+    closeStream()
+    return
+  }
+
+  function closeStream(): void {
+    void stream?.return()
+    stream = undefined
+  }
+
+  async function request(): Promise<OperationState<Result>> {
+    const state =
+      (usesEvents && (await nextOfStream())) ||
+      (await polls.ask(url, async (response) => {
         const location = response.status === 303 && response.headers.get('location')
         return readState<Result>(await response.text(), url, location)
-      })
-      .then((state) => {
-        latest = state
-        onProgress?.(state)
-        return state
-      })
-      .finally(() => {
-        pending = undefined
-      })
+      }))
+    latest = state
+    onProgress?.(state)
+    return state
+  }
+
+  // Concurrent callers share one request.
+  function next(): Promise<OperationState<Result>> {
+    pending ??= request().finally(() => {
+      pending = undefined
+    })
     return pending
   }
 
   const operation: Operation<Result> = {
     async *[Symbol.asyncIterator]() {
       let state: OperationState<Result> | undefined
-      do {
-        state = latest && latest !== state ? latest : await next()
-        yield state
-      } while (state.status === 'In progress')
+      readers++
+      try {
+        do {
+          state = latest && latest !== state ? latest : await next()
+          yield state
+        } while (state.status === 'In progress')
+      } finally {
+        if (!--readers) closeStream()
+      }
     },
     async finished() {
       let end: unknown
@@ -100,8 +145,11 @@ export function followOperation<Result = unknown>(
       return end as OperationEnd<Result>
     },
     async cancel() {
-      if (!latest) polls.hasten()
-      const { link } = (latest ?? (await next())) as RunningOperation
+      if (!latest) {
+        polls.hasten()
+        for await (const _state of operation) break
+      }
+      const { link } = latest as RunningOperation
       if (link?.rel !== 'cancel' || !link.method) throw new OperationError('not-cancellable', url)
       await send(
         options,

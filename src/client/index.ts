@@ -1,13 +1,13 @@
-export { followOperation, type Operation } from './follow-operation.js'
-export { OperationError, type OperationErrorCode, type Problem } from './operation-error.js'
-export type {
-  CancelLink,
-  FailedOperation,
-  OperationEnd,
-  OperationState,
-  RunningOperation,
-  SucceededOperation,
+export { type FollowOptions, followOperation, type Operation } from './follow-operation.js'
+export {
+  type CancelLink,
+  type FailedOperation,
+  type OperationEnd,
+  OperationError,
+  type OperationErrorCode,
+  type OperationState,
+  type Problem,
+  type RunningOperation,
+  type SucceededOperation,
 } from './operation-state.js'
-export type { FollowOptions, RequestSettings, WaitOptions } from './options.js'
-export type { Sleep } from './sleep.js'
-export { whenReady } from './when-ready.js'
+export { type RequestSettings, type Sleep, type WaitOptions, whenReady } from './polling.js'

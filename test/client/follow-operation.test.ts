@@ -591,12 +591,26 @@ t.test('whom it trusts', async (t) => {
     }
   })
 
-  await t.test('an absolute URL of the same origin is as good as a path', async (t) => {
-    const service = await fakeService(t, { [poll]: succeeded })
-    const response = new Response(null, { status: 202, headers: { location: service.origin + statusPath } })
-    Object.defineProperty(response, 'url', { value: service.origin + startPath })
-    t.equal((await followOperation(response, { sleep: countNaps().sleep }).finished()).status, 'Succeeded')
-  })
+  await t.test(
+    'absolute URLs of the same origin work like paths: of the status and of the cancellation',
+    async (t) => {
+      const origin = 'https://api.example'
+      const href = `${origin}/base/v1/operations/1`
+      for (const name of ['operation-location', 'location']) {
+        const answers = [{ status: 'In progress', link: { ...link, href } }, {}, { status: 'Failed' }]
+        const sent: unknown[] = []
+        const own: typeof fetch = async (url, init) => {
+          sent.push(`${init?.method} ${url}`)
+          return Response.json(answers.shift())
+        }
+        const start = new Response(null, { status: 202, headers: { [name]: `${href}/status` } })
+        Object.defineProperty(start, 'url', { value: origin + startPath })
+        const operation = followOperation(start, { sleep: countNaps().sleep, fetch: own })
+        for await (const { status } of operation) if (status === 'In progress') await operation.cancel()
+        t.strictSame(sent, [`GET ${href}/status`, `DELETE ${href}`, `GET ${href}/status`], name)
+      }
+    },
+  )
 })
 
 t.test('what it cannot follow it refuses at once', async (t) => {

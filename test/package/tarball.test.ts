@@ -17,7 +17,7 @@ t.test('has only files of the package', async (t) => {
   )
 })
 
-t.test('has README, licence and changelog', async (t) => {
+t.test('has the README, the licence, the changelog and the guides', async (t) => {
   for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json'])
     t.ok(files.includes(file), file)
   t.ok(

@@ -29,25 +29,28 @@ t.test('the hooks of sample routes stand in the order of the table', async (t) =
   )
 })
 
-t.test('so they do where the plugins are registered in the reverse order', async (t) => {
-  const plugins = {
-    problems,
-    cors,
-    securityHeaders,
-    maintenance,
-    rateLimit,
-    pathGuard,
-    methodOverride,
-    versions,
-  }
-  const rest = { selfAlias, lists, responseRules, fields, integerTwins, caching, operations }
-  const all = Object.entries({ ...plugins, ...rest }) as [string, FastifyPluginAsync<object>][]
-  const given: Readonly<Record<string, object>> = options
-  const hooks = await hooksOf(async (app) => {
-    for (const [name, plugin] of all.reverse()) await app.register(plugin, given[name] ?? {})
-  })
-  t.strictSame(hooks, expected)
-})
+t.test(
+  'the hooks stand in the order of the table if the plugins are registered in reverse order',
+  async (t) => {
+    const plugins = {
+      problems,
+      cors,
+      securityHeaders,
+      maintenance,
+      rateLimit,
+      pathGuard,
+      methodOverride,
+      versions,
+    }
+    const rest = { selfAlias, lists, responseRules, fields, integerTwins, caching, operations }
+    const all = Object.entries({ ...plugins, ...rest }) as [string, FastifyPluginAsync<object>][]
+    const given: Readonly<Record<string, object>> = options
+    const hooks = await hooksOf(async (app) => {
+      for (const [name, plugin] of all.reverse()) await app.register(plugin, given[name] ?? {})
+    })
+    t.strictSame(hooks, expected)
+  },
+)
 
 t.test('each list of hooks is a part of the table', async (t) => {
   const table: Readonly<Record<string, readonly string[]>> = order

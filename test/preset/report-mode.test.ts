@@ -68,44 +68,34 @@ for (const mode of ['report', 'off'] as const) {
   })
 }
 
-t.test(
-  'what would be refused or changed is counted per rule and route, with the first example',
-  async (t) => {
-    const { app } = await twin(t, 'report')
-    const accept = 'text/html'
-    for (const url of [
-      '/v1/Users',
-      '/v1/Users?name=B',
-      '/V1/x',
-      '/V2/x',
-      '/v1/users/AbC',
-      '/v1/users/A%20b',
-    ]) {
-      await app.inject(url)
-    }
-    await app.inject({ url: '/v1/Users', headers: { accept } })
-    await app.inject('/v1/written/json')
-    await app.inject('/v1/thrown/error')
+t.test('refusals and changes are counted per rule and route, with the first example', async (t) => {
+  const { app } = await twin(t, 'report')
+  const accept = 'text/html'
+  for (const url of ['/v1/Users', '/v1/Users?name=B', '/V1/x', '/V2/x', '/v1/users/AbC', '/v1/users/A%20b']) {
+    await app.inject(url)
+  }
+  await app.inject({ url: '/v1/Users', headers: { accept } })
+  await app.inject('/v1/written/json')
+  await app.inject('/v1/thrown/error')
 
-    const seen = Object.fromEntries(
-      app.conventions.report().observations.map(({ plugin, rule, route, count, example }) => {
-        return [`${plugin}.${rule} ${route}`, `${count}, first ${example}`]
-      }),
-    )
-    const expected = {
-      'pathGuard.uppercase /v1/Users': '3, first /v1/Users',
-      'pathGuard.uppercase *': '2, first /V1/x',
-      'pathGuard.uppercase /v1/users/:id': '2, first /v1/users/AbC',
-      'pathGuard.encoding /v1/users/:id': '1, first /v1/users/A%20b',
-      'problems.accept /v1/Users': '1, first Accept takes none of application/json',
-      'problems.body /v1/written/json': '1, first 404 without a problem document',
-      'problems.body /v1/thrown/error': '1, first 500 without a problem document',
-    }
-    for (const [what, how] of Object.entries(expected)) t.equal(seen[what], how, what)
-  },
-)
+  const seen = Object.fromEntries(
+    app.conventions.report().observations.map(({ plugin, rule, route, count, example }) => {
+      return [`${plugin}.${rule} ${route}`, `${count}, first ${example}`]
+    }),
+  )
+  const expected = {
+    'pathGuard.uppercase /v1/Users': '3, first /v1/Users',
+    'pathGuard.uppercase *': '2, first /V1/x',
+    'pathGuard.uppercase /v1/users/:id': '2, first /v1/users/AbC',
+    'pathGuard.encoding /v1/users/:id': '1, first /v1/users/A%20b',
+    'problems.accept /v1/Users': '1, first Accept takes none of application/json',
+    'problems.body /v1/written/json': '1, first 404 without a problem document',
+    'problems.body /v1/thrown/error': '1, first 500 without a problem document',
+  }
+  for (const [what, how] of Object.entries(expected)) t.equal(seen[what], how, what)
+})
 
-t.test('each is logged once, with the request id; the report has the id too', async (t) => {
+t.test('each rule and route is logged once, with the request id; the report has the id too', async (t) => {
   const logs = keepLogs('warn')
   const { app } = await twin(t, 'report', logs.logger)
   logs.lines.length = 0
@@ -136,7 +126,7 @@ t.test('no value of a body is in the report or in the log', async (t) => {
   t.notMatch(JSON.stringify(logs.lines.filter(({ convention }) => convention !== undefined)), secret)
 })
 
-t.test('routes that break rules are told at boot, and do not stop it', async (t) => {
+t.test('routes that break rules are reported at boot, and do not fail it', async (t) => {
   const logs = keepLogs('warn')
   const { app } = await twin(t, 'report', logs.logger)
 
@@ -153,7 +143,7 @@ t.test('routes that break rules are told at boot, and do not stop it', async (t)
   t.match(line?.msg, 'GET /v1/get_all_users')
 })
 
-t.test('what a snapshot of the report holds does not change under its reader', async (t) => {
+t.test('a snapshot of the report does not change later', async (t) => {
   const { app } = await twin(t, 'report')
   await app.inject('/v1/Users')
   const before = app.conventions.report()

@@ -24,7 +24,7 @@ t.test('every code of the registry: type, title and status are those of the code
   }
 })
 
-t.test('the members stand in a fixed order, and only those that say something', async (t) => {
+t.test('the members have a fixed order, and empty ones are left out', async (t) => {
   const error = new ProblemError('validation', {
     detail: 'the age is negative',
     errors: [{ in: 'body', pointer: '/age', message: 'must be >= 0' }],
@@ -42,7 +42,7 @@ t.test('the members stand in a fixed order, and only those that say something', 
   )
 })
 
-t.test('a problem of the consumer’s own', async (t) => {
+t.test('a problem with a code of the app', async (t) => {
   const error = new ProblemError('not-retryable', { status: 409, extensions: { state: 'succeeded' } })
   t.strictSame(problemDocument(error, base, 'r'), {
     state: 'succeeded',
@@ -55,7 +55,7 @@ t.test('a problem of the consumer’s own', async (t) => {
   })
 })
 
-t.test('extensions never stand in for the members of the document (RFC 9457 §3.2)', async (t) => {
+t.test('extensions do not replace members of the document (RFC 9457 §3.2)', async (t) => {
   const extensions = {
     type: 'x',
     title: 'x',
@@ -71,7 +71,7 @@ t.test('extensions never stand in for the members of the document (RFC 9457 §3.
   t.same(document, { ...problemDocument(new ProblemError('validation', { errors }), base, 'r'), balance: 30 })
 })
 
-t.test('a 5xx has no cause', async (t) => {
+t.test('the document of a 5xx has no cause', async (t) => {
   const secret = 'connect ECONNREFUSED 10.0.0.7:5432'
   for (const [code, status] of [
     ['internal-server-error', 500],
@@ -85,14 +85,14 @@ t.test('a 5xx has no cause', async (t) => {
   }
 })
 
-t.test('the package’s own 5xx tell the client what it needs to know', async (t) => {
+t.test('5xx problems of the package keep their detail', async (t) => {
   for (const code of ['server-closing', 'handler-timeout'] as const) {
     const document = problemDocument(new ProblemError(code, { detail: 'for the client' }), base)
     t.equal(document.detail, 'for the client', code)
   }
 })
 
-t.test('an occurrence is a URI that the request id can be read from', async () => {
+t.test('the instance is a URI with the request id', async () => {
   const wellFormed = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed())
   fc.assert(
     fc.property(wellFormed, (id) => {
@@ -104,7 +104,7 @@ t.test('an occurrence is a URI that the request id can be read from', async () =
   fc.assert(fc.property(units, (id) => URL.canParse(occurrence(id))))
 })
 
-t.test('a document is JSON, whatever the detail and the extensions hold', async () => {
+t.test('a document is valid JSON, whatever the detail and the extensions are', async () => {
   const extensions = fc.dictionary(fc.string(), fc.jsonValue())
   fc.assert(
     fc.property(fc.string(), extensions, (detail, members) => {

@@ -12,7 +12,7 @@ type BootCode = keyof typeof bootErrors
 
 const brand = Symbol.for('fastify-conventions.problem')
 
-t.test('codes are lower-kebab, statuses those of errors, titles without a full stop', async (t) => {
+t.test('codes are in lower-kebab case, statuses are error statuses, titles have no full stop', async (t) => {
   for (const [code, { status, title }] of Object.entries(problemTypes)) {
     t.match(code, /^[a-z]+(-[a-z]+)*$/, code)
     t.ok(Number.isInteger(status) && status >= 400 && status <= 599, `${code}: ${status}`)
@@ -20,7 +20,7 @@ t.test('codes are lower-kebab, statuses those of errors, titles without a full s
   }
 })
 
-t.test('a code that stands for a whole status is titled as the status', async (t) => {
+t.test('a code for a whole status has the phrase of the status as title', async (t) => {
   const codes = [
     'not-found',
     'method-not-allowed',
@@ -43,7 +43,7 @@ t.test('a code that stands for a whole status is titled as the status', async (t
   }
 })
 
-t.test('a problem of the registry needs no more than its code', async (t) => {
+t.test('a problem of the registry needs only its code', async (t) => {
   for (const [code, { status, title }] of Object.entries(problemTypes)) {
     const error = new ProblemError(code)
     t.match(error, { name: 'ProblemError', code, statusCode: status, title, message: title }, code)
@@ -51,7 +51,7 @@ t.test('a problem of the registry needs no more than its code', async (t) => {
   }
 })
 
-t.test('what an occurrence adds', async (t) => {
+t.test('a problem may have detail, errors, headers and extensions', async (t) => {
   const errors = [{ in: 'query', name: 'limit', message: 'must be a positive integer' }] as const
   const cause = new Error('why')
   const error = new ProblemError('validation', {
@@ -71,7 +71,7 @@ t.test('what an occurrence adds', async (t) => {
 })
 
 t.test(
-  'the issues of an error are bounded, so that neither the answer nor the log grows with the input',
+  'the issues of an error are bounded, so that response and log do not grow with the input',
   async (t) => {
     const message = 'is wrong'
     const errors = Array.from({ length: 60 }, () => ({ in: 'body', pointer: '/a', message }) as const)
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('a code of the consumer’s own is put into words, and needs a status of an error', async (t) => {
+t.test('the title of a code of the app is the code in words; it needs an error status', async (t) => {
   t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
   t.match(new ProblemError('constructor', { status: 409 }), { title: 'Constructor', statusCode: 409 })
   const rows: readonly (readonly [code: string, status: number | undefined])[] = [
@@ -100,7 +100,7 @@ t.test('a code of the consumer’s own is put into words, and needs a status of 
   }
 })
 
-t.test('a problem is known by its brand, whichever copy of the package made it', async (t) => {
+t.test('isProblemError() recognizes errors of each copy of the package', async (t) => {
   t.ok(isProblemError(new ProblemError('not-found')))
   t.ok(isProblemError({ [brand]: true }))
   t.equal(Reflect.get(new ProblemError('not-found'), brand), true)
@@ -110,7 +110,7 @@ t.test('a problem is known by its brand, whichever copy of the package made it',
   fc.assert(fc.property(fc.anything(), (value) => !isProblemError(value)))
 })
 
-t.test('boot errors: prefixed codes, status 500, texts that take any argument', async (t) => {
+t.test('boot errors: prefixed codes, status 500, messages with any argument', async (t) => {
   for (const [code, BootError] of Object.entries(bootErrors)) {
     const error = bootError(code as BootCode, '100%s %d')
     t.match(error, { code, statusCode: 500, name: 'FastifyError' }, code)
@@ -173,7 +173,7 @@ t.test('docs/errors.md: a row and a section for each boot error, and no other', 
   }
 })
 
-t.test('docs/errors.md: the table of findings is the one that the rules make', async (t) => {
+t.test('docs/errors.md: the table of findings is that of the rules', async (t) => {
   const vocabulary = {
     collections: new Set<string>(),
     verbs: new Set<string>(),
@@ -187,7 +187,7 @@ t.test('docs/errors.md: the table of findings is the one that the rules make', a
   t.ok(docs.includes(`2 breaches of conventions in 2 routes\n\n${findingsTable(findings)}\n`))
 })
 
-t.test('docs/errors.md: no code is named that there is not', async (t) => {
+t.test('docs/errors.md: every code in the page exists', async (t) => {
   const known = new Set<string>(Object.keys(bootErrors))
   t.same(
     [...docs.matchAll(/\bFST_CONV_\w+/g)].map(([code]) => code).filter((code) => !known.has(code)),
@@ -226,6 +226,6 @@ function blockOf(section: string, language: string): string {
   return new RegExp(`\`\`\`${language}\\n([^]*?)\\n\`\`\``).exec(section)?.[1] ?? ''
 }
 
-t.test('the registry cannot be changed, nor its entries', async (t) => {
+t.test('the registry and its entries are frozen', async (t) => {
   for (const type of Object.values(problemTypes)) t.ok(Object.isFrozen(type))
 })

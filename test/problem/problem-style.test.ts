@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { declareStyle, defaultStyle, typeBaseOf } from '../../src/problem/problem-style.js'
 
-t.test('what types of problems begin with is said for a context and those below it', async (t) => {
+t.test('typeBase applies to a context and its child contexts', async (t) => {
   const app = Fastify()
   t.equal(typeBaseOf(app), 'urn:problem-type:fastify-conventions:', 'unless somebody says so')
   app.register(async (above) => {

@@ -29,7 +29,7 @@ t.test('the whole response, byte for byte, with no-store', async (t) => {
   )
 })
 
-t.test('the reason phrase is that of the status; one without keeps its space (RFC 9112 §4)', async (t) => {
+t.test('the reason phrase is that of the status; without one the space stays (RFC 9112 §4)', async (t) => {
   const statusLine = (status: number): string | undefined =>
     rawProblem(problemDocument(new ProblemError('x', { status }), 'urn:x:'), date).split('\r\n')[0]
   t.equal(statusLine(408), 'HTTP/1.1 408 Request Timeout')
@@ -37,7 +37,7 @@ t.test('the reason phrase is that of the status; one without keeps its space (RF
   t.equal(statusLine(599), 'HTTP/1.1 599 ')
 })
 
-t.test('whatever the detail: one head, and a body of just the bytes that Content-Length says', async () => {
+t.test('whatever the detail: one header section, and a body of Content-Length bytes', async () => {
   const units = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   const detail = fc.oneof(units, fc.string(), fc.constant('\r\n\r\nHTTP/1.1 200 OK\r\n'))
   fc.assert(

@@ -8,7 +8,7 @@ import { injected, isProblem } from '../support/problem.js'
 
 const style = { typeBase: 'https://errors.example/', retryAfter: 9 }
 
-t.test('writeProblem puts status and headers on the reply and gives the document', async (t) => {
+t.test('writeProblem sets status and headers of the reply and returns the document', async (t) => {
   const seen = await withReply((reply) => {
     const headers = { allow: 'GET' }
     const document = writeProblem(
@@ -50,7 +50,7 @@ t.test('a 503 gets a Retry-After, unless it has one', async (t) => {
   t.equal(await after(new ProblemError('internal-server-error')), undefined, 'a 500 has none')
 })
 
-t.test('what an error adds that is no JSON is left out, and logged; the rest is answered', async (t) => {
+t.test('members of an error that are not JSON are left out and logged; the others are sent', async (t) => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
   const throwing = Object.defineProperty({}, 'a', { enumerable: true, get: () => notJson() })
@@ -79,7 +79,7 @@ t.test('what an error adds that is no JSON is left out, and logged; the rest is 
   }
 })
 
-t.test('a header field that cannot be written is left out, and logged; the others are sent', async (t) => {
+t.test('an invalid header field is left out and logged; the others are sent', async (t) => {
   const logs = keepLogs('warn')
   const headers = {
     'x-a': 'é€\n',
@@ -117,7 +117,7 @@ t.test('a problem is sent, whatever serializer and schema the route has', async 
   isProblem(t, injected(await app.inject('/v1/users')), expected)
 })
 
-t.test('refuse answers itself where nobody else would know how', async (t) => {
+t.test('refuse() sends the problem if no error handler knows problems', async (t) => {
   const app = Fastify()
   app.addHook('onRequest', (request, reply, next) =>
     refuse(request, reply, new ProblemError('not-found'), next),
@@ -127,7 +127,7 @@ t.test('refuse answers itself where nobody else would know how', async (t) => {
   isProblem(t, injected(await app.inject('/v1/users')), { status: 404, code: 'not-found' })
 })
 
-t.test('refuse answers itself, whatever error handler the app has set', async (t) => {
+t.test('refuse() sends the problem, whatever error handler the app has set', async (t) => {
   const app = Fastify()
   app.setErrorHandler(() => t.fail('the error handler of the app runs'))
   app.addHook('onRequest', (request, reply, next) =>
@@ -138,7 +138,7 @@ t.test('refuse answers itself, whatever error handler the app has set', async (t
   isProblem(t, injected(await app.inject('/v1/users')), { status: 404, code: 'not-found' })
 })
 
-t.test('refuse leaves it to the error handler where the context says so', async (t) => {
+t.test('refuse() passes the problem to the error handler if the context is configured so', async (t) => {
   const app = Fastify()
   declareStyle(app, { ...defaultStyle, refusals: 'errorHandler' })
   app.setErrorHandler(async (error: Error & { code?: string }) => ({ own: error.code }))
@@ -150,7 +150,7 @@ t.test('refuse leaves it to the error handler where the context says so', async 
   t.strictSame((await app.inject('/v1/users')).json(), { own: 'not-found' })
 })
 
-t.test('the default style is what the options of problems say by default', async (t) => {
+t.test('the default style has the defaults of the options of problems', async (t) => {
   t.strictSame(defaultStyle, {
     typeBase: 'urn:problem-type:fastify-conventions:',
     retryAfter: 5,

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { ProblemIssue } from '../../src/problem/problem-error.js'
 import { type SchemaFault, validationIssues } from '../../src/problem/validation-issues.js'
 
-t.test('faults of a body are pointed at (RFC 6901)', async (t) => {
+t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
   const rows: readonly (readonly [fault: SchemaFault, pointer: string, message: string])[] = [
     [{ instancePath: '', keyword: 'type', message: 'must be object' }, '', 'must be object'],
     [{ instancePath: '/age', keyword: 'minimum', message: 'must be >= 0' }, '/age', 'must be >= 0'],
@@ -69,7 +69,7 @@ t.test('faults of other parts have the name of the parameter or field', async (t
   }
 })
 
-t.test('a part that is not known is taken for the body', async (t) => {
+t.test('an unknown part counts as the body', async (t) => {
   for (const part of [undefined, '', 'response', 'constructor', '__proto__']) {
     t.strictSame(
       validationIssues([at('/x')], part),
@@ -79,7 +79,7 @@ t.test('a part that is not known is taken for the body', async (t) => {
   }
 })
 
-t.test('the order stays, and there is an end', async (t) => {
+t.test('the order of issues is kept, and their number is bounded', async (t) => {
   const faults = Array.from({ length: 10_000 }, (_, index) => at(`/items/${index}`))
   const issues = validationIssues(faults, 'body')
   t.equal(issues.length, 50)
@@ -88,7 +88,7 @@ t.test('the order stays, and there is an end', async (t) => {
   t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
 })
 
-t.test('long names are cut, and of those that are too many together the rest is left out', async (t) => {
+t.test('long names are cut, and issues beyond the total length are left out', async (t) => {
   const long = 'k'.repeat(1_000_000)
   const rows: readonly (readonly [about: string, faults: readonly SchemaFault[], count: number])[] = [
     ['one long name', [unknown('', long)], 1],

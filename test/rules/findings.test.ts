@@ -30,7 +30,7 @@ t.test('the table: a line for each finding, columns under each other', async (t)
   )
 })
 
-t.test('without findings the head stands alone', async (t) => {
+t.test('without findings the table has only its header', async (t) => {
   t.equal(
     findingsTable([]),
     ['route  rule  what is wrong  write instead', '-----  ----  -------------  -------------'].join('\n'),

@@ -17,32 +17,29 @@ type Rule = (typeof names)[number]
 const enforce = { mode: 'enforce', rules: {} } as const
 const label = 'GET /v1/x config.guard'
 
-t.test(
-  'the nearest word counts: exception, rule of the route, route, rule of the plugin, plugin',
-  async (t) => {
-    const options = { mode: 'report', rules: { slash: 'off' } } as const
-    t.strictSame(modesOf(names, enforce), { case: 'enforce', slash: 'enforce', words: 'enforce' })
-    t.strictSame(modesOf(names, options), { case: 'report', slash: 'off', words: 'report' })
-    t.strictSame(modesOf(names, options, { mode: 'enforce' }), {
-      case: 'enforce',
-      slash: 'enforce',
-      words: 'enforce',
-    })
-    t.strictSame(modesOf(names, options, { mode: 'enforce', rules: { case: 'off' } }), {
-      case: 'off',
-      slash: 'enforce',
-      words: 'enforce',
-    })
-    t.strictSame(modesOf(names, enforce, {}, [{ except: ['words'], reason: 'why' }]), {
-      case: 'enforce',
-      slash: 'enforce',
-      words: 'off',
-    })
-    t.strictSame(modesOf(names, enforce, false), { case: 'off', slash: 'off', words: 'off' })
-  },
-)
+t.test('precedence of modes: exception, rule of the route, route, rule of the plugin, plugin', async (t) => {
+  const options = { mode: 'report', rules: { slash: 'off' } } as const
+  t.strictSame(modesOf(names, enforce), { case: 'enforce', slash: 'enforce', words: 'enforce' })
+  t.strictSame(modesOf(names, options), { case: 'report', slash: 'off', words: 'report' })
+  t.strictSame(modesOf(names, options, { mode: 'enforce' }), {
+    case: 'enforce',
+    slash: 'enforce',
+    words: 'enforce',
+  })
+  t.strictSame(modesOf(names, options, { mode: 'enforce', rules: { case: 'off' } }), {
+    case: 'off',
+    slash: 'enforce',
+    words: 'enforce',
+  })
+  t.strictSame(modesOf(names, enforce, {}, [{ except: ['words'], reason: 'why' }]), {
+    case: 'enforce',
+    slash: 'enforce',
+    words: 'off',
+  })
+  t.strictSame(modesOf(names, enforce, false), { case: 'off', slash: 'off', words: 'off' })
+})
 
-t.test('any combination: the mode is the first one said, from near to far', async () => {
+t.test('any combination: the mode is the first one set, in the order of precedence', async () => {
   const mode = fc.constantFrom(...modes)
   const rules = fc.record({ case: mode, slash: mode, words: mode }, { requiredKeys: [] })
   const own = fc.record({ mode, rules }, { requiredKeys: [] })
@@ -64,7 +61,7 @@ t.test('any combination: the mode is the first one said, from near to far', asyn
   )
 })
 
-t.test('exceptions of a path: its own, and those declared for it or for what is above it', async (t) => {
+t.test('exceptions of a path: those of the route, and those of the plugin for its pattern', async (t) => {
   const metrics: RuleException<Rule> = { url: '/metrics', except: ['words'], reason: 'of a plugin' }
   const docs: RuleException<Rule> = { url: '/docs/*', except: ['case', 'slash'], reason: 'a user interface' }
   const all: RuleException<Rule> = { url: '*', except: ['case'], reason: 'everything' }
@@ -95,7 +92,7 @@ t.test('an exception of a route needs its reason', async (t) => {
   })
 })
 
-t.test('options of rules, checked', async (t) => {
+t.test('options of rules are checked', async (t) => {
   const check = objectOf(ruleChecks(names))
   const exception = { url: '/docs/*', except: ['case'], reason: 'why' }
   for (const options of [{}, { mode: 'off' }, { rules: { case: 'report' } }, { exceptions: [exception] }]) {
@@ -131,7 +128,7 @@ t.test('options of rules, checked', async (t) => {
   for (const [options, message] of rows) t.throws(() => check('guard', options), { message }, message)
 })
 
-t.test('options of a route, checked', async (t) => {
+t.test('options of a route are checked', async (t) => {
   const check = objectOf(routeRuleChecks(names))
   const options = { except: ['case'], reason: 'why', mode: 'report', rules: { slash: 'off' } }
   t.strictSame(check('guard', options), options)

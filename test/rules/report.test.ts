@@ -65,7 +65,7 @@ t.test('the breaches of contexts beside each other are one table', async (t) => 
   )
 })
 
-t.test('an app is not judged for what another one on its server has', async (t) => {
+t.test('the report of an app has no findings of another app', async (t) => {
   const server = createServer()
   const [one, other] = [0, 1].map(() => Fastify({ serverFactory: () => server }))
   await other?.register(pathGuard)
@@ -75,33 +75,30 @@ t.test('an app is not judged for what another one on its server has', async (t) 
   await t.rejects(async () => other?.ready(), { code: 'FST_CONV_FINDINGS' })
 })
 
-t.test(
-  'a finding says plugin, rule, route, what is wrong, what to write instead, and its mode',
-  async (t) => {
-    const app = Fastify()
-    await app.register(pathGuard, { mode: 'report' })
-    app.get('/v1/orderItems', async () => ({}))
-    await app.ready()
+t.test('a finding has plugin, rule, route, problem, correction and mode', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  app.get('/v1/orderItems', async () => ({}))
+  await app.ready()
 
-    t.strictSame(app.conventions.report(), {
-      findings: [
-        {
-          plugin: 'pathGuard',
-          rule: 'uppercase',
-          route: 'GET /v1/orderItems',
-          mode: 'report',
-          problem: "'orderItems' has uppercase letters",
-          instead: '/v1/order-items',
-        },
-      ],
-      exceptions: [],
-      observations: [],
-    })
-  },
-)
+  t.strictSame(app.conventions.report(), {
+    findings: [
+      {
+        plugin: 'pathGuard',
+        rule: 'uppercase',
+        route: 'GET /v1/orderItems',
+        mode: 'report',
+        problem: "'orderItems' has uppercase letters",
+        instead: '/v1/order-items',
+      },
+    ],
+    exceptions: [],
+    observations: [],
+  })
+})
 
 t.test(
-  'an observation says plugin, rule, route, how often, and the first example with its request',
+  'an observation has plugin, rule, route, count, and the first example with its request id',
   async (t) => {
     let count = 0
     const app = Fastify({ genReqId: () => `request-${++count}` })
@@ -122,7 +119,7 @@ t.test(
   },
 )
 
-t.test('a great many unknown paths are one observation: the report has a bound', async (t) => {
+t.test('many unknown paths are one observation, so the report is bounded', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, { mode: 'report' })
   for (let index = 0; index < 200; index++) await app.inject(`/Nothing-${index}`)
@@ -132,7 +129,7 @@ t.test('a great many unknown paths are one observation: the report has a bound',
   t.match(observations[0], { route: '*', count: 200, example: '/Nothing-0' })
 })
 
-t.test('what is told at boot is logged once per app, as one line with the table', async (t) => {
+t.test('findings are logged once per app, as one line with the table', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(conventions, { mode: 'report' })

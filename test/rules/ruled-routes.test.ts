@@ -22,7 +22,7 @@ function reader() {
   return { app, readRoute }
 }
 
-test('a route that says nothing has the modes of the plugin, one object for all such routes', async (t) => {
+test('routes without options share the modes of the plugin', async (t) => {
   const { readRoute } = reader()
   const [users, orders] = [readRoute('GET', '/v1/users'), readRoute('GET', '/v1/orders')]
   t.strictSame(users.modeOf, { neat: 'enforce', short: 'report' })
@@ -30,7 +30,7 @@ test('a route that says nothing has the modes of the plugin, one object for all 
   t.match(users, { methods: ['GET'], name: 'GET /v1/users', exclusionReason: null, isHeadSibling: false })
 })
 
-test('what a route says, and the exceptions for its path, change its modes alone', async (t) => {
+test('options of a route, and exceptions for its path, change only its own modes', async (t) => {
   const { readRoute } = reader()
   t.strictSame(readRoute('GET', '/v1/a', { tidy: { mode: 'off' } }).modeOf, { neat: 'off', short: 'off' })
   const excepted = readRoute('GET', '/v1/old/a')
@@ -39,28 +39,28 @@ test('what a route says, and the exceptions for its path, change its modes alone
   t.strictSame(readRoute('GET', '/v1/b').modeOf, { neat: 'enforce', short: 'report' })
 })
 
-test('a route that no rule looks at says why', async (t) => {
+test('an excluded route has a reason', async (t) => {
   const { readRoute } = reader()
   t.equal(readRoute('GET', '/v1/a', { tidy: false }).exclusionReason, 'config.tidy is false')
   t.match(readRoute('GET', '/files/*').exclusionReason, 'wildcard')
   t.match(readRoute('GET', '/v1/b', {}, { hide: true }).exclusionReason, 'hidden')
 })
 
-test('the HEAD route that Fastify adds to a GET route is known as that', async (t) => {
+test('the HEAD route that Fastify adds to a GET route is recognized', async (t) => {
   const { readRoute } = reader()
   readRoute('GET', '/v1/a')
   t.equal(readRoute('HEAD', '/v1/a').isHeadSibling, true)
   t.equal(readRoute('HEAD', '/v1/b').isHeadSibling, false)
 })
 
-test('what a route says wrongly is refused by its name', async (t) => {
+test('an invalid option of a route is refused by its name', async (t) => {
   const { readRoute } = reader()
   t.throws(() => readRoute('GET', '/v1/a', { tidy: { except: ['loud'], reason: 'x' } }), {
     message: /GET \/v1\/a config\.tidy\.except\[0\]/,
   })
 })
 
-test('an exception for many routes can go only where none of them needs it', async (t) => {
+test('an exception for many routes is unused if none of them needs it', async (t) => {
   const routes = ['/v1/old/a', '/v1/old/b', '/v1/old/c']
   const cases: ReadonlyArray<readonly [broken: readonly (ReadonlySet<Rule> | null)[], unused: boolean]> = [
     [[new Set(), new Set(['neat'])], false],
@@ -82,7 +82,7 @@ test('an exception for many routes can go only where none of them needs it', asy
   }
 })
 
-test('an exception of a route can go where that route does not need it', async (t) => {
+test('an exception of a route is unused if the route does not need it', async (t) => {
   for (const [broken, unused] of [
     [new Set<Rule>(['neat']), false],
     [new Set<Rule>(['short']), true],
@@ -98,7 +98,7 @@ test('an exception of a route can go where that route does not need it', async (
   }
 })
 
-test('what is needed may be found when the app gets ready', async (t) => {
+test('the breaches of a route may be found when the app gets ready', async (t) => {
   const { app, readRoute } = reader()
   const route = readRoute('GET', '/v1/old/a')
   reporterOf(app).checkAtReady(() => route.addExceptions(new Set(['neat'])))
@@ -106,7 +106,7 @@ test('what is needed may be found when the app gets ready', async (t) => {
   t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/old/a', rules: ['neat'], unused: false }])
 })
 
-test('an exception for a path that no route has is told when the app gets ready', async (t) => {
+test('an exception for a path without a route is reported when the app gets ready', async (t) => {
   const { app, readRoute } = reader()
   readRoute('GET', '/v1/users')
   await app.ready()

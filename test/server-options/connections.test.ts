@@ -28,7 +28,7 @@ t.test('header fields of 300 kB get a 431 that the client receives (RFC 6585 §5
   for (const [about, bytes] of table) isProblem(t, await ask(port, bytes), tooLarge, about)
 })
 
-t.test('the answer reaches a client that goes on sending before it reads', async (t) => {
+t.test('the response reaches a client that continues to send before it reads', async (t) => {
   const { app, port } = await service(t)
   const failed = once(app.server, 'clientError')
   const connection = await openConnection(port)
@@ -59,7 +59,7 @@ t.test('the extensions of a chunk have a limit too: 413', async (t) => {
   })
 })
 
-t.test('a request that does not arrive whole in time is a 408 (RFC 9110 §15.5.9)', async (t) => {
+t.test('a request that does not arrive completely in time is a 408 (RFC 9110 §15.5.9)', async (t) => {
   // Node takes the shorter of the two for the header, so both are short.
   const http = { ...serverOptions().http, headersTimeout: 50, connectionsCheckingInterval: 20 }
   const { port } = await service(t, {
@@ -85,7 +85,7 @@ t.test('a request that does not arrive whole in time is a 408 (RFC 9110 §15.5.9
   }
 })
 
-t.test('a broken request on a connection that was used before is answered', async (t) => {
+t.test('a malformed request on a reused connection gets a response', async (t) => {
   const { port } = await service(t)
   const connection = await openConnection(port)
   connection.send('GET /v1/users HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -98,7 +98,7 @@ t.test('a broken request on a connection that was used before is answered', asyn
   isProblem(t, second, { status: 400, code: 'request-malformed' })
 })
 
-t.test('a broken request behind one whose answer has begun puts no bytes into that answer', async (t) => {
+t.test('a malformed request after one with a started response does not change that response', async (t) => {
   const { app, port } = await service(t)
   const failed = once(app.server, 'clientError')
   const connection = await openConnection(port)
@@ -112,7 +112,7 @@ t.test('a broken request behind one whose answer has begun puts no bytes into th
   t.notMatch(bytes, 'problem')
 })
 
-t.test('a client that goes away takes nothing with it', async (t) => {
+t.test('a client that disconnects does not affect the server', async (t) => {
   const { port } = await service(t)
   for (const bytes of [
     '',
@@ -128,7 +128,7 @@ t.test('a client that goes away takes nothing with it', async (t) => {
   t.equal((await ask(port, requestBytes('GET', '/v1/users'))).status, 200)
 })
 
-t.test('requests one behind another are answered in their order', async (t) => {
+t.test('pipelined requests get their responses in order', async (t) => {
   const { port } = await service(t)
   const connection = await openConnection(port)
   connection.send('GET /v1/users HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -142,7 +142,7 @@ t.test('requests one behind another are answered in their order', async (t) => {
   )
 })
 
-t.test('a body that drips is cut off, also behind an answer that was early', async (t) => {
+t.test('a slow body is cut off after the timeout, also after an early response', async (t) => {
   t.equal(serverOptions().requestTimeout, 60_000, 'no body takes for ever')
   const http = { ...serverOptions().http, headersTimeout: 100, connectionsCheckingInterval: 20 }
   const { port } = await service(t, { requestTimeout: 100, http })
@@ -157,31 +157,28 @@ t.test('a body that drips is cut off, also behind an answer that was early', asy
   }
 })
 
-t.test(
-  'what is no request, or takes too long, is answered with the security headers of the app',
-  async (t) => {
-    const http = { ...serverOptions().http, connectionsCheckingInterval: 20, headersTimeout: 50 }
-    const { port } = await service(t, { requestTimeout: 50, http })
-    const known = ['content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-frame-options']
-    const reference = await ask(port, requestBytes('GET', '/v1/users'))
-    const table: readonly (readonly [bytes: string, status: number])[] = [
-      ['GARBAGE\r\n\r\n', 400],
-      [requestBytes('GET', '/v1/users', { x: 'y'.repeat(300_000) }), 431],
-      ['GET /v1/us', 408],
-      [requestBytes('GET', '/v1/users', { expect: 'x' }), 417],
-      [requestBytes('GET', '/v1/users', { host: 'a b' }), 400],
-      ['CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405],
-    ]
-    for (const [bytes, status] of table) {
-      const answer = await ask(port, bytes)
-      t.equal(answer.status, status)
-      for (const name of known) t.equal(answer.headers[name], reference.headers[name], `${status}: ${name}`)
-      t.notOk('strict-transport-security' in answer.headers, 'not without TLS')
-    }
-  },
-)
+t.test('responses to invalid and slow requests have the security headers of the app', async (t) => {
+  const http = { ...serverOptions().http, connectionsCheckingInterval: 20, headersTimeout: 50 }
+  const { port } = await service(t, { requestTimeout: 50, http })
+  const known = ['content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-frame-options']
+  const reference = await ask(port, requestBytes('GET', '/v1/users'))
+  const table: readonly (readonly [bytes: string, status: number])[] = [
+    ['GARBAGE\r\n\r\n', 400],
+    [requestBytes('GET', '/v1/users', { x: 'y'.repeat(300_000) }), 431],
+    ['GET /v1/us', 408],
+    [requestBytes('GET', '/v1/users', { expect: 'x' }), 417],
+    [requestBytes('GET', '/v1/users', { host: 'a b' }), 400],
+    ['CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405],
+  ]
+  for (const [bytes, status] of table) {
+    const answer = await ask(port, bytes)
+    t.equal(answer.status, status)
+    for (const name of known) t.equal(answer.headers[name], reference.headers[name], `${status}: ${name}`)
+    t.notOk('strict-transport-security' in answer.headers, 'not without TLS')
+  }
+})
 
-t.test('Host is there once and is a host (RFC 9112 §3.2)', async (t) => {
+t.test('an invalid or repeated Host is a 400 (RFC 9112 §3.2)', async (t) => {
   const { port } = await service(t)
   const malformed = { status: 400, code: 'request-malformed' }
   for (const target of ['/v1/users', '/v1/nothing']) {
@@ -207,7 +204,7 @@ t.test('Transfer-Encoding in HTTP/1.0 ends the connection (RFC 9112 §6.1)', asy
   }
 })
 
-t.test('of many header fields none is dropped: they count, or the request is a 431', async (t) => {
+t.test('no header field is dropped: a request with too many is a 431', async (t) => {
   const { app, port } = await service(t)
   app.server.on('request', (request) => counts.push(request.rawHeaders.length / 2))
   const counts: number[] = []
@@ -220,7 +217,7 @@ t.test('of many header fields none is dropped: they count, or the request is a 4
   t.strictSame(counts, [998, 999, 1001, 2500])
 })
 
-t.test('CONNECT gets an answer: there are no tunnels', async (t) => {
+t.test('CONNECT is a 405', async (t) => {
   const { port } = await service(t)
   for (const target of ['a.example:443', '/v1/users']) {
     const answer = await ask(port, `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
@@ -230,7 +227,7 @@ t.test('CONNECT gets an answer: there are no tunnels', async (t) => {
   }
 })
 
-t.test('an expectation that is not known counts for maintenance, quota and log', async (t) => {
+t.test('a request with an unknown expectation counts for maintenance, quota and log', async (t) => {
   const logs = keepLogs('info')
   const app = Fastify({ ...serverOptions(), logger: logs.logger })
   await app.register(conventions, { rateLimit: { max: 3 } })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { scheduleTimeout } from '../../src/time/schedule.js'
 
-t.test('it calls once, later, unless it is prevented', async (t) => {
+t.test('the callback runs once, later, unless it is cancelled', async (t) => {
   const target = new EventTarget()
   const called: string[] = []
   scheduleTimeout(() => called.push('prevented'), 1)()
@@ -18,7 +18,7 @@ t.test('it calls once, later, unless it is prevented', async (t) => {
   t.strictSame(called, ['called'])
 })
 
-t.test('what waits does not keep the process alive', async (t) => {
+t.test('a waiting timer does not keep the process alive', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
   const cancel = scheduleTimeout(() => t.fail('it was prevented'), 10_000)

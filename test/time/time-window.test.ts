@@ -16,7 +16,7 @@ t.test('a window is milliseconds, or a number with a unit', async (t) => {
   for (const [window, milliseconds] of windows) t.equal(timeWindowOf(window), milliseconds, String(window))
 })
 
-t.test('what is no window, or is below a second, is none', async (t) => {
+t.test('an invalid window, or one below a second, is refused', async (t) => {
   const others = [
     999,
     0,

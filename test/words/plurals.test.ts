@@ -38,7 +38,7 @@ t.test('singular and plural', async (t) => {
   t.equal(singular('orders'), 'order')
 })
 
-t.test('a word without a plural is as good as one, but is the plural of no other', async (t) => {
+t.test('a word without a plural counts as plural, but is not the plural of another word', async (t) => {
   for (const word of massNouns) {
     t.ok(isPlural(word), word)
     t.equal(plural(word), word)
@@ -46,7 +46,7 @@ t.test('a word without a plural is as good as one, but is the plural of no other
   }
 })
 
-t.test('the plural of any word is a plural, and of itself', async () => {
+t.test('the plural of any word is a plural, and its own plural', async () => {
   const letters = fc.string({
     unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz'),
     minLength: 1,
@@ -77,7 +77,7 @@ t.test('the plural of any word is a plural, and of itself', async () => {
   )
 })
 
-t.test('the library stays as it was: it is shared with the rest of the process', async (t) => {
+t.test('the library pluralize is not changed, because the process shares it', async (t) => {
   t.equal(pluralize.plural('virus'), 'viri')
   t.equal(pluralize.plural('feedback'), 'feedbacks')
 })

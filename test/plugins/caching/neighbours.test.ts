@@ -51,7 +51,7 @@ t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304
   }
 })
 
-t.test('rate limits: a 304 counts, has the headers, and none comes past the limit', async (t) => {
+t.test('rate limits: a 304 counts, has the headers, and is a 429 beyond the quota', async (t) => {
   for (const hook of ['onRequest', 'preHandler'] as const) {
     for (const validators of [undefined, () => ({ version: 7 })]) {
       const app = Fastify()
@@ -76,7 +76,7 @@ t.test('rate limits: a 304 counts, has the headers, and none comes past the limi
   }
 })
 
-t.test('fields: Last-Modified is taken before projection, each selection has a tag of its own', async (t) => {
+t.test('fields: Last-Modified is read before projection, and each selection has its own tag', async (t) => {
   for (const order of ['fields first', 'caching first'] as const) {
     const app = Fastify()
     if (order === 'fields first') await app.register(fields)
@@ -97,7 +97,7 @@ t.test('fields: Last-Modified is taken before projection, each selection has a t
   }
 })
 
-t.test('the preset: twins, fields, problems and caching on one answer', async (t) => {
+t.test('the preset: twins, fields, problems and caching in one response', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   const schema = { response: { 200: item } }
@@ -154,7 +154,7 @@ t.test(
 )
 
 t.test(
-  'with refusals: errorHandler, that of a route has 412 and 428 too, whether problems enforces or not',
+  'with refusals: errorHandler, a route’s error handler gets 412 and 428 too, in each mode of problems',
   async (t) => {
     for (const withProblems of [true, false]) {
       const app = Fastify()
@@ -177,7 +177,7 @@ t.test(
   },
 )
 
-t.test('without an error handler 412 and 428 are problem documents all the same', async (t) => {
+t.test('without an error handler 412 and 428 are problem documents too', async (t) => {
   const app = Fastify()
   await app.register(caching)
   const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
@@ -194,7 +194,7 @@ t.test('without an error handler 412 and 428 are problem documents all the same'
 })
 
 t.test(
-  'onSend hooks of the app: what they change is in the tag, what they see is a 304 without content',
+  'onSend hooks of the app: the tag is that of their payload, and a 304 has no content for them',
   async (t) => {
     const app = Fastify()
     await app.register(problems)
@@ -236,7 +236,7 @@ t.test('reply decorators of the app with the same names stay, and the log says s
   )
 })
 
-t.test('contexts below are served, those beside are not', async (t) => {
+t.test('child contexts are served, sibling contexts are not', async (t) => {
   const app = Fastify()
   await app.register(async (inner) => {
     await inner.register(caching)
@@ -262,7 +262,7 @@ t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (
 })
 
 t.test(
-  'wildcard, WebSocket and hidden routes, and those with false, are left alone and in the report',
+  'wildcard, WebSocket and hidden routes, and those with false, are not changed, and are in the report',
   async (t) => {
     const app = Fastify()
     await app.register(caching)
@@ -292,7 +292,7 @@ t.test(
   },
 )
 
-t.test('a handler that replies with a Response has the last word on status and headers', async (t) => {
+t.test('status and headers of a Response take precedence', async (t) => {
   const app = Fastify()
   await app.register(caching)
   const init = { status: 201, headers: { 'cache-control': 'max-age=9', etag: '"r"' } }
@@ -313,7 +313,7 @@ t.test('a page that the 404 handler of the app sends keeps its headers', async (
   t.notOk('cache-control' in headers)
 })
 
-t.test('an error handler that makes a 200 of an error: kept by nobody', async (t) => {
+t.test('a 200 of an error handler is not storable', async (t) => {
   const app = Fastify()
   await app.register(caching)
   app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))

@@ -5,7 +5,7 @@ import { cachingResponses } from '../../../src/plugins/caching/openapi.js'
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
 const reading = cachingResponses({ reads: true, guards: false, tagsWrites: false })
 
-t.test('what a route has, by what it does', async (t) => {
+t.test('the additions to a route, by its methods and options', async (t) => {
   const statuses = (...given: Parameters<typeof cachingResponses>) =>
     Object.keys(cachingResponses(...given).statuses)
   t.strictSame(statuses({ reads: true, guards: false, tagsWrites: false }), ['304', '412'])
@@ -20,7 +20,7 @@ t.test('what a route has, by what it does', async (t) => {
   t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write that answers with the new tag shows it')
 })
 
-t.test('headers go to what is a success with content, and what is declared stays', async (t) => {
+t.test('headers are added to successes with content, and declared ones stay', async (t) => {
   const headers = { ETag: { type: 'integer' } }
   const response = { 200: user, 203: { ...user, headers }, 204: user, '2xx': user, 301: user, 404: user }
   const { response: completed } = withResponses({ response }, reading) as {
@@ -34,7 +34,7 @@ t.test('headers go to what is a success with content, and what is declared stays
   t.notOk('headers' in user, 'the schema of the app is not written to')
 })
 
-t.test('nothing is added to what is not there, not an object, or another validator’s', async (t) => {
+t.test('missing schemas, non-objects and schemas of another validator are not changed', async (t) => {
   for (const response of [undefined, null, 'x', new (class Other {})()]) {
     const schema = { summary: 'a', response }
     t.equal(withResponses(schema, reading), schema)
@@ -44,7 +44,7 @@ t.test('nothing is added to what is not there, not an object, or another validat
   t.equal((response as Record<string, unknown>)['200'], reference)
 })
 
-t.test('a status that a class or the default stands for is not taken out of it', async (t) => {
+t.test('a status that a class or the default covers is not added', async (t) => {
   const statuses = (response: object) =>
     Object.keys(withResponses({ response }, reading).response as object).sort()
   t.strictSame(statuses({ 200: user }), ['200', '304', '412'])

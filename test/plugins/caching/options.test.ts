@@ -9,7 +9,7 @@ import {
   responseRules,
 } from '../../../src/index.js'
 
-t.test('options that are wrong are refused at registration, by their name', async (t) => {
+t.test('invalid options are refused at registration, by their name', async (t) => {
   const invalid = 'FST_CONV_OPTION_INVALID'
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
     [{ mode: 'warn' }, invalid, /caching\.mode.*'enforce', 'report', 'off'.*'warn'/],
@@ -35,7 +35,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
   }
 })
 
-t.test('so are those of a route, when it is added', async (t) => {
+t.test('invalid options of a route are refused when it is added', async (t) => {
   const app = Fastify()
   await app.register(caching)
   const invalid = 'FST_CONV_OPTION_INVALID'
@@ -65,7 +65,7 @@ t.test('so are those of a route, when it is added', async (t) => {
   }
 })
 
-t.test('off: for the plugin, for a route; the helpers are there all the same', async (t) => {
+t.test('mode off of the plugin or of a route: the helpers still exist', async (t) => {
   const app = Fastify()
   await app.register(caching, { mode: 'off' })
   app.get('/v1/users', (_, reply) => reply.etag('own').vary('accept').send({}))
@@ -75,7 +75,7 @@ t.test('off: for the plugin, for a route; the helpers are there all the same', a
   t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
 })
 
-t.test('a rule that is off is not told of; an exception for a path holds', async (t) => {
+t.test('a rule that is off has no findings; an exception for a path applies', async (t) => {
   const app = Fastify()
   await app.register(caching, {
     rules: { expires: 'off' },
@@ -112,7 +112,7 @@ t.test('twice in one context is an error', async (t) => {
   await t.rejects(async () => app.register(caching), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
-t.test('counts are a snapshot', async (t) => {
+t.test('counts() returns a snapshot', async (t) => {
   const app = Fastify()
   await app.register(caching)
   app.get('/v1/users', () => ({}))
@@ -135,7 +135,7 @@ t.test('the types know the options', async (t) => {
   t.throws(() => add({ caching: true }), wrong)
 })
 
-t.test('boot finds a hidden field that a header would show', async (t) => {
+t.test('a hidden field that a header would show is a finding at boot', async (t) => {
   const when = () => true
   const hiding = (
     hidden: Record<string, true | (() => boolean)>,
@@ -198,7 +198,7 @@ t.test('boot finds a hidden field that a header would show', async (t) => {
   await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' }, 'also by the options of the plugin')
 })
 
-t.test('in camelCase the date is that of updatedAt, unless an option says otherwise', async (t) => {
+t.test('in camelCase the date is that of updatedAt, unless lastModified is set', async (t) => {
   const answer = { updatedAt: '2026-11-19T08:00:00Z', updated_at: '2026-11-18T08:00:00Z' }
   for (const [options, expected] of [
     [{}, 'Thu, 19 Nov 2026 08:00:00 GMT'],

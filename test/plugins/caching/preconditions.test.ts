@@ -171,7 +171,7 @@ t.test('RFC 9110 §15.4.5: a 304 keeps what the 200 has beside its content', asy
     t.notOk(name in again.headers, name)
 })
 
-t.test('§13.2.1: preconditions are ignored where the answer is no 2xx without them', async (t) => {
+t.test('§13.2.1: preconditions are ignored if the response would not be a 2xx', async (t) => {
   const matching = { 'if-none-match': '*', 'if-match': '"other"' }
   for (const validators of [undefined, () => null, async () => null]) {
     const app = Fastify()
@@ -191,7 +191,7 @@ t.test('§13.2.1: preconditions are ignored where the answer is no 2xx without t
   }
 })
 
-t.test('a 400 of validation and the 401 of a hook come before validators are asked', async (t) => {
+t.test('a 400 of validation and a 401 of a hook are sent before validators run', async (t) => {
   let asked = 0
   const validators = () => {
     asked++
@@ -243,7 +243,7 @@ t.test('a 400 of validation and the 401 of a hook come before validators are ask
   t.equal(asked, 0)
 })
 
-t.test('validators that fail are an error, and never a way past the precondition', async (t) => {
+t.test('validators that throw are an error, and the precondition does not pass', async (t) => {
   const failures: readonly CachingRouteOptions['validators'][] = [
     () => {
       throw new Error('no database')
@@ -286,7 +286,7 @@ t.test('an error of validators keeps its status', async (t) => {
   t.equal((await app.inject('/v1/users/1')).statusCode, 403)
 })
 
-t.test('what validators return is what is sent: tags, versions, dates', async (t) => {
+t.test('the tag, version and date of validators are sent', async (t) => {
   const tables: readonly (readonly [RouteValidators, etag: string | undefined, date: string | undefined])[] =
     [
       [{ etag: '"a"' }, '"a"', undefined],
@@ -313,7 +313,7 @@ t.test('what validators return is what is sent: tags, versions, dates', async (t
   }
 })
 
-t.test('validators without a tag leave the tag to the bytes: it is compared after the handler', async (t) => {
+t.test('if validators return no tag, the tag of the bytes is compared after the handler', async (t) => {
   const { app, handled } = await appWith({ validators: () => ({ lastModified: modified }) })
   const etag = String((await app.inject('/v1/users/1')).headers.etag)
   t.match(etag, /^".{27}"$/)
@@ -327,7 +327,7 @@ t.test('validators without a tag leave the tag to the bytes: it is compared afte
   t.equal(handled(), ran, 'a date alone is compared before')
 })
 
-t.test('a handler may know a newer version than validators did: its word counts', async (t) => {
+t.test('a newer tag of the handler takes precedence over that of validators', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)
@@ -348,7 +348,7 @@ t.test('a stale If-Match on GET is a 412 problem', async (t) => {
   }
 })
 
-t.test('a 304 of the handler’s own is as bare', async (t) => {
+t.test('a 304 that the handler sends has no Content-Type and no Content-Length', async (t) => {
   const app = Fastify()
   await app.register(caching)
   app.get('/v1/users', (_, reply) => reply.code(304).etag('a').type('text/plain').send())
@@ -358,7 +358,7 @@ t.test('a 304 of the handler’s own is as bare', async (t) => {
   t.notOk('content-type' in headers || 'content-length' in headers)
 })
 
-t.test('a stream that is not sent is ended, whatever kind it is', async (t) => {
+t.test('a stream that is not sent is destroyed, of each kind', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)
@@ -381,7 +381,7 @@ t.test('a stream that is not sent is ended, whatever kind it is', async (t) => {
   t.equal(cancelled, 2)
 })
 
-t.test('206 and 203 are 2xx: their preconditions count', async (t) => {
+t.test('preconditions apply to 206 and 203', async (t) => {
   const app = Fastify()
   await app.register(caching)
   for (const status of [203, 206])
@@ -399,7 +399,7 @@ t.test('206 and 203 are 2xx: their preconditions count', async (t) => {
 })
 
 t.test(
-  '§13.2.1: preconditions count for an answer with the representation, whatever it is read by',
+  '§13.2.1: preconditions apply to responses with the representation, of each payload type',
   async (t) => {
     const preconditions: readonly (readonly [headers: Record<string, string>, status: number])[] = [
       [{ 'if-none-match': '*' }, 304],
@@ -437,23 +437,20 @@ t.test(
   },
 )
 
-t.test(
-  'an answer without the representation does not carry the validators that were found for it',
-  async (t) => {
-    const app = Fastify()
-    await app.register(caching, { now: () => now })
-    const config = { caching: { validators: () => ({ version: 7, lastModified: modified }) } }
-    for (const status of [201, 202, 303])
-      app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).send({ status: 'In progress' }))
-    for (const status of [201, 202, 303]) {
-      const { statusCode, headers } = await app.inject(`/v1/${status}`)
-      t.equal(statusCode, status)
-      t.notOk('etag' in headers || 'last-modified' in headers, `${status}`)
-    }
-  },
-)
+t.test('a response without the representation has no validators', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { now: () => now })
+  const config = { caching: { validators: () => ({ version: 7, lastModified: modified }) } }
+  for (const status of [201, 202, 303])
+    app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).send({ status: 'In progress' }))
+  for (const status of [201, 202, 303]) {
+    const { statusCode, headers } = await app.inject(`/v1/${status}`)
+    t.equal(statusCode, status)
+    t.notOk('etag' in headers || 'last-modified' in headers, `${status}`)
+  }
+})
 
-t.test('a date that is taken from the items of a list is sent, and validates nothing', async (t) => {
+t.test('a date of the items of a list is sent, and is not used for preconditions', async (t) => {
   let users = [
     { id: 2, updated_at: '2026-11-19T08:00:00Z' },
     { id: 1, updated_at: '2026-11-18T08:00:00Z' },
@@ -507,7 +504,7 @@ t.test('a date that is taken from the items of a list is sent, and validates not
   t.notOk('last-modified' in empty.headers, 'an empty list has no date')
 })
 
-t.test('a 412 says what is wrong with the field: quotes, weak tags, or what is there now', async (t) => {
+t.test('the detail of a 412 has the reason: missing quotes, a weak tag, or another version', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)

@@ -48,7 +48,7 @@ const validators = fc.record(
 )
 const statusOf = { proceed: 200, 'not-modified': 304, 'precondition-failed': 412 } as const
 
-t.test('GET with the tag of a GET is 304; with another it is the same bytes again', async (t) => {
+t.test('GET with the tag of a GET is a 304; with another tag it has the same bytes', async (t) => {
   const app = Fastify()
   await app.register(caching)
   let payload: unknown = {}
@@ -86,7 +86,7 @@ t.test('GET with the tag of a GET is 304; with another it is the same bytes agai
 })
 
 t.test(
-  'the plugin says what RFC 9110 §13.2.2 says, before the handler and after it, reading and writing',
+  'preconditions follow RFC 9110 §13.2.2, before and after the handler, for reads and writes',
   async (t) => {
     const app = Fastify()
     await app.register(problems)

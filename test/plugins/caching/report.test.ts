@@ -88,7 +88,7 @@ t.test('byte for byte as without the plugin', async (t) => {
 })
 
 t.test(
-  'what would be added, answered or refused is counted by rule and route, logged once each',
+  'headers, 304 and refusals that would be sent are counted by rule and route, and logged once',
   async (t) => {
     const logs = keepLogs('warn')
     const app = Fastify({ logger: logs.logger })
@@ -126,7 +126,7 @@ t.test(
   },
 )
 
-t.test('what is wrong at boot is told of, and the app boots', async (t) => {
+t.test('findings at boot are reported, and the app boots', async (t) => {
   const app = Fastify()
   await app.register(caching, { mode: 'report' })
   const caches = { cacheControl: { public: true, private: true }, expires: 0 } as const
@@ -141,7 +141,7 @@ t.test('what is wrong at boot is told of, and the app boots', async (t) => {
   )
 })
 
-t.test('a route may enforce where the app reports, and the other way round', async (t) => {
+t.test('a route may enforce in an app that reports, and vice versa', async (t) => {
   for (const [mode, own] of [
     ['report', 'enforce'],
     ['enforce', 'report'],

@@ -25,7 +25,7 @@ async function documentOf(add: (app: FastifyInstance) => void, options: CachingO
   return (path: string, method: string) => paths[path]?.[method]?.responses ?? {}
 }
 
-t.test('what is read shows its headers, 304 and 412', async (t) => {
+t.test('a read shows its headers, 304 and 412', async (t) => {
   const responses = (
     await documentOf((app) => app.get('/v1/users', { schema: { response: { 200: user } } }, () => ({})))
   )('/v1/users', 'get')
@@ -40,7 +40,7 @@ t.test('what is read shows its headers, 304 and 412', async (t) => {
   t.notOk('content' in (responses['304'] ?? {}), 'a 304 has no content')
 })
 
-t.test('what is written under preconditions shows 412, and 428 where they are required', async (t) => {
+t.test('a write with validators shows 412, and 428 if preconditions are required', async (t) => {
   const schema = { response: { 200: user } }
   const shown = await documentOf((app) => {
     const caches = (preconditions: 'required' | 'optional') => ({ caching: { validators, preconditions } })
@@ -80,7 +80,7 @@ t.test('a document in Swagger 2.0 can be made as well', async (t) => {
   t.strictSame(Object.keys(paths['/v1/users']?.get?.responses ?? {}).sort(), ['200', '304', '412'])
 })
 
-t.test('what a route declares itself stays', async (t) => {
+t.test('schemas that a route declares do not change', async (t) => {
   const own = { description: 'mine', ...user }
   const headers = { ETag: { type: 'string', description: 'mine' }, 'X-Own': { type: 'string' } }
   const shown = await documentOf((app) => {
@@ -103,7 +103,7 @@ t.test('what a route declares itself stays', async (t) => {
   t.match(shown('/v1/f', 'get')['200'], { headers: { ETag: {} }, content: { 'application/json': {} } })
 })
 
-t.test('answers are serialized as without the plugin, 412 included', async (t) => {
+t.test('responses are serialized as without the plugin, also 412', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)

@@ -28,7 +28,7 @@ function linesOf(method: string, url: string, lines: readonly string[]): string 
   return `${[`${method} ${url} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`
 }
 
-t.test('repeated lines: lists are one list, dates that come twice are ignored', async (t) => {
+t.test('repeated lines: lists are joined, and repeated dates are ignored', async (t) => {
   const { port } = await serve(t, await appWith())
   const cases: readonly (readonly [lines: readonly string[], get: number, put: number])[] = [
     [['If-None-Match: "6"', 'If-None-Match: "7"'], 304, 412],
@@ -60,7 +60,7 @@ t.test('repeated lines: lists are one list, dates that come twice are ignored', 
   }
 })
 
-t.test('the bytes of a 304 end with its header section, and the connection goes on', async (t) => {
+t.test('a 304 ends with its header section, and the connection stays open', async (t) => {
   const { port } = await serve(t, await appWith())
   for (const url of ['/v1/before', '/v1/after']) {
     for (const method of ['GET', 'HEAD']) {
@@ -106,7 +106,7 @@ t.test('HEAD has every header of GET, with the length of what GET sends', async 
   }
 })
 
-t.test('a list of 16 kB is read; a longer one makes no 304 and lets no write through', async (t) => {
+t.test('a list of 16 kB is read; with a longer one there is no 304, and a write is refused', async (t) => {
   const { port } = await serve(t, await appWith({ maxHeaderSize: 65_536 }))
   const list = (length: number): string => {
     const filler = `"${'x'.repeat(length - 8)}"`
@@ -135,7 +135,7 @@ t.test('a list of 16 kB is read; a longer one makes no 304 and lets no write thr
   t.equal(statusOf(await exchange(usual.port, tooLong)), 431)
 })
 
-t.test('a version with characters beyond ASCII has a tag that comes back as it was sent', async (t) => {
+t.test('the tag of a version with characters beyond ASCII can be sent back', async (t) => {
   const app = Fastify()
   await app.register(caching)
   const validators = () => ({ version: 'é 😀' })

@@ -33,7 +33,7 @@ async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMetho
   return { app, expected: () => expected.splice(0) }
 }
 
-t.test('where it is there: what If-Match, If-Unmodified-Since and If-None-Match come to', async (t) => {
+t.test('an existing resource: the results of If-Match, If-Unmodified-Since and If-None-Match', async (t) => {
   const cases: readonly (readonly [headers: Readonly<Record<string, string>>, status: 200 | 412])[] = [
     [{ 'if-match': '"7"' }, 200],
     [{ 'if-match': '"6", "7"' }, 200],
@@ -72,7 +72,7 @@ t.test('where it is there: what If-Match, If-Unmodified-Since and If-None-Match 
   }
 })
 
-t.test('If-Modified-Since says nothing to a write (§13.1.3)', async (t) => {
+t.test('If-Modified-Since is ignored for a write (§13.1.3)', async (t) => {
   const { app, expected } = await appWith(
     { validators: () => ({ version: 7, lastModified: modified }) },
     'PUT',
@@ -83,7 +83,7 @@ t.test('If-Modified-Since says nothing to a write (§13.1.3)', async (t) => {
 })
 
 t.test(
-  'where nothing is there: PUT with If-Match is 412, PATCH and DELETE are the handler’s 404',
+  'a missing resource: PUT with If-Match is a 412, PATCH and DELETE get the handler’s 404',
   async (t) => {
     const status = { PUT: 412, POST: 412, PATCH: 200, DELETE: 200 } as const
     for (const method of writing) {
@@ -99,15 +99,18 @@ t.test(
   },
 )
 
-t.test('creation by PUT: If-None-Match: * is let through where nothing is there, with null', async (t) => {
-  const { app, expected } = await appWith({ validators: () => null }, 'PUT')
-  for (const headers of [{ 'if-none-match': '*' }, { 'if-none-match': '"7"' }]) {
-    t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1', headers })).statusCode, 200)
-    t.strictSame(expected(), [null])
-  }
-})
+t.test(
+  'creation by PUT: If-None-Match: * passes if nothing exists, and expectedVersion is null',
+  async (t) => {
+    const { app, expected } = await appWith({ validators: () => null }, 'PUT')
+    for (const headers of [{ 'if-none-match': '*' }, { 'if-none-match': '"7"' }]) {
+      t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1', headers })).statusCode, 200)
+      t.strictSame(expected(), [null])
+    }
+  },
+)
 
-t.test('without a precondition expectedVersion is undefined, and validators are not asked', async (t) => {
+t.test('without a precondition expectedVersion is undefined, and validators do not run', async (t) => {
   let asked = 0
   const validators = () => {
     asked++
@@ -121,7 +124,7 @@ t.test('without a precondition expectedVersion is undefined, and validators are 
   t.equal(asked, 0)
 })
 
-t.test('required: 428 without a precondition, and only with one the handler runs', async (t) => {
+t.test('preconditions: required is a 428 without a precondition, and the handler does not run', async (t) => {
   for (const method of writing) {
     const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
     const { app, expected } = await appWith(own, method)
@@ -149,7 +152,7 @@ t.test('RFC 9110 §13.2.1: OPTIONS needs no precondition, and evaluates none', a
   t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1' })).statusCode, 428)
 })
 
-t.test('required without validators is refused at boot, for nothing could compare', async (t) => {
+t.test('preconditions: required without validators fails the boot', async (t) => {
   const app = Fastify()
   await app.register(caching)
   const config = { caching: { preconditions: 'required' } } as const
@@ -159,7 +162,7 @@ t.test('required without validators is refused at boot, for nothing could compar
   })
 })
 
-t.test('a lost race is the handler’s 412: the version it was to change is no longer there', async (t) => {
+t.test('a handler sends 412 if expectedVersion has changed since the check', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)
@@ -183,7 +186,7 @@ t.test('a route without validators leaves preconditions of writes to its handler
   t.strictSame(answer.json(), { seen: '"7"' })
 })
 
-t.test('the tag of a GET is what If-Match of a write takes, also below another context', async (t) => {
+t.test('the tag of a GET is valid in If-Match of a write, also in a child context', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching)
@@ -203,7 +206,7 @@ t.test('the tag of a GET is what If-Match of a write takes, also below another c
   t.equal((await put()).statusCode, 412, 'the second time it is stale')
 })
 
-t.test('a route that reads and writes does each by the method', async (t) => {
+t.test('a route for reads and writes evaluates preconditions by the method', async (t) => {
   const validators = () => ({ version: 7, lastModified: modified })
   for (const own of [{}, { validators }, { validators, preconditions: 'required' }] as const) {
     const { app, expected } = await appWith(own, ['GET', 'POST'])
@@ -227,7 +230,7 @@ t.test('a route that reads and writes does each by the method', async (t) => {
   }
 })
 
-t.test('an app may have an expectedVersion of its own, as long as no route has validators', async (t) => {
+t.test('an app may have its own expectedVersion, if no route has validators', async (t) => {
   const app = Fastify()
   await app.register(caching)
   app.decorateRequest('expectedVersion' as never, 'own' as never)
@@ -241,109 +244,103 @@ t.test('an app may have an expectedVersion of its own, as long as no route has v
   t.throws(() => other.put('/v1/users', { config }, () => ({})), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
 })
 
-t.test(
-  'a write answers with the tag of what is stored now, so that the next If-Match needs no GET',
-  async (t) => {
-    interface User {
-      readonly version: number
-      readonly updated_at: Date
+t.test('the response to a write has the new tag, so the next If-Match needs no GET', async (t) => {
+  interface User {
+    readonly version: number
+    readonly updated_at: Date
+  }
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching, { now: () => now })
+  let stored: User = { version: 7, updated_at: new Date(modified) }
+  const validatorsOf = ({ version, updated_at }: User) => ({ version, lastModified: updated_at })
+  const own = { validators: async () => validatorsOf(stored), validatorsOf }
+  const write = (): User => {
+    stored = { version: stored.version + 1, updated_at: new Date(modified + stored.version * 1000) }
+    return stored
+  }
+  const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
+  const route = { url: '/v1/users/:id', schema, config: { caching: own } }
+  app.route({ ...route, method: 'GET', handler: () => stored })
+  app.route({
+    ...route,
+    method: ['PUT', 'PATCH', 'POST'],
+    handler: async (request, reply) => {
+      const answer = write()
+      // Somebody else is faster: the tag is of what is answered, not of what is there by now.
+      if (request.headers['x-race'] !== undefined) write()
+      return reply.code(Number(request.headers['x-status'] ?? 200) as 200).send(answer)
+    },
+  })
+  const asked = (method: HTTPMethods, headers: Record<string, string>) =>
+    app.inject({ method: method as 'PUT', url: '/v1/users/1', headers })
+
+  let etag = String((await asked('GET', {})).headers.etag)
+  for (const method of ['PUT', 'PATCH', 'POST'] as const) {
+    for (const status of ['200', '201']) {
+      const answer = await asked(method, { 'if-match': etag, 'x-status': status })
+      t.equal(answer.statusCode, Number(status), `${method}: the tag of the write before holds`)
+      t.equal(answer.headers['cache-control'], 'no-store')
+      t.not(answer.headers.etag, etag)
+      etag = String(answer.headers.etag)
+      const read = await asked('GET', {})
+      t.equal(read.headers.etag, etag, `${method} ${status}: as a GET has it`)
+      t.equal(read.headers['last-modified'], answer.headers['last-modified'])
     }
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(caching, { now: () => now })
-    let stored: User = { version: 7, updated_at: new Date(modified) }
-    const validatorsOf = ({ version, updated_at }: User) => ({ version, lastModified: updated_at })
-    const own = { validators: async () => validatorsOf(stored), validatorsOf }
-    const write = (): User => {
-      stored = { version: stored.version + 1, updated_at: new Date(modified + stored.version * 1000) }
-      return stored
-    }
-    const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
-    const route = { url: '/v1/users/:id', schema, config: { caching: own } }
-    app.route({ ...route, method: 'GET', handler: () => stored })
-    app.route({
-      ...route,
-      method: ['PUT', 'PATCH', 'POST'],
-      handler: async (request, reply) => {
-        const answer = write()
-        // Somebody else is faster: the tag is of what is answered, not of what is there by now.
-        if (request.headers['x-race'] !== undefined) write()
-        return reply.code(Number(request.headers['x-status'] ?? 200) as 200).send(answer)
-      },
+    const lost = await asked(method, { 'if-match': etag, 'x-race': '1' })
+    t.equal(lost.statusCode, 200)
+    const next = await asked(method, { 'if-match': String(lost.headers.etag) })
+    t.equal(next.statusCode, 412, `${method}: a write in between is noticed`)
+    etag = String((await asked('GET', {})).headers.etag)
+  }
+  for (const status of ['202', '207', '409', '500']) {
+    const { headers } = await asked('PUT', { 'x-status': status })
+    t.notOk('etag' in headers || 'last-modified' in headers, `${status} does not show what is stored`)
+  }
+})
+
+t.test('the tag of a write is that of the handler, else of validatorsOf, else missing', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const put = (
+    url: string,
+    validatorsOf: CachingRouteOptions['validatorsOf'],
+    answer: unknown,
+    tag?: string,
+  ) => {
+    const own = validatorsOf === undefined ? {} : { validatorsOf }
+    app.put(url, { config: { caching: own } }, (_, reply) => {
+      if (tag !== undefined) reply.etag(tag)
+      return reply.send(answer)
     })
-    const asked = (method: HTTPMethods, headers: Record<string, string>) =>
-      app.inject({ method: method as 'PUT', url: '/v1/users/1', headers })
+  }
+  put('/v1/own', () => ({ version: 1 }), {}, 'own')
+  put('/v1/null', () => null, {})
+  put('/v1/undefined', () => undefined, {})
+  put('/v1/text', () => ({ version: 1 }), 'text')
+  put('/v1/list', () => ({ version: 1 }), [])
+  put('/v1/none', undefined, {})
+  put('/v1/promise', (async () => ({ version: 1 })) as never, {})
+  put('/v1/broken', () => ({ etag: 'a b' }), {})
+  const tags = {
+    own: '"own"',
+    null: undefined,
+    undefined,
+    text: undefined,
+    list: undefined,
+    none: undefined,
+  }
+  for (const [name, etag] of Object.entries(tags)) {
+    const answer = await app.inject({ method: 'PUT', url: `/v1/${name}` })
+    t.equal(answer.statusCode, 200, name)
+    t.equal(answer.headers.etag, etag, name)
+  }
+  for (const name of ['promise', 'broken'])
+    t.equal((await app.inject({ method: 'PUT', url: `/v1/${name}` })).statusCode, 500, `${name} is loud`)
+})
 
-    let etag = String((await asked('GET', {})).headers.etag)
-    for (const method of ['PUT', 'PATCH', 'POST'] as const) {
-      for (const status of ['200', '201']) {
-        const answer = await asked(method, { 'if-match': etag, 'x-status': status })
-        t.equal(answer.statusCode, Number(status), `${method}: the tag of the write before holds`)
-        t.equal(answer.headers['cache-control'], 'no-store')
-        t.not(answer.headers.etag, etag)
-        etag = String(answer.headers.etag)
-        const read = await asked('GET', {})
-        t.equal(read.headers.etag, etag, `${method} ${status}: as a GET has it`)
-        t.equal(read.headers['last-modified'], answer.headers['last-modified'])
-      }
-      const lost = await asked(method, { 'if-match': etag, 'x-race': '1' })
-      t.equal(lost.statusCode, 200)
-      const next = await asked(method, { 'if-match': String(lost.headers.etag) })
-      t.equal(next.statusCode, 412, `${method}: a write in between is noticed`)
-      etag = String((await asked('GET', {})).headers.etag)
-    }
-    for (const status of ['202', '207', '409', '500']) {
-      const { headers } = await asked('PUT', { 'x-status': status })
-      t.notOk('etag' in headers || 'last-modified' in headers, `${status} does not show what is stored`)
-    }
-  },
-)
-
-t.test(
-  'the tag of a write is the handler’s where it sets one, and none where the version is not known',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(caching)
-    const put = (
-      url: string,
-      validatorsOf: CachingRouteOptions['validatorsOf'],
-      answer: unknown,
-      tag?: string,
-    ) => {
-      const own = validatorsOf === undefined ? {} : { validatorsOf }
-      app.put(url, { config: { caching: own } }, (_, reply) => {
-        if (tag !== undefined) reply.etag(tag)
-        return reply.send(answer)
-      })
-    }
-    put('/v1/own', () => ({ version: 1 }), {}, 'own')
-    put('/v1/null', () => null, {})
-    put('/v1/undefined', () => undefined, {})
-    put('/v1/text', () => ({ version: 1 }), 'text')
-    put('/v1/list', () => ({ version: 1 }), [])
-    put('/v1/none', undefined, {})
-    put('/v1/promise', (async () => ({ version: 1 })) as never, {})
-    put('/v1/broken', () => ({ etag: 'a b' }), {})
-    const tags = {
-      own: '"own"',
-      null: undefined,
-      undefined,
-      text: undefined,
-      list: undefined,
-      none: undefined,
-    }
-    for (const [name, etag] of Object.entries(tags)) {
-      const answer = await app.inject({ method: 'PUT', url: `/v1/${name}` })
-      t.equal(answer.statusCode, 200, name)
-      t.equal(answer.headers.etag, etag, name)
-    }
-    for (const name of ['promise', 'broken'])
-      t.equal((await app.inject({ method: 'PUT', url: `/v1/${name}` })).statusCode, 500, `${name} is loud`)
-  },
-)
-
-t.test('on a route that reads, validators of the answer stand in for the tag of the bytes', async (t) => {
+t.test('on a route that reads, validatorsOf replaces the tag of the bytes', async (t) => {
   const app = Fastify()
   await app.register(caching, { now: () => now })
   const validatorsOf = () => ({ version: 7, lastModified: modified })

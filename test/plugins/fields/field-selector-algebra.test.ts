@@ -30,28 +30,25 @@ interface Route {
   ask(paths: readonly string[], options?: { payload?: unknown; hidden?: readonly string[] }): string | null
 }
 
-t.test(
-  'a projection is the part of the full answer that is asked for: same values, same order',
-  async (t) => {
-    holds(t, { choices: false }, (route, paths) => {
-      return route.ask(paths) === writeExact(narrowed(route.full, fieldTree(paths)))
-    })
-  },
-)
+t.test('a projection is the selected part of the full response: same values, same order', async (t) => {
+  holds(t, { choices: false }, (route, paths) => {
+    return route.ask(paths) === writeExact(narrowed(route.full, fieldTree(paths)))
+  })
+})
 
-t.test('so it is with maps, whose members the schema does not name', async (t) => {
+t.test('a projection of a map is the selected part of the full response', async (t) => {
   holds(t, { choices: false, open: true }, (route, paths) => {
     return route.ask(paths) === writeExact(narrowed(route.full, fieldTree(paths)))
   })
 })
 
-t.test('so is a single path among alternatives', async (t) => {
+t.test('a single path among alternatives is the selected part of the full response', async (t) => {
   holds(t, { choices: true }, (route, [path = 'root']) => {
     return route.ask([path]) === writeExact(narrowed(route.full, fieldTree([path])))
   })
 })
 
-t.test('twice is once', async (t) => {
+t.test('a repeated projection changes nothing', async (t) => {
   holds(t, { choices: false }, (route, paths) => {
     const once = route.ask(paths) ?? 'refused'
     return route.ask(paths, { payload: valueIn(parseExact(once)) }) === once
@@ -68,13 +65,13 @@ t.test('the projection of a union is the union of the projections', async (t) =>
   })
 })
 
-t.test('the order of the names and how often they are named make no difference', async (t) => {
+t.test('the order and repetition of names make no difference', async (t) => {
   holds(t, { choices: false }, (route, paths) => {
     return route.ask([...paths, ...paths].reverse()) === route.ask(paths)
   })
 })
 
-t.test('a name that is not in the schema is refused, with whatever others', async (t) => {
+t.test('a name that is not in the schema is refused, with any other names', async (t) => {
   holds(t, { choices: true }, (route, paths) => {
     const inner = route.paths[0] ?? 'root'
     const within = [`${inner}.nope`, 'root.constructor', `${inner}.__proto__`]
@@ -83,7 +80,7 @@ t.test('a name that is not in the schema is refused, with whatever others', asyn
   })
 })
 
-t.test('what is hidden never appears; asking for it or for what is in it is refused', async (t) => {
+t.test('hidden fields are never sent; selecting them or fields below them is refused', async (t) => {
   holds(t, { choices: false }, (route, paths, hides) => {
     const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str')).slice(0, 3)
     const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
@@ -100,7 +97,7 @@ t.test('what is hidden never appears; asking for it or for what is in it is refu
   })
 })
 
-t.test('so it is in maps and among alternatives', async (t) => {
+t.test('hidden fields in maps and among alternatives are never sent', async (t) => {
   holds(t, { choices: true, open: true }, (route, hides) => {
     const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str'))
     const json = route.ask(['*'], { hidden })

@@ -41,7 +41,7 @@ const bounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 const none: ReadonlySet<string> = new Set()
 const names = 'The fields are id, name, secret, address, tags'
 
-t.test('what is asked for is selected; nothing asked for and * are all', async (t) => {
+t.test('the named fields are selected; no parameter and * select all', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   t.equal(selector.select(null, none), null)
   t.equal(selector.select(['*'], none), null)
@@ -55,14 +55,14 @@ t.test('what is asked for is selected; nothing asked for and * are all', async (
   for (const [values, json] of rows) t.equal(answer(selector, values), json, values.join('&'))
 })
 
-t.test('the default is for those who ask for nothing; whoever asks gets what he asks for', async (t) => {
+t.test('the default applies without the parameter only', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, ['name', 'address.zip_str'])
   t.equal(answer(selector, null), '{"name":"Ada","address":{"zip":5,"zip_str":"5"}}')
   t.equal(answer(selector, ['secret']), '{"secret":"s"}')
   t.equal(selector.select(['*'], none), null)
 })
 
-t.test('what is refused, and why: the names that are wrong, and those that there are', async (t) => {
+t.test('a refusal has the invalid names and the allowed ones', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   const rows: readonly (readonly [values: string[], detail: string, messages: string[]])[] = [
     [['nope'], `Not among the fields: nope. ${names}`, ["'nope' is not among the fields"]],
@@ -86,7 +86,7 @@ t.test('what is refused, and why: the names that are wrong, and those that there
   }
 })
 
-t.test('a refusal is short, however long the list of wrong names and the names are', async (t) => {
+t.test('a refusal is short, however many and long the names are', async (t) => {
   const selector = new FieldSelector(shape, [], { maxNames: 10_000, maxLength: 100_000, maxDepth: 4 }, null)
   const wrong = Array.from({ length: 900 }, (_, index) => `${index}${'x'.repeat(100)}`)
   const { detail, messages } = refusal(selector, [wrong.join()])
@@ -95,7 +95,7 @@ t.test('a refusal is short, however long the list of wrong names and the names a
   t.ok(detail.length < 3000)
 })
 
-t.test('hidden fields are not there, whatever is asked for', async (t) => {
+t.test('hidden fields are not sent, whatever is selected', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, ['name', 'secret', 'address'])
   const hidden = new Set(['secret', 'address.note', 'tags.value', 'id'])
   const rows: readonly (readonly [values: string[] | null, json: string])[] = [
@@ -114,7 +114,7 @@ t.test('hidden fields are not there, whatever is asked for', async (t) => {
   }
 })
 
-t.test('to whom a field is hidden it is unknown: the same refusal but for the name', async (t) => {
+t.test('a hidden field is refused like an unknown one', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   const hidden = new Set(['secret', 'address.note'])
   for (const [asked, unknown] of [
@@ -133,7 +133,7 @@ t.test('to whom a field is hidden it is unknown: the same refusal but for the na
   }
 })
 
-t.test('what is hidden from one request is not hidden from another', async (t) => {
+t.test('a field may be hidden from one request and not from another', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   for (let round = 0; round < 2; round++) {
     t.match(refusal(selector, ['secret'], new Set(['secret'])), {
@@ -145,7 +145,7 @@ t.test('what is hidden from one request is not hidden from another', async (t) =
 })
 
 t.test(
-  'a selection says what is wanted: names in the order of the schema, paths as they were asked for',
+  'a selection has names in the order of the schema, and paths in the order of the parameter',
   async (t) => {
     const selector = new FieldSelector(shape, [], bounds, null)
     const selection = selected(selector, ['tags.key,address.city', 'id_str,address.zip'])
@@ -159,7 +159,7 @@ t.test(
   },
 )
 
-t.test('selections are kept, the latest hundred of them', async (t) => {
+t.test('the latest hundred selections are cached', async (t) => {
   const selector = new FieldSelector(shape, [], bounds, null)
   const first = selector.select(['name'], none)
   t.equal(selector.select(['name'], none), first)
@@ -170,7 +170,7 @@ t.test('selections are kept, the latest hundred of them', async (t) => {
   t.not(selector.select(['name'], none), first, 'the next one does')
 })
 
-t.test('a selection is kept under a key that is no longer than the parameter may be', async (t) => {
+t.test('the key of a cached selection is no longer than the parameter may be', async (t) => {
   for (const [maxLength, isKept] of [
     [30, true],
     [15, false],

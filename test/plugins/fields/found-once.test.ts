@@ -40,7 +40,7 @@ t.test('a hidden twin is hidden with its number, or refused at boot', async (t) 
   t.notMatch(body, 'id_str')
 })
 
-t.test('hidden looks the same as unknown', async (t) => {
+t.test('a hidden field is refused like an unknown one', async (t) => {
   const user = { 200: object({ id, name: text, secret: text, address: object({ city: text }) }) }
   const told = async (query: string, hidden: Record<string, true>): Promise<string> =>
     (await answer(query, user, {}, { config: { hidden } })).body.replaceAll(/"instance":"[^"]*"/g, '')
@@ -63,22 +63,25 @@ t.test('hidden looks the same as unknown', async (t) => {
   await like(t, 'id_str', 'no_str', { id: true })
 })
 
-t.test('own enumerable properties only, where any members are allowed: as the full answer has', async (t) => {
-  class User {
-    readonly name = 'Ada'
-    get passwordHash(): string {
-      return 'hash'
+t.test(
+  'if any members are allowed, only own enumerable properties are sent, as in the full response',
+  async (t) => {
+    class User {
+      readonly name = 'Ada'
+      get passwordHash(): string {
+        return 'hash'
+      }
+      save(): void {}
     }
-    save(): void {}
-  }
-  const value = Object.defineProperty(new User(), 'concealed', { value: 'x', enumerable: false })
-  const open = { 200: { ...object({ id }), additionalProperties: true } }
-  t.equal((await answer('', open, value)).body, '{"name":"Ada"}')
-  for (const name of ['passwordHash', 'save', 'concealed'])
-    t.equal((await answer(`?fields=${name}`, open, value)).body, '{}', name)
-})
+    const value = Object.defineProperty(new User(), 'concealed', { value: 'x', enumerable: false })
+    const open = { 200: { ...object({ id }), additionalProperties: true } }
+    t.equal((await answer('', open, value)).body, '{"name":"Ada"}')
+    for (const name of ['passwordHash', 'save', 'concealed'])
+      t.equal((await answer(`?fields=${name}`, open, value)).body, '{}', name)
+  },
+)
 
-t.test('what stands beside a list stays, also what the schema does not name', async (t) => {
+t.test('members beside a list stay, also those that the schema does not name', async (t) => {
   const list = {
     200: {
       ...object({ users: { type: 'array', items: object({ name: text }) } }),
@@ -109,7 +112,7 @@ t.test(
   },
 )
 
-t.test('two names that are known are known together', async (t) => {
+t.test('two valid names are valid together', async (t) => {
   const either = {
     200: object({ o: { anyOf: [object({ p: object({ x: text }) }), object({ p: object({ y: text }) })] } }),
   }
@@ -118,7 +121,7 @@ t.test('two names that are known are known together', async (t) => {
   t.equal((await answer('?fields=o.p.x,o.p.y', either, {})).status, 200)
 })
 
-t.test('GET and HEAD of a route with more methods answer alike, both projected', async (t) => {
+t.test('GET and HEAD of a route with several methods have the same projection', async (t) => {
   const app = Fastify()
   await app.register(fields)
   app.route({

@@ -46,7 +46,7 @@ const hidden: FieldsRouteOptions['hidden'] = {
   'friends.phone': true,
 }
 
-t.test('whatever is asked for', async (t) => {
+t.test('hidden fields are not sent, whatever is selected', async (t) => {
   const app = await service({ hidden })
   const rows: readonly (readonly [query: string, body: string])[] = [
     ['', visible],
@@ -65,7 +65,7 @@ t.test('whatever is asked for', async (t) => {
   }
 })
 
-t.test('asking for one is refused as asking for one that does not exist', async (t) => {
+t.test('a request for a hidden field is refused like one for an unknown field', async (t) => {
   const app = await service({ hidden })
   const top = /The fields are id, name, address, friends$/
   for (const [asked, unknown, detail] of [
@@ -87,7 +87,7 @@ t.test('asking for one is refused as asking for one that does not exist', async 
   }
 })
 
-t.test('a predicate sees the request as the hooks of the app have left it', async (t) => {
+t.test('a predicate runs after the hooks of the app', async (t) => {
   const app = await service({ hidden })
   const answer = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { caller: 'boss' } })
   t.equal(answer.payload, '{"name":"Ada","salary":5}')
@@ -98,7 +98,7 @@ t.test('a predicate sees the request as the hooks of the app have left it', asyn
   t.notMatch(all.payload, 'door_code')
 })
 
-t.test('it is asked once per request, before the handler runs', async (t) => {
+t.test('a predicate runs once per request, before the handler', async (t) => {
   const order: string[] = []
   const app = await service({ hidden: { salary: () => order.push('predicate') > 0 } }, () =>
     order.push('handler'),
@@ -110,14 +110,14 @@ t.test('it is asked once per request, before the handler runs', async (t) => {
   }
 })
 
-t.test('what is hidden is hidden in the default set too', async (t) => {
+t.test('a hidden field of the default is not sent', async (t) => {
   const app = await service({ hidden, default: ['name', 'salary', 'address'] })
   t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","address":{"city":"London"}}')
   const boss = await app.inject({ url: '/v1/users/1', headers: { caller: 'boss' } })
   t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
 })
 
-t.test('a number that is hidden takes its twin with it', async (t) => {
+t.test('the twin of a hidden number is hidden', async (t) => {
   const app = await service({ hidden: { id: true } })
   for (const query of ['', '?fields=*']) t.notMatch((await app.inject(`/v1/users/1${query}`)).payload, 'id')
   for (const query of ['?fields=id', '?fields=id_str', '?fields=name,id_str']) {
@@ -125,7 +125,7 @@ t.test('a number that is hidden takes its twin with it', async (t) => {
   }
 })
 
-t.test('request.fields does not name what is hidden: the handler need not read it', async (t) => {
+t.test('request.fields has no hidden fields, so the handler need not read them', async (t) => {
   const seen: unknown[] = []
   const app = await service({ hidden }, (fields) =>
     seen.push(fields?.names, fields?.paths, fields?.has('salary')),
@@ -138,7 +138,7 @@ t.test('request.fields does not name what is hidden: the handler need not read i
   ])
 })
 
-t.test('of a 202 nothing is selected, but what is hidden stays hidden', async (t) => {
+t.test('a 202 is not projected, but hidden fields are removed', async (t) => {
   const app = Fastify()
   await app.register(fields)
   const schema = { response: { 200: user, 202: user } }
@@ -152,7 +152,7 @@ t.test('of a 202 nothing is selected, but what is hidden stays hidden', async (t
 
 const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-t.test('whatever the method: hidden holds for every 2xx, and `?fields=` is for reads', async (t) => {
+t.test('hidden applies to every 2xx of each method, fields= to reads only', async (t) => {
   for (const method of writes) {
     for (const status of [200, 201, 202, 207]) {
       const app = await writeService(method, { hidden }, (reply) => reply.code(status).send(ada))
@@ -169,7 +169,7 @@ t.test('whatever the method: hidden holds for every 2xx, and `?fields=` is for r
 })
 
 t.test(
-  'in whichever schema of success the fields are: a 201, a list of a POST, beside a default',
+  'hidden fields are found in each schema of success: 201, a list of a POST, beside default',
   async (t) => {
     const list = { type: 'object', properties: { users: { type: 'array', items: user }, next: text } }
     const problem = { type: 'object', properties: { code: text } }
@@ -201,58 +201,46 @@ t.test(
   },
 )
 
-t.test(
-  'an answer of which nothing can be left out is a 500 that the log explains, never the row',
-  async (t) => {
-    const bytes = Buffer.from(JSON.stringify({ salary: 5 }))
-    const answers: readonly (readonly [about: string, answer: (reply: FastifyReply) => unknown])[] = [
-      ['a string', (reply) => reply.type('application/json').send(String(bytes))],
-      ['bytes', (reply) => reply.send(bytes)],
-      ['a stream', (reply) => reply.send(Readable.from([bytes]))],
-      ['a web stream', (reply) => reply.send(new Response(bytes).body)],
-      ['a Response', (reply) => reply.send(new Response(bytes, { status: 201 }))],
-      ['a serializer of its own', (reply) => reply.serializer(() => String(bytes)).send({ salary: 5 })],
-      ['a status without a schema', (reply) => reply.code(203).send({ salary: 5 })],
-    ]
-    for (const [about, answer] of answers) {
-      for (const method of ['GET', ...writes] as const) {
-        const logs = keepLogs('info')
-        const app = await writeService(
-          method,
-          { hidden: { salary: true } },
-          answer,
-          { 200: user },
-          logs.logger,
-        )
-        const received = injected(await app.inject({ method, url: '/v1/users/1' }))
-        isProblem(t, received, { status: 500, code: 'internal-server-error' }, `${method} ${about}`)
-        t.notMatch(received.body, 'salary', about)
-        const [error] = logs.lines.filter(({ level }) => level === levels.error)
-        t.match(error, { err: { message: /^hidden fields cannot be removed/ } }, about)
-      }
+t.test('a payload from which fields cannot be removed is a 500, with the reason in the log', async (t) => {
+  const bytes = Buffer.from(JSON.stringify({ salary: 5 }))
+  const answers: readonly (readonly [about: string, answer: (reply: FastifyReply) => unknown])[] = [
+    ['a string', (reply) => reply.type('application/json').send(String(bytes))],
+    ['bytes', (reply) => reply.send(bytes)],
+    ['a stream', (reply) => reply.send(Readable.from([bytes]))],
+    ['a web stream', (reply) => reply.send(new Response(bytes).body)],
+    ['a Response', (reply) => reply.send(new Response(bytes, { status: 201 }))],
+    ['a serializer of its own', (reply) => reply.serializer(() => String(bytes)).send({ salary: 5 })],
+    ['a status without a schema', (reply) => reply.code(203).send({ salary: 5 })],
+  ]
+  for (const [about, answer] of answers) {
+    for (const method of ['GET', ...writes] as const) {
+      const logs = keepLogs('info')
+      const app = await writeService(method, { hidden: { salary: true } }, answer, { 200: user }, logs.logger)
+      const received = injected(await app.inject({ method, url: '/v1/users/1' }))
+      isProblem(t, received, { status: 500, code: 'internal-server-error' }, `${method} ${about}`)
+      t.notMatch(received.body, 'salary', about)
+      const [error] = logs.lines.filter(({ level }) => level === levels.error)
+      t.match(error, { err: { message: /^hidden fields cannot be removed/ } }, about)
     }
-  },
-)
+  }
+})
 
-t.test(
-  'of whom nothing is hidden, such an answer is sent; so are errors and what has no content',
-  async (t) => {
-    const answers: readonly (readonly [(reply: FastifyReply) => unknown, number, string])[] = [
-      [(reply) => reply.send('text'), 200, 'text'],
-      [(reply) => reply.code(204).send(), 204, ''],
-      [(reply) => reply.send(null), 200, '{}'],
-      [(reply) => reply.code(302).header('location', '/').send('moved'), 302, 'moved'],
-    ]
-    for (const [answer, status, body] of answers) {
-      const isHidden = status !== 200 || body === '{}'
-      const app = await writeService('PUT', { hidden: { salary: () => isHidden } }, answer)
-      const { statusCode, payload } = await app.inject({ method: 'PUT', url: '/v1/users/1' })
-      t.strictSame([statusCode, payload], [status, body])
-    }
-  },
-)
+t.test('if nothing is hidden from the request, such a payload is sent; errors and 204 are too', async (t) => {
+  const answers: readonly (readonly [(reply: FastifyReply) => unknown, number, string])[] = [
+    [(reply) => reply.send('text'), 200, 'text'],
+    [(reply) => reply.code(204).send(), 204, ''],
+    [(reply) => reply.send(null), 200, '{}'],
+    [(reply) => reply.code(302).header('location', '/').send('moved'), 302, 'moved'],
+  ]
+  for (const [answer, status, body] of answers) {
+    const isHidden = status !== 200 || body === '{}'
+    const app = await writeService('PUT', { hidden: { salary: () => isHidden } }, answer)
+    const { statusCode, payload } = await app.inject({ method: 'PUT', url: '/v1/users/1' })
+    t.strictSame([statusCode, payload], [status, body])
+  }
+})
 
-t.test('a hook of the app that answers in place of the handler is held to it too', async (t) => {
+t.test('hidden fields are removed from the response of a hook too', async (t) => {
   for (const hook of ['onRequest', 'preValidation', 'preHandler'] as const) {
     for (const method of ['GET', ...writes] as const) {
       const app = Fastify()
@@ -270,22 +258,25 @@ t.test('a hook of the app that answers in place of the handler is held to it too
   }
 })
 
-t.test('request.fields of a write names what is not hidden; without hidden it is null', async (t) => {
-  for (const [config, names] of [
-    [{ hidden }, ['id', 'name', 'address', 'friends']],
-    [{}, null],
-  ] as const) {
-    let seen: unknown
-    const app = await writeService('PUT', config, (reply) => {
-      seen = reply.request.fields?.names ?? null
-      return reply.send(ada)
-    })
-    await app.inject({ method: 'PUT', url: '/v1/users/1' })
-    t.strictSame(seen, names)
-  }
-})
+t.test(
+  'request.fields of a write has the fields that are not hidden; without hidden it is null',
+  async (t) => {
+    for (const [config, names] of [
+      [{ hidden }, ['id', 'name', 'address', 'friends']],
+      [{}, null],
+    ] as const) {
+      let seen: unknown
+      const app = await writeService('PUT', config, (reply) => {
+        seen = reply.request.fields?.names ?? null
+        return reply.send(ada)
+      })
+      await app.inject({ method: 'PUT', url: '/v1/users/1' })
+      t.strictSame(seen, names)
+    }
+  },
+)
 
-t.test('what a write cannot hide, or has no use for, fails the boot', async (t) => {
+t.test('options that do not apply to a write fail the boot', async (t) => {
   const rows: readonly (readonly [FieldsRouteOptions, object, RegExp])[] = [
     [
       { hidden: { nope: true } },
@@ -304,34 +295,31 @@ t.test('what a write cannot hide, or has no use for, fails the boot', async (t) 
   }
 })
 
-t.test(
-  'of an operation: its 202 is sent, and the result that a client waits for hides the same',
-  async (t) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(problems)
-    await app.register(fields)
-    await app.register(operations)
-    app.operations.define('users.update', async () => ({
-      result: { name: 'Ada', salary: 5, friends: [{ phone: '1' }] },
-    }))
-    const config = {
-      fields: { hidden: { salary: true, 'friends.phone': true } as const },
-      operations: { starts: 'users.update' },
-    }
-    const schema = { response: { 200: user } }
-    app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
-    app.post('/v1/users/:id', { schema, config: { fields: config.fields } }, (_, reply) => reply.notReady(3))
-    const url = '/v1/users/1'
-    t.match(await app.inject({ method: 'PUT', url }), { statusCode: 202, payload: /"status":"In progress"/ })
-    t.match(await app.inject({ method: 'POST', url }), { statusCode: 202, payload: /"status":"In progress"/ })
-    const ended = await app.inject({ method: 'PUT', url, headers: { prefer: 'wait=10' } })
-    t.match(ended.json(), { status: 'Succeeded', result: { name: 'Ada' } })
-    t.notMatch(ended.payload, /salary|phone/)
-  },
-)
+t.test('an operation: its 202 is sent, and hidden fields are removed from an awaited result', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(fields)
+  await app.register(operations)
+  app.operations.define('users.update', async () => ({
+    result: { name: 'Ada', salary: 5, friends: [{ phone: '1' }] },
+  }))
+  const config = {
+    fields: { hidden: { salary: true, 'friends.phone': true } as const },
+    operations: { starts: 'users.update' },
+  }
+  const schema = { response: { 200: user } }
+  app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
+  app.post('/v1/users/:id', { schema, config: { fields: config.fields } }, (_, reply) => reply.notReady(3))
+  const url = '/v1/users/1'
+  t.match(await app.inject({ method: 'PUT', url }), { statusCode: 202, payload: /"status":"In progress"/ })
+  t.match(await app.inject({ method: 'POST', url }), { statusCode: 202, payload: /"status":"In progress"/ })
+  const ended = await app.inject({ method: 'PUT', url, headers: { prefer: 'wait=10' } })
+  t.match(ended.json(), { status: 'Succeeded', result: { name: 'Ada' } })
+  t.notMatch(ended.payload, /salary|phone/)
+})
 
-t.test('errors are not projected: what a handler sends of a 4xx is sent whole', async (t) => {
+t.test('errors are not projected: a 4xx of a handler is sent as it is', async (t) => {
   const app = Fastify()
   await app.register(fields)
   const schema = { response: { 200: user, '4xx': user } }
@@ -343,7 +331,7 @@ t.test('errors are not projected: what a handler sends of a 4xx is sent whole', 
   }
 })
 
-t.test('a predicate that throws answers 500 and hides all, and the log says why', async (t) => {
+t.test('a predicate that throws is a 500, with the reason in the log', async (t) => {
   const logs = keepLogs('info')
   const app = await service({ hidden: { salary: () => broken() } }, undefined, logs.logger)
   const answer = injected(await app.inject('/v1/users/1'))

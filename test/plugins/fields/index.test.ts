@@ -148,7 +148,7 @@ const refused: readonly (readonly [target: string, detail: string, errors: objec
   ],
 ]
 
-t.test('what is answered, byte by byte', async (t) => {
+t.test('the response, byte for byte', async (t) => {
   const { port } = await serve(t, await service())
   for (const [about, target, body] of answered) {
     const answer = await ask(port, requestBytes('GET', target))
@@ -159,7 +159,7 @@ t.test('what is answered, byte by byte', async (t) => {
   }
 })
 
-t.test('HEAD answers as GET does, without the body', async (t) => {
+t.test('HEAD has the headers of GET, without the body', async (t) => {
   const { port } = await serve(t, await service())
   for (const [about, target, body] of answered) {
     const answer = await ask(port, requestBytes('HEAD', target))
@@ -170,7 +170,7 @@ t.test('HEAD answers as GET does, without the body', async (t) => {
   t.equal((await ask(port, requestBytes('HEAD', '/v1/users/1?fields=nope'))).status, 400)
 })
 
-t.test('what is refused, naming the bad ones and the allowed ones; the handler does not run', async (t) => {
+t.test('invalid names are a 400 with the allowed ones; the handler does not run', async (t) => {
   let runs = 0
   const { port } = await serve(t, await service(() => runs++))
   for (const [query, detail, errors] of refused) {
@@ -185,7 +185,7 @@ t.test('what is refused, naming the bad ones and the allowed ones; the handler d
   t.equal(runs, 0)
 })
 
-t.test('refused for a list too, with the fields of its items', async (t) => {
+t.test('invalid names of a list are a 400 with the fields of its items', async (t) => {
   const { port } = await serve(t, await service())
   for (const query of ['fields=users', 'fields=total', 'fields=users.name']) {
     const answer = await ask(port, requestBytes('GET', `/v1/users?${query}`))
@@ -194,7 +194,7 @@ t.test('refused for a list too, with the fields of its items', async (t) => {
 })
 
 t.test(
-  'a refusal is a problem without the problems plugin too; the app answers it with refusals: errorHandler',
+  'a refusal is a problem without the plugin problems too, unless refusals is errorHandler',
   async (t) => {
     const response = { 200: user }
     const alone = Fastify()

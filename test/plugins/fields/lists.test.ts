@@ -28,7 +28,7 @@ const listOf = (member: string): object => ({
   properties: { [member]: orders, total: { type: 'integer' }, next: text },
 })
 
-t.test('the items are in the member that the path is named after', async (t) => {
+t.test('the items are in the member with the name of the path', async (t) => {
   const rows: readonly (readonly [url: string, member: string])[] = [
     ['/v1/orders', 'orders'],
     ['/v1/users/:id/orders', 'orders'],
@@ -44,7 +44,7 @@ t.test('the items are in the member that the path is named after', async (t) => 
   }
 })
 
-t.test('or where the route says', async (t) => {
+t.test('the items are in the member of config.fields.list', async (t) => {
   const app = await service(
     '/v1/purchases',
     listOf('orders'),
@@ -57,7 +57,7 @@ t.test('or where the route says', async (t) => {
   )
 })
 
-t.test('or where config.lists says', async (t) => {
+t.test('the items are in the member of config.lists', async (t) => {
   const app = Fastify()
   await app.register(lists)
   await app.register(fields)
@@ -72,7 +72,7 @@ t.test('or where config.lists says', async (t) => {
   )
 })
 
-t.test('no list: the names are those of the answer', async (t) => {
+t.test('without a list, the names are those of the response', async (t) => {
   const apps = [
     await service('/v1/summaries/:id', listOf('orders'), { orders: [first], total: 1 }),
     await service('/v1/orders', listOf('orders'), { orders: [first], total: 1 }, { list: null }),
@@ -88,7 +88,7 @@ t.test('no list: the names are those of the answer', async (t) => {
   }
 })
 
-t.test('a member of the name that is no array is no list', async (t) => {
+t.test('a member with the name of the path is not a list if it is not an array', async (t) => {
   const schema = { type: 'object', properties: { orders: { type: 'integer' }, total: { type: 'integer' } } }
   const app = await service('/v1/orders', schema, { orders: 3, total: 3 })
   t.equal((await app.inject('/v1/orders?fields=orders')).payload, '{"orders":3}')
@@ -119,7 +119,7 @@ t.test('empty, null, and the items of a reference', async (t) => {
   for (const body of bodies) t.equal((await app.inject('/v1/orders?fields=status')).payload, body)
 })
 
-t.test('a list that may be missing is a list', async (t) => {
+t.test('an optional array is a list', async (t) => {
   const missing = { anyOf: [orders, { type: 'null' }] }
   const schema = { type: 'object', properties: { orders: missing, total: { type: 'integer' } } }
   const app = await service('/v1/orders', schema, { orders: [first], total: 1 }, { hidden: { notes: true } })
@@ -132,12 +132,12 @@ t.test('a list that may be missing is a list', async (t) => {
   t.equal((await empty.inject('/v1/orders?fields=status')).payload, '{"orders":null,"total":0}')
 })
 
-t.test('an array at the top is a list of its own', async (t) => {
+t.test('an array at the top level is a list', async (t) => {
   const app = await service('/v1/orders', orders, [first, first])
   t.equal((await app.inject('/v1/orders?fields=status')).payload, '[{"status":"paid"},{"status":"paid"}]')
 })
 
-t.test('a list of two words in camelCase, declared as a list, without a word on its member', async (t) => {
+t.test('in camelCase, the member of a list of two words is found', async (t) => {
   const app = Fastify()
   await app.register(lists)
   await app.register(responseRules, { keyStyle: 'camelCase' })
@@ -148,7 +148,7 @@ t.test('a list of two words in camelCase, declared as a list, without a word on 
   t.equal((await app.inject('/v1/open-orders?fields=status')).payload, '{"openOrders":[{"status":"paid"}]}')
 })
 
-t.test('of a list without a schema the items are selected from as they are', async (t) => {
+t.test('the fields of a list without a schema are selected from its items', async (t) => {
   const schemas: readonly (readonly [about: string, schema: object | undefined])[] = [
     ['no schema', undefined],
     ['no response schema', { querystring: { type: 'object', properties: {} } }],
@@ -203,7 +203,7 @@ t.test('of a list without a schema the items are selected from as they are', asy
   }
 })
 
-t.test('request.fields.names contains what the page and the dates go by', async (t) => {
+t.test('request.fields.names has the keys of the page and the field of Last-Modified', async (t) => {
   const row = {
     id: 1,
     status: 'paid',
@@ -249,7 +249,7 @@ t.test('request.fields.names contains what the page and the dates go by', async 
   }
 })
 
-t.test('names that the store may not have are not asked for', async (t) => {
+t.test('request.fields.names has no keys that the schema does not have', async (t) => {
   const seen: unknown[] = []
   const app = Fastify()
   await app.register(lists)
@@ -264,7 +264,7 @@ t.test('names that the store may not have are not asked for', async (t) => {
   t.strictSame(seen, [['id', 'status']])
 })
 
-t.test('a bad name is told the names of its level', async (t) => {
+t.test('the error of an invalid name has the allowed names of its level', async (t) => {
   const nested = object({
     id: { type: 'integer' },
     lines: { type: 'array', items: object({ sku: text, price: object({ net: text }) }) },
@@ -287,7 +287,7 @@ t.test('a bad name is told the names of its level', async (t) => {
     t.match((await app.inject(`/v1/orders?fields=${names}`)).json(), { detail }, names)
 })
 
-t.test('a dot, a comma, a backslash and a star in a name are written with a backslash', async (t) => {
+t.test('a dot, comma, backslash or star in a name is escaped with a backslash', async (t) => {
   const names = ['a.b', 'a,b', 'a\\b', '*', 'a']
   const inner = Object.fromEntries(names.map((name) => [name, text]))
   const values = Object.fromEntries(names.map((name) => [name, `of ${name}`]))
@@ -307,7 +307,7 @@ t.test('a dot, a comma, a backslash and a star in a name are written with a back
   t.equal((await app.inject('/v1/settings/1?fields=a.b')).statusCode, 400, 'without it, it leads into a')
 })
 
-t.test('so they are in defaults, hidden fields and request.fields', async (t) => {
+t.test('names in defaults, hidden fields and request.fields are escaped too', async (t) => {
   const config: FieldsRouteOptions = { default: ['a\\.b', 'c'], hidden: { 'o.x\\.y': true } }
   const seen: unknown[] = []
   const app = Fastify()

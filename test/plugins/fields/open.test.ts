@@ -9,7 +9,7 @@ const object = (properties: object, more: object = {}): object => ({ type: 'obje
 const open = { additionalProperties: true }
 const ofBig = '"n":9007199254740993,"n_str":"9007199254740993"'
 
-t.test('a number and its twin are written once, whichever of both is asked for', async (t) => {
+t.test('a number and its twin are written once, whichever is selected', async (t) => {
   const payloads: readonly (readonly [about: string, schema: object, value: object])[] = [
     ['only the number is there', object({ a: text }, open), { n: big, z: 1 }],
     ['both are there', object({ a: text }, open), { n: big, n_str: `${big}`, z: 1 }],
@@ -35,7 +35,7 @@ t.test('a number and its twin are written once, whichever of both is asked for',
   }
 })
 
-t.test('a twin that nothing needs is a field like any other', async (t) => {
+t.test('a member with the name of an unnecessary twin is an ordinary field', async (t) => {
   const schema = object({ any: {} }, open)
   const value = { n: 5, n_str: 'five', any: { n: 5, n_str: 'five' } }
   t.equal(await answer('?fields=n', schema, value), '{"n":5}')
@@ -44,27 +44,20 @@ t.test('a twin that nothing needs is a field like any other', async (t) => {
   t.equal(await answer('?fields=any.n_str', schema, value), '{"any":{"n_str":"five"}}')
 })
 
-t.test(
-  'the order of the names makes no difference: it is that of the schema, then of the payload',
-  async (t) => {
-    const schema = object({ a: text, any: {} }, { patternProperties: { '^p': text }, ...open })
-    const value = { z: 1, p: 'p', m: { y: 1, b: 2 }, any: { y: 1, b: 2 }, b: 3, a: 'a' }
-    const whole = '{"a":"a","any":{"y":1,"b":2},"z":1,"p":"p","m":{"y":1,"b":2},"b":3}'
-    t.equal(await answer('', schema, value), whole)
-    for (const names of ['z,p,m,any,b,a', 'a,b,any,m,p,z', 'm,z,a,p,b,any']) {
-      t.equal(await answer(`?fields=${names}`, schema, value), whole, names)
-    }
-    for (const names of ['m.b,any.b,m.y,any.y', 'any.y,m.y,any.b,m.b', 'any.b,any.y,m.b,m.y']) {
-      t.equal(
-        await answer(`?fields=${names}`, schema, value),
-        '{"any":{"y":1,"b":2},"m":{"y":1,"b":2}}',
-        names,
-      )
-    }
-  },
-)
+t.test('the order is that of the schema, then that of the payload', async (t) => {
+  const schema = object({ a: text, any: {} }, { patternProperties: { '^p': text }, ...open })
+  const value = { z: 1, p: 'p', m: { y: 1, b: 2 }, any: { y: 1, b: 2 }, b: 3, a: 'a' }
+  const whole = '{"a":"a","any":{"y":1,"b":2},"z":1,"p":"p","m":{"y":1,"b":2},"b":3}'
+  t.equal(await answer('', schema, value), whole)
+  for (const names of ['z,p,m,any,b,a', 'a,b,any,m,p,z', 'm,z,a,p,b,any']) {
+    t.equal(await answer(`?fields=${names}`, schema, value), whole, names)
+  }
+  for (const names of ['m.b,any.b,m.y,any.y', 'any.y,m.y,any.b,m.b', 'any.b,any.y,m.b,m.y']) {
+    t.equal(await answer(`?fields=${names}`, schema, value), '{"any":{"y":1,"b":2},"m":{"y":1,"b":2}}', names)
+  }
+})
 
-t.test('hiding a field takes away that field and nothing else', async (t) => {
+t.test('hiding a field removes only that field', async (t) => {
   const either = {
     anyOf: [
       object({ kind: { const: 'a' }, secret: text, a: text }),
@@ -202,7 +195,7 @@ t.test('hiding a field takes away that field and nothing else', async (t) => {
   }
 })
 
-t.test('a field that is hidden is hidden from whoever names it and others', async (t) => {
+t.test('a hidden field is hidden if it is selected together with others', async (t) => {
   const schema = object({ a: text, secret: text }, open)
   const value = { a: 'a', secret: 's', x: 1, y: 2 }
   const config = { hidden: { secret: true as const } }
@@ -211,7 +204,7 @@ t.test('a field that is hidden is hidden from whoever names it and others', asyn
   t.equal(await answer('', schema, value, { ...config, default: ['y', 'secret', 'a'] }), '{"a":"a","y":2}')
 })
 
-t.test('in a schema that refers to itself a path counts where it leads', async (t) => {
+t.test('in a recursive schema a path applies to its own place only', async (t) => {
   const node = {
     $id: 'node',
     ...object({ name: text, secret: text, child: { anyOf: [{ type: 'null' }, { $ref: 'node#' }] } }),
@@ -238,7 +231,7 @@ t.test('in a schema that refers to itself a path counts where it leads', async (
   t.equal((await app.inject('/v1/nodes/1?fields=child.child.child.child.name')).statusCode, 400, 'too deep')
 })
 
-t.test('request.fields of a route that hides: what is not named is wanted', async (t) => {
+t.test('with hidden fields, request.fields.has() is true for unnamed members', async (t) => {
   const app = Fastify()
   await app.register(fields)
   const schema = { response: { 200: object({ a: text, o: object({ b: text, secret: text }) }, open) } }

@@ -2,34 +2,30 @@
 import t from 'tap'
 import { namesFields, withFieldsParameter } from '../../../src/plugins/fields/openapi.js'
 
-t.test(
-  'a string, or a list of them where it is given more than once; the description tells the default',
-  async (t) => {
-    const text = { type: 'string' }
-    const description =
-      'Names of the fields to answer, separated by commas; dots lead into objects, * is all.'
-    const rows: readonly (readonly [defaults: readonly string[] | null, otherwise: string])[] = [
-      [null, 'all'],
-      [['id'], 'id'],
-      [['id', 'address.city'], 'id, address.city'],
-    ]
-    for (const [defaults, otherwise] of rows) {
-      t.strictSame(withFieldsParameter(undefined, defaults), {
-        querystring: {
-          type: 'object',
-          properties: {
-            fields: {
-              anyOf: [text, { type: 'array', items: text }],
-              description: `${description} Default: ${otherwise}`,
-            },
+t.test('a string, or a list if it is repeated; the description has the default', async (t) => {
+  const text = { type: 'string' }
+  const description = 'Names of the fields to answer, separated by commas; dots lead into objects, * is all.'
+  const rows: readonly (readonly [defaults: readonly string[] | null, otherwise: string])[] = [
+    [null, 'all'],
+    [['id'], 'id'],
+    [['id', 'address.city'], 'id, address.city'],
+  ]
+  for (const [defaults, otherwise] of rows) {
+    t.strictSame(withFieldsParameter(undefined, defaults), {
+      querystring: {
+        type: 'object',
+        properties: {
+          fields: {
+            anyOf: [text, { type: 'array', items: text }],
+            description: `${description} Default: ${otherwise}`,
           },
         },
-      })
-    }
-  },
-)
+      },
+    })
+  }
+})
 
-t.test('a route that declares the parameter itself keeps its own', async (t) => {
+t.test('the parameter of a route itself is not changed', async (t) => {
   const querystring = { type: 'object', properties: { fields: { type: 'string', enum: ['id'] } } }
   t.strictSame(withFieldsParameter({ querystring }, null), { querystring })
 })
@@ -39,7 +35,7 @@ const user = { type: 'object', properties: { name: text } }
 const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
 const list = (items: object): object => ({ type: 'object', properties: { users: { type: 'array', items } } })
 
-t.test('there is something to select where the schema of 200 names fields', async (t) => {
+t.test('the parameter is added if the schema of 200 names fields', async (t) => {
   const rows: readonly (readonly [about: string, schema: unknown, names: boolean])[] = [
     ['an object', user, true],
     ['a reference', { $ref: 'user#' }, true],
@@ -92,7 +88,7 @@ t.test('there is something to select where the schema of 200 names fields', asyn
   }
 })
 
-t.test('of several media types that of JSON counts', async (t) => {
+t.test('of several media types the JSON schema applies', async (t) => {
   const rows: readonly (readonly [mediaType: string, names: boolean])[] = [
     ['application/json', true],
     ['Application/JSON; charset=utf-8', true],

@@ -9,7 +9,7 @@ const user = {
   properties: { name: text, age: { type: 'integer' }, a: { type: 'object', properties: { b: text } } },
 }
 
-t.test('options that are wrong are refused at registration, by their name', async (t) => {
+t.test('invalid options are refused at registration, by their name', async (t) => {
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
     [{ maxNames: 0 }, 'FST_CONV_OPTION_INVALID', /fields\.maxNames.*1 to 10000.*0/],
     [{ maxNames: 1.5 }, 'FST_CONV_OPTION_INVALID', /fields\.maxNames/],
@@ -25,7 +25,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
   }
 })
 
-t.test('so are those of a route, when it is added', async (t) => {
+t.test('invalid options of a route are refused when it is added', async (t) => {
   const app = Fastify()
   await app.register(fields)
   const wrong: readonly (readonly [config: unknown, code: string, message: RegExp])[] = [
@@ -52,60 +52,54 @@ t.test('so are those of a route, when it is added', async (t) => {
   }
 })
 
-t.test(
-  'defaults and hidden fields that the schema does not have are refused when the app gets ready',
-  async (t) => {
-    const wrong: readonly (readonly [config: FieldsRouteOptions, message: RegExp])[] = [
-      [{ default: ['name', 'nope'] }, /config\.fields\.default.*fields of the response schema.*'nope'/],
-      [{ default: ['a.nope'] }, /config\.fields\.default.*'a\.nope'/],
-      [{ default: ['*'] }, /config\.fields\.default.*'\*'/],
-      [{ default: ['__proto__'] }, /config\.fields\.default.*'__proto__'/],
-      [{ hidden: { password: true } }, /config\.fields\.hidden.*'password'/],
-      [{ hidden: { 'name.x': true } }, /config\.fields\.hidden.*'name\.x'/],
-    ]
-    for (const [config, message] of wrong) {
-      const app = Fastify()
-      await app.register(fields)
-      route(app, '/v1/users/:id', config)
-      await t.rejects(
-        async () => app.ready(),
-        { code: 'FST_CONV_OPTION_INVALID', message },
-        JSON.stringify(config),
-      )
-    }
-  },
-)
+t.test('defaults and hidden fields that the schema does not have fail the boot', async (t) => {
+  const wrong: readonly (readonly [config: FieldsRouteOptions, message: RegExp])[] = [
+    [{ default: ['name', 'nope'] }, /config\.fields\.default.*fields of the response schema.*'nope'/],
+    [{ default: ['a.nope'] }, /config\.fields\.default.*'a\.nope'/],
+    [{ default: ['*'] }, /config\.fields\.default.*'\*'/],
+    [{ default: ['__proto__'] }, /config\.fields\.default.*'__proto__'/],
+    [{ hidden: { password: true } }, /config\.fields\.hidden.*'password'/],
+    [{ hidden: { 'name.x': true } }, /config\.fields\.hidden.*'name\.x'/],
+  ]
+  for (const [config, message] of wrong) {
+    const app = Fastify()
+    await app.register(fields)
+    route(app, '/v1/users/:id', config)
+    await t.rejects(
+      async () => app.ready(),
+      { code: 'FST_CONV_OPTION_INVALID', message },
+      JSON.stringify(config),
+    )
+  }
+})
 
-t.test(
-  'a default or hidden field where nothing can be selected is refused, and nothing else is',
-  async (t) => {
-    const text = { type: 'string' }
-    const schemas: readonly (object | undefined)[] = [
-      undefined,
-      { response: { 404: user } },
-      { response: { 200: text } },
-      { response: { 200: { type: 'array', items: text } } },
-      { response: { 200: {} } },
-    ]
-    for (const schema of schemas) {
-      for (const mode of ['enforce', 'report'] as const) {
-        const boot = async (config: FieldsRouteOptions): Promise<void> => {
-          const app = Fastify()
-          await app.register(fields, { mode })
-          app.get('/v1/users/:id', { ...(schema && { schema }), config: { fields: config } }, () => 'a')
-          await app.ready()
-        }
-        const label = `${mode} ${JSON.stringify(schema)}`
-        const invalid = { code: 'FST_CONV_OPTION_INVALID' }
-        await t.rejects(boot({ default: ['name'] }), invalid, label)
-        await t.rejects(boot({ hidden: { name: true } }), invalid, label)
-        await t.resolves(boot({ maxNames: 5 }), label)
+t.test('a default or hidden field on a route without selection fails the boot', async (t) => {
+  const text = { type: 'string' }
+  const schemas: readonly (object | undefined)[] = [
+    undefined,
+    { response: { 404: user } },
+    { response: { 200: text } },
+    { response: { 200: { type: 'array', items: text } } },
+    { response: { 200: {} } },
+  ]
+  for (const schema of schemas) {
+    for (const mode of ['enforce', 'report'] as const) {
+      const boot = async (config: FieldsRouteOptions): Promise<void> => {
+        const app = Fastify()
+        await app.register(fields, { mode })
+        app.get('/v1/users/:id', { ...(schema && { schema }), config: { fields: config } }, () => 'a')
+        await app.ready()
       }
+      const label = `${mode} ${JSON.stringify(schema)}`
+      const invalid = { code: 'FST_CONV_OPTION_INVALID' }
+      await t.rejects(boot({ default: ['name'] }), invalid, label)
+      await t.rejects(boot({ hidden: { name: true } }), invalid, label)
+      await t.resolves(boot({ maxNames: 5 }), label)
     }
-  },
-)
+  }
+})
 
-t.test('the options of a route are laid over those of the plugin', async (t) => {
+t.test('the options of a route replace those of the plugin', async (t) => {
   const app = Fastify()
   await app.register(fields, { maxNames: 1, maxDepth: 1 })
   route(app, '/v1/strict/:id', undefined)
@@ -125,7 +119,7 @@ t.test('the options of a route are laid over those of the plugin', async (t) => 
   for (const [target, status] of rows) t.equal((await app.inject(target)).statusCode, status, target)
 })
 
-t.test('config objects that several routes share stay as they are', async (t) => {
+t.test('config objects that several routes share are not changed', async (t) => {
   const config = Object.freeze({ fields: Object.freeze({ default: Object.freeze(['name']) }) })
   const app = Fastify()
   await app.register(fields)
@@ -136,7 +130,7 @@ t.test('config objects that several routes share stay as they are', async (t) =>
   t.equal((await app.inject('/v1/admins/1?fields=age')).payload, '{"age":2}')
 })
 
-t.test('twice in one context is an error, in two contexts it is not', async (t) => {
+t.test('a second registration in one context is an error, in another context it is not', async (t) => {
   const app = Fastify()
   await app.register(fields)
   await t.rejects(async () => app.register(fields), { code: 'FST_CONV_ALREADY_REGISTERED' })
@@ -158,14 +152,14 @@ t.test('twice in one context is an error, in two contexts it is not', async (t) 
   t.equal((await parent.inject('/users/1?fields=nope')).payload, '{"name":"Ada","age":36}', 'outside of both')
 })
 
-t.test('a context below is served too', async (t) => {
+t.test('child contexts are served too', async (t) => {
   const app = Fastify()
   await app.register(fields)
   await app.register(async (child) => route(child, '/v1/users/:id', { default: ['age'] }))
   t.equal((await app.inject('/v1/users/1')).payload, '{"age":36}')
 })
 
-t.test('off: the parameter is nobody’s', async (t) => {
+t.test('mode off: the parameter is not read', async (t) => {
   const app = Fastify()
   await app.register(fields, { mode: 'off' })
   route(app, '/v1/users/:id', undefined)

@@ -36,7 +36,7 @@ t.test('one cached object serves requests with different selections at the same 
   t.strictSame(cached, plain)
 })
 
-t.test('the handler’s object is as it was, also where it is not frozen', async (t) => {
+t.test('the handler’s object is not changed, even if it is not frozen', async (t) => {
   const value = structuredClone(plain)
   const app = await service(user, () => value)
   for (const query of ['?fields=name', '?fields=address.city', '', '?fields=nope'])
@@ -44,7 +44,7 @@ t.test('the handler’s object is as it was, also where it is not frozen', async
   t.strictSame(value, plain)
 })
 
-t.test('classes: what the schema declares may be a getter, private state stays private', async (t) => {
+t.test('classes: declared members may be getters, other state is not sent', async (t) => {
   class User {
     readonly #name = 'Ada'
     readonly password = 'secret'
@@ -75,7 +75,7 @@ t.test('toJSON is called first', async (t) => {
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
 })
 
-t.test('what is not selected is not read: a costly getter costs nothing', async (t) => {
+t.test('a getter that is not selected is not called', async (t) => {
   let reads = 0
   const value = {
     name: 'Ada',
@@ -91,7 +91,7 @@ t.test('what is not selected is not read: a costly getter costs nothing', async 
   t.equal(reads, 1)
 })
 
-t.test('own properties only, of parts that no schema describes', async (t) => {
+t.test('of values without a schema, only own properties are sent', async (t) => {
   class Settings {
     readonly theme = 'dark'
     get inherited(): string {
@@ -109,7 +109,7 @@ t.test('own properties only, of parts that no schema describes', async (t) => {
   t.equal((await app.inject('/v1/users/1?fields=settings')).payload, '{"settings":{"theme":"dark"}}')
 })
 
-t.test('own properties that are called like inherited ones', async (t) => {
+t.test('own properties may have the names of inherited ones', async (t) => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
   const own = `{${names.map((name) => `"${name}":"own"`).join(',')}}`
   const properties = names.map((name) => `"${name}":{"type":"string"}`).join(',')
@@ -122,7 +122,7 @@ t.test('own properties that are called like inherited ones', async (t) => {
   t.equal((await empty.inject(`/v1/users/1?fields=${names.join()}`)).payload, '{}')
 })
 
-t.test('long integers are exact in a projection as well', async (t) => {
+t.test('long integers are exact in a projection', async (t) => {
   const big = 9_007_199_254_740_993n
   const properties = { id: { type: 'integer', format: 'int64' }, any: {}, n: { type: 'integer' } }
   const app = await service({ type: 'object', properties }, () => ({

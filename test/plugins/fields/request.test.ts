@@ -16,7 +16,7 @@ const user = {
   },
 }
 
-t.test('names to read, all paths, and whether a field is wanted', async (t) => {
+t.test('request.fields has the names to read, all paths, and has()', async (t) => {
   const rows: readonly (readonly [query: string, names: string[], paths: string[]])[] = [
     ['fields=name', ['name'], ['name']],
     ['fields=age,name', ['name', 'age'], ['age', 'name']],
@@ -42,14 +42,14 @@ t.test('names to read, all paths, and whether a field is wanted', async (t) => {
   }
 })
 
-t.test('null where nothing is selected: then all is wanted', async (t) => {
+t.test('request.fields is null without a selection', async (t) => {
   for (const target of ['/v1/users/1', '/v1/users/1?fields=*', '/v1/schemaless', '/v1/off?fields=name']) {
     t.equal(await selectionOf(target), null, target)
   }
   t.equal(await selectionOf('/v1/users', 'POST'), null, 'POST')
 })
 
-t.test('the default set of the route is a selection', async (t) => {
+t.test('the default of the route is a selection', async (t) => {
   const selection = await selectionOf('/v1/defaults')
   t.strictSame(selection?.names, ['id', 'address'])
   t.strictSame(selection?.paths, ['id', 'address.city'])
@@ -59,19 +59,19 @@ t.test('HEAD selects as GET does', async (t) => {
   t.strictSame((await selectionOf('/v1/users/1?fields=name', 'HEAD'))?.names, ['name'])
 })
 
-t.test('of a list the names are those of an item', async (t) => {
+t.test('the names of a list are those of an item', async (t) => {
   const selection = await selectionOf('/v1/users?fields=address.city,name')
   t.strictSame(selection?.names, ['name', 'address'])
 })
 
-t.test('the selection cannot be changed: it is shared by all who ask for the same', async (t) => {
+t.test('the selection is frozen, because equal requests share it', async (t) => {
   const selection = await selectionOf('/v1/users/1?fields=name')
   for (const list of [selection?.names, selection?.paths]) {
     t.throws(() => (list as string[]).push('age'), { name: 'TypeError' })
   }
 })
 
-t.test('its type is known wherever the plugin is imported', async (t) => {
+t.test('the type of request.fields is declared by the import of the plugin', async (t) => {
   const app = Fastify()
   await app.register(fields)
   app.get('/v1/typed', (request) => {

@@ -16,7 +16,7 @@ t.test('the response schema may stand under its status, its class, or default', 
   }
 })
 
-t.test('it may be one of several media types; the answer’s own is projected', async (t) => {
+t.test('the schema may be one of several media types; that of the response applies', async (t) => {
   const content = {
     'application/vnd.short+json': { schema: { type: 'object', properties: { age: { type: 'integer' } } } },
     'application/json': { schema: user },
@@ -37,7 +37,7 @@ t.test('it may be one of several media types; the answer’s own is projected', 
   t.equal((await any.inject('/v1/users/1?fields=age')).payload, '{"age":36}', 'any media type')
 })
 
-t.test('it may be shared, also when it is added after the route', async (t) => {
+t.test('the schema may be shared, also if it is added after the route', async (t) => {
   const app = Fastify()
   await app.register(fields)
   app.addSchema({ $id: 'user', ...user })
@@ -56,14 +56,14 @@ t.test('it may be shared, also when it is added after the route', async (t) => {
   }
 })
 
-t.test('a schema that refers to nothing keeps the app from booting, by the name', async (t) => {
+t.test('an unresolved reference fails the boot, with its name', async (t) => {
   const app = await service({
     response: { 200: { type: 'object', properties: { user: { $ref: 'nobody#' } } } },
   })
   await t.rejects(async () => app.ready(), { message: /nobody/ })
 })
 
-t.test('the parameter passes a query schema that lets no others in', async (t) => {
+t.test('the parameter passes a query schema that forbids others', async (t) => {
   const closed = {
     type: 'object',
     properties: { limit: { type: 'integer', default: 5 } },
@@ -94,7 +94,7 @@ const closedQuery = {
 const lateIds = ['late', 'later']
 
 t.test(
-  'it passes a shared query schema that lets no others in, however the route refers to it',
+  'the parameter passes a shared query schema that forbids others, for all forms of reference',
   async (t) => {
     const rows: readonly (readonly [about: string, querystring: object])[] = [
       ['a reference', { $ref: 'closed#' }],
@@ -154,7 +154,7 @@ t.test(
   },
 )
 
-t.test('a shared query schema that has the parameter itself checks it itself', async (t) => {
+t.test('a shared query schema with the parameter validates it', async (t) => {
   const own = {
     type: 'object',
     properties: { fields: { type: 'string', enum: ['name'] } },
@@ -178,7 +178,7 @@ t.test('a shared query schema that has the parameter itself checks it itself', a
   }
 })
 
-t.test('it passes a validator of another kind, be it one that drops what it does not know', async (t) => {
+t.test('the parameter passes another validator, also one that removes unknown parameters', async (t) => {
   class Query {
     readonly known = ['limit']
   }
@@ -194,7 +194,7 @@ t.test('it passes a validator of another kind, be it one that drops what it does
   t.equal((await app.inject('/v1/users/1?limit=5')).payload, '{"name":"Ada","age":36}')
 })
 
-t.test('routes that refer to the same query schema share one, and so one validator', async (t) => {
+t.test('routes with the same shared query schema share one validator', async (t) => {
   const app = Fastify()
   await app.register(fields)
   app.addSchema({ $id: 'closed', ...closedQuery })
@@ -209,7 +209,7 @@ t.test('routes that refer to the same query schema share one, and so one validat
   t.equal(seen[0], seen[1])
 })
 
-t.test('defaults and coercion of the route’s own query stay', async (t) => {
+t.test('defaults and coercion of the route’s query schema stay', async (t) => {
   const app = Fastify()
   await app.register(fields)
   const querystring = {
@@ -229,7 +229,7 @@ t.test('defaults and coercion of the route’s own query stay', async (t) => {
   t.strictSame(seen, [{ fields: 'name', ids: [7], limit: 5 }, { limit: 9 }])
 })
 
-t.test('a route may declare the parameter itself', async (t) => {
+t.test('a route may declare the parameter fields', async (t) => {
   const list = { type: 'object', properties: { fields: { type: 'array', items: text, description: 'mine' } } }
   const app = await service({ querystring: list, response: { 200: user } })
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')

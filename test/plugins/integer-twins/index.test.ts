@@ -190,7 +190,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-t.test('the bytes', async (t) => {
+t.test('the bytes of responses', async (t) => {
   const { port } = await serve(t, await service())
   for (const [index, { about, body }] of rows.entries()) {
     const answer = await ask(port, requestBytes('GET', `/v1/rows/${index}`))
@@ -203,7 +203,7 @@ t.test('the bytes', async (t) => {
   }
 })
 
-t.test('an exact parser reads the digits that the handler had; no key is there twice', async (t) => {
+t.test('an exact parser reads the digits of the handler; no key is repeated', async (t) => {
   const app = await service()
   const parser = JsonBigInt({ useNativeBigInt: true, strict: true })
   for (const [index, { about, body }] of rows.entries()) {
@@ -216,7 +216,7 @@ t.test('an exact parser reads the digits that the handler had; no key is there t
   t.equal(parser.parse(payload).id, big)
 })
 
-t.test('all methods and statuses that answer JSON', async (t) => {
+t.test('responses of all methods and statuses with JSON have twins', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   const schema = { response: { '2xx': object({ id }), '4xx': object({ id }) } }

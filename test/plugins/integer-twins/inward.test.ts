@@ -99,7 +99,7 @@ t.test('an undeclared integer that a Number has rounded comes back without a twi
   }
 })
 
-t.test('all that is wrong with an input is told at once', async (t) => {
+t.test('all errors of a request are sent at once', async (t) => {
   const app = Fastify({
     ajv: { customOptions: { allErrors: true, removeAdditional: false, coerceTypes: false } },
   })
@@ -137,7 +137,7 @@ t.test('all that is wrong with an input is told at once', async (t) => {
   }
 })
 
-t.test('a refusal does not grow with the names in a body', async (t) => {
+t.test('the size of a refusal is bounded, whatever names the body has', async (t) => {
   const logs = keepLogs('info')
   const app = Fastify({ logger: logs.logger })
   await app.register(problems)
@@ -166,7 +166,7 @@ t.test('path and query integers are exact', async (t) => {
   }
 })
 
-t.test('a body that comes in pieces is exact too', async (t) => {
+t.test('a body in several chunks is exact too', async (t) => {
   const { origin } = await service(t)
   const pieces = ['{"id":90071992', '54740993,"note":"caf', 'é"}'].map((piece) =>
     new TextEncoder().encode(piece),
@@ -183,7 +183,7 @@ t.test('a body that comes in pieces is exact too', async (t) => {
   t.same(JSON.parse(got), { id: '9007199254740993n', note: 'café' })
 })
 
-t.test('a default of the schema is a BigInt too, and what is absent stays absent', async (t) => {
+t.test('a default of the schema is a BigInt, and a missing member stays missing', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   const querystring = {

@@ -20,7 +20,7 @@ const places: readonly (readonly [about: string, properties: object, value: obje
   ['the first that is not safe', { id }, { id: 2 ** 53 }],
 ]
 
-t.test('enforce: 500 without the value; a line of the log names the cause', async (t) => {
+t.test('enforce: 500 without the value; the log has the cause', async (t) => {
   for (const [about, properties, value] of places) {
     const logs = keepLogs('info')
     const app = await service({}, properties, value, logs.logger)
@@ -37,7 +37,7 @@ t.test('enforce: 500 without the value; a line of the log names the cause', asyn
   }
 })
 
-t.test('so it is without the problems plugin, in Fastify’s own words', async (t) => {
+t.test('without the plugin problems it is Fastify’s own 500', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   app.get('/v1/users/:id', { schema: { response: { 200: { type: 'object', properties: { id } } } } }, () => ({
@@ -48,13 +48,13 @@ t.test('so it is without the problems plugin, in Fastify’s own words', async (
   t.notMatch(answer.payload, digits)
 })
 
-t.test('a projection without the member answers; one with it does not', async (t) => {
+t.test('a projection without the member is sent; one with the member is a 500', async (t) => {
   const app = await service({}, { id, name: { type: 'string' } }, { id: lost, name: 'Ada' })
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
   t.equal((await app.inject('/v1/users/1?fields=id')).statusCode, 500)
 })
 
-t.test('what is no integer at all is a 500 too, without the value', async (t) => {
+t.test('a value that is not an integer is a 500 too, without the value', async (t) => {
   for (const value of ['secret', 1.5, true, {}, '1e3']) {
     const logs = keepLogs('info')
     const app = await service({}, { id }, { id: value }, logs.logger)
@@ -68,14 +68,14 @@ t.test('what is no integer at all is a 500 too, without the value', async (t) =>
   }
 })
 
-t.test('the next request to the route is answered', async (t) => {
+t.test('the next request to the route is served', async (t) => {
   const values = [{ id: lost }, { id: 7 }]
   const app = await service({}, { id }, () => values.shift())
   t.equal((await app.inject('/v1/users/1')).statusCode, 500)
   t.equal((await app.inject('/v1/users/1')).payload, '{"id":7,"id_str":"7"}')
 })
 
-t.test('report: answered as without the plugin, counted and logged once, by the path', async (t) => {
+t.test('report: sent as without the plugin, counted and logged once, by the path', async (t) => {
   const logs = keepLogs('warn')
   const app = await service(
     { mode: 'report' },

@@ -12,7 +12,7 @@ const id = { type: 'integer', format: 'int64' }
 const twin = { type: 'string', pattern: '^-?[0-9]+$', description: 'The digits of id, exact in any client' }
 const object = (properties: Json): Json => ({ type: 'object', properties })
 
-t.test('every declared 64-bit integer has a twin right behind it', async (t) => {
+t.test('every declared 64-bit integer is followed by its twin', async (t) => {
   const ids = { type: 'array', items: id }
   const idsTwin = {
     type: 'array',
@@ -64,7 +64,7 @@ t.test('every declared 64-bit integer has a twin right behind it', async (t) => 
   }
 })
 
-t.test('what is sent is valid by the completed schema: null, text, arrays with gaps, maps', async (t) => {
+t.test('responses are valid by the completed schema: null, text, arrays with gaps, maps', async (t) => {
   const orNull = { anyOf: [id, { type: 'null' }] }
   const local = { definitions: { id }, type: 'object', properties: { inner: { $ref: '#/definitions/id' } } }
   const conditional = [
@@ -123,7 +123,7 @@ t.test('what is sent is valid by the completed schema: null, text, arrays with g
   }
 })
 
-t.test('the twin of a required member is required in answers, where there always is one', async (t) => {
+t.test('the twin of a required member is required in responses, if it always exists', async (t) => {
   const rows: readonly (readonly [property: Json, isRequired: boolean])[] = [
     [id, true],
     [{ ...id, nullable: true }, true],
@@ -155,7 +155,7 @@ t.test('a schema that many routes share is completed once', async (t) => {
   }
 })
 
-t.test('a response without 64-bit integers is handed back at once', async (t) => {
+t.test('a response schema without 64-bit integers is returned unchanged', async (t) => {
   const responses = [
     { 200: object({ name: { type: 'string' } }) },
     { 200: { content: { 'application/json': { schema: object({ id: { type: 'integer' } }) } } } },
@@ -163,7 +163,7 @@ t.test('a response without 64-bit integers is handed back at once', async (t) =>
   for (const response of responses) t.equal(withTwinsInResponse(response, {}), response)
 })
 
-t.test('at every depth that a schema may have', async (t) => {
+t.test('twins are added at every depth of a schema', async (t) => {
   const one = object({ id })
   const done = object({ id, id_str: twin })
   const places: readonly ((part: Json) => Json)[] = [
@@ -181,7 +181,7 @@ t.test('at every depth that a schema may have', async (t) => {
   for (const place of places) t.strictSame(withTwins(place(one)), place(done), JSON.stringify(place(one)))
 })
 
-t.test('what has none stays the very object that it is', async (t) => {
+t.test('a schema without 64-bit integers is returned as the same object', async (t) => {
   const schemas: readonly Json[] = [
     {},
     true,
@@ -207,35 +207,38 @@ t.test('the given schema is not changed', async (t) => {
   t.equal(JSON.stringify(schema), before)
 })
 
-t.test('responses by status, and by media type; what is no JSON Schema is left as it is', async (t) => {
-  class Other {
-    readonly properties = { id }
-  }
-  const other = new Other()
-  const response = {
-    200: object({ id }),
-    '4xx': {
-      description: 'refused',
-      content: { 'application/json': { schema: object({ id }), examples: {} }, 'text/csv': {} },
-    },
-    default: { $ref: 'user#' },
-    500: other,
-    204: { type: 'null' },
-  }
-  const done = object({ id, id_str: twin })
-  t.strictSame(withTwinsInResponse(response, {}), {
-    ...response,
-    200: done,
-    '4xx': {
-      description: 'refused',
-      content: { 'application/json': { schema: done, examples: {} }, 'text/csv': {} },
-    },
-  })
-  t.equal((withTwinsInResponse(response, {}) as Record<string, unknown>)['500'], other)
-  for (const none of [undefined, null, 'text', [1]]) t.equal(withTwinsInResponse(none, {}), none)
-})
+t.test(
+  'responses by status and by media type; objects that are not JSON Schemas do not change',
+  async (t) => {
+    class Other {
+      readonly properties = { id }
+    }
+    const other = new Other()
+    const response = {
+      200: object({ id }),
+      '4xx': {
+        description: 'refused',
+        content: { 'application/json': { schema: object({ id }), examples: {} }, 'text/csv': {} },
+      },
+      default: { $ref: 'user#' },
+      500: other,
+      204: { type: 'null' },
+    }
+    const done = object({ id, id_str: twin })
+    t.strictSame(withTwinsInResponse(response, {}), {
+      ...response,
+      200: done,
+      '4xx': {
+        description: 'refused',
+        content: { 'application/json': { schema: done, examples: {} }, 'text/csv': {} },
+      },
+    })
+    t.equal((withTwinsInResponse(response, {}) as Record<string, unknown>)['500'], other)
+    for (const none of [undefined, null, 'text', [1]]) t.equal(withTwinsInResponse(none, {}), none)
+  },
+)
 
-t.test('shared schemas are completed where they are, also those that refer to each other', async (t) => {
+t.test('shared schemas are completed in place, also those that refer to each other', async (t) => {
   const user = { $id: 'user', ...(object({ id: { $ref: 'id#' }, friend: { $ref: 'user#' } }) as object) }
   const store: SchemaStore = { id: { $id: 'id', ...id }, user, odd: true, zod: null }
   completeShared(store)
@@ -245,7 +248,7 @@ t.test('shared schemas are completed where they are, also those that refer to ea
   t.strictSame(user, { $id: 'user', type: 'object', properties }, 'once is enough')
 })
 
-t.test('every twin that random schemas lead to is in the completed schema', async (t) => {
+t.test('random schemas: every twin that is written is in the completed schema', async (t) => {
   const sample = anySample({ choices: false, wide: 'declared', open: false })
   const details = fc.check(
     fc.property(sample, ({ schema, shared, payloads }) => {

@@ -7,7 +7,7 @@ const schema = {
   response: { 200: { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } } },
 }
 
-t.test('options that are wrong are refused at registration, by their name', async (t) => {
+t.test('invalid options are refused at registration, by their name', async (t) => {
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
     [{ mode: 'warn' }, 'FST_CONV_OPTION_INVALID', /integerTwins\.mode.*'enforce', 'report', 'off'.*'warn'/],
     [{ mode: true }, 'FST_CONV_OPTION_INVALID', /integerTwins\.mode/],
@@ -21,7 +21,7 @@ t.test('options that are wrong are refused at registration, by their name', asyn
   }
 })
 
-t.test('so are those of a route, when it is added', async (t) => {
+t.test('invalid options of a route are refused when it is added', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   const wrong: readonly (readonly [config: unknown, code: string])[] = [
@@ -37,7 +37,7 @@ t.test('so are those of a route, when it is added', async (t) => {
   }
 })
 
-t.test('off: for the plugin, for a route; a route may be on where the plugin is off', async (t) => {
+t.test('mode off of the plugin or of a route; a route may turn it on', async (t) => {
   const app = Fastify()
   await app.register(integerTwins, { mode: 'off' })
   app.get('/v1/off', { schema }, () => ({ id: 5 }))

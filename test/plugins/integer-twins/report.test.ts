@@ -43,7 +43,7 @@ t.test('byte for byte as without the plugin', async (t) => {
 })
 
 t.test(
-  'integers that would get a twin are counted per route, and logged once each, without the value',
+  'integers that would get a twin are counted per route, and logged once, without the value',
   async (t) => {
     const logs = keepLogs('warn')
     const app = Fastify({ logger: logs.logger })
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('digits that are lost already are told as lost, whatever else would get a twin', async (t) => {
+t.test('lost digits are counted as lost-digits, even if another integer would get a twin', async (t) => {
   const app = Fastify()
   await app.register(integerTwins, { mode: 'report' })
   const properties = { id, other: { type: 'integer' } }
@@ -113,7 +113,7 @@ t.test('a declared integer that is small would get a twin too', async (t) => {
   t.match(app.conventions.report().observations, [{ rule: 'twin', example: 'id would get a twin' }])
 })
 
-t.test('a route may enforce where the app reports, and the other way round', async (t) => {
+t.test('a route may enforce in an app that reports, and vice versa', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: { id } } } }
   for (const [mode, own] of [
     ['report', 'enforce'],

@@ -17,7 +17,7 @@ t.test('the schema may stand under the status, its class, or default', async (t)
   }
 })
 
-t.test('boot reports a response schema that cannot be read, also one that is a reference', async (t) => {
+t.test('a response schema that cannot be read is in the boot report, also a reference', async (t) => {
   const tuple = { type: 'object', properties: { ids: { type: 'array', items: [id] } } }
   const rows: readonly (readonly [schema: object, reason: RegExp])[] = [
     [tuple, /a tuple holds 64-bit integers/],
@@ -40,7 +40,7 @@ t.test('boot reports a response schema that cannot be read, also one that is a r
   }
 })
 
-t.test('it may be one of several media types; the answer’s own counts', async (t) => {
+t.test('the schema may be one of several media types; that of the response applies', async (t) => {
   const content = {
     'application/json': { schema: user },
     'application/vnd.narrow+json': { schema: { type: 'object', properties: { name: { type: 'string' } } } },
@@ -61,7 +61,7 @@ t.test('it may be one of several media types; the answer’s own counts', async 
   }
 })
 
-t.test('it may be shared, before the route, after it, and in a context of its own', async (t) => {
+t.test('the schema may be shared, before the route, after it, and in a child context', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   app.addSchema({ $id: 'user', ...user })
@@ -77,7 +77,7 @@ t.test('it may be shared, before the route, after it, and in a context of its ow
   for (const url of ['/v1/user', '/v1/late', '/v1/own']) t.equal((await app.inject(url)).payload, twin, url)
 })
 
-t.test('routes of contexts below are served, those beside are not', async (t) => {
+t.test('routes of child contexts are served, those of sibling contexts are not', async (t) => {
   const app = Fastify()
   const schema = { response: { 200: user } }
   await app.register(async (child) => {
@@ -92,7 +92,7 @@ t.test('routes of contexts below are served, those beside are not', async (t) =>
   t.strictSame(await Promise.all(bodies), ['{"id":5,"id_str":"5"}', '{"id":5,"id_str":"5"}', '{"id":5}'])
 })
 
-t.test('OpenAPI shows the twins right behind their numbers: inline, and in shared components', async (t) => {
+t.test('OpenAPI shows the twins after their numbers: inline, and in shared components', async (t) => {
   const app = Fastify()
   await app.register(swagger, {
     openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } },
@@ -125,23 +125,19 @@ t.test('OpenAPI shows the twins right behind their numbers: inline, and in share
   t.strictSame(component.id_str, idTwin)
 })
 
-t.test(
-  'a twin that the schema declares itself is shown as declared, and written as every other',
-  async (t) => {
-    const declared = { type: 'object', properties: { id, id_str: { type: 'string', description: 'mine' } } }
-    const app = Fastify()
-    await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
-    await app.register(integerTwins)
-    app.get('/v1/users/:id', { schema: { response: { 200: declared } } }, () => ({ id: big }))
-    t.equal((await app.inject('/v1/users/1')).payload, twin)
-    const document = app.swagger() as unknown as OpenApi
-    const schema =
-      document.paths['/v1/users/{id}']?.get?.responses['200']?.content['application/json']?.schema
-    t.strictSame(schema?.properties?.id_str, { type: 'string', description: 'mine' })
-  },
-)
+t.test('a twin that the schema declares is shown as declared, and written like any other', async (t) => {
+  const declared = { type: 'object', properties: { id, id_str: { type: 'string', description: 'mine' } } }
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(integerTwins)
+  app.get('/v1/users/:id', { schema: { response: { 200: declared } } }, () => ({ id: big }))
+  t.equal((await app.inject('/v1/users/1')).payload, twin)
+  const document = app.swagger() as unknown as OpenApi
+  const schema = document.paths['/v1/users/{id}']?.get?.responses['200']?.content['application/json']?.schema
+  t.strictSame(schema?.properties?.id_str, { type: 'string', description: 'mine' })
+})
 
-t.test('schemas that routes share as objects stay as they are', async (t) => {
+t.test('schema objects that routes share are not changed', async (t) => {
   // Fastify itself notes on the outermost object that it has seen it.
   const schema = { response: deepFrozen({ 200: structuredClone(user) }) }
   const app = Fastify()
@@ -152,7 +148,7 @@ t.test('schemas that routes share as objects stay as they are', async (t) => {
   t.equal((await app.inject('/v1/admins/1')).payload, '{"id":2,"id_str":"2"}')
 })
 
-t.test('what OpenAPI shows is complete, wherever the schemas are and whenever they come', async (t) => {
+t.test('OpenAPI shows all twins, wherever schemas are and whenever they are added', async (t) => {
   const app = Fastify()
   await app.register(swagger, {
     openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } },
@@ -189,7 +185,7 @@ t.test('what OpenAPI shows is complete, wherever the schemas are and whenever th
   }
 })
 
-t.test('a required twin is for the reader: projections and serializers of the app need none', async (t) => {
+t.test('a required twin is for clients: projections and serializers of the app do not need it', async (t) => {
   const app = Fastify()
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
   await app.register(fields)
@@ -205,7 +201,7 @@ t.test('a required twin is for the reader: projections and serializers of the ap
   t.equal((await app.inject('/v1/texts/1?fields=name')).statusCode, 200)
 })
 
-t.test('routes that declare none keep the very schema that they were given', async (t) => {
+t.test('routes without 64-bit integers keep their schema object', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }

@@ -92,7 +92,7 @@ t.test('a route without 64-bit integers is written by Fastify’s own serializer
   t.equal(calls, 1, 'once')
 })
 
-t.test('so it is with a serializer for all replies', async (t) => {
+t.test('a serializer for all replies writes such a route', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   app.setReplySerializer((payload, status) => `${status} ${JSON.stringify(payload)}`)
@@ -100,7 +100,7 @@ t.test('so it is with a serializer for all replies', async (t) => {
   t.equal((await app.inject('/v1/users/1')).payload, '200 {"name":"Ada"}')
 })
 
-t.test('a BigInt does not turn another fault into an answer', async (t) => {
+t.test('a payload with a BigInt and another fault is a 500', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
   app.get('/v1/users/:id', { schema }, (_, reply) => reply.send({ age: 5n } as object as typeof ada))

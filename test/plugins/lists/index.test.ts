@@ -5,7 +5,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const max = 9_223_372_036_854_775_807n
 
-t.test('request.page is what the query asks for', async (t) => {
+t.test('request.page has the values of the query', async (t) => {
   const app = await appWithList({})
   const table: ReadonlyArray<readonly [query: string, page: object]> = [
     ['', { limit: 50, fetch: 51, includeTotal: false }],
@@ -43,7 +43,7 @@ t.test('request.page is what the query asks for', async (t) => {
   }
 })
 
-t.test('what is no such value is a 400 by name, all at once', async (t) => {
+t.test('invalid values are one 400 that names all of them', async (t) => {
   const app = await appWithList({})
   const limit = { in: 'query', name: 'limit', message: 'must be a positive integer, once' }
   const beforeId = { in: 'query', name: 'before_id', message: 'must be an id, once' }
@@ -80,7 +80,7 @@ t.test('what is no such value is a 400 by name, all at once', async (t) => {
   }
 })
 
-t.test('idFormat: text takes any string of up to 200 characters', async (t) => {
+t.test('idFormat: text accepts any string of up to 200 characters', async (t) => {
   const app = await appWithList({ idFormat: 'text' })
   for (const id of ['a', '01', 'a b', 'ä', '-1', 'x'.repeat(200)]) {
     const page = await pageOf(app, `before_id=${encodeURIComponent(id)}`)
@@ -101,7 +101,7 @@ t.test('the limits are options of the plugin and of the route', async (t) => {
   t.match(await pageOf(other, 'limit=50'), { limit: 5 })
 })
 
-t.test('a default that nobody set is lowered to the maximum', async (t) => {
+t.test('the built-in default limit is lowered to maxLimit', async (t) => {
   const app = await appWithList({ maxLimit: 20 })
   t.match(await pageOf(app, ''), { limit: 20 }, 'of the plugin')
   t.match(await pageOf(await appWithList({}, { maxLimit: 5 }), ''), { limit: 5 }, 'of the route')
@@ -109,7 +109,7 @@ t.test('a default that nobody set is lowered to the maximum', async (t) => {
   t.match(await pageOf(both, ''), { limit: 5 }, 'the plugin set it, but not for this route')
 })
 
-t.test('the limits of the route’s own query schema count, in querystring and in query', async (t) => {
+t.test('the limits of the route’s query schema apply, in querystring and in query', async (t) => {
   const own = { type: 'object', properties: { limit: { type: 'integer', default: 3, maximum: 5 } } }
   for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
     for (const [config, limit] of [
@@ -128,28 +128,25 @@ t.test('the limits of the route’s own query schema count, in querystring and i
   }
 })
 
-t.test(
-  'the member that holds the items is the last literal of the path, or what the route says',
-  async (t) => {
-    const table: ReadonlyArray<
-      readonly [path: string, url: string, config: ListsRouteOptions, member: string]
-    > = [
-      ['/v1/users', '/v1/users', {}, 'users'],
-      ['/v1/users/:id/friends', '/v1/users/7/friends', {}, 'friends'],
-      ['/v1/order-items', '/v1/order-items', {}, 'order_items'],
-      ['/v1/users/:id', '/v1/users/7', {}, 'users'],
-      ['/v1/people', '/v1/people', { member: 'users' }, 'users'],
-    ]
-    for (const [path, url, config, member] of table) {
-      const app = Fastify()
-      await app.register(lists)
-      app.get(path, { config: { lists: config } }, async (_request, reply) => reply.list([]))
-      t.strictSame((await app.inject(url)).json(), { [member]: [] }, path)
-    }
-  },
-)
+t.test('the member with the items is the last literal of the path, or the option member', async (t) => {
+  const table: ReadonlyArray<
+    readonly [path: string, url: string, config: ListsRouteOptions, member: string]
+  > = [
+    ['/v1/users', '/v1/users', {}, 'users'],
+    ['/v1/users/:id/friends', '/v1/users/7/friends', {}, 'friends'],
+    ['/v1/order-items', '/v1/order-items', {}, 'order_items'],
+    ['/v1/users/:id', '/v1/users/7', {}, 'users'],
+    ['/v1/people', '/v1/people', { member: 'users' }, 'users'],
+  ]
+  for (const [path, url, config, member] of table) {
+    const app = Fastify()
+    await app.register(lists)
+    app.get(path, { config: { lists: config } }, async (_request, reply) => reply.list([]))
+    t.strictSame((await app.inject(url)).json(), { [member]: [] }, path)
+  }
+})
 
-t.test('without problems, a bad value is a problem document all the same', async (t) => {
+t.test('without the plugin problems, an invalid value is a problem document too', async (t) => {
   const app = Fastify()
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async () => t.fail('the handler runs'))
@@ -157,7 +154,7 @@ t.test('without problems, a bad value is a problem document all the same', async
   isProblem(t, injected(await app.inject('/v1/users?limit=0')), { status: 400, code: 'validation' })
 })
 
-t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app gets the refusal', async (t) => {
   const app = Fastify()
   await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
   await app.register(lists)
@@ -171,7 +168,7 @@ t.test('with refusals: errorHandler, the error handler of the app answers', asyn
   t.strictSame(response.json(), { own: true, code: 'validation' })
 })
 
-t.test('request.page and reply.list() on a route that is no list: FST_CONV_NOT_A_LIST', async (t) => {
+t.test('request.page and reply.list() on a route that is not a list throw FST_CONV_NOT_A_LIST', async (t) => {
   const seen: unknown[] = []
   const app = Fastify()
   await app.register(lists)
@@ -188,7 +185,7 @@ t.test('request.page and reply.list() on a route that is no list: FST_CONV_NOT_A
   }
 })
 
-t.test('requests do not see each other’s pages', async (t) => {
+t.test('each request has its own page', async (t) => {
   const app = await appWithList({})
   const pages = await Promise.all([1, 2, 3, 4].map((limit) => pageOf(app, `limit=${limit}`)))
 
@@ -198,7 +195,7 @@ t.test('requests do not see each other’s pages', async (t) => {
   )
 })
 
-t.test('wrong options say option, what was expected and what came', async (t) => {
+t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const table: ReadonlyArray<readonly [options: object, message: string]> = [
     [{ defaultLimit: 0 }, 'lists.defaultLimit: expected an integer from 1 to 10000, received 0'],
     [{ maxLimit: '9' }, "lists.maxLimit: expected an integer from 1 to 10000, received '9'"],

@@ -29,7 +29,7 @@ t.test('where, order and values of each cursor', async (t) => {
   t.strictSame(byTime, { where: '1 = 1', orderBy: 'created_at desc, id desc', values: [] })
 })
 
-t.test('columns and placeholders are the app’s', async (t) => {
+t.test('columns and placeholders are options', async (t) => {
   const page = pageOf({ before_time: time, before_id: '7' })
   const options = { id: 'o."orderId"', time: 'o.placed_at', first: 3 }
   t.match(keyset(page, options), {
@@ -39,13 +39,13 @@ t.test('columns and placeholders are the app’s', async (t) => {
   t.match(keyset(page, { placeholder: () => '?' }), { where: '(created_at, id) < (?, ?)' })
 })
 
-t.test('what a client sends is never in the text', async (t) => {
+t.test('the SQL text never has input of the client', async (t) => {
   const text = "' or 1=1 --"
   const { where, values } = keyset(pageOf({ before_id: text }, { ...rules, idFormat: 'text' }))
   t.strictSame([where, values], ['id < $1', [text]])
 })
 
-t.test('a column that is none is refused', async (t) => {
+t.test('an invalid column is refused', async (t) => {
   for (const id of ['', 'id; drop table users', 'id desc', '"a"b"', 'a.', '"', 'id)'])
     t.throws(
       () => keyset(pageOf({}), { id }),

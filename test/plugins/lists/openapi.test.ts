@@ -23,7 +23,7 @@ t.test('a route without a schema gets the five parameters', async (t) => {
   t.same(Object.keys(parametersOf(schema)), ['limit', ...cursorParameters, 'include_total'])
 })
 
-t.test('the parameters say what runs', async (t) => {
+t.test('the parameters match the options of the route', async (t) => {
   const { limit, before_id, before_time, after_id, include_total } = parametersOf(withPaging({}, paging))
   t.match(limit, { type: 'integer', minimum: 1, default: 20, description: /100/ })
   t.match(before_id, { type: 'integer', format: 'int64', minimum: 0 })
@@ -35,7 +35,7 @@ t.test('the parameters say what runs', async (t) => {
   t.notOk(Object.hasOwn(text.after_id ?? {}, 'format'), 'an id that is text has no format')
 })
 
-t.test('what the route declares itself stays', async (t) => {
+t.test('parameters that the route declares do not change', async (t) => {
   const limit = { type: 'integer', maximum: 10 }
   const status = { type: 'string', enum: ['paid'] }
   const schema = {
@@ -63,7 +63,7 @@ t.test('`query` is the other name of `querystring`', async (t) => {
   t.ok(Object.hasOwn(parametersOf(completed), 'status'))
 })
 
-t.test('a query schema that is no plain JSON Schema object is left as it is', async (t) => {
+t.test('a query schema that is not a plain JSON Schema object is not changed', async (t) => {
   class Validator {
     readonly properties = {}
   }
@@ -73,7 +73,7 @@ t.test('a query schema that is no plain JSON Schema object is left as it is', as
   }
 })
 
-t.test('answers of success have a Link header, others and $refs have not', async (t) => {
+t.test('responses of success have a Link header, errors and $refs do not', async (t) => {
   const user = { type: 'object' }
   const response = { 200: user, '2xx': user, 404: user, default: user, 206: { $ref: 'users#' }, 201: null }
   const completed: { response: Record<string, unknown> } = withPaging({ response }, paging)
@@ -85,7 +85,7 @@ t.test('answers of success have a Link header, others and $refs have not', async
   t.notOk(Object.hasOwn(withPaging({}, paging), 'response'), 'no response is made up')
 })
 
-t.test('response headers of the route stay, its own Link too', async (t) => {
+t.test('response headers of the route do not change, its own Link too', async (t) => {
   const headers = { Link: { type: 'string', description: 'mine' }, ETag: { type: 'string' } }
   const completed: { response: { 200: { headers: unknown } } } = withPaging(
     { response: { 200: { headers } } },
@@ -108,7 +108,7 @@ const response = fc.dictionary(
 )
 const schema = fc.record({ querystring: query, response, tags: fc.constant(['x']) }, { requiredKeys: [] })
 
-t.test('done twice is done once, and the schema that came is as it was', async () => {
+t.test('a second completion changes nothing, and the input schema is not changed', async () => {
   fc.assert(
     fc.property(schema, (received) => {
       const before = JSON.stringify(received)
@@ -119,14 +119,14 @@ t.test('done twice is done once, and the schema that came is as it was', async (
   )
 })
 
-t.test('parameters that the list does not serve are not shown', async (t) => {
+t.test('parameters that the list does not support are not shown', async (t) => {
   const names = (more: Partial<PagingSchema>): string[] =>
     Object.keys(parametersOf(withPaging({}, { ...paging, ...more })))
   t.same(names({ by: ['id'] }), ['limit', 'before_id', 'after_id', 'include_total'])
   t.same(names({ by: ['time'], total: false }), ['limit', 'before_id', 'before_time'])
 })
 
-t.test('members that a response schema would leave out', async (t) => {
+t.test('missingMembers() finds members that a response schema would remove', async (t) => {
   const users = { type: 'array', items: {} }
   const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
   const shared = { list: { $id: 'list', ...object({ users }) } } as never

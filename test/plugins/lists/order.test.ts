@@ -16,42 +16,39 @@ import { injected, isProblem } from '../../support/problem.js'
 const time = (second: number): string => `2026-01-01T00:00:0${second}Z`
 const rows = [1, 2, 3, 4, 5].map((id) => ({ id, created_at: time(id) }))
 
-t.test(
-  'a handler that ignores a cursor is a 500 that the log explains, not a walk without an end',
-  async (t) => {
-    const newest = ({ fetch, beforeId }: Page) =>
-      rows
-        .filter(({ id }) => beforeId === undefined || id < beforeId)
-        .reverse()
-        .slice(0, fetch)
-    const { app, faults } = await appWith(newest)
-    const walked: number[] = []
-    for (let target: string | null = '/v1/rows?limit=2'; target !== null; ) {
-      const response = await app.inject(target)
-      walked.push(...response.json().rows.map(({ id }: { id: number }) => id))
-      target = nextLink(response.headers.link)
-    }
-    t.strictSame(walked, [5, 4, 3, 2, 1], 'the cursor that it heeds')
-    t.strictSame(faults(), [])
-    for (const query of [
-      'after_id=0',
-      'after_id=3',
-      `before_time=${time(3)}`,
-      `before_time=${time(9)}&before_id=3`,
-    ]) {
-      const answer = injected(await app.inject(`/v1/rows?limit=2&${query}`))
-      if (query.startsWith(`before_time=${time(9)}`)) t.equal(answer.status, 200, 'rows that lie before both')
-      else isProblem(t, answer, { status: 500, code: 'internal-server-error' }, query)
-    }
-    t.match(faults(), [
-      /row 2 does not lie beyond the row before it; .* oldest first by id$/,
-      /row 1|row 2/,
-      /row 1 does not lie beyond the cursor; .* newest first by time$/,
-    ])
-  },
-)
+t.test('a handler that ignores a cursor is a 500, with the reason in the log', async (t) => {
+  const newest = ({ fetch, beforeId }: Page) =>
+    rows
+      .filter(({ id }) => beforeId === undefined || id < beforeId)
+      .reverse()
+      .slice(0, fetch)
+  const { app, faults } = await appWith(newest)
+  const walked: number[] = []
+  for (let target: string | null = '/v1/rows?limit=2'; target !== null; ) {
+    const response = await app.inject(target)
+    walked.push(...response.json().rows.map(({ id }: { id: number }) => id))
+    target = nextLink(response.headers.link)
+  }
+  t.strictSame(walked, [5, 4, 3, 2, 1], 'the cursor that it heeds')
+  t.strictSame(faults(), [])
+  for (const query of [
+    'after_id=0',
+    'after_id=3',
+    `before_time=${time(3)}`,
+    `before_time=${time(9)}&before_id=3`,
+  ]) {
+    const answer = injected(await app.inject(`/v1/rows?limit=2&${query}`))
+    if (query.startsWith(`before_time=${time(9)}`)) t.equal(answer.status, 200, 'rows that lie before both')
+    else isProblem(t, answer, { status: 500, code: 'internal-server-error' }, query)
+  }
+  t.match(faults(), [
+    /row 2 does not lie beyond the row before it; .* oldest first by id$/,
+    /row 1|row 2/,
+    /row 1 does not lie beyond the cursor; .* newest first by time$/,
+  ])
+})
 
-t.test('what lies beyond its cursor, row by row, is sent; what does not is refused', async (t) => {
+t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async (t) => {
   const texts = ['b', 'c', 'a'].map((id) => ({ id }))
   const micro = (id: number, fraction: string) => ({ id, created_at: `2026-01-01T00:00:00.${fraction}Z` })
   const dates = [3, 9, 1].map((id) => ({ id, created_at: new Date('2026-01-01T00:00:00.123Z') }))
@@ -139,7 +136,7 @@ t.test('what lies beyond its cursor, row by row, is sent; what does not is refus
   }
 })
 
-t.test('report counts such pages and sends them; off does not look', async (t) => {
+t.test('report counts such pages and sends them; off does not check', async (t) => {
   for (const [mode, count] of [
     ['report', 1],
     ['off', 0],
@@ -152,7 +149,7 @@ t.test('report counts such pages and sends them; off does not look', async (t) =
   }
 })
 
-t.test('a cursor that the list does not serve is a 400 by name', async (t) => {
+t.test('a cursor that the list does not support is a 400 with its name', async (t) => {
   const { app } = await appWith(() => [], { by: ['id'], total: false })
   for (const query of [`before_time=${time(1)}`, 'include_total=true']) {
     const answer = injected(await app.inject(`/v1/rows?${query}`))
@@ -161,69 +158,63 @@ t.test('a cursor that the list does not serve is a 400 by name', async (t) => {
   }
 })
 
-t.test(
-  'a handler that fetches page.limit rows loses Link: the log says so, once for each list',
-  async (t) => {
-    const table: readonly (readonly [
-      about: string,
-      rowsOf: (page: Page) => readonly object[],
-      told: boolean,
-    ])[] = [
-      ['limit instead of fetch', ({ limit }) => rows.toReversed().slice(0, limit), true],
-      ['fetch', ({ fetch }) => rows.toReversed().slice(0, fetch).slice(0, 2), false],
-      ['limit + 1', ({ limit }) => rows.toReversed().slice(0, limit + 1), false],
-      ['fewer', () => rows.toReversed().slice(0, 1), false],
-    ]
-    for (const [about, rowsOf, told] of table) {
-      const { app, warnings } = await appWith(rowsOf)
-      for (let times = 0; times < 2; times++) await app.inject('/v1/rows?limit=2')
-      t.match(warnings(), told ? [/^lists: \/v1\/rows: .*page\.fetch/] : [], about)
-      t.equal(warnings().length, told ? 1 : 0, about)
-    }
-  },
-)
+t.test('a handler that fetches page.limit rows sends no Link: one warning for each list', async (t) => {
+  const table: readonly (readonly [
+    about: string,
+    rowsOf: (page: Page) => readonly object[],
+    told: boolean,
+  ])[] = [
+    ['limit instead of fetch', ({ limit }) => rows.toReversed().slice(0, limit), true],
+    ['fetch', ({ fetch }) => rows.toReversed().slice(0, fetch).slice(0, 2), false],
+    ['limit + 1', ({ limit }) => rows.toReversed().slice(0, limit + 1), false],
+    ['fewer', () => rows.toReversed().slice(0, 1), false],
+  ]
+  for (const [about, rowsOf, told] of table) {
+    const { app, warnings } = await appWith(rowsOf)
+    for (let times = 0; times < 2; times++) await app.inject('/v1/rows?limit=2')
+    t.match(warnings(), told ? [/^lists: \/v1\/rows: .*page\.fetch/] : [], about)
+    t.equal(warnings().length, told ? 1 : 0, about)
+  }
+})
 
-t.test('a total that is asked for and not given is told of once', async (t) => {
+t.test('a requested total that the handler does not return: one warning', async (t) => {
   const { app, warnings } = await appWith(() => [])
   for (let times = 0; times < 2; times++) await app.inject('/v1/rows?include_total=true')
   t.match(warnings(), [/include_total=true got a response without a total/])
   t.equal(warnings().length, 1)
 })
 
-t.test(
-  'a response schema that would drop the items or the total is a finding at boot, once a route',
-  async (t) => {
-    const items = { type: 'array', items: { type: 'object', properties: { id: { type: 'integer' } } } }
-    const schema = { response: { 200: { type: 'object', properties: { users: items } } } }
-    const boot = async (config: ListsRouteOptions, mode?: 'report' | 'off'): Promise<FastifyInstance> => {
-      const app = Fastify()
-      await app.register(lists, mode === undefined ? {} : { mode })
-      app.get('/v1/people', { schema, config: { lists: config } }, (_, reply) => reply.list([]))
-      return app.ready() as unknown as Promise<FastifyInstance>
-    }
-    await t.rejects(boot({}), {
-      code: 'FST_CONV_FINDINGS',
-      message: /GET \/v1\/people +lists\.schema +.*no 'people'/,
-    })
-    await t.rejects(boot({ member: 'users' }), {
-      code: 'FST_CONV_FINDINGS',
-      message: /1 breach of .*no 'total'/s,
-    })
-    await t.resolves(boot({ member: 'users', total: false }))
-    await t.resolves(boot({}, 'off'))
-    const reported = Fastify()
-    await reported.register(lists, { mode: 'report' })
-    reported.get('/v1/people', { schema, config: { lists: {} } }, (_, reply) => reply.list([]))
-    await reported.ready()
-    t.match(reported.conventions.report().findings, [
-      { plugin: 'lists', rule: 'schema', problem: /'people'/, mode: 'report' },
-      { plugin: 'lists', rule: 'schema', problem: /'total'/, mode: 'report' },
-    ])
-    t.equal(reported.conventions.report().findings.length, 2)
-  },
-)
+t.test('a response schema without the items or the total is one finding per route at boot', async (t) => {
+  const items = { type: 'array', items: { type: 'object', properties: { id: { type: 'integer' } } } }
+  const schema = { response: { 200: { type: 'object', properties: { users: items } } } }
+  const boot = async (config: ListsRouteOptions, mode?: 'report' | 'off'): Promise<FastifyInstance> => {
+    const app = Fastify()
+    await app.register(lists, mode === undefined ? {} : { mode })
+    app.get('/v1/people', { schema, config: { lists: config } }, (_, reply) => reply.list([]))
+    return app.ready() as unknown as Promise<FastifyInstance>
+  }
+  await t.rejects(boot({}), {
+    code: 'FST_CONV_FINDINGS',
+    message: /GET \/v1\/people +lists\.schema +.*no 'people'/,
+  })
+  await t.rejects(boot({ member: 'users' }), {
+    code: 'FST_CONV_FINDINGS',
+    message: /1 breach of .*no 'total'/s,
+  })
+  await t.resolves(boot({ member: 'users', total: false }))
+  await t.resolves(boot({}, 'off'))
+  const reported = Fastify()
+  await reported.register(lists, { mode: 'report' })
+  reported.get('/v1/people', { schema, config: { lists: {} } }, (_, reply) => reply.list([]))
+  await reported.ready()
+  t.match(reported.conventions.report().findings, [
+    { plugin: 'lists', rule: 'schema', problem: /'people'/, mode: 'report' },
+    { plugin: 'lists', rule: 'schema', problem: /'total'/, mode: 'report' },
+  ])
+  t.equal(reported.conventions.report().findings.length, 2)
+})
 
-t.test('a key that is hidden from the items would show in Link: boot finds it', async (t) => {
+t.test('a hidden key that the Link would show is a finding at boot', async (t) => {
   const when = () => true
   const boot = async (hidden: object, own: ListsRouteOptions = {}, options: ListsOptions = {}) => {
     const app = Fastify()
@@ -250,7 +241,7 @@ t.test('a key that is hidden from the items would show in Link: boot finds it', 
   ])
 })
 
-t.test('in camelCase a list goes by createdAt', async (t) => {
+t.test('in camelCase the time of a list is createdAt', async (t) => {
   const app = Fastify()
   await app.register(responseRules, { keyStyle: 'camelCase' })
   await app.register(lists)

@@ -20,7 +20,7 @@ const rules: PageRules = {
 }
 const textIds: PageRules = { ...rules, idFormat: 'text' }
 
-t.test('parameters that are right', async (t) => {
+t.test('valid parameters', async (t) => {
   const rows: readonly (readonly [query: Record<string, string>, page: Partial<Page<bigint | string>>])[] = [
     [{}, { limit: 50, fetch: 51, includeTotal: false }],
     [{ limit: '1' }, { limit: 1, fetch: 2 }],
@@ -51,7 +51,7 @@ t.test('parameters that are right', async (t) => {
   }
 })
 
-t.test('parameters that are wrong, and how it is said', async (t) => {
+t.test('invalid parameters, and their messages', async (t) => {
   const rows: readonly (readonly [name: string, wrong: readonly unknown[], message: string])[] = [
     [
       'limit',
@@ -106,7 +106,7 @@ t.test('parameters that are wrong, and how it is said', async (t) => {
   }
 })
 
-t.test('all faults are told at once', async (t) => {
+t.test('all errors are returned at once', async (t) => {
   t.same(named(readPage({ limit: '-1', before_id: 'x', before_time: 'x', include_total: 'x' }, rules)), [
     'limit',
     'before_id',
@@ -115,7 +115,7 @@ t.test('all faults are told at once', async (t) => {
   ])
 })
 
-t.test('a page goes one way', async (t) => {
+t.test('a page has cursors of one direction only', async (t) => {
   const both = [
     { in: 'query', name: 'after_id', message: 'must not be given together with before_id or before_time' },
   ]
@@ -124,7 +124,7 @@ t.test('a page goes one way', async (t) => {
   t.same(named(readPage({ after_id: 'x', before_id: '2' }, rules)), ['after_id', 'after_id'])
 })
 
-t.test('a list that is walked by some keys refuses the cursors of the others', async (t) => {
+t.test('a list refuses the cursors of keys that it does not support', async (t) => {
   const time = '2026-01-02T03:04:05Z'
   const unserved = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
   const alone = [{ in: 'query', name: 'before_id', message: 'must be given together with before_time' }]
@@ -143,7 +143,7 @@ t.test('a list that is walked by some keys refuses the cursors of the others', a
   t.match(readPage({ before_time: time, before_id: '1' }, byTime), { beforeId: 1n, by: 'time' })
 })
 
-t.test('a request without a cursor goes by the first key, and so does its next page', async (t) => {
+t.test('a request without a cursor pages by the first key, and so does its next page', async (t) => {
   const last = { id: '7', time: () => '2026-01-02T03:04:05Z' }
   for (const [by, query, cursor] of [
     [['id', 'time'], {}, { before_id: '7' }],
@@ -157,7 +157,7 @@ t.test('a request without a cursor goes by the first key, and so does its next p
   }
 })
 
-t.test('ids that are text', async (t) => {
+t.test('ids may be text', async (t) => {
   for (const id of ['a', '007', '-1', 'A b', '9'.repeat(200)]) {
     t.match(readPage({ before_id: id }, textIds), { beforeId: id }, id.slice(0, 30))
   }
@@ -165,7 +165,7 @@ t.test('ids that are text', async (t) => {
     t.same(named(readPage({ after_id: id }, textIds)), ['after_id'])
 })
 
-t.test('any query: no throw, a limit within bounds or issues with known names', async () => {
+t.test('any query: no throw, a limit within the bounds, or issues with known names', async () => {
   const value = fc.oneof(fc.string(), fc.stringMatching(/^-?\d{0,21}$/), fc.array(fc.string()), fc.anything())
   const names = ['limit', 'include_total', ...cursorParameters]
   const query = fc.dictionary(fc.constantFrom(...names, 'fields', '__proto__'), value)
@@ -193,7 +193,7 @@ t.test('the next page replaces every cursor', async (t) => {
   t.same(cursorParameters, ['before_id', 'before_time', 'after_id'])
 })
 
-t.test('what a next page would be asked for by is a fault exactly where it would be refused', async () => {
+t.test('a row has an invalid cursor if and only if the next request would be refused', async () => {
   const text = fc.oneof(
     fc.string({ maxLength: 210 }),
     fc.stringMatching(/^-?\d{0,21}$/),
@@ -227,7 +227,7 @@ const start = fc.constantFrom<Record<string, string>>(
   { before_time: '2026-02-01T00:00:00Z' },
 )
 
-t.test('a walk over all pages meets every item once, in order, however they tie', async () => {
+t.test('all pages together have every item once, in order, whatever times are equal', async () => {
   fc.assert(
     fc.property(items, fc.integer({ min: 1, max: 7 }), start, (all, limit, first) => {
       const expected = select(all, pageOf({ ...first, limit: '200' })).map(({ id }) => id)
@@ -238,7 +238,7 @@ t.test('a walk over all pages meets every item once, in order, however they tie'
   )
 })
 
-t.test('inserts and deletes in between: what was there all along is met once, nothing twice', async () => {
+t.test('with inserts and deletes between pages, all other items are returned once', async () => {
   fc.assert(
     fc.property(items, items, fc.integer({ min: 1, max: 7 }), start, (before, after, limit, first) => {
       let pages = 0

@@ -39,7 +39,7 @@ t.test('OpenAPI shows the parameters of a list', async (t) => {
   }
 })
 
-t.test('what it shows goes by the options of the route', async (t) => {
+t.test('OpenAPI follows the options of the route', async (t) => {
   const app = await appWithList({}, { defaultLimit: 5, maxLimit: 9, idFormat: 'text' })
   const schemas = Object.fromEntries(documentOf(app).parameters.map((one) => [one.name, one]))
 
@@ -47,7 +47,7 @@ t.test('what it shows goes by the options of the route', async (t) => {
   t.match(schemas.before_id, { schema: { type: 'string' } })
 })
 
-t.test('the parameters join those of the route, in querystring or in query', async (t) => {
+t.test('the parameters are added to those of the route, in querystring or in query', async (t) => {
   const own = { type: 'object', required: ['name'], properties: { name } }
   for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
     const app = await appWithList(schema)
@@ -66,7 +66,7 @@ t.test('the parameters join those of the route, in querystring or in query', asy
   )
 })
 
-t.test('they are let through where the route forbids other parameters', async (t) => {
+t.test('the parameters are accepted if the route forbids other parameters', async (t) => {
   for (const removeAdditional of [true, false]) {
     const querystring = { type: 'object', additionalProperties: false, properties: { name } }
     const app = await appWithList({ querystring }, {}, removeAdditional)
@@ -82,7 +82,7 @@ t.test('they are let through where the route forbids other parameters', async (t
   }
 })
 
-t.test('what the route says itself of a parameter stays', async (t) => {
+t.test('a parameter that the route declares is not changed', async (t) => {
   const limit = { type: 'integer', maximum: 10, description: 'a few' }
   const app = await appWithList({ querystring: { type: 'object', properties: { limit } } })
 
@@ -97,7 +97,7 @@ t.test('what the route says itself of a parameter stays', async (t) => {
   isProblem(t, injected(await app.inject('/v1/users?limit=11')), { status: 400, code: 'validation', errors })
 })
 
-t.test('a query schema by $ref that lets nothing else in takes the parameters too', async (t) => {
+t.test('a query schema by $ref that forbids other parameters accepts them too', async (t) => {
   const app = Fastify()
   const shared = { $id: 'filter', type: 'object', additionalProperties: false, properties: { name } }
   app.addSchema(shared)
@@ -116,7 +116,7 @@ t.test('a query schema by $ref that lets nothing else in takes the parameters to
   t.strictSame(Object.keys(shared.properties), ['name'], 'the shared schema stays as it is')
 })
 
-t.test('a query schema of another validator is left as it is', async (t) => {
+t.test('a query schema of another validator is not changed', async (t) => {
   class OtherSchema {
     readonly kind = 'other'
   }
@@ -144,7 +144,7 @@ t.test('OpenAPI shows Link among the headers of a success', async (t) => {
   t.notOk(responses['404']?.headers)
 })
 
-t.test('a route that is no list keeps its schema', async (t) => {
+t.test('the schema of a route that is not a list is not changed', async (t) => {
   const app = Fastify()
   await app.register(lists)
   const schema = { querystring: { type: 'object', properties: { name } } }

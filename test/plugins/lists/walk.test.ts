@@ -35,14 +35,14 @@ const starts: ReadonlyArray<readonly [about: string, query: string, expected: re
 ]
 
 for (const [about, query, expected] of starts) {
-  t.test(`${about}: the links lead over every row exactly once, also over ties`, async (t) => {
+  t.test(`${about}: the links return every row exactly once, also rows with equal times`, async (t) => {
     const app = await appWithRows(() => rows)
 
     t.strictSame(await walk(app, `/v1/users?${query}`), expected.map(idOf))
   })
 }
 
-t.test('rows that come and go in between neither hide nor repeat others', async (t) => {
+t.test('rows that are added or removed between pages do not hide or repeat others', async (t) => {
   for (const query of ['limit=3', 'limit=3&before_time=2027-01-01T00:00:00Z', 'limit=3&after_id=0']) {
     let present = [...rows]
     const app = await appWithRows(() => present)
@@ -63,7 +63,7 @@ t.test('rows that come and go in between neither hide nor repeat others', async 
   }
 })
 
-t.test('Link keeps the other parameters, each as often as it came (RFC 8288)', async (t) => {
+t.test('Link has the other parameters, repeated ones too (RFC 8288)', async (t) => {
   const app = await appWithRows(() => rows)
   const query = 'tag=a&limit=3&tag=b%26c&before_id=9223372036854775807&q=%C3%A4+x&flag&include_total=true'
   const { headers } = await app.inject(`/v1/users?${query}`)
@@ -86,7 +86,7 @@ t.test('Link keeps the other parameters, each as often as it came (RFC 8288)', a
   t.equal(headers.link, `<${link}>; rel="next"`)
 })
 
-t.test('Link goes below the path of the request, whatever the form of its target', async (t) => {
+t.test('Link has the path of the request, also for a target in absolute form', async (t) => {
   const app = await appWithRows(() => rows)
   app.register(
     async (child) => {
@@ -103,7 +103,7 @@ t.test('Link goes below the path of the request, whatever the form of its target
   )
 })
 
-t.test('Link goes below the path that the client asked for, where the server rewrites it', async (t) => {
+t.test('Link has the path of the client, even if rewriteUrl changes it', async (t) => {
   const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace('/api/', '/').replace('tag=', 'label=') })
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
@@ -114,7 +114,7 @@ t.test('Link goes below the path that the client asked for, where the server rew
   t.equal(nextLink(headers.link), `/api/v1/users?limit=1&tag=a&before_id=2`)
 })
 
-t.test('Link never leads to another host (RFC 3986 §4.2)', async (t) => {
+t.test('Link never refers to another host (RFC 3986 §4.2)', async (t) => {
   const app = Fastify({ routerOptions: { ignoreDuplicateSlashes: true } })
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
@@ -137,7 +137,7 @@ t.test('there is no next on the last page', async (t) => {
   t.ok('link' in (await app.inject('/v1/users?limit=2')).headers)
 })
 
-t.test('a Link that the handler set itself stays beside it', async (t) => {
+t.test('a Link of the handler is kept', async (t) => {
   const app = Fastify()
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => {
@@ -149,49 +149,43 @@ t.test('a Link that the handler set itself stays beside it', async (t) => {
   t.equal(headers.link, '</docs>; rel="help", </v1/users?limit=1&before_id=2>; rel="next"')
 })
 
-t.test(
-  'id and time are read from the fields that the options name, in each form that drivers give',
-  async (t) => {
-    const forms: ReadonlyArray<readonly [value: unknown, text: string]> = [
-      [7, '7'],
-      [7n, '7'],
-      ['9007199254740993', '9007199254740993'],
-    ]
-    for (const [id, text] of forms) {
-      const made = new Date('2026-01-01T00:00:00.5Z')
-      const app = Fastify()
-      await app.register(lists, { id: 'key', time: 'made' })
-      app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => {
-        reply.list([{ key: id, made }, { key: 1 }])
-        return {}
-      })
-      const { headers } = await app.inject('/v1/users?limit=1&before_time=2027-01-01T00:00:00Z')
-      const next = new URLSearchParams(nextLink(headers.link)?.split('?')[1])
-      t.equal(next.get('before_id'), text)
-      t.equal(next.get('before_time'), '2026-01-01T00:00:00.500Z')
-    }
-  },
-)
-
-t.test(
-  'a row without the field that leads on is a fault of the server, and says so in the log',
-  async (t) => {
+t.test('id and time are read from the fields in the options, in the types of all drivers', async (t) => {
+  const forms: ReadonlyArray<readonly [value: unknown, text: string]> = [
+    [7, '7'],
+    [7n, '7'],
+    ['9007199254740993', '9007199254740993'],
+  ]
+  for (const [id, text] of forms) {
+    const made = new Date('2026-01-01T00:00:00.5Z')
     const app = Fastify()
-    await app.register(problems)
-    await app.register(lists)
-    const errors: unknown[] = []
-    app.addHook('onError', async (_request, _reply, error) => void errors.push(error.message))
-    app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
-      reply.list([{ name: 'a' }, { name: 'b' }]),
-    )
+    await app.register(lists, { id: 'key', time: 'made' })
+    app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => {
+      reply.list([{ key: id, made }, { key: 1 }])
+      return {}
+    })
+    const { headers } = await app.inject('/v1/users?limit=1&before_time=2027-01-01T00:00:00Z')
+    const next = new URLSearchParams(nextLink(headers.link)?.split('?')[1])
+    t.equal(next.get('before_id'), text)
+    t.equal(next.get('before_time'), '2026-01-01T00:00:00.500Z')
+  }
+})
 
-    t.equal((await app.inject('/v1/users?limit=1')).statusCode, 500)
-    t.strictSame(errors, ['lists: the last row has no id for the link to the next page'])
-    t.equal((await app.inject('/v1/users')).statusCode, 200, 'where it is not needed, it is not missed')
-  },
-)
+t.test('a last row without the key is a 500, with the reason in the log', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(lists)
+  const errors: unknown[] = []
+  app.addHook('onError', async (_request, _reply, error) => void errors.push(error.message))
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
+    reply.list([{ name: 'a' }, { name: 'b' }]),
+  )
 
-t.test('a row that no next page could go by is a fault of the server: no link that is a 400', async (t) => {
+  t.equal((await app.inject('/v1/users?limit=1')).statusCode, 500)
+  t.strictSame(errors, ['lists: the last row has no id for the link to the next page'])
+  t.equal((await app.inject('/v1/users')).statusCode, 200, 'where it is not needed, it is not missed')
+})
+
+t.test('a last row with an invalid cursor is a 500', async (t) => {
   const id = 'x'.repeat(201)
   const noText = 'id is not a text of 1 to 200 characters, without control characters'
   const noInt64 = 'id is not an int64 of at least 0'
@@ -222,7 +216,7 @@ t.test('a row that no next page could go by is a fault of the server: no link th
   }
 })
 
-t.test('a time that came as a Date is told of once for each list: it has no microseconds', async (t) => {
+t.test('a time that is a Date: one warning for each list, because it has no microseconds', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(lists)
@@ -243,7 +237,7 @@ t.test('a time that came as a Date is told of once for each list: it has no micr
   t.equal(logs.lines.length, 1)
 })
 
-t.test('total is there only where the handler gives it, for include_total=true', async (t) => {
+t.test('total is sent only if the handler returns it', async (t) => {
   const app = Fastify()
   await app.register(lists)
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>
@@ -265,7 +259,7 @@ t.test('HEAD has the Link of its GET', async (t) => {
   t.equal(head?.payload, '')
 })
 
-t.test('the rows of the handler are not touched', async (t: Test) => {
+t.test('the rows of the handler are not changed', async (t: Test) => {
   const given = [Object.freeze({ id: 2 }), Object.freeze({ id: 1 })]
   const app = await appWithList(() => Object.freeze(given))
 

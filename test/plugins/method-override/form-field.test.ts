@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { takeField } from '../../../src/plugins/method-override/form-field.js'
 
-t.test('the field goes, the rest stays as it was written', (t) => {
+t.test('the field is removed, the other bytes do not change', (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [
     ['', [], ''],
     ['age=31', [], 'age=31'],
@@ -34,7 +34,7 @@ t.test('the field goes, the rest stays as it was written', (t) => {
   t.end()
 })
 
-t.test('any form: what is taken and what is left is what a parser reads', (t) => {
+t.test('any form: the removed field and the rest are those that a parser reads', (t) => {
   const name = fc.constantFrom('_method', 'age', '_meth', 'ä&=', ' ')
   const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme', maxLength: 8 })), { maxLength: 6 })
   fc.assert(

@@ -34,7 +34,7 @@ t.test('header and form name one of the methods, in any case', (t) => {
   t.end()
 })
 
-t.test('any other method is refused, and the answer names the place', (t) => {
+t.test('any other method is refused, and the error names the header or the field', (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
   const cases: readonly (readonly [
@@ -118,7 +118,7 @@ t.test('the detail quotes what the header and the form say', (t) => {
   t.end()
 })
 
-t.test('the detail quotes at most a line of the request', (t) => {
+t.test('the detail quotes a bounded part of the request', (t) => {
   const long = { header: 'X'.repeat(5000), form: ['Y'.repeat(5000)], fields }
   const foreign = { header: undefined, form: ['PUT'], fields: { origin: 'Z'.repeat(5000) } }
   for (const words of [long, foreign]) {

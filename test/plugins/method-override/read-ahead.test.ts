@@ -44,7 +44,7 @@ t.test('a complete body is read, and can be read again', async (t) => {
   t.equal(await rest(raw), 'abcdef', 'even a turn later')
 })
 
-t.test('other bytes can be put back', async (t) => {
+t.test('other bytes can be put in place of the body', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 100, () => Buffer.from('else'))
   raw.push('abcdef')
@@ -73,7 +73,7 @@ t.test('a body is read up to the limit', async (t) => {
   }
 })
 
-t.test('a body that has reached the limit may have more', async (t) => {
+t.test('a body at the limit counts as incomplete', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 3)
   raw.push('abc')
@@ -82,7 +82,7 @@ t.test('a body that has reached the limit may have more', async (t) => {
   t.match(await read, { isWhole: false })
 })
 
-t.test('no body is a complete one', async (t) => {
+t.test('a request without a body is complete', async (t) => {
   const early = rawRequest()
   early.push(null)
   t.match(await reading(early, 3), { bytes: Buffer.alloc(0), isWhole: true })
@@ -123,7 +123,7 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
   }
 })
 
-t.test('a body that is not waited for any longer leaves nothing behind', async (t) => {
+t.test('bodies that are no longer awaited leave no listener or timer', async (t) => {
   const schedule = manualSchedule()
   const pending = new PendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
   const expired: string[] = []

@@ -6,17 +6,14 @@ import { injected, isProblem } from '../../support/problem.js'
 import { exchange, parseAnswers, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
-t.test(
-  'without the plugin problems, what pathGuard refuses is a problem document all the same',
-  async (t) => {
-    const app = await guardedApp({})
+t.test('without the plugin problems, a refusal of pathGuard is a problem document too', async (t) => {
+  const app = await guardedApp({})
 
-    await refusesAsProblem(t, app)
-    t.match((await app.inject('/nothing')).json(), { statusCode: 404 }, 'the other errors are Fastify’s')
-  },
-)
+  await refusesAsProblem(t, app)
+  t.match((await app.inject('/nothing')).json(), { statusCode: 404 }, 'the other errors are Fastify’s')
+})
 
-t.test('it is logged, with the request id that the client sees', async (t) => {
+t.test('a refusal is logged, with the request id in its instance', async (t) => {
   const logs = keepLogs('info')
   const app = await guardedApp({ logger: logs.logger })
   const document = (await app.inject('/v1/Users')).json()
@@ -26,7 +23,7 @@ t.test('it is logged, with the request id that the client sees', async (t) => {
   t.equal(document.instance, `urn:request:${line?.reqId}`)
 })
 
-t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app gets the refusal', async (t) => {
   for (const order of ['before', 'after']) {
     const app = Fastify()
     const answer = async (error: Error & { code?: string }): Promise<object> => ({
@@ -45,7 +42,7 @@ t.test('with refusals: errorHandler, the error handler of the app answers', asyn
   }
 })
 
-t.test('another error handler than ours answers with the right status', async (t) => {
+t.test('with an error handler of the app, a refusal has the right status', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, { statusCode: 400 })
   app.setErrorHandler(async (error) => Promise.reject(error))
@@ -54,7 +51,7 @@ t.test('another error handler than ours answers with the right status', async (t
   t.equal(response.statusCode, 400)
 })
 
-t.test('beside problems in report mode too', async (t) => {
+t.test('with problems in report mode, a refusal is a problem document too', async (t) => {
   const app = Fastify()
   await app.register(problems, { mode: 'report' })
   await app.register(pathGuard)
@@ -63,7 +60,7 @@ t.test('beside problems in report mode too', async (t) => {
   await refusesAsProblem(t, app)
 })
 
-t.test('before problems or after, the answer is the same', async (t) => {
+t.test('the order of pathGuard and problems makes no difference', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   await app.register(problems)
@@ -72,7 +69,7 @@ t.test('before problems or after, the answer is the same', async (t) => {
   await refusesAsProblem(t, app)
 })
 
-t.test('hooks of the app that came first have run, those that come later have not', async (t) => {
+t.test('hooks of the app that are added before the plugin run, those added after it do not', async (t) => {
   const steps: string[] = []
   const app = Fastify()
   app.addHook('onRequest', async () => void steps.push('first'))

@@ -23,7 +23,7 @@ const twelve: readonly BadRoute[] = [
   ['GET', '/v1/payments/', 'slash', '/v1/payments'],
 ]
 
-t.test('twelve bad routes are one error that lists all twelve', async (t) => {
+t.test('twelve invalid routes are one error that lists all twelve', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   for (const [method, url] of twelve) app.route({ method, url, handler: nothing })
@@ -47,7 +47,7 @@ t.test('twelve bad routes are one error that lists all twelve', async (t) => {
   }
 })
 
-t.test('a route that breaks several rules has a line for each, with what that rule asks for', async (t) => {
+t.test('a route that breaks several rules has a line for each rule, with its correction', async (t) => {
   const { message } = await bootErrorOf('/Order_item/:id/list')
 
   t.match(message, '5 breaches of conventions in 1 route\n')

@@ -59,7 +59,7 @@ t.test('the raw path is checked, and no query', async (t) => {
   for (const [text, fault] of rows) t.equal(pathFault(text), fault, text)
 })
 
-t.test('pathFault is the first character that a path may not hold', async () => {
+t.test('pathFault() returns the first character that a path must not have', async () => {
   fc.assert(
     fc.property(target, (text) => {
       const path = pathOf(text)
@@ -74,7 +74,7 @@ t.test('pathFault is the first character that a path may not hold', async () => 
   )
 })
 
-t.test('a path has faults by segment where it has one at all', async () => {
+t.test('a path with a fault has it in one of its segments', async () => {
   fc.assert(
     fc.property(target, (text) => {
       const faults = segmentFaults(pathOf(text), null, false)
@@ -123,7 +123,7 @@ t.test('params: any, parameters may be anything, literals stay strict', async (t
   t.same(segmentFaults('/v1/users/a/B', user, true), [{ index: 3, fault: 'uppercase' }], 'beyond the route')
 })
 
-t.test('params: any, what a parameter decodes to is still checked', async (t) => {
+t.test('params: any, decoded values are still checked', async (t) => {
   const harmful = [
     'a%2Fb',
     'a%2fb',
@@ -152,7 +152,7 @@ t.test('params: any, what a parameter decodes to is still checked', async (t) =>
   }
 })
 
-t.test('params: any, every harmless value can be an id, once it is encoded', async () => {
+t.test('params: any, every allowed value can be an id, if it is encoded', async () => {
   const value = fc
     .string({ unit: 'grapheme' })
     .filter((text) => text.isWellFormed() && !/[\p{Cc}/\\]|^\.{1,2}$/u.test(text))

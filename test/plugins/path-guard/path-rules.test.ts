@@ -574,7 +574,7 @@ for (const [title, rows] of Object.entries({ ...rightRoutes, ...wrongRoutes })) 
   })
 }
 
-t.test('a route is a breach of each rule that it breaks, and each has a suggestion of its own', async (t) => {
+t.test('a route has one breach for each broken rule, each with its own suggestion', async (t) => {
   for (const [route, instead] of manyTimesWrong) {
     const expected = Object.entries(instead).map(([rule, path]) => `${rule}: ${path}`)
     t.same(verdicts(route), expected, route)
@@ -582,7 +582,7 @@ t.test('a route is a breach of each rule that it breaks, and each has a suggesti
   t.same(verdicts('GET /api/', plain, '/api'), ['version: /api/v1', 'slash: /api'])
 })
 
-t.test('basePath stands in front of the version, and in what to write instead', async (t) => {
+t.test('basePath precedes the version, also in suggestions', async (t) => {
   for (const row of belowApi) t.same(verdicts(row[0], plain, '/api'), expected(row), row[0])
 })
 
@@ -590,7 +590,7 @@ t.test('words of the domain: collections, verbs, self aliases', async (t) => {
   for (const row of domainRoutes) t.same(verdicts(row[0], domain), expected(row), row[0])
 })
 
-t.test('a breach says what is wrong, in the words of the route', async (t) => {
+t.test('a breach describes the fault with the names of the route', async (t) => {
   const problems: readonly (readonly [route: string, problem: string])[] = [
     ['GET /v1/userProfiles', "'userProfiles' has uppercase letters"],
     ['GET /v1/user_profiles', "'user_profiles' joins words by an underscore"],
@@ -617,16 +617,19 @@ t.test('a breach says what is wrong, in the words of the route', async (t) => {
   }
 })
 
-t.test('every known verb is an action: fine as the end of a POST, told on any other method', async (t) => {
-  // What these leave behind has the same name, and can be read.
-  const nouns = ['archive', 'capture', 'invite', 'refund']
-  for (const verb of knownVerbs) {
-    const path = `/v1/orders/:id/${verb}`
-    t.same(verdicts(`POST ${path}`), [], `POST ${path}`)
-    t.same(verdicts(`GET ${path}`), nouns.includes(verb) ? [] : [`action: POST ${path}`], `GET ${path}`)
-  }
-  t.same(knownVerbs, [...new Set(knownVerbs)].sort(), 'sorted, and none twice')
-})
+t.test(
+  'every known verb is an action: allowed at the end of a POST, a breach for any other method',
+  async (t) => {
+    // What these leave behind has the same name, and can be read.
+    const nouns = ['archive', 'capture', 'invite', 'refund']
+    for (const verb of knownVerbs) {
+      const path = `/v1/orders/:id/${verb}`
+      t.same(verdicts(`POST ${path}`), [], `POST ${path}`)
+      t.same(verdicts(`GET ${path}`), nouns.includes(verb) ? [] : [`action: POST ${path}`], `GET ${path}`)
+    }
+    t.same(knownVerbs, [...new Set(knownVerbs)].sort(), 'sorted, and none twice')
+  },
+)
 
 const collection = fc.constantFrom('users', 'orders', 'purchase-orders', 'people', 'addresses', 'order-items')
 const resource = fc
@@ -643,7 +646,7 @@ t.test('a path in the grammar of the conventions breaks no rule, whatever the me
   )
 })
 
-t.test('one fault put into a right path is told as that, and what to write is the path before', async () => {
+t.test('a single fault is found, and the suggestion is the path without it', async () => {
   const faults: readonly (readonly [rule: PathRule, method: string, spoil: (path: string) => string])[] = [
     ['uppercase', 'GET', (path) => path.replace(/\/([a-z])(?=[a-z-]+(\/|$))/, (text) => text.toUpperCase())],
     ['underscore', 'GET', (path) => path.replace('-', '_')],
@@ -685,7 +688,7 @@ t.test('a suggestion keeps its rule, whatever else is wrong with the route', asy
   )
 })
 
-t.test('any pattern and any methods: no throw, each rule once at most, in order', async () => {
+t.test('any pattern and any methods: no throw, each rule at most once, in order', async () => {
   const utf16 = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'/:aZ-_%*().?') }), utf16)
   fc.assert(
@@ -696,7 +699,7 @@ t.test('any pattern and any methods: no throw, each rule once at most, in order'
   )
 })
 
-t.test('a hostile length is no matter', async (t) => {
+t.test('very long patterns are checked quickly', async (t) => {
   for (const unit of [
     'a',
     'A',
@@ -718,7 +721,7 @@ t.test('a hostile length is no matter', async (t) => {
   }
 })
 
-t.test('the time that a pattern takes is linear in its length', async (t) => {
+t.test('the time of the check is linear in the length of the pattern', async (t) => {
   const seeds = [
     '/a',
     '/A',

@@ -202,7 +202,7 @@ t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', a
   t.ok(answer.body.length < 1000, 'cut')
 })
 
-t.test('a CRUD word or an alias in the place of an id has a hint, whoever validates', async (t) => {
+t.test('a CRUD word or an alias in place of an id has a hint, with each validator', async (t) => {
   for (const id of [{ type: 'integer' }, { type: 'integer', format: 'int64' }]) {
     const app = Fastify()
     await app.register(problems)
@@ -266,7 +266,7 @@ t.test('a hint is short, however long the path', async (t) => {
   t.ok(detail.length < 400, `${detail.length} characters`)
 })
 
-t.test('the time that a refused path takes is linear in its length, and its answer is short', async (t) => {
+t.test('the time of a refusal is linear in the length of the path, and its detail is short', async (t) => {
   const app = Fastify({ routerOptions: { maxParamLength: 1_000_000 } })
   await app.register(problems)
   await app.register(pathGuard)

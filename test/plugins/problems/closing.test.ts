@@ -8,7 +8,7 @@ import { serve } from '../../support/serve.js'
 
 const request = 'GET /v1/users HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
-t.test('while the server closes, a kept connection is answered 503 with Retry-After', async (t) => {
+t.test('while the server closes, a request on an open connection is a 503 with Retry-After', async (t) => {
   const [before, during] = await requestWhileClosing(t, { retryAfter: 7 })
 
   t.equal(before?.status, 200, 'the request in flight finishes')
@@ -18,7 +18,7 @@ t.test('while the server closes, a kept connection is answered 503 with Retry-Af
   t.equal(during.headers.connection, 'close', 'and the connection ends')
 })
 
-t.test('so is an unknown path', async (t) => {
+t.test('while the server closes, an unknown path is a 503 too', async (t) => {
   const unknown = 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const [, during] = await requestWhileClosing(t, {}, unknown)
 
@@ -26,13 +26,13 @@ t.test('so is an unknown path', async (t) => {
   t.equal(during?.headers['retry-after'], '5')
 })
 
-t.test('whileClosing: serve serves it', async (t) => {
+t.test('whileClosing: serve serves requests while the server closes', async (t) => {
   const [, during] = await requestWhileClosing(t, { whileClosing: 'serve' })
 
   t.equal(during?.status, 200)
 })
 
-t.test('in report mode it is served, and nothing changes', async (t) => {
+t.test('in report mode, requests are served while the server closes', async (t) => {
   const [, during] = await requestWhileClosing(t, { mode: 'report' })
 
   t.equal(during?.status, 200)

@@ -3,7 +3,7 @@ import t from 'tap'
 import conventions, { type ProblemsOptions, type ProblemsRouteOptions, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
-t.test('wrong options say option, what was expected and what came (design rule 7, style B4)', async (t) => {
+t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const table: ReadonlyArray<readonly [options: object, message: string]> = [
     [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
     [{ typeBase: '' }, "problems.typeBase: expected a non-empty string, received ''"],
@@ -30,7 +30,7 @@ t.test('wrong options say option, what was expected and what came (design rule 7
   })
 })
 
-t.test('wrong options of a route name the route', async (t) => {
+t.test('the error of an invalid route option names the route', async (t) => {
   const table: ReadonlyArray<readonly [options: unknown, message: string]> = [
     [true, 'GET /v1/users config.problems: expected an object or false, received true'],
     [null, 'GET /v1/users config.problems: expected an object or false, received null'],
@@ -62,7 +62,7 @@ t.test('wrong options of a route name the route', async (t) => {
   }
 })
 
-t.test('typeBase is what every type begins with', async (t) => {
+t.test('typeBase is the prefix of every type', async (t) => {
   const typeBase = 'https://errors.example/'
   const app = await failingApp({ typeBase })
 
@@ -73,7 +73,7 @@ t.test('typeBase is what every type begins with', async (t) => {
   isProblem(t, nothing, { typeBase, status: 404, code: 'not-found' }, 'an unknown path')
 })
 
-t.test('problems alone answers the errors that reach a hook', async (t) => {
+t.test('problems without serverOptions() handles errors that reach a hook', async (t) => {
   const app = await failingApp({})
 
   isProblem(t, injected(await app.inject('/v1/thrown')), { status: 500, code: 'internal-server-error' })
@@ -81,7 +81,7 @@ t.test('problems alone answers the errors that reach a hook', async (t) => {
   isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
 })
 
-t.test('mode: the nearest word counts, route before plugin before preset', async (t) => {
+t.test('mode: the route takes precedence over the plugin, the plugin over the preset', async (t) => {
   const enforced = { problem: true }
   const bare = { problem: false }
   const table: ReadonlyArray<
@@ -117,18 +117,15 @@ t.test('mode: the nearest word counts, route before plugin before preset', async
   }
 })
 
-t.test(
-  'a route that is registered before the plugin is served by its error handler all the same',
-  async (t) => {
-    const app = Fastify()
-    app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
-    await app.register(problems, { earlierRoutes: [{ url: '/v1/thrown', reason: 'declared earlier' }] })
+t.test('errors of a route that is declared before the plugin are problems too', async (t) => {
+  const app = Fastify()
+  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
+  await app.register(problems, { earlierRoutes: [{ url: '/v1/thrown', reason: 'declared earlier' }] })
 
-    t.equal((await app.inject('/v1/thrown')).statusCode, 500)
-  },
-)
+  t.equal((await app.inject('/v1/thrown')).statusCode, 500)
+})
 
-t.test('it serves the context that registers it, and no other', async (t) => {
+t.test('the plugin serves the context that registers it, and no other', async (t) => {
   const app = Fastify()
   app.register(async (child) => {
     await child.register(problems, { notFound: 'leave' })
@@ -190,7 +187,7 @@ t.test('report mode counts error bodies that enforce mode would replace', async 
   )
 })
 
-t.test('the handler, its hooks and its answer stay as they were', async (t) => {
+t.test('the handler, its hooks and its response do not change', async (t) => {
   const steps: string[] = []
   const app = Fastify()
   await app.register(problems)

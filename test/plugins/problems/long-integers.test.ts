@@ -14,7 +14,7 @@ t.test('large integers in an error body keep their digits', async (t) => {
   t.equal(response.headers['content-length'], String(response.rawPayload.length))
 })
 
-t.test('also deep in it, in texts that hold digits, and beside numbers of other forms', async (t) => {
+t.test('large integers at any depth, and digits in strings, are kept', async (t) => {
   const table: ReadonlyArray<readonly [body: string, kept: string]> = [
     [`{"orders":[{"id":${long}}]}`, `"orders":[{"id":${long}}]`],
     [`{"id":-${long}}`, `"id":-${long}`],
@@ -34,7 +34,7 @@ t.test('also deep in it, in texts that hold digits, and beside numbers of other 
   }
 })
 
-t.test('digits that are no JSON are not kept', async (t) => {
+t.test('large integers in invalid JSON are not kept', async (t) => {
   const app = await appThatSends((reply) => reply.code(409).type('application/json').send(`{"id":${long},}`))
   isProblem(t, injected(await app.inject('/v1/orders')), {
     status: 409,

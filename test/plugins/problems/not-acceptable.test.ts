@@ -6,7 +6,7 @@ import { injected, isProblem } from '../../support/problem.js'
 const object = { type: 'object' }
 const json = { schema: { response: { 200: object } } }
 
-t.test('406 where Accept takes none of what the route produces (RFC 9110 §12.5.1, §15.5.7)', async (t) => {
+t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.7)', async (t) => {
   const app = await appWithRoute(json)
   const table: ReadonlyArray<readonly [accept: string, status: 200 | 406]> = [
     ['application/json', 200],
@@ -49,7 +49,7 @@ t.test('the handler does not run for a 406', async (t) => {
   t.equal((await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })).statusCode, 406)
 })
 
-t.test('what a route produces is what its response schema or its config says', async (t) => {
+t.test('the media types of a route are those of its response schema or its config', async (t) => {
   const csv = { 'text/csv': { schema: object } }
   const table: ReadonlyArray<
     readonly [about: string, options: RouteShorthandOptions, accept: string, status: number]
@@ -123,7 +123,7 @@ t.test('errors are problems whatever Accept is, never HTML', async (t) => {
   }
 })
 
-t.test('a HEAD request is asked as its GET is', async (t) => {
+t.test('Accept of a HEAD request is checked like that of GET', async (t) => {
   const app = await appWithRoute(json)
 
   const refused = await app.inject({ method: 'HEAD', url: '/v1/users', headers: { accept: 'text/html' } })
@@ -133,7 +133,7 @@ t.test('a HEAD request is asked as its GET is', async (t) => {
   t.equal(served.statusCode, 200)
 })
 
-t.test('the same Accept gets the same answer each time', async (t) => {
+t.test('the same Accept has the same result each time', async (t) => {
   const app = await appWithRoute(json)
   for (const [accept, status] of [
     ['text/html', 406],
@@ -149,7 +149,7 @@ t.test('the same Accept gets the same answer each time', async (t) => {
   }
 })
 
-t.test('a great many different Accept headers are answered each as it should be', async (t) => {
+t.test('many different Accept headers each have the right result', async (t) => {
   const app = await appWithRoute(json)
   for (let index = 0; index < 300; index++) {
     const odd = index % 2 === 1
@@ -167,7 +167,7 @@ async function appWithRoute(options: RouteShorthandOptions): Promise<FastifyInst
 }
 
 t.test(
-  'Accept and Host are judged before quota and authentication, in whatever order plugins come',
+  'Accept and Host are checked before quota and authentication, in any order of registration',
   async (t) => {
     for (const isFirst of [true, false]) {
       const app = Fastify()
@@ -189,7 +189,7 @@ t.test(
   },
 )
 
-t.test('in maintenance, a request that nothing would accept is answered as all others', async (t) => {
+t.test('in maintenance, a request with an unacceptable Accept is a 503 too', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(maintenance)
@@ -201,7 +201,7 @@ t.test('in maintenance, a request that nothing would accept is answered as all o
   t.equal((await app.inject({ url: '/v1/health', headers })).statusCode, 406)
 })
 
-t.test('what is refused has the style of the app, wherever the plugin stands that refuses', async (t) => {
+t.test('refusals have the style of the app, in any order of registration', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   await app.register(maintenance)

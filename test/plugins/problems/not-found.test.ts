@@ -75,7 +75,7 @@ t.test('a path that only a parameter with a regular expression could serve is a 
   isProblem(t, injected(await app.inject('/v1/dates/soon')), { status: 404, code: 'not-found' })
 })
 
-t.test('Allow names no HEAD where the app answers none', async (t) => {
+t.test('Allow has no HEAD if the app has no HEAD routes', async (t) => {
   const app = await appWith({ exposeHeadRoutes: false })
   app.get('/v1/users', nothing)
 
@@ -90,7 +90,7 @@ t.test('Allow names methods that the app added itself', async (t) => {
   t.equal((await app.inject({ method: 'DELETE', url: '/v1/users' })).headers.allow, 'OPTIONS, PROPFIND')
 })
 
-t.test('OPTIONS on a known path is 204 with Allow and no body (RFC 9110 §9.3.7)', async (t) => {
+t.test('OPTIONS on a known path is a 204 with Allow and no body (RFC 9110 §9.3.7)', async (t) => {
   const app = await appWithRoutes()
   const table = [
     ['/v1/users', 'GET, HEAD, OPTIONS, POST', undefined],
@@ -108,14 +108,14 @@ t.test('OPTIONS on a known path is 204 with Allow and no body (RFC 9110 §9.3.7)
   }
 })
 
-t.test('Accept-Patch comes with a 405 too', async (t) => {
+t.test('a 405 has Accept-Patch too', async (t) => {
   const app = await appWithRoutes()
   const response = await app.inject({ method: 'POST', url: '/v1/users/42' })
 
   t.equal(response.headers['accept-patch'], 'application/json')
 })
 
-t.test('Accept-Patch names what the context of the route parses, not what the root does', async (t) => {
+t.test('Accept-Patch has the media types of the route’s context, not those of the root', async (t) => {
   const app = await appWith({})
   app.register(async (child) => {
     child.addContentTypeParser('application/merge-patch+json', (_request, _payload, done) => done(null, {}))
@@ -147,7 +147,7 @@ t.test('Accept-Patch names what any context with PATCH routes parses', async (t)
   t.equal(headers['accept-patch'], 'application/merge-patch+json, application/json')
 })
 
-t.test('an OPTIONS route of the app answers itself', async (t) => {
+t.test('an OPTIONS route of the app is not changed', async (t) => {
   const app = await appWith({})
   app.get('/v1/users', nothing)
   app.options('/v1/users', async () => ({ own: true }))
@@ -155,7 +155,7 @@ t.test('an OPTIONS route of the app answers itself', async (t) => {
   t.strictSame((await app.inject({ method: 'OPTIONS', url: '/v1/users' })).json(), { own: true })
 })
 
-t.test('the OPTIONS route of @fastify/cors for all paths makes no path known', async (t) => {
+t.test('the OPTIONS route of @fastify/cors does not make all paths known', async (t) => {
   for (const order of ['before', 'after']) {
     const app = Fastify()
     if (order === 'before') await app.register(cors)
@@ -184,7 +184,7 @@ t.test('the OPTIONS route of @fastify/cors for all paths makes no path known', a
   }
 })
 
-t.test('routes with constraints are known to requests that match them', async (t) => {
+t.test('routes with constraints count for requests that match them', async (t) => {
   const app = await appWith({})
   app.get('/v1/hosted', { constraints: { host: 'a.example' } }, nothing)
   app.get('/v1/versioned', { constraints: { version: '1.2.0' } }, nothing)
@@ -207,7 +207,7 @@ t.test('routes with constraints are known to requests that match them', async (t
   }
 })
 
-t.test('a router that is lenient knows paths leniently', async (t) => {
+t.test('options of the router, such as ignoreTrailingSlash, apply to known paths', async (t) => {
   const app = await appWith({ routerOptions: { ignoreTrailingSlash: true, caseSensitive: false } })
   app.get('/v1/users', nothing)
 
@@ -217,7 +217,7 @@ t.test('a router that is lenient knows paths leniently', async (t) => {
 })
 
 t.test(
-  'a segment that is too long for a parameter is a 414 wherever it stands (RFC 9110 §15.5.15)',
+  'a segment that is too long for a parameter is a 414 at every position (RFC 9110 §15.5.15)',
   async (t) => {
     await isLimit(t, {}, 100)
     await isLimit(t, { routerOptions: { maxParamLength: 150 } }, 150)

@@ -69,7 +69,7 @@ t.test('an error handler of the app has precedence in its scope', async (t) => {
   })
 })
 
-t.test('an error handler of a child wins there; its siblings and the root have problems', async (t) => {
+t.test('an error handler of a child context applies there; siblings and root have problems', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.register(
@@ -89,7 +89,7 @@ t.test('an error handler of a child wins there; its siblings and the root have p
   await answersAreProblems(t, app, '')
 })
 
-t.test('an error handler of a route wins for that route', async (t) => {
+t.test('an error handler of a route applies to that route', async (t) => {
   const app = Fastify()
   await app.register(problems)
   const own = { errorHandler: answerInOwnFormat }
@@ -103,7 +103,7 @@ t.test('an error handler of a route wins for that route', async (t) => {
   await answersAreProblems(t, app, '')
 })
 
-t.test('what it answers is left alone, be it HTML', async (t) => {
+t.test('the response of an error handler is not changed, even HTML', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.register(async (child) => {
@@ -120,29 +120,24 @@ t.test('what it answers is left alone, be it HTML', async (t) => {
   }
 })
 
-t.test(
-  'an error handler that passes an error on, or fails itself, is answered by the plugin above it',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    app.register(async (child) => {
-      child.setErrorHandler((error, _request, reply) => void reply.send(error))
-      child.get('/passed-on', async () =>
-        Promise.reject(Object.assign(new Error('paid'), { statusCode: 409 })),
-      )
-    })
-    app.register(async (child) => {
-      child.setErrorHandler(async () => Promise.reject(new Error('secret')))
-      child.get('/failed', async () => Promise.reject(new Error('broken')))
-    })
+t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.register(async (child) => {
+    child.setErrorHandler((error, _request, reply) => void reply.send(error))
+    child.get('/passed-on', async () => Promise.reject(Object.assign(new Error('paid'), { statusCode: 409 })))
+  })
+  app.register(async (child) => {
+    child.setErrorHandler(async () => Promise.reject(new Error('secret')))
+    child.get('/failed', async () => Promise.reject(new Error('broken')))
+  })
 
-    const passedOn = injected(await app.inject('/passed-on'))
-    isProblem(t, passedOn, { status: 409, code: 'conflict', detail: 'paid' })
-    const failed = injected(await app.inject('/failed'))
-    isProblem(t, failed, { status: 500, code: 'internal-server-error' })
-    t.notMatch(failed.body, 'secret')
-  },
-)
+  const passedOn = injected(await app.inject('/passed-on'))
+  isProblem(t, passedOn, { status: 409, code: 'conflict', detail: 'paid' })
+  const failed = injected(await app.inject('/failed'))
+  isProblem(t, failed, { status: 500, code: 'internal-server-error' })
+  t.notMatch(failed.body, 'secret')
+})
 
 /** The usual handler: what it does not know is a 500. */
 function answerCatchAll(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
@@ -204,7 +199,7 @@ function addRefusingRoutes(app: FastifyInstance, options: RouteShorthandOptions 
 const typeBase = 'https://errors.example/'
 
 t.test(
-  'what the package refuses it answers, where the app answers 500 to what it does not know',
+  'refusals of the package are problems, if the error handler of the app would send a 500',
   async (t) => {
     const places: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
       before: async (app) => {
@@ -267,7 +262,7 @@ t.test(
   },
 )
 
-t.test('a ProblemError that an error handler answers in its own way is its own', async (t) => {
+t.test('a ProblemError that an error handler sends in its own format is not changed', async (t) => {
   for (const status of [409, 422, 200]) {
     const app = Fastify()
     await app.register(problems)
@@ -321,7 +316,7 @@ t.test('a ProblemError that a hook of the app throws on an unknown path is a pro
 })
 
 t.test(
-  'with refusals: errorHandler the app’s handler has all of them, with status and headers',
+  'with refusals: errorHandler, the app’s handler gets all refusals, with status and headers',
   async (t) => {
     const app = Fastify()
     await app.register(conventions, { problems: { refusals: 'errorHandler' } })

@@ -6,7 +6,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const own = { own: true }
 
-t.test('a not-found handler that the app has set before stays', async (t) => {
+t.test('a not-found handler that the app has set before is kept', async (t) => {
   const { logger, lines } = keepLogs('info')
   const app = Fastify({ logger })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(own))
@@ -21,7 +21,7 @@ t.test('a not-found handler that the app has set before stays', async (t) => {
   )
 })
 
-t.test('one that is set after it needs notFound: leave', async (t) => {
+t.test('a not-found handler that is set later needs notFound: leave', async (t) => {
   const app = Fastify()
   await app.register(problems, { notFound: 'leave' })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(own))
@@ -32,7 +32,7 @@ t.test('one that is set after it needs notFound: leave', async (t) => {
   t.throws(() => refused.setNotFoundHandler(() => {}), /Not found handler already set/)
 })
 
-t.test('notFound: leave without one leaves Fastify’s own answer', async (t) => {
+t.test('notFound: leave without a handler keeps Fastify’s own 404', async (t) => {
   const app = Fastify()
   await app.register(problems, { notFound: 'leave' })
   const response = await app.inject('/nothing')
@@ -44,7 +44,7 @@ t.test('notFound: leave without one leaves Fastify’s own answer', async (t) =>
   })
 })
 
-t.test('a child with a prefix may have its own', async (t) => {
+t.test('a child context with a prefix may have its own not-found handler', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.register(
@@ -60,7 +60,7 @@ t.test('a child with a prefix may have its own', async (t) => {
   isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
 })
 
-t.test('a plugin in a child with a prefix answers for that prefix', async (t) => {
+t.test('the plugin in a child context with a prefix handles 404s below that prefix', async (t) => {
   const app = Fastify()
   app.register(
     async (child) => {
@@ -85,7 +85,7 @@ t.test('pathGuard refuses an uppercase path before the not-found handler of the 
   isProblem(t, injected(await app.inject('/V1')), { status: 404, code: 'path-uppercase' })
 })
 
-t.test('reply.callNotFound(): there is nothing, whatever the method', async (t) => {
+t.test('reply.callNotFound() is a 404 for every method', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   app.get('/v1/users/:id', async (_request, reply) => reply.callNotFound())
@@ -117,7 +117,7 @@ t.test('reply.callNotFound(): there is nothing, whatever the method', async (t) 
   }
 })
 
-t.test('only the error that a not-found handler is set already is taken for an answer', async (t) => {
+t.test('only the error of a second not-found handler is ignored', async (t) => {
   const app = Fastify()
   app.setNotFoundHandler = () => {
     throw new TypeError('another error')

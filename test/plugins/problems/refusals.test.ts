@@ -8,32 +8,32 @@ import { serve } from '../../support/serve.js'
 const withoutHost = 'GET /v1/users HTTP/1.1\r\nConnection: close\r\n\r\n'
 const leftAlone: readonly (ProblemsRouteOptions | false)[] = [false, { mode: 'off' }, { mode: 'report' }]
 
+t.test('a missing Host is refused on routes with problems off too (RFC 9112 §3.2)', async (t) => {
+  for (const config of leftAlone) {
+    const app = await appWithUsers(config)
+    const { port } = await serve(t, app)
+    const answer = await ask(port, withoutHost)
+
+    t.equal(answer.status, 400, JSON.stringify(config))
+    t.match(
+      JSON.parse(answer.body),
+      { code: 'request-malformed', statusCode: 400 },
+      'in the format of its errors',
+    )
+    t.equal((await ask(port, 'GET /v1/users HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs none')
+  }
+})
+
 t.test(
-  'a missing Host is refused also where the errors of a route are left alone (RFC 9112 §3.2)',
+  'while the server closes, requests to routes with problems off are refused too, with Retry-After',
   async (t) => {
     for (const config of leftAlone) {
-      const app = await appWithUsers(config)
-      const { port } = await serve(t, app)
-      const answer = await ask(port, withoutHost)
-
-      t.equal(answer.status, 400, JSON.stringify(config))
-      t.match(
-        JSON.parse(answer.body),
-        { code: 'request-malformed', statusCode: 400 },
-        'in the format of its errors',
-      )
-      t.equal((await ask(port, 'GET /v1/users HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs none')
+      const answer = await answerWhileClosing(t, config)
+      t.equal(answer?.status, 503, JSON.stringify(config))
+      t.equal(answer?.headers['retry-after'], '9', JSON.stringify(config))
     }
   },
 )
-
-t.test('while the server closes, such a request is refused too, with Retry-After', async (t) => {
-  for (const config of leftAlone) {
-    const answer = await answerWhileClosing(t, config)
-    t.equal(answer?.status, 503, JSON.stringify(config))
-    t.equal(answer?.headers['retry-after'], '9', JSON.stringify(config))
-  }
-})
 
 t.test('in report mode nothing is refused', async (t) => {
   for (const mode of ['report', 'off'] as const) {
@@ -45,7 +45,7 @@ t.test('in report mode nothing is refused', async (t) => {
   }
 })
 
-t.test('a route that enforces for itself refuses, whatever the plugin does', async (t) => {
+t.test('a route with mode enforce refuses, whatever the mode of the plugin', async (t) => {
   const app = Fastify(serverOptions())
   await app.register(problems, { mode: 'report' })
   app.get('/v1/users', { config: { problems: { mode: 'enforce' } } }, async () => ({}))

@@ -119,41 +119,38 @@ t.test('an error in any hook, in a serializer or by reply.send() gets the same p
   }
 })
 
-t.test(
-  'an error with a status keeps it; its text is for the client below 500 only (RFC 9457 §3.1.4)',
-  async (t) => {
-    const { app } = await appWithLogs(t)
-    const table: ReadonlyArray<readonly [status: number, code: string, title: string]> = [
-      [400, 'bad-request', 'Bad request'],
-      [401, 'unauthorized', 'Unauthorized'],
-      [403, 'forbidden', 'Forbidden'],
-      [404, 'not-found', 'Not found'],
-      [409, 'conflict', 'Conflict'],
-      [422, 'unprocessable-content', 'Unprocessable content'],
-      [429, 'too-many-requests', 'Too many requests'],
-      [501, 'not-implemented', 'Not implemented'],
-      [502, 'bad-gateway', 'Bad gateway'],
-    ]
-    for (const [status] of table) {
-      app.get(`/v1/errors/${status}`, async () => Promise.reject(withStatus(status)))
-      app.get(`/v1/objects/${status}`, async () => Promise.reject({ status, message: 'as it is' }))
-      app.get(`/v1/replies/${status}`, async (_request, reply) => {
-        reply.code(status)
-        throw new Error('as it is')
-      })
-    }
+t.test('an error keeps its status; its message is sent below 500 only (RFC 9457 §3.1.4)', async (t) => {
+  const { app } = await appWithLogs(t)
+  const table: ReadonlyArray<readonly [status: number, code: string, title: string]> = [
+    [400, 'bad-request', 'Bad request'],
+    [401, 'unauthorized', 'Unauthorized'],
+    [403, 'forbidden', 'Forbidden'],
+    [404, 'not-found', 'Not found'],
+    [409, 'conflict', 'Conflict'],
+    [422, 'unprocessable-content', 'Unprocessable content'],
+    [429, 'too-many-requests', 'Too many requests'],
+    [501, 'not-implemented', 'Not implemented'],
+    [502, 'bad-gateway', 'Bad gateway'],
+  ]
+  for (const [status] of table) {
+    app.get(`/v1/errors/${status}`, async () => Promise.reject(withStatus(status)))
+    app.get(`/v1/objects/${status}`, async () => Promise.reject({ status, message: 'as it is' }))
+    app.get(`/v1/replies/${status}`, async (_request, reply) => {
+      reply.code(status)
+      throw new Error('as it is')
+    })
+  }
 
-    for (const [status, code, title] of table) {
-      for (const way of ['errors', 'objects', 'replies']) {
-        const answer = injected(await app.inject(`/v1/${way}/${status}`))
-        const detail = status < 500 ? 'as it is' : fixedText
-        isProblem(t, answer, { status, code, title, detail }, `${status} by ${way}`)
-      }
+  for (const [status, code, title] of table) {
+    for (const way of ['errors', 'objects', 'replies']) {
+      const answer = injected(await app.inject(`/v1/${way}/${status}`))
+      const detail = status < 500 ? 'as it is' : fixedText
+      isProblem(t, answer, { status, code, title, detail }, `${status} by ${way}`)
     }
-  },
-)
+  }
+})
 
-t.test('a ProblemError is answered as it says', async (t) => {
+t.test('a ProblemError is sent with its code, status and members', async (t) => {
   const { app } = await appWithLogs(t)
   app.get('/v1/payments', async () => {
     throw new ProblemError('insufficient-funds', {
@@ -181,7 +178,7 @@ t.test('a ProblemError is answered as it says', async (t) => {
   t.notMatch(response.payload, secret)
 })
 
-t.test('a problem document passes by the response schema and the serializers of the route', async (t) => {
+t.test('a problem document does not use the response schema and the serializers of the route', async (t) => {
   const { app } = await appWithLogs(t)
   const nothing = { type: 'object', properties: {}, additionalProperties: false }
   app.setReplySerializer(() => 'no JSON')
@@ -202,7 +199,7 @@ t.test('a problem document passes by the response schema and the serializers of 
   }
 })
 
-t.test('headers of the error are sent, but for its Content-Type', async (t) => {
+t.test('headers of the error are sent, except Content-Type', async (t) => {
   const { app } = await appWithLogs(t)
   app.get('/v1/users', async () => {
     throw withStatus(401, { 'WWW-Authenticate': 'Bearer', 'Content-Type': 'text/html', 'X-Count': 3 })
@@ -227,7 +224,7 @@ t.test('a 503 always has Retry-After', async (t) => {
   t.equal(response.headers['retry-after'], '30', 'a timeout of the handler')
 })
 
-t.test('members and header fields that cannot be sent do not make another problem of it', async (t) => {
+t.test('members and header fields that cannot be sent do not change the problem', async (t) => {
   const { app } = await appWithLogs(t)
   app.get('/v1/circular', async () => {
     throw new ProblemError('not-retryable', { status: 409, detail: 'no', extensions: { all: circular() } })
@@ -255,7 +252,7 @@ t.test('of the headers of a 5xx error of the app, only Retry-After is sent', asy
   t.notOk('set-cookie' in response.headers)
 })
 
-t.test('the line in the log has the status of the answer', async (t) => {
+t.test('the log has the status of the response', async (t) => {
   const { app, logs } = await appWithLogs(t)
   app.get('/v1/users', async () => Promise.reject(new ProblemError('not-found', { detail: 'no user' })))
   app.get('/v1/orders', async () => Promise.reject(new Error(secret)))
@@ -382,7 +379,7 @@ t.test(
   },
 )
 
-t.test('what an app puts into a problem is bounded, in the answer and in the log', async (t) => {
+t.test('the size of a problem of the app is bounded, in the response and in the log', async (t) => {
   const long = 'x'.repeat(1_000_000)
   const extensions = { long }
   const errors = Array.from(

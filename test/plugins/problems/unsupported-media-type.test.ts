@@ -60,7 +60,7 @@ t.test('a context that parses none of the common ones names none', async (t) => 
   await refuses(t, app, 'PATCH', {}, '/child')
 })
 
-t.test('a body without a Content-Type says so', async (t) => {
+t.test('a 415 of a body without a Content-Type has that reason', async (t) => {
   const app = await appWith([])
   const response = await app.inject({
     method: 'POST',
@@ -86,7 +86,7 @@ t.test('a long Content-Type is cut in the detail', async (t) => {
   t.ok(String(detail).length < 200)
 })
 
-t.test('a 415 that is thrown or written is completed in the same way', async (t) => {
+t.test('a 415 that is thrown or sent by a handler gets the same headers', async (t) => {
   const app = await appWith([])
   app.post('/thrown', async () => Promise.reject(Object.assign(new Error('no'), { statusCode: 415 })))
   app.patch('/written', async (_request, reply) => reply.code(415).send())

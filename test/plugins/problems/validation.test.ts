@@ -77,7 +77,7 @@ const bodies: readonly Case[] = [
   },
 ]
 
-t.test('a body that is invalid is refused with JSON Pointers to the faults', async (t) => {
+t.test('an invalid body is refused with JSON Pointers to the faults', async (t) => {
   const app = await appWith({ ajv: { customOptions: { removeAdditional: false } } })
   for (const [index, { schema }] of bodies.entries()) {
     app.post(`/v1/cases/${index}`, { schema: { body: { type: 'object', ...schema } } }, async () => ({}))
@@ -99,7 +99,7 @@ t.test('a body that is invalid is refused with JSON Pointers to the faults', asy
   }
 })
 
-t.test('all faults are told at once where the validator finds them all, at most 50', async (t) => {
+t.test('all faults are sent if the validator finds all of them, at most 50', async (t) => {
   const app = await appWith({ ajv: { customOptions: { allErrors: true } } })
   const names = Array.from({ length: 60 }, (_, index) => `n${index}`)
   app.post('/v1/users', { schema: { body: { type: 'object', required: names } } }, async () => ({}))
@@ -160,7 +160,7 @@ t.test('the detail says where each fault is, and names the member', async (t) =>
   }
 })
 
-t.test('a validator of another kind is answered as well as it tells', async (t) => {
+t.test('errors of another validator are sent with the details that it has', async (t) => {
   const app = await appWith()
   const validatorCompiler = () => () => ({ error: new Error('no name') })
   app.post('/v1/users', { validatorCompiler, schema: { body: { type: 'object' } } }, async () => ({}))
@@ -170,7 +170,7 @@ t.test('a validator of another kind is answered as well as it tells', async (t) 
   t.match(response.json(), { detail: /no name/, status: 400 })
 })
 
-t.test('a schema error formatter of the app is heard', async (t) => {
+t.test('a schema error formatter of the app is used', async (t) => {
   const app = await appWith({ schemaErrorFormatter: () => new Error('look it up') })
   app.post('/v1/users', { schema: { body: { type: 'object', required: ['name'] } } }, async () => ({}))
   const answer = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
@@ -198,26 +198,23 @@ t.test('with attachValidation the handler decides', async (t) => {
   isProblem(t, answer, { status: 400, code: 'validation', errors: [inBody('/name', 'is required')] })
 })
 
-t.test(
-  'a body with a great many faults makes neither a great answer nor a great line in the log',
-  async (t) => {
-    const logs = keepLogs('info')
-    const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
-    const body = { type: 'array', items: { type: 'integer' } }
-    app.post('/v1/users', { schema: { body } }, async () => ({}))
-    const payload = Array.from({ length: 20_000 }, () => 'x')
-    const response = await app.inject({ method: 'POST', url: '/v1/users', payload })
+t.test('a body with very many faults has a bounded response and a bounded log line', async (t) => {
+  const logs = keepLogs('info')
+  const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
+  const body = { type: 'array', items: { type: 'integer' } }
+  app.post('/v1/users', { schema: { body } }, async () => ({}))
+  const payload = Array.from({ length: 20_000 }, () => 'x')
+  const response = await app.inject({ method: 'POST', url: '/v1/users', payload })
 
-    const { errors } = isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/ })
-    t.equal((errors as unknown[]).length, 50)
-    t.ok(response.payload.length < 10_000, 'the answer')
-    const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
-    t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
-    t.ok(JSON.stringify(line).length < 10_000, 'the line')
-  },
-)
+  const { errors } = isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/ })
+  t.equal((errors as unknown[]).length, 50)
+  t.ok(response.payload.length < 10_000, 'the answer')
+  const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
+  t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
+  t.ok(JSON.stringify(line).length < 10_000, 'the line')
+})
 
-t.test('a long name in a body is in the answer and in the log once, and cut', async (t) => {
+t.test('a long name in a body is cut, and appears once in the response and in the log', async (t) => {
   const logs = keepLogs('info')
   const customOptions = { allErrors: true, removeAdditional: false } as const
   const app = await appWith({ ajv: { customOptions }, logger: logs.logger })
@@ -248,24 +245,27 @@ t.test('a long name in a body is in the answer and in the log once, and cut', as
   )
 })
 
-t.test('an error handler of the app gets a bounded message too; a formatter of the app stays', async (t) => {
-  const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
-  app.setErrorHandler((error: Error, _request, reply) =>
-    reply.code(418).send({ length: error.message.length }),
-  )
-  await app.register(problems)
-  const body = { type: 'array', items: { type: 'integer' } }
-  app.post('/v1/users', { schema: { body } }, async () => ({}))
-  app.register(async (child) => {
-    child.setSchemaErrorFormatter((faults) => new Error('x'.repeat(faults.length)))
-    child.post('/v1/orders', { schema: { body } }, async () => ({}))
-  })
-  const payload = Array.from({ length: 2_000 }, () => 'x')
-  const [ours, theirs] = await Promise.all(
-    ['/v1/users', '/v1/orders'].map((url) => app.inject({ method: 'POST', url, payload })),
-  )
-  t.strictSame([ours?.json(), theirs?.json()], [{ length: 1001 }, { length: 2000 }])
-})
+t.test(
+  'an error handler of the app gets a bounded message too; a formatter of the app is used',
+  async (t) => {
+    const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
+    app.setErrorHandler((error: Error, _request, reply) =>
+      reply.code(418).send({ length: error.message.length }),
+    )
+    await app.register(problems)
+    const body = { type: 'array', items: { type: 'integer' } }
+    app.post('/v1/users', { schema: { body } }, async () => ({}))
+    app.register(async (child) => {
+      child.setSchemaErrorFormatter((faults) => new Error('x'.repeat(faults.length)))
+      child.post('/v1/orders', { schema: { body } }, async () => ({}))
+    })
+    const payload = Array.from({ length: 2_000 }, () => 'x')
+    const [ours, theirs] = await Promise.all(
+      ['/v1/users', '/v1/orders'].map((url) => app.inject({ method: 'POST', url, payload })),
+    )
+    t.strictSame([ours?.json(), theirs?.json()], [{ length: 1001 }, { length: 2000 }])
+  },
+)
 
 async function appWith(options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)

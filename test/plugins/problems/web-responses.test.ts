@@ -58,7 +58,7 @@ t.test('in report mode such a Response is counted, with its own status', async (
   t.match(observation, { rule: 'body', route: '/v1/text', example: '404 without a problem document' })
 })
 
-t.test('a Response that is a problem document is left as it is', async (t) => {
+t.test('a Response that is a problem document is not changed', async (t) => {
   const own = '{"type":"https://errors.example/poor","title":"Not enough money"}'
   const headers = { 'content-type': 'application/problem+json; charset=utf-8' }
   const app = await appWithResponses({
@@ -77,7 +77,7 @@ t.test('a Response that is a problem document is left as it is', async (t) => {
   t.equal((await app.inject('/v1/cacheable')).headers['cache-control'], 'max-age=5')
 })
 
-t.test('headers of the Response stay, but for those that frame its body (RFC 9112 §6)', async (t) => {
+t.test('headers of the Response stay, except those that frame its body (RFC 9112 §6)', async (t) => {
   const headers = new Headers({ 'www-authenticate': 'Bearer', 'x-a': '1', 'transfer-encoding': 'chunked' })
   for (const cookie of ['a=1', 'b=2']) headers.append('set-cookie', cookie)
   headers.set('content-encoding', 'gzip')
@@ -90,7 +90,7 @@ t.test('headers of the Response stay, but for those that frame its body (RFC 911
   t.notOk('transfer-encoding' in response.headers)
 })
 
-t.test('the status of the Response counts, whatever the reply said before', async (t) => {
+t.test('the status of the Response takes precedence over that of the reply', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/users', async (_request, reply) => reply.code(404).send(new Response('here', { status: 200 })))

@@ -43,7 +43,7 @@ t.test('an error body that a handler sends becomes a problem, never HTML', async
   }
 })
 
-t.test('HEAD tells the length of the problem, not that of what the handler wrote', async (t) => {
+t.test('the Content-Length of HEAD is that of the problem', async (t) => {
   const app = await appThatWrites(written)
   for (const name of Object.keys(written)) {
     const [get, head] = await Promise.all([
@@ -55,7 +55,7 @@ t.test('HEAD tells the length of the problem, not that of what the handler wrote
   }
 })
 
-t.test('over a socket too: fetch reads each of them whole', async (t) => {
+t.test('over a socket, fetch can read each problem', async (t) => {
   const app = await appThatWrites(written)
   const { origin } = await serve(t, app)
 
@@ -79,7 +79,7 @@ t.test('the message of a 4xx in JSON becomes the detail, its other members stay'
   t.strictSame(document.order, { id: 7 })
 })
 
-t.test('members of a handler cannot pose as those of the problem', async (t) => {
+t.test('members of a handler do not replace those of the problem', async (t) => {
   const app = await appThatWrites({
     posing: (reply) =>
       reply.code(400).send({ status: 200, instance: 'urn:mine', type: 'urn:mine', message: 'no' }),
@@ -108,7 +108,7 @@ t.test('no part of a 5xx body that a handler sends reaches the client', async (t
   }
 })
 
-t.test('each status gets its code and title, also one without a name of its own', async (t) => {
+t.test('each status has a code and a title, also one without a standard phrase', async (t) => {
   const table: ReadonlyArray<readonly [status: number, code: string, title: string]> = [
     [401, 'unauthorized', 'Unauthorized'],
     [402, 'payment-required', 'Payment required'],
@@ -187,7 +187,7 @@ t.test('headers that a handler set stay', async (t) => {
   t.equal((await app.inject('/v1/empty')).headers['retry-after'], '5', 'a 503 always has one')
 })
 
-t.test('a problem document that a handler writes is left as it is', async (t) => {
+t.test('a problem document that a handler sends is not changed', async (t) => {
   const own = { type: 'https://errors.example/poor', title: 'Not enough money', balance: 30 }
   const app = await appThatWrites({
     object: (reply) => reply.code(402).type('application/problem+json').send(own),
@@ -204,7 +204,7 @@ t.test('a problem document that a handler writes is left as it is', async (t) =>
   }
 })
 
-t.test('streams and coded bytes are sent as they are; they may be somebody elseâ€™s', async (t) => {
+t.test('streams and encoded bytes are not changed', async (t) => {
   const app = await appThatWrites({
     stream: (reply) =>
       reply
@@ -226,7 +226,7 @@ t.test('streams and coded bytes are sent as they are; they may be somebody elseâ
   }
 })
 
-t.test('answers below 400 are not touched', async (t) => {
+t.test('responses below 400 are not changed', async (t) => {
   const app = await appThatWrites({
     text: (reply) => reply.send('hello'),
     html: (reply) => reply.type('text/html').send('<h1>Hello</h1>'),
@@ -249,7 +249,7 @@ t.test('answers below 400 are not touched', async (t) => {
   }
 })
 
-t.test('a hijacked reply is the business of whoever hijacked it', async (t) => {
+t.test('a hijacked reply is not changed', async (t) => {
   const app = await appThatWrites({
     raw: (reply) => {
       reply.hijack()

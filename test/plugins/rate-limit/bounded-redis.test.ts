@@ -32,7 +32,7 @@ function setUp() {
   return { clock, client, asked, outcomes, count }
 }
 
-t.test('an answer in time is passed on, and no timer is left', async (t) => {
+t.test('a reply in time is returned, and no timer is left', async (t) => {
   const { clock, asked, outcomes, count } = setUp()
   count()
   await clock.advance(patience - 1)
@@ -42,7 +42,7 @@ t.test('an answer in time is passed on, and no timer is left', async (t) => {
   t.equal(clock.waiting(), 0)
 })
 
-t.test('what has no answer in time has failed, once, whatever comes later', async (t) => {
+t.test('a call without a reply in time fails once, whatever comes later', async (t) => {
   const { clock, asked, outcomes, count } = setUp()
   count()
   await clock.advance(patience)
@@ -53,7 +53,7 @@ t.test('what has no answer in time has failed, once, whatever comes later', asyn
   t.match(outcomes[0], { message: 'an answer of Redis did not come within 500 ms' })
 })
 
-t.test('after a failure one call asks, and the others fail at once until it has its answer', async (t) => {
+t.test('after a failure one call tries again, and the others fail until it has a reply', async (t) => {
   const { clock, asked, outcomes, count } = setUp()
   count()
   asked[0]?.(new Error('closed'))
@@ -94,7 +94,7 @@ t.test('each failure is the problem quota-unavailable, with its cause', async (t
   })
 })
 
-t.test('a script that the client has already is not defined again', async (t) => {
+t.test('a script that the client has defined is not defined again', async (t) => {
   const { client } = setUp()
   boundedRedis(client, manualClock('2026-11-20T08:00:00Z').schedule).defineCommand('count', { lua: '' })
   t.equal(client.defined, 1)

@@ -42,7 +42,7 @@ async function statusesOf(app: FastifyInstance, requests: readonly (InjectOption
   return statuses
 }
 
-t.test('an answer tells the quota and what is left of it, and nothing in the names of old', async (t) => {
+t.test('a response has the quota and the remaining requests, and no x-ratelimit-* headers', async (t) => {
   const app = await appWith()
   const { headers } = await app.inject('/v1/users')
   t.equal(headers['ratelimit-policy'], '"default";q=1000;w=60')
@@ -55,7 +55,7 @@ t.test('an answer tells the quota and what is left of it, and nothing in the nam
   t.equal(await leftOf(app), '"default";r=998;t=42')
 })
 
-t.test('beyond the quota there is 429 quota-exceeded, with the time to wait', async (t) => {
+t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', async (t) => {
   const app = await appWith({ max: 2, timeWindow: '30s' })
   mock.timers.tick(500)
   t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
@@ -78,7 +78,7 @@ t.test('beyond the quota there is 429 quota-exceeded, with the time to wait', as
   t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('x-ratelimit')))
 })
 
-t.test('who waits for Retry-After is served, whenever that was sent', async (t) => {
+t.test('a caller who waits for Retry-After is served', async (t) => {
   const app = await appWith({ max: 1, timeWindow: 7_300 })
   for (const wait of [0, 1, 999, 1000, 1001, 3_333, 7_299]) {
     t.equal((await app.inject('/v1/users')).statusCode, 200)
@@ -111,7 +111,7 @@ t.test('Retry-After is at least a second, also at the very end of a window', asy
   )
 })
 
-t.test('without the plugin problems a 429 is a problem all the same', async (t) => {
+t.test('without the plugin problems, a 429 is a problem document too', async (t) => {
   const app = Fastify()
   await app.register(rateLimit, { max: 1 })
   app.get('/v1/users', () => ({}))
@@ -158,14 +158,14 @@ t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no p
   t.equal(await leftOf(app), `"default";r=${left - 1};t=60`, 'the preflight has not counted')
 })
 
-t.test('preflights do not count where nobody answers them either', async (t) => {
+t.test('preflights do not count without the plugin cors either', async (t) => {
   const app = await appWith({ max: 1 })
   const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
   const preflight = { method: 'OPTIONS', url: '/v1/users', headers } as const
   t.same(await statusesOf(app, [preflight, preflight, '/v1/users', '/v1/users']), [204, 204, 200, 429])
 })
 
-t.test('it counts before the app authenticates', async (t) => {
+t.test('a request counts before authentication', async (t) => {
   const app = await appWith({ max: 2 })
   app.addHook('onRequest', async (_, reply) => reply.code(401).send({}))
   t.same(await statusesOf(app, ['/v1/users', '/v1/users', '/v1/users']), [401, 401, 429])
@@ -188,7 +188,7 @@ t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async 
   t.match(await leftOf(wider, from('2001:db8:1:3::1')), 'r=998;')
 })
 
-t.test('what a proxy says counts where it is trusted, and nowhere else', async (t) => {
+t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
   const request = (address: string): InjectOptions => ({
     url: '/v1/users',
     headers: { 'x-forwarded-for': address },
@@ -201,7 +201,7 @@ t.test('what a proxy says counts where it is trusted, and nowhere else', async (
   t.match(await leftOf(before, request('203.0.113.8')), 'r=998;')
 })
 
-t.test('a caller is whatever the key says; undefined is the address, null is nobody', async (t) => {
+t.test('the key identifies the caller; undefined stands for the address, null does not count', async (t) => {
   const users: Readonly<Record<string, string | number | null>> = { a: 'ann', b: 7, health: null }
   for (const isAsync of [false, true]) {
     const app = await appWith({
@@ -224,7 +224,7 @@ t.test('a caller is whatever the key says; undefined is the address, null is nob
   }
 })
 
-t.test('a key cannot pass for an address, and a long one is no burden and no other', async (t) => {
+t.test('a key is never equal to an address, and a long key is replaced by a digest', async (t) => {
   const app = await appWith({ key: ({ headers }) => headers['x-key']?.toString() })
   const as = (key: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-key': key } })
   t.match(await leftOf(app, from('203.0.113.7')), 'r=999;')
@@ -235,7 +235,7 @@ t.test('a key cannot pass for an address, and a long one is no burden and no oth
   t.match(await leftOf(app, as(`${long}a`)), 'r=998;')
 })
 
-t.test('memory is bounded: the caller that was longest away is forgotten first', async (t) => {
+t.test('the number of callers in memory is bounded: the least recent one is removed first', async (t) => {
   const app = await appWith({ cache: 2 })
   await leftOf(app, from('203.0.113.1'))
   await leftOf(app, from('203.0.113.2'))
@@ -245,7 +245,7 @@ t.test('memory is bounded: the caller that was longest away is forgotten first',
   t.match(await leftOf(app, from('203.0.113.2')), 'r=999;')
 })
 
-t.test('a route has a quota of its own, with its HEAD, or none', async (t) => {
+t.test('a route may have its own quota, shared with its HEAD, or none', async (t) => {
   const app = await appWith({ max: 100 })
   app.get('/v1/exports', { config: { rateLimit: { max: 3, timeWindow: '1 hour' } } }, () => ({}))
   app.post('/v1/exports', { config: { rateLimit: { max: 1 } } }, () => ({}))
@@ -262,7 +262,7 @@ t.test('a route has a quota of its own, with its HEAD, or none', async (t) => {
   t.same(refused.json<Record<string, unknown>>().violated_policies, ['GET /v1/exports'])
 })
 
-t.test('routes with the same options have each a quota of its own', async (t) => {
+t.test('routes with the same options have separate quotas', async (t) => {
   const app = await appWith()
   const config = { rateLimit: { max: 1 } }
   app.get('/v1/a', { config }, () => ({}))
@@ -270,7 +270,7 @@ t.test('routes with the same options have each a quota of its own', async (t) =>
   t.same(await statusesOf(app, ['/v1/a', '/v1/b', '/v1/a', '/v1/b']), [200, 200, 429, 429])
 })
 
-t.test('a page of another origin reads a 429 and when to come again', async (t) => {
+t.test('a page of another origin can read a 429 and its Retry-After', async (t) => {
   const app = Fastify()
   await app.register(cors, { origin: ['https://app.example'] })
   await app.register(rateLimit, { max: 1 })
@@ -290,35 +290,32 @@ t.test('a page of another origin reads a 429 and when to come again', async (t) 
   })
 })
 
-t.test(
-  'a HEAD route counts with its GET, whichever route is declared in between or ends in a slash',
-  async (t) => {
-    const app = await appWith()
-    const rateLimit = { max: 3, timeWindow: '1 hour' }
-    app.addHook('onRoute', function declareWithEachGet({ method, url }) {
-      if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
-    })
-    app.get('/v1/exports', { config: { rateLimit } }, () => ({}))
-    t.equal(await leftOf(app, '/v1/exports'), '"GET /v1/exports";r=2;t=3600')
-    t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=8;t=60')
-    t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
+t.test('a HEAD route shares the quota of its GET, in any order of declaration', async (t) => {
+  const app = await appWith()
+  const rateLimit = { max: 3, timeWindow: '1 hour' }
+  app.addHook('onRoute', function declareWithEachGet({ method, url }) {
+    if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
+  })
+  app.get('/v1/exports', { config: { rateLimit } }, () => ({}))
+  t.equal(await leftOf(app, '/v1/exports'), '"GET /v1/exports";r=2;t=3600')
+  t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=8;t=60')
+  t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
 
-    const below = await appWith()
-    await below.register(async (child) => void child.get('/', { config: { rateLimit } }, () => ({})), {
-      prefix: '/v1/reports',
-    })
-    for (const [request, left] of [
-      ['/v1/reports', 2],
-      ['/v1/reports/', 1],
-      [{ method: 'HEAD', url: '/v1/reports' }, 0],
-    ] as const) {
-      t.match(await leftOf(below, request), new RegExp(`r=${left};`), JSON.stringify(request))
-    }
-    t.equal((await below.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
-  },
-)
+  const below = await appWith()
+  await below.register(async (child) => void child.get('/', { config: { rateLimit } }, () => ({})), {
+    prefix: '/v1/reports',
+  })
+  for (const [request, left] of [
+    ['/v1/reports', 2],
+    ['/v1/reports/', 1],
+    [{ method: 'HEAD', url: '/v1/reports' }, 0],
+  ] as const) {
+    t.match(await leftOf(below, request), new RegExp(`r=${left};`), JSON.stringify(request))
+  }
+  t.equal((await below.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
+})
 
-t.test('a 304 tells what is left too', async (t) => {
+t.test('a 304 has the rate limit headers', async (t) => {
   const app = await appWith()
   await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
   app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
@@ -327,24 +324,27 @@ t.test('a 304 tells what is left too', async (t) => {
   t.equal(answer.headers.ratelimit, '"default";r=999;t=60')
 })
 
-t.test('in report mode no header is added, nobody is refused, and who would be is counted', async (t) => {
-  const app = await appWith({ mode: 'report', max: 1 })
-  // What an app may say to @fastify/rate-limit that it has already.
-  const theirs = { max: 2, timeWindow: '1 minute', keyGenerator: () => 'all', hook: 'preHandler' as const }
-  app.get('/v1/theirs', { config: { rateLimit: theirs } }, () => ({}))
-  t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
-  t.equal(await leftOf(app), 'undefined')
-  t.same(await statusesOf(app, Array(3).fill('/v1/theirs')), [200, 200, 200])
-  t.match(app.conventions.report().observations, [
-    { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
-    { plugin: 'rateLimit', rule: 'quota', route: '/v1/theirs', count: 1 },
-  ])
-  t.notOk(app.hasDecorator('rateLimit'), 'the app may register @fastify/rate-limit itself')
-  const off = await appWith({ mode: 'off', max: 1 })
-  t.same(await statusesOf(off, ['/v1/users', '/v1/users']), [200, 200])
-})
+t.test(
+  'in report mode no header is added, no request is refused, and those over the quota are counted',
+  async (t) => {
+    const app = await appWith({ mode: 'report', max: 1 })
+    // What an app may say to @fastify/rate-limit that it has already.
+    const theirs = { max: 2, timeWindow: '1 minute', keyGenerator: () => 'all', hook: 'preHandler' as const }
+    app.get('/v1/theirs', { config: { rateLimit: theirs } }, () => ({}))
+    t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
+    t.equal(await leftOf(app), 'undefined')
+    t.same(await statusesOf(app, Array(3).fill('/v1/theirs')), [200, 200, 200])
+    t.match(app.conventions.report().observations, [
+      { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
+      { plugin: 'rateLimit', rule: 'quota', route: '/v1/theirs', count: 1 },
+    ])
+    t.notOk(app.hasDecorator('rateLimit'), 'the app may register @fastify/rate-limit itself')
+    const off = await appWith({ mode: 'off', max: 1 })
+    t.same(await statusesOf(off, ['/v1/users', '/v1/users']), [200, 200])
+  },
+)
 
-t.test('a function of the app may count by itself, as with @fastify/rate-limit', async (t) => {
+t.test('app.createRateLimit() counts in a handler, as in @fastify/rate-limit', async (t) => {
   const app = await appWith()
   const count = app.createRateLimit({ max: 1, timeWindow: 1000 })
   app.get('/v1/own', async (request) => ({ count: await count(request) }))
@@ -447,7 +447,7 @@ t.test('instances with one Redis count together, and each quota by itself', asyn
   t.same(await statusesOf(first, ['/v1/users', '/v1/users']), [200, 429])
 })
 
-t.test('while Redis is down requests are served uncounted, and the log tells once', async (t) => {
+t.test('while Redis is down, requests are served without counting, and one line is logged', async (t) => {
   const redis = fakeRedis()
   const { logger, lines } = keepLogs()
   const app = await appWith({ redis }, { logger })
@@ -463,7 +463,7 @@ t.test('while Redis is down requests are served uncounted, and the log tells onc
   t.equal(told(levels.info).length, 1)
 })
 
-t.test('with skipOnError false a count that fails is 503 quota-unavailable, without its cause', async (t) => {
+t.test('with skipOnError: false, a failed count is a 503 quota-unavailable, without its cause', async (t) => {
   const redis = fakeRedis()
   const app = await appWith({ redis, skipOnError: false })
   redis.isDown = true
@@ -473,7 +473,7 @@ t.test('with skipOnError false a count that fails is 503 quota-unavailable, with
   t.notMatch(answer.payload, /refused/)
 })
 
-t.test('a key that throws is what it throws with skipOnError false, and not counted otherwise', async (t) => {
+t.test('a key function that throws: its error with skipOnError: false, otherwise not counted', async (t) => {
   const key = () => {
     throw new ProblemError('unauthorized')
   }
@@ -484,7 +484,7 @@ t.test('a key that throws is what it throws with skipOnError false, and not coun
   t.equal(await leftOf(lenient), 'undefined')
 })
 
-t.test('mistakes are told at boot, by name', async (t) => {
+t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],

@@ -8,7 +8,7 @@ t.test('the fields are written as in the draft', async (t) => {
   t.equal(quota.state({ remaining: 999, ttl: 59_001 }), '"default";r=999;t=60')
 })
 
-t.test('a name is a string of RFC 9651, whatever is in it', async (t) => {
+t.test('any name is written as a string of RFC 9651', async (t) => {
   t.equal(sfString('POST /v1/orders/:id/retry'), '"POST /v1/orders/:id/retry"')
   t.equal(sfString('a "quoted" \\ one'), '"a \\"quoted\\" \\\\ one"')
   t.equal(sfString('/v1/bücher'), '"/v1/b%C3%BCcher"')
@@ -17,7 +17,7 @@ t.test('a name is a string of RFC 9651, whatever is in it', async (t) => {
   )
 })
 
-t.test('seconds are rounded up, so that nobody comes too early', async (t) => {
+t.test('seconds are rounded up, so that no client retries too early', async (t) => {
   t.equal(wholeSeconds(60_000), 60)
   t.equal(wholeSeconds(59_001), 60)
   t.equal(wholeSeconds(1), 1)

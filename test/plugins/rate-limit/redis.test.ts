@@ -97,22 +97,19 @@ t.test('two instances with one Redis', { skip }, async (t) => {
   const both = [await instance(t, redis, options), await instance(t, redis, options)] as const
   const as = (caller: string) => ({ headers: { 'x-caller': caller } })
 
-  await t.test(
-    'serve a caller as often as the quota says, of 200 requests at once, and each once',
-    async (t) => {
-      for (const caller of ['ada', 'bob']) {
-        const answers = await Promise.all(
-          Array.from({ length: 100 }, () => both.map(({ ask }) => ask('/v1/users', as(caller)))).flat(),
-        )
-        const served = answers.filter(({ status }) => status === 200)
-        t.equal(served.length, 50, caller)
-        t.equal(answers.filter(({ status }) => status === 429).length, 150, caller)
-        t.equal(new Set(served.map(({ left }) => left)).size, 50, 'what is left is told to each')
-      }
-    },
-  )
+  await t.test('of 200 concurrent requests, serve as many as the quota allows', async (t) => {
+    for (const caller of ['ada', 'bob']) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => both.map(({ ask }) => ask('/v1/users', as(caller)))).flat(),
+      )
+      const served = answers.filter(({ status }) => status === 200)
+      t.equal(served.length, 50, caller)
+      t.equal(answers.filter(({ status }) => status === 429).length, 150, caller)
+      t.equal(new Set(served.map(({ left }) => left)).size, 50, 'what is left is told to each')
+    }
+  })
 
-  await t.test('tell a caller beyond the quota the same wait', async (t) => {
+  await t.test('send the same Retry-After', async (t) => {
     for (const { ask } of both) {
       const { response } = await ask('/v1/users', as('ada'))
       const answer = await fetched(response)
@@ -122,7 +119,7 @@ t.test('two instances with one Redis', { skip }, async (t) => {
     }
   })
 
-  await t.test('count each route with a quota of its own by itself', async (t) => {
+  await t.test('count each route with its own quota separately', async (t) => {
     const [{ ask }, other] = both
     const left = async (path: string) => (await ask(path, as('eve'))).left
     t.strictSame([await left('/v1/users'), await left('/v1/exports'), await left('/v1/reports')], [49, 9, 9])
@@ -141,7 +138,7 @@ t.test('two instances with one Redis', { skip }, async (t) => {
   })
 })
 
-t.test('a window that is over is over for both instances', { skip }, async (t) => {
+t.test('begin a new window together', { skip }, async (t) => {
   const redis = await server(t)
   const options: RateLimitOptions = { max: 1, timeWindow: '1s' }
   const [one, other] = [await instance(t, redis, options), await instance(t, redis, options)]
@@ -171,7 +168,7 @@ for (const [absence, leave, comeBack] of absences) {
   for (const [kind, client] of clients) {
     t.test(`while Redis ${absence}, with ${kind}`, { skip }, async (t) => {
       await t.test(
-        'requests are served uncounted, and the log tells once; then they count again',
+        'requests are served without counting, with one log line; then they count again',
         async (t) => {
           const redis = await server(t)
           const one = await instance(t, redis, { max: 100, timeWindow: '1 hour' }, client)
@@ -188,7 +185,7 @@ for (const [absence, leave, comeBack] of absences) {
         },
       )
 
-      await t.test('without skipOnError they are refused with the time to wait', async (t) => {
+      await t.test('with skipOnError: false, requests are refused with Retry-After', async (t) => {
         const redis = await server(t)
         const one = await instance(t, redis, { skipOnError: false }, client)
         await leave(redis)
@@ -207,14 +204,14 @@ for (const [absence, leave, comeBack] of absences) {
   }
 }
 
-t.test('where it only reports, a Redis that is away refuses nobody', { skip }, async (t) => {
+t.test('in report mode, no request is refused while Redis is down', { skip }, async (t) => {
   const redis = await server(t)
   const one = await instance(t, redis, { mode: 'report', skipOnError: false })
   await redis.kill()
   t.equal((await one.ask()).status, 200)
 })
 
-t.test('who is not counted says nothing of whether Redis is back', { skip }, async (t) => {
+t.test('a request that does not count is not used to test whether Redis is back', { skip }, async (t) => {
   const redis = await server(t)
   const one = await instance(t, redis, {
     key: ({ headers }) => (headers['x-caller'] === 'probe' ? null : undefined),
@@ -228,7 +225,7 @@ t.test('who is not counted says nothing of whether Redis is back', { skip }, asy
   t.strictSame(one.told('info'), [])
 })
 
-t.test('a Redis that has lost its scripts counts all the same', { skip }, async (t) => {
+t.test('a Redis that has lost its scripts still counts', { skip }, async (t) => {
   const redis = await server(t)
   const one = await instance(t, redis, { max: 100 })
   t.equal((await one.ask()).left, 99)

@@ -65,7 +65,7 @@ t.test('with problems too, however the handler answers', async (t) => {
   t.match(JSON.stringify(logged[0]), /GET \/v1\/async breaks responseRules/)
 })
 
-t.test('with refusals: errorHandler, the error handler of the app answers', async (t) => {
+t.test('with refusals: errorHandler, the error handler of the app gets the refusal', async (t) => {
   const app = Fastify()
   await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
   await app.register(responseRules)
@@ -97,7 +97,7 @@ t.test('each rule that needs no schema has its mode', async (t) => {
   }
 })
 
-t.test('in report mode answers stay byte for byte what they are', async (t) => {
+t.test('in report mode responses do not change, byte for byte', async (t) => {
   const build = async (withRules: boolean): Promise<FastifyInstance> => {
     const app = Fastify()
     if (withRules) await app.register(responseRules, { mode: 'report' })

@@ -68,7 +68,7 @@ t.test('keys without a style are not checked', async (t) => {
   }
 })
 
-t.test('a twin counts as one only beside its number', async (t) => {
+t.test('a member is a twin only beside its number', async (t) => {
   t.ok(isTwin('userId_str', new Set(['userId'])))
   t.notOk(isTwin('userId_str', new Set(['id'])))
   t.notOk(isTwin('userId', new Set(['userId'])))
@@ -110,7 +110,7 @@ t.test('a list under a singular name has a suggestion', async (t) => {
   for (const [name, plural] of cases) t.equal(pluralName(name, new Set()), plural, name)
 })
 
-t.test('a collection that a path may have is a list that an answer may have', async (t) => {
+t.test('the names of collections in paths are valid names of lists', async (t) => {
   const words = 'uris taxis sagas content money auth shipping schemas indices viruses lenses feedback'
   for (const word of words.split(' ')) {
     t.ok(isPlural(word), `${word} in a path`)

@@ -94,7 +94,7 @@ const keyword = fc.constantFrom(
   'data',
 )
 
-t.test('no value of JSON as a schema makes the check throw', async (t) => {
+t.test('no JSON value as a schema makes the check throw', async (t) => {
   const { value } = fc.letrec<{ value: Json }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 6 },

@@ -29,7 +29,7 @@ async function headersOf(app: FastifyInstance, url: string, headers: Record<stri
   return Object.fromEntries(Object.entries(all).filter(([name]) => !usual.includes(name)))
 }
 
-t.test('an API answers with the headers that do something for it, and no other', async (t) => {
+t.test('an API sends the headers that have an effect for it, and no other', async (t) => {
   const app = await appWith()
   app.get('/v1/users', () => ({}))
   t.same(await headersOf(app, '/v1/users'), ofApi)
@@ -42,7 +42,7 @@ t.test('Strict-Transport-Security is sent over TLS alone, with subdomains', asyn
   t.notOk('strict-transport-security' in (await headersOf(app, '/v1/users', { 'x-forwarded-proto': 'http' })))
 })
 
-t.test('what a proxy says that is not trusted makes no TLS', async (t) => {
+t.test('X-Forwarded-Proto of an untrusted proxy is ignored', async (t) => {
   const app = Fastify()
   await app.register(securityHeaders)
   app.get('/v1/users', () => ({}))
@@ -101,18 +101,21 @@ t.test('with the profile of helmet, the headers are those of @fastify/helmet byt
   }
 })
 
-t.test('over a route, the headers are those of @fastify/helmet with both configurations', async (t) => {
-  const own: FastifyHelmetOptions = { frameguard: { action: 'deny' }, contentSecurityPolicy: false }
-  const theirs = Fastify()
-  await theirs.register(helmet, { crossOriginEmbedderPolicy: true })
-  theirs.get('/v1/users', { helmet: own }, () => ({}))
-  const ours = await appWith({ profile: 'helmet', crossOriginEmbedderPolicy: true })
-  const config = {
-    securityHeaders: { xFrameOptions: { action: 'deny' as const }, contentSecurityPolicy: false },
-  }
-  ours.get('/v1/users', { config }, () => ({}))
-  t.same(await headersOf(ours, '/v1/users', overTls), await headersOf(theirs, '/v1/users', overTls))
-})
+t.test(
+  'with options of a route, the headers are those of @fastify/helmet with both configurations',
+  async (t) => {
+    const own: FastifyHelmetOptions = { frameguard: { action: 'deny' }, contentSecurityPolicy: false }
+    const theirs = Fastify()
+    await theirs.register(helmet, { crossOriginEmbedderPolicy: true })
+    theirs.get('/v1/users', { helmet: own }, () => ({}))
+    const ours = await appWith({ profile: 'helmet', crossOriginEmbedderPolicy: true })
+    const config = {
+      securityHeaders: { xFrameOptions: { action: 'deny' as const }, contentSecurityPolicy: false },
+    }
+    ours.get('/v1/users', { config }, () => ({}))
+    t.same(await headersOf(ours, '/v1/users', overTls), await headersOf(theirs, '/v1/users', overTls))
+  },
+)
 
 t.test(
   'helmet runs at boot, not per request, unless the policy differs from request to request',
@@ -196,7 +199,7 @@ t.test('a route overrides single headers, or has none', async (t) => {
   t.same((await app.inject({ method: 'HEAD', url: '/v1/images' })).headers['referrer-policy'], 'origin')
 })
 
-t.test('errors, 404s and answers of later hooks have the headers too', async (t) => {
+t.test('errors, 404s and responses of later hooks have the headers too', async (t) => {
   const app = await appWith()
   await app.register(problems)
   app.addHook('onRequest', async (request, reply) => {
@@ -226,7 +229,7 @@ t.test('errors, 404s and answers of later hooks have the headers too', async (t)
   }
 })
 
-t.test('what a handler sets itself wins', async (t) => {
+t.test('headers that a handler sets take precedence', async (t) => {
   const app = await appWith()
   app.get('/v1/users', (_, reply) => reply.header('X-Frame-Options', 'SAMEORIGIN').send({}))
   app.get('/v1/none', {
@@ -238,7 +241,7 @@ t.test('what a handler sets itself wins', async (t) => {
 })
 
 t.test(
-  'the own @fastify/helmet of the app stays, in either order, and the report says who set what',
+  'headers of @fastify/helmet of the app stay, in either order, and the report lists them',
   async (t) => {
     const options: FastifyHelmetOptions = { frameguard: { action: 'sameorigin' } }
     const plain = Fastify()
@@ -272,7 +275,7 @@ t.test(
   },
 )
 
-t.test('a page has no policy of an API, unless the app says so', async (t) => {
+t.test('an HTML page does not get the policy of an API, unless the app configures it', async (t) => {
   const app = await appWith()
   app.setNotFoundHandler((_, reply) => reply.code(404).type('text/html').send('<p>'))
   const page = { 'content-type': 'text/html; charset=utf-8' }
@@ -297,19 +300,22 @@ t.test('a page has no policy of an API, unless the app says so', async (t) => {
   )
 })
 
-t.test('what may be a page is left alone and reported, unless the route says otherwise', async (t) => {
-  const app = await appWith()
-  app.get('/docs', { schema: { hide: true } }, () => ({}))
-  app.get('/files/*', () => ({}))
-  app.get('/pages/*', { config: { securityHeaders: { profile: 'helmet' } } }, () => ({}))
-  t.same(await headersOf(app, '/docs', overTls), {})
-  t.same(await headersOf(app, '/files/a', overTls), {})
-  t.match((await headersOf(app, '/pages/a'))['content-security-policy'], /^default-src 'self'/)
-  const routes = app.conventions.report().exceptions.map(({ route }) => route)
-  t.same(routes, ['GET /docs', 'GET /files/*'])
-})
+t.test(
+  'routes that may be pages are not changed and are reported, unless they configure the plugin',
+  async (t) => {
+    const app = await appWith()
+    app.get('/docs', { schema: { hide: true } }, () => ({}))
+    app.get('/files/*', () => ({}))
+    app.get('/pages/*', { config: { securityHeaders: { profile: 'helmet' } } }, () => ({}))
+    t.same(await headersOf(app, '/docs', overTls), {})
+    t.same(await headersOf(app, '/files/a', overTls), {})
+    t.match((await headersOf(app, '/pages/a'))['content-security-policy'], /^default-src 'self'/)
+    const routes = app.conventions.report().exceptions.map(({ route }) => route)
+    t.same(routes, ['GET /docs', 'GET /files/*'])
+  },
+)
 
-t.test('in report mode no header is added, and the answers that lack some are counted', async (t) => {
+t.test('in report mode no header is added, and responses without them are counted', async (t) => {
   const app = Fastify({ trustProxy: true })
   await app.register(securityHeaders, { mode: 'report' })
   app.get('/v1/users', () => ({}))
@@ -327,7 +333,7 @@ t.test('in report mode no header is added, and the answers that lack some are co
   t.equal(app.conventions.report().observations.length, 1)
 })
 
-t.test('a route may only be reported, and off is off', async (t) => {
+t.test('a route may have mode report or off', async (t) => {
   const app = await appWith()
   app.get('/v1/users', { config: { securityHeaders: { mode: 'report' } } }, () => ({}))
   t.same(await headersOf(app, '/v1/users'), {})
@@ -339,7 +345,7 @@ t.test('a route may only be reported, and off is off', async (t) => {
   t.same(await headersOf(off, '/v1/on'), ofApi)
 })
 
-t.test('mistakes are told at boot, by name', async (t) => {
+t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ profile: 'web' }, /securityHeaders\.profile: expected one of 'api', 'helmet', received 'web'/],
     [

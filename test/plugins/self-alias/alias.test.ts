@@ -39,7 +39,7 @@ t.test('the parameter of a name, or the only one', async (t) => {
   ])
 })
 
-t.test('the target under the own id', async (t) => {
+t.test('the target with the id in place of the alias', async (t) => {
   const place = { parameter: 'id', before: 2, after: 1 }
   const rows = [
     ['/v1/users/me/x', '/v1/users/7/x'],
@@ -53,7 +53,7 @@ t.test('the target under the own id', async (t) => {
   for (const [target, own] of rows) t.equal(ownTarget(target, place, 'me', '7'), own, target)
 })
 
-t.test('an id in the path comes back as itself, and stays one segment', async () => {
+t.test('an id in the path is encoded as one segment', async () => {
   const place = { parameter: 'id', before: 1, after: 0 }
   const id = fc.string({ unit: 'grapheme', minLength: 1 })
   fc.assert(
@@ -64,7 +64,7 @@ t.test('an id in the path comes back as itself, and stays one segment', async ()
   )
 })
 
-t.test('what is made private is stored by no shared cache', async (t) => {
+t.test('a private Cache-Control has no directives that allow a shared cache to store', async (t) => {
   const rows = [
     [undefined, 'private'],
     ['', 'private'],
@@ -98,7 +98,7 @@ t.test('what is made private is stored by no shared cache', async (t) => {
   )
 })
 
-t.test('a tag with the caller in it', async (t) => {
+t.test('a tag contains the caller', async (t) => {
   t.equal(withCaller('"v7"', '42'), '"v7;self=42"')
   t.equal(withCaller('W/"v7--gzip"', '42'), 'W/"v7--gzip;self=42"')
   t.equal(withCaller('nonsense', '42'), 'nonsense')

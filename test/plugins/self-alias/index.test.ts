@@ -53,7 +53,7 @@ function addUsers(app: FastifyInstance, seen: unknown[] = []): void {
   app.get('/v1/orders/:id', async (request) => request.params)
 }
 
-t.test('me and self are the record of the caller, with the exact id, and say where it is', async (t) => {
+t.test('me and self are the record of the caller, with the exact id and Content-Location', async (t) => {
   const app = await presetWith(addUsers)
   for (const alias of ['me', 'self']) {
     const answer = await app.inject({ url: `/v1/users/${alias}`, headers: ada })
@@ -70,7 +70,7 @@ t.test('me and self are the record of the caller, with the exact id, and say whe
   t.equal(selected.headers['content-location'], '/v1/users/7?fields=name')
 })
 
-t.test('over a socket: every method, and what is below', async (t) => {
+t.test('over a socket: every method, and paths below the alias', async (t) => {
   const seen: unknown[] = []
   const app = await presetWith((app) => addUsers(app, seen))
   const { origin } = await serve(t, app)
@@ -99,7 +99,7 @@ t.test('over a socket: every method, and what is below', async (t) => {
   t.equal((await fetch(`${origin}/v1/orders/me`, { headers: eve })).headers.get('content-location'), null)
 })
 
-t.test('who is not known gets a 401 with a challenge, and no handler runs', async (t) => {
+t.test('an unknown caller gets a 401 with a challenge, and no handler runs', async (t) => {
   const seen: unknown[] = []
   const app = await presetWith((app) => addUsers(app, seen), { challenge: 'Bearer realm="demo"' })
   for (const [method, url] of [
@@ -117,7 +117,7 @@ t.test('who is not known gets a 401 with a challenge, and no handler runs', asyn
   t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs nobody')
 })
 
-t.test('alone, without the other plugins', async (t) => {
+t.test('the plugin works without the other plugins', async (t) => {
   const app = Fastify()
   await app.register(selfAlias, { identify: async (request) => identify(request), collections: ['users'] })
   app.get('/v1/users/:id', async (request) => request.params)
@@ -129,7 +129,7 @@ t.test('alone, without the other plugins', async (t) => {
   t.notOk(['cache-control', 'vary', 'content-location'].some((name) => name in other.headers))
 })
 
-t.test('who is calling may come from any onRequest hook, wherever it was added', async (t) => {
+t.test('any onRequest hook may authenticate, wherever it is added', async (t) => {
   const app = Fastify()
   await app.register(selfAlias, {
     identify: (request) => (request as { userId?: string }).userId ?? null,
@@ -142,7 +142,7 @@ t.test('who is calling may come from any onRequest hook, wherever it was added',
   t.strictSame((await app.inject('/v1/users/me')).json(), { id: '42' })
 })
 
-t.test('what goes wrong in finding out is an error of the server, or the problem it says', async (t) => {
+t.test('an error of identify is a 500, or the thrown ProblemError', async (t) => {
   let found: unknown
   const app = await presetWith(addUsers, {
     identify: (async () => {
@@ -165,7 +165,7 @@ t.test('what goes wrong in finding out is an error of the server, or the problem
   t.equal((await throwing.inject('/v1/users/me')).statusCode, 403)
 })
 
-t.test('no answer under an alias can be stored by a cache that is shared', async (t) => {
+t.test('shared caches cannot store a response under an alias', async (t) => {
   const app = await presetWith((app) => {
     const config = { caching: { cacheControl: { public: true, maxAge: 60, sMaxAge: 600 } } }
     app.get('/v1/users/:id', { config }, async () => ({ id: 1 }))
@@ -257,7 +257,7 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
   t.equal(given.headers['content-location'], '/given', 'that of the handler stays')
 })
 
-t.test('the status, the headers and the body of a web Response count', async (t) => {
+t.test('status, headers and body of a web Response are used', async (t) => {
   const app = await presetWith((app) => {
     app.route({
       method: ['GET', 'PUT'],
@@ -285,25 +285,28 @@ t.test('the status, the headers and the body of a web Response count', async (t)
   }
 })
 
-t.test('routes that are not of the API keep the alias, unless they ask for it', async (t) => {
-  const app = await presetWith((app) => {
-    app.get('/v1/users/:id/*', async (request) => request.params)
-    app.get('/v1/users/:id/hidden', { schema: { hide: true } as object }, async (request) => request.params)
-    app.get(
-      '/v1/users/:id/a/*',
-      { config: { selfAlias: { param: 'id' } } },
-      async (request) => request.params,
-    )
-  })
-  for (const [path, id] of [
-    ['file', 'me'],
-    ['hidden', 'me'],
-    ['a/file', '7'],
-  ] as const)
-    t.equal((await app.inject({ url: `/v1/users/me/${path}`, headers: eve })).json().id, id, path)
-})
+t.test(
+  'wildcard, WebSocket and hidden routes keep the alias, unless they configure the plugin',
+  async (t) => {
+    const app = await presetWith((app) => {
+      app.get('/v1/users/:id/*', async (request) => request.params)
+      app.get('/v1/users/:id/hidden', { schema: { hide: true } as object }, async (request) => request.params)
+      app.get(
+        '/v1/users/:id/a/*',
+        { config: { selfAlias: { param: 'id' } } },
+        async (request) => request.params,
+      )
+    })
+    for (const [path, id] of [
+      ['file', 'me'],
+      ['hidden', 'me'],
+      ['a/file', '7'],
+    ] as const)
+      t.equal((await app.inject({ url: `/v1/users/me/${path}`, headers: eve })).json().id, id, path)
+  },
+)
 
-t.test('the tag of one account is not that of another, even where both have the same version', async (t) => {
+t.test('the tags of two accounts differ, even if their records have the same version', async (t) => {
   const seen: unknown[] = []
   const app = await presetWith((app) => {
     const config = {
@@ -346,7 +349,7 @@ t.test('the tag of one account is not that of another, even where both have the 
   t.equal((await ask('GET', '7', {})).headers.etag, '"7"', 'without an alias, as ever')
 })
 
-t.test('a record whose id is an alias cannot be made', async (t) => {
+t.test('a record whose id is an alias cannot be created', async (t) => {
   const app = await presetWith(addUsers)
   const rows = [
     ['POST', '/v1/users', { id: 'me' }, 400],
@@ -372,7 +375,7 @@ t.test('a record whose id is an alias cannot be made', async (t) => {
   }
 })
 
-t.test('routes take part one by one, too, and leave it', async (t) => {
+t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
   const app = await presetWith((app) => {
     const echo = async (request: FastifyRequest) => request.params
     app.get('/v1/accounts/:account_id', { config: { selfAlias: true } }, echo)
@@ -392,7 +395,7 @@ t.test('routes take part one by one, too, and leave it', async (t) => {
   t.equal(made.statusCode, 400)
 })
 
-t.test('an id is written into the path as a path has it', async (t) => {
+t.test('an id is encoded in the path', async (t) => {
   const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace(/^\/public/, '') })
   await app.register(selfAlias, { identify, collections: ['users'] })
   app.get('/v1/users/:id', async (request) => request.params)
@@ -404,7 +407,7 @@ t.test('an id is written into the path as a path has it', async (t) => {
   t.equal(mounted.headers['content-location'], '/public/v1/users/7', 'the URL that the client knows')
 })
 
-t.test('a collection that no route is in is told in the log', async (t) => {
+t.test('a collection without a route is logged', async (t) => {
   const { logger, lines } = keepLogs('warn')
   const app = Fastify({ logger })
   await app.register(selfAlias, { identify, collections: ['user'] })
@@ -413,7 +416,7 @@ t.test('a collection that no route is in is told in the log', async (t) => {
   t.match(lines, [{ msg: /no route is in user/ }])
 })
 
-t.test('an uppercase alias is an uppercase path', async (t) => {
+t.test('an uppercase alias is a 404 path-uppercase', async (t) => {
   const app = await presetWith(addUsers)
   isProblem(t, injected(await app.inject({ url: '/v1/users/ME', headers: eve })), {
     status: 404,
@@ -451,7 +454,7 @@ t.test('in report mode no byte changes, and aliases are counted', async (t) => {
   ])
 })
 
-t.test('options that cannot be are refused', async (t) => {
+t.test('invalid options are refused', async (t) => {
   const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
     [{ identify: 'me' }, /selfAlias\.identify: expected a function/],
     [{ collections: ['/users'] }, /selfAlias\.collections\[0\]/],

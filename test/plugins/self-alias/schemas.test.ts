@@ -9,7 +9,7 @@ const id = { type: 'integer', format: 'int64', description: 'The user' }
 const params = { type: 'object', properties: { id } }
 const response = { 200: { type: 'object', properties: { id: { type: 'integer' } } } }
 
-t.test('the document shows the alias, where the record is found, and the 401', async (t) => {
+t.test('the document shows the alias, Content-Location and the 401', async (t) => {
   const app = Fastify()
   await app.register(swagger, { openapi: {} })
   await app.register(selfAlias, { identify: () => 7, collections: ['users'] })

@@ -38,47 +38,52 @@ function told({ headers }: { readonly headers: Readonly<Record<string, unknown>>
 const all = { deprecation, sunset, link }
 const none = { deprecation: undefined, sunset: undefined, link: undefined }
 
-t.test('a deprecated version says so on every answer, errors and unknown paths included', async (t) => {
-  const app = await appWith((app) => {
-    app.get('/v1/users/:id', async () => ({ id: 1 }))
-    app.get('/v1/broken', async () => {
-      throw new Error('no')
+t.test(
+  'a deprecated version has its headers on every response, errors and unknown paths included',
+  async (t) => {
+    const app = await appWith((app) => {
+      app.get('/v1/users/:id', async () => ({ id: 1 }))
+      app.get('/v1/broken', async () => {
+        throw new Error('no')
+      })
+      app.get('/v1/nothing', async (_request, reply) => reply.callNotFound())
+      app.post(
+        '/v1/users',
+        {
+          schema: { body: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } },
+        },
+        async () => ({}),
+      )
+      app.get('/v1/pages/*', async () => 'a page')
+      app.get('/v2/users/:id', async () => ({ id: 1 }))
+      app.get('/health', async () => ({}))
     })
-    app.get('/v1/nothing', async (_request, reply) => reply.callNotFound())
-    app.post(
-      '/v1/users',
-      { schema: { body: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } },
-      async () => ({}),
-    )
-    app.get('/v1/pages/*', async () => 'a page')
-    app.get('/v2/users/:id', async () => ({ id: 1 }))
-    app.get('/health', async () => ({}))
-  })
-  const rows = [
-    ['GET', '/v1/users/1', 200, all],
-    ['HEAD', '/v1/users/1', 200, all],
-    ['GET', '/v1/broken', 500, all],
-    ['GET', '/v1/nothing', 404, all],
-    ['POST', '/v1/users', 400, all],
-    ['GET', '/v1/pages/a', 200, all],
-    ['GET', '/v1/unknown?x=1', 404, all],
-    ['DELETE', '/v1/users/1', 405, all],
-    ['GET', '/v1', 404, all],
-    ['GET', '/v10/users', 404, none],
-    ['GET', '/v01/users', 404, none],
-    ['GET', '/users/v1/x', 404, none],
-    ['GET', '/v2/users/1', 200, none],
-    ['GET', '/v2/unknown', 404, none],
-    ['GET', '/health', 200, none],
-  ] as const
-  for (const [method, url, status, expected] of rows) {
-    const answer = await app.inject({ method, url, ...(method === 'POST' ? { payload: {} } : {}) })
-    t.equal(answer.statusCode, status, `${method} ${url}`)
-    t.strictSame(told(answer), expected, `${method} ${url}`)
-  }
-})
+    const rows = [
+      ['GET', '/v1/users/1', 200, all],
+      ['HEAD', '/v1/users/1', 200, all],
+      ['GET', '/v1/broken', 500, all],
+      ['GET', '/v1/nothing', 404, all],
+      ['POST', '/v1/users', 400, all],
+      ['GET', '/v1/pages/a', 200, all],
+      ['GET', '/v1/unknown?x=1', 404, all],
+      ['DELETE', '/v1/users/1', 405, all],
+      ['GET', '/v1', 404, all],
+      ['GET', '/v10/users', 404, none],
+      ['GET', '/v01/users', 404, none],
+      ['GET', '/users/v1/x', 404, none],
+      ['GET', '/v2/users/1', 200, none],
+      ['GET', '/v2/unknown', 404, none],
+      ['GET', '/health', 200, none],
+    ] as const
+    for (const [method, url, status, expected] of rows) {
+      const answer = await app.inject({ method, url, ...(method === 'POST' ? { payload: {} } : {}) })
+      t.equal(answer.statusCode, status, `${method} ${url}`)
+      t.strictSame(told(answer), expected, `${method} ${url}`)
+    }
+  },
+)
 
-t.test('over a socket, a refusal of a hook in front tells it too', async (t) => {
+t.test('over a socket, a refusal of an earlier hook has the headers too', async (t) => {
   const app = Fastify()
   app.addHook('onRequest', async (_request, reply) => reply.code(429).send({}))
   await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
@@ -91,7 +96,7 @@ t.test('over a socket, a refusal of a hook in front tells it too', async (t) => 
   }
 })
 
-t.test('after the sunset all of the version is a 410, and nothing behind it runs', async (t) => {
+t.test('after the sunset every path of the version is a 410, and no later hook runs', async (t) => {
   let time = before
   const ran: string[] = []
   const app = await appWith(
@@ -133,13 +138,13 @@ t.test('after the sunset all of the version is a 410, and nothing behind it runs
   t.equal((await app.inject('/v2/unknown')).statusCode, 404)
 })
 
-t.test('without the error format of the package the 410 is a problem all the same', async (t) => {
+t.test('without the plugin problems, the 410 is a problem document too', async (t) => {
   const app = Fastify()
   await app.register(versions, { versions: { 1: lifecycle }, now: () => after })
   isProblem(t, injected(await app.inject('/v1/x')), { status: 410, code: 'version-retired' })
 })
 
-t.test('a route may end before its version, after it, and without one', async (t) => {
+t.test('a route may have its own sunset: before, after, or without that of its version', async (t) => {
   const app = await appWith((app) => {
     const ended = { versions: { sunset: '2026-06-01T00:00:00Z' } }
     app.get('/v1/early', { config: ended }, async () => ({}))
@@ -157,7 +162,7 @@ t.test('a route may end before its version, after it, and without one', async (t
   t.match(isProblem(t, injected(legacy), { status: 410, code: 'version-retired' }).detail, /^It ended on/)
 })
 
-t.test('no Link of a handler, of a list or of a web Response is lost, and none is doubled', async (t) => {
+t.test('a Link of a handler, a list or a web Response is kept, and not repeated', async (t) => {
   const app = Fastify()
   await app.register(problems)
   await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
@@ -202,7 +207,7 @@ t.test('no Link of a handler, of a list or of a web Response is lost, and none i
   t.match(told(unchanged), { deprecation, sunset }, 'a 304 too')
 })
 
-t.test('the forms of a date, to the second that the headers have', async (t) => {
+t.test('all forms of a date, in whole seconds', async (t) => {
   const rows = [
     // The examples of RFC 9745 §2.1 and RFC 8594 §3.
     [{ deprecated: '2023-06-30T23:59:59.999Z' }, { ...none, deprecation: '@1688169599' }],
@@ -223,7 +228,7 @@ t.test('the forms of a date, to the second that the headers have', async (t) => 
   }
 })
 
-t.test('the status turns with the second that the header names', async (t) => {
+t.test('the status changes at the second in the header', async (t) => {
   const versions = { 1: { deprecated: new Date(1_900), sunset: new Date(3_999) } }
   const rows = [
     [999, 'current', 404],
@@ -238,7 +243,7 @@ t.test('the status turns with the second that the header names', async (t) => {
   }
 })
 
-t.test('the version of a path is the whole first segment', async (t) => {
+t.test('the version of a path is the complete first segment', async (t) => {
   const app = await appWith(() => {}, { versions: { 0: lifecycle, 1: lifecycle, 12: lifecycle } })
   for (const path of ['/v1', '/v1/users/1', '/v12/users?x=/v3', '/v1?x=1', '/v0/'])
     t.strictSame(told(await app.inject(path)), all, path)
@@ -246,7 +251,7 @@ t.test('the version of a path is the whole first segment', async (t) => {
     t.strictSame(told(await app.inject(path)), none, path)
 })
 
-t.test('below a base path', async (t) => {
+t.test('the version may follow a base path', async (t) => {
   const app = await appWith((app) => app.get('/a.p/v1/users', async () => ({})), { basePath: '/a.p' })
   t.strictSame(told(await app.inject('/a.p/v1/users')), all)
   t.strictSame(told(await app.inject('/a.p/v1/unknown')), all)
@@ -255,7 +260,7 @@ t.test('below a base path', async (t) => {
   t.equal(app.versions.list()[0]?.path, '/a.p/v1')
 })
 
-t.test('the list of versions, as they stand', async (t) => {
+t.test('app.versions.list() has all versions with their status', async (t) => {
   let time = Date.parse('2025-12-31T23:59:59Z')
   const options = { now: () => time }
   const app = await appWith((app) => app.get('/v2/users', async () => ({})), options)
@@ -287,7 +292,7 @@ t.test('the list of versions, as they stand', async (t) => {
   )
 })
 
-t.test('in report mode no byte changes, and what would happen is counted', async (t) => {
+t.test('in report mode no byte changes, and requests that would change are counted', async (t) => {
   const app = await appWith(
     (app) => {
       app.get('/v1/users', async () => ({}))
@@ -313,7 +318,7 @@ t.test('in report mode no byte changes, and what would happen is counted', async
   ])
 })
 
-t.test('a retirement can be tried: told, counted, and still served', async (t) => {
+t.test('with rules: { retired: report }, requests after the sunset are counted and served', async (t) => {
   const app = await appWith((app) => app.get('/v1/users', async () => ({})), {
     rules: { retired: 'report' },
     now: () => after,
@@ -323,7 +328,7 @@ t.test('a retirement can be tried: told, counted, and still served', async (t) =
   t.match(app.conventions.report().observations, [{ plugin: 'versions', rule: 'retired', count: 1 }])
 })
 
-t.test('a route has modes of its own, and each rule can be off', async (t) => {
+t.test('a route may have its own modes, and each rule can be off', async (t) => {
   const app = await appWith(
     (app) => {
       const config = (rules: VersionsOptions['rules'] & object) => ({ config: { versions: { rules } } })
@@ -349,7 +354,7 @@ t.test('a route has modes of its own, and each rule can be off', async (t) => {
   )
 })
 
-t.test('off is off', async (t) => {
+t.test('mode off adds nothing', async (t) => {
   const app = await appWith((app) => app.get('/v3/users', async () => ({})), {
     mode: 'off',
     now: () => after,
@@ -360,7 +365,7 @@ t.test('off is off', async (t) => {
   t.equal(app.conventions.report().findings.length, 0)
 })
 
-t.test('a route of a version that is not listed does not boot, unless it is excepted', async (t) => {
+t.test('a route of an unlisted version fails the boot, unless it has an exception', async (t) => {
   const app = await appWith((app) => app.get('/v3/users', async () => ({})))
   await t.rejects(async () => await app.ready(), {
     code: 'FST_CONV_FINDINGS',
@@ -386,7 +391,7 @@ t.test('a route of a version that is not listed does not boot, unless it is exce
   )
 })
 
-t.test('dates and names that cannot be are refused at registration', async (t) => {
+t.test('invalid dates and names are refused at registration', async (t) => {
   const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
     [{ versions: { 1: { deprecated: '2026-02-30' } } }, /versions\.versions\.1\.deprecated: expected a Date/],
     [{ versions: { 1: { deprecated: 'Fri, 01 Jan 2027 00:00:00 GMT' } } }, /RFC 3339/],
@@ -416,7 +421,7 @@ t.test('dates and names that cannot be are refused at registration', async (t) =
   })
 })
 
-t.test('behind the path guard an uppercase path is told of, and names no version', async (t) => {
+t.test('an uppercase path is refused by pathGuard, and has no version', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
@@ -427,7 +432,7 @@ t.test('behind the path guard an uppercase path is told of, and names no version
   t.strictSame(told(await app.inject('/V1/users')), none)
 })
 
-t.test('a rewritten path is the one that is served', async (t) => {
+t.test('the version is that of the path after rewriteUrl', async (t) => {
   const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace('/public', '') })
   await app.register(versions, { versions: { 1: lifecycle }, now: () => after })
   app.get('/v1/users', async () => ({}))

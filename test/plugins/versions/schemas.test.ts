@@ -61,7 +61,7 @@ t.test('a deprecated version is deprecated in the document, with its period', as
   t.equal((await app.inject('/v1/users')).statusCode, 200, 'nothing of it is needed to answer')
 })
 
-t.test('what is yet to come is announced, and not yet deprecated', async (t) => {
+t.test('a future deprecation is announced, and the operation is not deprecated yet', async (t) => {
   const { operationOf } = await documentOf({ versions: { 1: { deprecated: '2027-01-01' } } }, (app) =>
     app.get('/v1/users', { schema }, () => ({})),
   )
@@ -71,7 +71,7 @@ t.test('what is yet to come is announced, and not yet deprecated', async (t) => 
   t.strictSame(Object.keys(responses).sort(), ['200', '304', '412'])
 })
 
-t.test('at the very time it is deprecated', async (t) => {
+t.test('from the second of its deprecation, an operation is deprecated', async (t) => {
   const { operationOf } = await documentOf({ versions: { 1: { deprecated: '2026-11-20' } } }, (app) =>
     app.get('/v1/users', { schema }, () => ({})),
   )
@@ -81,7 +81,7 @@ t.test('at the very time it is deprecated', async (t) => {
   })
 })
 
-t.test('in report mode the document stays as it is', async (t) => {
+t.test('in report mode the document does not change', async (t) => {
   const { operationOf } = await documentOf(
     { mode: 'report', versions: { 1: { deprecated: '2026-01-01' } } },
     (app) => app.get('/v1/users', { schema }, () => ({})),

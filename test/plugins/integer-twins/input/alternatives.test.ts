@@ -61,7 +61,7 @@ t.test('alternatives that differ by the format of a member alone', async (t) => 
   }
 })
 
-t.test('what only the alternative tells to be wrong', async (t) => {
+t.test('a value that is invalid only in the matching alternative is refused', async (t) => {
   t.strictSame(
     await receivedStrictly(measure, '{"kind":"count","value":-0}'),
     invalid('/value', 'must be 0, not -0'),
@@ -89,7 +89,7 @@ t.test('what only the alternative tells to be wrong', async (t) => {
   }
 })
 
-t.test('in arrays, maps and each other', async (t) => {
+t.test('alternatives in arrays, in maps and in alternatives', async (t) => {
   const schema = objectOf({ all: { type: 'array', items: { anyOf: [measure, { type: 'null' }] } } })
   const text = `{"all":[{"kind":"count","value":1},null,{"kind":"ratio","value":1},{"kind":"count","value":${long}}]}`
   t.strictSame(await receivedStrictly(schema, text), {
@@ -101,7 +101,7 @@ t.test('in arrays, maps and each other', async (t) => {
   t.strictSame(await receivedStrictly(map, `{"a":true,"b":${long}}`), { value: { a: true, b: exact } })
 })
 
-t.test('alternatives beside what always holds', async (t) => {
+t.test('alternatives beside other keywords', async (t) => {
   const schema = objectOf(
     { id: int64, kind: {} },
     { anyOf: [kind('a', int64), kind('b', { type: 'number' })] },
@@ -134,7 +134,7 @@ t.test('if, then, else', async (t) => {
   })
 })
 
-t.test('an integer that may be another number', async (t) => {
+t.test('an integer that another alternative allows as a number', async (t) => {
   const schema = objectOf({ x: { anyOf: [int64, { type: 'number' }] } })
   const rows: readonly (readonly [json: string, x: unknown])[] = [
     [long, exact],
@@ -189,7 +189,7 @@ t.test('a tree of alternatives', async (t) => {
   })
 })
 
-t.test('neighbours in a set of alternatives stay what JSON.parse makes of them', async (t) => {
+t.test('undeclared numbers beside alternatives are those of JSON.parse', async (t) => {
   const schema = { type: 'array', items: measure, uniqueItems: true }
   const ratio = '{"kind":"ratio","value":9007199254740992}'
   const count = `{"kind":"count","value":${long}}`
@@ -201,7 +201,7 @@ t.test('neighbours in a set of alternatives stay what JSON.parse makes of them',
   t.strictSame(await receivedStrictly(schema, `[${count},${ratio}]`), { value: [...values].reverse() })
 })
 
-t.test('where no alternative can be tested, or none holds, an integer is exact all the same', async (t) => {
+t.test('if no alternative can be tested, or none matches, a declared integer is exact', async (t) => {
   const schemas: readonly Schema[] = [
     { anyOf: [objectOf({ id: int64 }, { minProperties: 'x' }), objectOf({ x: {} })] },
     { oneOf: [objectOf({ id: int64 }, { required: ['x'] }), objectOf({ id: int64 }, { required: ['y'] })] },

@@ -42,7 +42,7 @@ const properties = {
 }
 const places = int64PlacesOf({ type: 'object', properties }, {})
 
-t.test('a text is scanned in linear time, be it JSON or not', async (t) => {
+t.test('a text is scanned in linear time, also if it is not JSON', async (t) => {
   for (const [before, after] of [
     ['9007199254740993,', ''],
     ['{"note":"9007199254740993', '"}'],

@@ -42,7 +42,7 @@ t.test('a declared integer reaches the handler as an exact BigInt', async (t) =>
   }
 })
 
-t.test('what is no integer of 64 bits is refused', async (t) => {
+t.test('a value that is not a 64-bit integer is refused', async (t) => {
   const rows: readonly (readonly [literal: string, message: string])[] = [
     ['9223372036854775808', fromInt64],
     ['-9223372036854775809', fromInt64],
@@ -87,7 +87,7 @@ t.test('the pointer leads to the integer (RFC 6901 §3)', async (t) => {
   t.strictSame(await received(int64, '-0'), invalid('', notZero))
 })
 
-t.test('at most 50 faults are told', async (t) => {
+t.test('at most 50 errors are sent', async (t) => {
   const result = await received({ type: 'array', items: int64 }, `[${Array(80).fill('-0').join()}]`)
   t.ok('refusal' in result)
   t.equal('refusal' in result ? result.refusal.issues.length : 0, 50)
@@ -98,7 +98,7 @@ t.test('a body that is an integer', async (t) => {
   t.strictSame(await received(int64, ' 7 '), { value: 7n })
 })
 
-t.test('long integers that are not declared are Numbers, as ever', async (t) => {
+t.test('undeclared long integers are Numbers, as without the plugin', async (t) => {
   const schema = objectOf({ id: int64, deep: objectOf({ id: int64 }) })
   const text = '{"x":12345678901234567,"deep":{"y":[{"z":12345678901234567}],"id":1},"id":9007199254740993}'
   t.strictSame(await receivedStrictly(schema, text), {
@@ -110,7 +110,7 @@ t.test('long integers that are not declared are Numbers, as ever', async (t) => 
   })
 })
 
-t.test('of duplicate keys the last counts', async (t) => {
+t.test('of duplicate keys the last one is used', async (t) => {
   const schema = objectOf({ id: int64 })
   t.strictSame(await received(schema, '{"id":9007199254740993,"id":9007199254740995}'), {
     value: { id: 9007199254740995n },
@@ -137,7 +137,7 @@ t.test('other types are left to the validator', async (t) => {
   }
 })
 
-t.test('what a converting validator makes of other types stays exact', async (t) => {
+t.test('values that a validator converts to integers are exact', async (t) => {
   const rows: readonly (readonly [json: string, exact: bigint])[] = [
     ['"9007199254740993"', 9007199254740993n],
     ['"-9223372036854775808"', -9223372036854775808n],
@@ -162,14 +162,14 @@ t.test('what a converting validator makes of other types stays exact', async (t)
   }
 })
 
-t.test('arrays of one and single values, which a converting validator takes for each other', async (t) => {
+t.test('a validator may convert between a value and an array of one item', async (t) => {
   const schema = objectOf({ ids: { type: 'array', items: int64 } })
   t.strictSame(await received(schema, '{"ids":9007199254740993}'), { value: { ids: [9007199254740993n] } })
   t.strictSame(await received(schema, '{"ids":"9007199254740993"}'), { value: { ids: [9007199254740993n] } })
   t.strictSame(await received(schema, '{"ids":[]}'), { value: { ids: [] } })
 })
 
-t.test('a text that a converting validator makes of an integer has all its digits', async (t) => {
+t.test('an integer that a validator converts to text has all its digits', async (t) => {
   const schema = objectOf({ id: { anyOf: [{ type: 'string' }, int64] } })
   t.strictSame(await received(schema, '{"id":9007199254740993}'), { value: { id: '9007199254740993' } })
   t.strictSame(await receivedStrictly(schema, '{"id":9007199254740993}'), {
@@ -189,7 +189,7 @@ t.test('the validator sees the Number that JSON.parse makes', async (t) => {
   t.match(await received(schema, '{"id":0}'), { refusal: { issues: [{ message: /must be >=/ }] } })
 })
 
-t.test('neighbours beyond 2^53 differ from each other', async (t) => {
+t.test('two integers beyond 2^53 with the same Number stay different', async (t) => {
   const ids = Array.from({ length: 200 }, (_, index) => 9007199254740900n + BigInt(index))
   const schema = { type: 'array', items: int64, uniqueItems: true }
   t.strictSame(await received(schema, `[${ids.join()}]`), { value: ids })
@@ -219,14 +219,14 @@ t.test('a nested body', async (t) => {
   })
 })
 
-t.test('40,000 neighbours differ, too', async (t) => {
+t.test('40,000 such integers stay different', async (t) => {
   const ids = Array.from({ length: 40_000 }, (_, index) => 9223372036854700000n + BigInt(index))
   t.strictSame(await received({ type: 'array', items: int64, uniqueItems: true }, `[${ids.join()}]`), {
     value: ids,
   })
 })
 
-t.test('integers of a set do not change what stands beside it', async (t) => {
+t.test('integers with uniqueItems do not change other members', async (t) => {
   const schema = objectOf({
     set: { type: 'array', items: int64, uniqueItems: true },
     id: int64,

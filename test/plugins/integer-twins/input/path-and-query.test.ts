@@ -90,7 +90,7 @@ t.test('repeated names', async (t) => {
   })
 })
 
-t.test('what the text may be else', async (t) => {
+t.test('other types that allow the text', async (t) => {
   const nullable = objectOf({ id: { ...int64, nullable: true } })
   t.strictSame(await receivedText(nullable, { id: '' }), { value: { id: null } })
   t.strictSame(await receivedText(nullable, { id: '7' }), { value: { id: 7n } })
@@ -105,7 +105,7 @@ t.test('what the text may be else', async (t) => {
   t.strictSame(await receivedText(number, { id: '9007199254740993' }), { value: { id: 9007199254740993n } })
 })
 
-t.test('parameters that are not declared so, and defaults', async (t) => {
+t.test('undeclared parameters, and defaults', async (t) => {
   const schema = objectOf({
     id: int64,
     limit: { type: 'integer', default: 50 },
@@ -116,7 +116,7 @@ t.test('parameters that are not declared so, and defaults', async (t) => {
   })
 })
 
-t.test('there are no twins in a text', async (t) => {
+t.test('path and query have no twins', async (t) => {
   t.strictSame(await receivedText(objectOf({ id: int64 }), { id: '1', id_str: '2' }), {
     value: { id: 1n, id_str: '2' },
   })

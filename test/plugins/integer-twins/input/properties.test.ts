@@ -86,7 +86,7 @@ function mapped(samples: Record<string, Sample>, of: (one: Sample) => unknown): 
   return Object.fromEntries(Object.entries(samples).map(([name, one]) => [name, of(one)]))
 }
 
-t.test('declared integers are BigInts of all digits, the rest is as ever', async () => {
+t.test('declared integers are exact BigInts, other values do not change', async () => {
   const wide = fc.tuple(sample, anyInt64).map(([{ schema, json, value }, id]) => ({
     schema: objectOf({ id: int64, value: schema }),
     json: `{"id":${id},"value":${json}}`,
@@ -155,7 +155,7 @@ const anySchema: fc.Arbitrary<unknown> = fc.letrec<{ schema: unknown }>((tie) =>
   ),
 })).schema
 
-t.test('no schema and no value throws', async () => {
+t.test('no schema and no value makes the reader throw', async () => {
   const part = fc.constantFrom('body' as const, 'query' as const)
   fc.assert(
     fc.property(anySchema, jsonText, jsonText, part, (schema, json, other, part) => {

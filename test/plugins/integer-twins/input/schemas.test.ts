@@ -19,12 +19,12 @@ const long = '9007199254740993'
 const exact = 9007199254740993n
 const list = (items: unknown): Schema => ({ type: 'array', items })
 
-t.test('a format says nothing without the type', async (t) => {
+t.test('a format without the type integer is ignored', async (t) => {
   const schema = objectOf({ id: int64, x: { format: 'int64' } })
   t.strictSame(await receivedStrictly(schema, '{"id":1,"x":1}'), { value: { id: 1n, x: 1 } })
 })
 
-t.test('every place of a schema', async (t) => {
+t.test('integers are found at every place of a schema', async (t) => {
   const definitions = { id: int64 }
   const rows: readonly (readonly [about: string, schema: Schema, text: string, value: unknown])[] = [
     ['nested', objectOf({ a: objectOf({ b: int64 }) }), `{"a":{"b":${long}}}`, { a: { b: exact } }],
@@ -174,7 +174,7 @@ t.test('a schema without 64-bit integers leaves the body as it is', async (t) =>
   }
 })
 
-t.test('a pattern that is none for Unicode', async (t) => {
+t.test('a pattern that is invalid with the flag u', async (t) => {
   const result = await byAnyValidator({ patternProperties: { '^\\-': int64 } }, `{"-x":${long},"x":1}`)
   t.strictSame(result, { value: { '-x': exact, x: 1 } })
 })
@@ -191,7 +191,7 @@ t.test('members and items of newer drafts', async (t) => {
   for (const [schema, text, value] of rows) t.strictSame(await byAnyValidator(schema, text), { value }, text)
 })
 
-t.test('schemas that contain themselves in several ways are read to an end', async (t) => {
+t.test('recursive schemas are read in finite time', async (t) => {
   const next = { allOf: [self, { properties: { next: objectOf({ b: int64 }) } }] }
   const schema = recursive(objectOf({ id: int64, next }))
   const text = `{"id":1,"next":{"id":2,"next":{"b":${long},"id":3}}}`
@@ -200,7 +200,7 @@ t.test('schemas that contain themselves in several ways are read to an end', asy
   })
 })
 
-t.test('a reference to nothing keeps the app from starting', async (t) => {
+t.test('an unresolved reference fails the boot', async (t) => {
   const app = Fastify()
   app.setValidatorCompiler(() => () => true)
   await app.register(integerTwins)

@@ -39,7 +39,7 @@ t.test('the twin alone is the integer', async (t) => {
   })
 })
 
-t.test('where a client has rounded, the twin wins', async (t) => {
+t.test('if a client has rounded the number, the twin is used', async (t) => {
   for (const id of ['9007199254740992', '9007199254740993', '9007199254740992.0', '9.007199254740992e15']) {
     const text = `{"id":${id},"id_str":"9007199254740993"}`
     t.strictSame(await receivedStrictly(item, text), { value: { id: 9007199254740993n } }, text)
@@ -48,7 +48,7 @@ t.test('where a client has rounded, the twin wins', async (t) => {
   t.strictSame(await received(item, '{"id":"5","id_str":"5"}'), { value: { id: 5n } })
 })
 
-t.test('a number that is rounded otherwise than JavaScript does it is not the twin', async (t) => {
+t.test('a number that is not rounded as in JavaScript is a mismatch', async (t) => {
   const rows = [
     ['9007199254740993', '9007199254740992'],
     ['9223372036854775806', '9223372036854775807'],
@@ -68,7 +68,7 @@ t.test('a number that is rounded otherwise than JavaScript does it is not the tw
   t.strictSame(await received(item, rounded), exact)
 })
 
-t.test('integers that really differ', async (t) => {
+t.test('different integers are a mismatch', async (t) => {
   const rows = [
     '{"id":5,"id_str":"6"}',
     '{"id":9007199254740995,"id_str":"9007199254740993"}',
@@ -81,7 +81,7 @@ t.test('integers that really differ', async (t) => {
   for (const text of rows) t.strictSame(await received(item, text), mismatch('/id_str', 'id'), text)
 })
 
-t.test('twins that are none', async (t) => {
+t.test('invalid twins are refused', async (t) => {
   for (const twin of [
     '5',
     '9007199254740993',
@@ -100,7 +100,7 @@ t.test('twins that are none', async (t) => {
   }
 })
 
-t.test('twins beyond the range', async (t) => {
+t.test('twins out of range are refused', async (t) => {
   for (const digits of ['9223372036854775808', '9'.repeat(10_000)]) {
     const shown = digits.slice(0, 20)
     t.strictSame(await received(item, `{"id_str":"${digits}"}`), invalid('/id_str', fromInt64), shown)
@@ -112,7 +112,7 @@ t.test('twins beyond the range', async (t) => {
   }
 })
 
-t.test('invalid is more than a mismatch', async (t) => {
+t.test('an invalid twin takes precedence over a mismatch', async (t) => {
   t.match(await received(item, '{"id":1e400,"id_str":"5"}'), {
     refusal: { kind: 'invalid', issues: [{ pointer: '/id_str' }, { pointer: '/id' }] },
   })
@@ -152,7 +152,7 @@ t.test('twins of arrays, item by item', async (t) => {
   for (const [given, text, result] of rows) t.strictSame(await receivedStrictly(given, text), result, text)
 })
 
-t.test('null is the twin of what is no integer', async (t) => {
+t.test('null is the twin of a value that is not an integer', async (t) => {
   const nullable = objectOf({ id: { ...int64, nullable: true } }, { additionalProperties: false })
   t.strictSame(await receivedStrictly(nullable, '{"id":null,"id_str":null}'), { value: { id: null } })
   t.strictSame(await receivedStrictly(nullable, '{"id_str":null}'), { value: { id: null } })
@@ -169,7 +169,7 @@ t.test('null is the twin of what is no integer', async (t) => {
   )
 })
 
-t.test('a twin for an item that is not declared changes nothing', async (t) => {
+t.test('a twin of an undeclared item is ignored', async (t) => {
   const tuple = objectOf({ pair: { type: 'array', items: [{ type: 'integer' }, int64] } })
   t.strictSame(
     await receivedStrictly(tuple, '{"pair":[9007199254740993,5],"pair_str":["9007199254740993","5"]}'),
@@ -179,7 +179,7 @@ t.test('a twin for an item that is not declared changes nothing', async (t) => {
   )
 })
 
-t.test('a twin nests no deeper than anything else', async (t) => {
+t.test('a twin has a maximum depth', async (t) => {
   const schema = objectOf(
     { ids: { $ref: '#/definitions/ids' } },
     { definitions: { ids: list({ $ref: '#/definitions/ids', anyOf: [int64, {}] }) } },
@@ -188,7 +188,7 @@ t.test('a twin nests no deeper than anything else', async (t) => {
   t.match(await received(schema, `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
 })
 
-t.test('a declared twin is a twin, and stays where the schema demands it', async (t) => {
+t.test('a declared twin is read as a twin, and stays if the schema requires it', async (t) => {
   const text = '{"id":5,"id_str":"5"}'
   const declared = objectOf({ id: int64, id_str: { type: 'string' } })
   t.strictSame(await received(declared, text), { value: { id: 5n } })
@@ -200,7 +200,7 @@ t.test('a declared twin is a twin, and stays where the schema demands it', async
   })
 })
 
-t.test('a declared 64-bit integer that is called like a twin is none', async (t) => {
+t.test('a declared 64-bit integer with the name of a twin is not a twin', async (t) => {
   const schema = objectOf({ id: int64, id_str: int64 }, { additionalProperties: false })
   t.strictSame(await receivedStrictly(schema, '{"id":1,"id_str":2,"id_str_str":"2"}'), {
     value: { id: 1n, id_str: 2n },
@@ -232,7 +232,7 @@ t.test('twins in maps', async (t) => {
   })
 })
 
-t.test('what another alternative declares is no twin', async (t) => {
+t.test('a member that another alternative declares is not a twin', async (t) => {
   const schema = {
     oneOf: [
       objectOf({ kind: { const: 'number' }, id: int64 }, { required: ['kind', 'id'] }),
@@ -251,7 +251,7 @@ t.test('what another alternative declares is no twin', async (t) => {
   })
 })
 
-t.test('members that are not declared have no twins', async (t) => {
+t.test('undeclared members have no twins', async (t) => {
   const text = '{"id":1,"x":5,"x_str":"6"}'
   t.strictSame(await received(objectOf({ id: int64 }), text), { value: { id: 1n, x: 5, x_str: '6' } })
 })

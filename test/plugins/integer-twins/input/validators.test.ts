@@ -51,7 +51,7 @@ t.test('members that the validator removes', async (t) => {
   t.strictSame(await received(schema, text), { value: { inner: { id: exact }, id: 1n } })
 })
 
-t.test('a value that the validator makes anew', async (t) => {
+t.test('a value that the validator replaces', async (t) => {
   const schema = objectOf({ id: int64, ids: list, map: { type: 'object', additionalProperties: int64 } })
   const text = `{"id":${long},"ids":[${long},9007199254740992],"map":{"a":9007199254740992,"b":${long}}}`
   t.strictSame(await validated(schema, text, structuredClone), {
@@ -63,7 +63,7 @@ t.test('a value that the validator makes anew', async (t) => {
   })
 })
 
-t.test('values that the validator puts there', async (t) => {
+t.test('values that the validator adds', async (t) => {
   const schema = objectOf({ id: int64, ids: list, inner: objectOf({ id: int64 }) })
   const text = `{"id":${long},"ids":[${long}],"inner":{"id":${long}}}`
   const rows: readonly (readonly [made: unknown, value: unknown])[] = [
@@ -102,7 +102,7 @@ t.test('values that the validator puts there', async (t) => {
   }
 })
 
-t.test('a rounded Number at another place than it was sent is refused, not taken for exact', async (t) => {
+t.test('a rounded Number that a validator has moved is refused', async (t) => {
   const schema = objectOf({ id: int64, other: int64, ids: list })
   const rows: readonly (readonly [text: string, made: unknown, pointer: string])[] = [
     [`{"id":${long}}`, { other: 9007199254740992 }, '/other'],
@@ -152,7 +152,7 @@ t.test('a hook of the app that changes the body', async (t) => {
   }
 })
 
-t.test('path and query integers where the validator does not convert', async (t) => {
+t.test('path and query integers with a validator that does not convert', async (t) => {
   const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } })
   const querystring = objectOf({ id: int64, ids: list })
   const result = await answerOf(app, { querystring }, { url: `/x?id=${long}&ids=1&ids=2` }, 'query')
