@@ -1,7 +1,9 @@
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
+import { isPlainObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import {
+  type Check,
   type Checks,
   flag,
   functionOf,
@@ -18,9 +20,22 @@ import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
 import type { OperationEnd } from './transitions.js'
+import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
 /** What a process has to know of an operation to start it. */
 export interface OperationDeclaration {
+  /**
+   * Schema of the input, for the validator of the app. A start with another input is a 400 `validation`, and starts nothing.
+   * Integers of the format `int64` or `uint64` are BigInts in the handler, whatever their size.
+   * @default none: any JSON value
+   */
+  readonly input?: object
+  /**
+   * JSON Schema of the result, for the OpenAPI document. Integers of the format `int64` or `uint64` have their twins in status
+   * documents. Results are not validated.
+   * @default none: any JSON value
+   */
+  readonly result?: object
   /**
    * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
    * @default false
@@ -80,7 +95,7 @@ export interface OperationRetry {
 }
 
 /** The argument of the handler of an operation. */
-export interface OperationContext<Input = unknown> {
+export interface OperationContext<Input = unknown, Result = unknown> {
   /**
    * The input of the start, serialized as JSON and parsed: without `undefined`, dates are strings, and integers that a
    * Number cannot represent are BigInts.
@@ -107,11 +122,11 @@ export interface OperationContext<Input = unknown> {
    *
    * @throws ProblemError `operation-interrupted` if another run took over: let the transaction fail
    */
-  readonly complete: (connection: object, outcome?: OperationOutcome) => Promise<void>
+  readonly complete: (connection: object, outcome?: OperationOutcome<Result>) => Promise<void>
 }
 
 /** The return value of a handler. */
-export interface OperationOutcome {
+export interface OperationOutcome<Result = unknown> {
   /**
    * URL of the created resource, a path or an absolute URL: a poll gets a 303 to it.
    * @default none
@@ -121,7 +136,7 @@ export interface OperationOutcome {
    * A small JSON value; not for documents.
    * @default none
    */
-  readonly result?: unknown
+  readonly result?: Result
 }
 
 /**
@@ -129,9 +144,9 @@ export interface OperationOutcome {
  * lost its lease. `operationId` stays the same: use it to find resources that an earlier run created. If it throws a
  * `ProblemError`, the client gets that problem. The cause of any other error is only in the log.
  */
-export type OperationHandler<Input = unknown> = (
-  context: OperationContext<Input>,
-) => Promise<OperationOutcome | undefined> | Promise<void>
+export type OperationHandler<Input = unknown, Result = unknown> = (
+  context: OperationContext<Input, Result>,
+) => Promise<OperationOutcome<Result> | undefined> | Promise<void>
 
 /** An operation with the type of its input. */
 export interface OperationHandle<in Input = never> {
@@ -157,11 +172,18 @@ export interface DefinedOperation {
   readonly cancellable: boolean
   readonly retryAfter: number | null
   readonly priority: number
+  readonly input: object | null
+  readonly result: object | null
   /** The work; `null` if another process does it. */
   readonly work: OperationWork | null
 }
 
+const schema: Check<object> = (label, received) =>
+  isObject(received) ? received : invalid(label, 'a schema', received)
+
 const declarationChecks: Checks<OperationDeclaration> = {
+  input: schema,
+  result: schema,
   cancellable: flag,
   retryAfter: integer(1, 86_400),
   priority: integer(0, 100),
@@ -202,6 +224,8 @@ const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 /** The operations that an app has defined, by name. */
 export class OperationDefinitions {
   readonly #defined = new Map<string, DefinedOperation>()
+  readonly #inputs = new Map<string, { readonly validate: Validate; readonly restore: Restore }>()
+  readonly #results = new Map<string, Restore>()
   readonly #maxLength: number
 
   /** @param maxLength maximum of an input and of a result, in characters of JSON */
@@ -246,15 +270,44 @@ export class OperationDefinitions {
       retryAfter: (error, retries) => retryAfter(options.retry, error, retries),
       run: async (context) => {
         const endOf = (outcome: unknown) => this.#endOf(label, outcome)
-        return endOf(await handler(contextOf<Input>(context, log, endOf)))
+        const input = this.#inputOf(name, context.input)
+        return endOf(await handler(contextOf(context, input as Input, log, endOf)))
       },
     })
   }
 
   #add(name: string, options: OperationDeclaration, work: OperationWork | null): void {
     if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
-    const { cancellable = false, retryAfter = null, priority = 0 } = options
-    this.#defined.set(name, { cancellable, retryAfter, priority, work })
+    const { cancellable = false, retryAfter = null, priority = 0, input = null, result = null } = options
+    this.#defined.set(name, { cancellable, retryAfter, priority, input, result, work })
+  }
+
+  /**
+   * Compiles the schemas, when the app gets ready.
+   *
+   * @param compile the app's compiler of validators
+   * @param shared schemas that others refer to
+   * @throws Error for a schema that cannot be compiled
+   */
+  compile(compile: (schema: object) => Validate, shared: SchemaStore): void {
+    for (const [name, { input, result }] of this.#defined) {
+      // Schemas of other validators are instances of their classes.
+      const restore = (given: object): Restore =>
+        isPlainObject(given) ? restorer(given, shared) : (value) => value
+      if (input !== null) this.#inputs.set(name, { validate: compile(input), restore: restore(input) })
+      if (result !== null) this.#results.set(name, restore(result))
+    }
+  }
+
+  /** Reads a stored result. With `twins`, declared 64-bit integers have them. */
+  readResult(name: string, json: string, twins: boolean): unknown {
+    const result = parseExact(json)
+    return this.#results.get(name)?.(result, twins) ?? result
+  }
+
+  #inputOf(name: string, json: string | null): unknown {
+    const input = json === null ? undefined : parseExact(json)
+    return this.#inputs.get(name)?.restore(input, false) ?? input
   }
 
   /** @throws FST_CONV_OPERATION_UNKNOWN */
@@ -267,7 +320,12 @@ export class OperationDefinitions {
 
   /** Returns an input as JSON; `null` for none. */
   inputJson(name: string, input: unknown): string | null {
-    const json = input === undefined ? undefined : inputText(input)
+    const given = input === undefined ? undefined : inputText(input)
+    const validate = this.#inputs.get(name)?.validate
+    const json =
+      validate === undefined
+        ? given
+        : inputText(validInput(validate, given === undefined ? null : parseExact(given)))
     if (input !== undefined && json === undefined)
       throw new TypeError(`the input of '${name}' is not a JSON value`)
     if (json !== undefined && json.length > this.#maxLength) {
@@ -294,20 +352,16 @@ export class OperationDefinitions {
   }
 }
 
-/** Reads what {@link exactJson} wrote. */
-export function readExactJson(json: string): unknown {
-  return parseExact(json)
-}
-
 function contextOf<Input>(
-  { record, input, signal, progress, complete }: WorkContext,
+  { record, signal, progress, complete }: WorkContext,
+  input: Input,
   log: Log,
   endOf: (outcome: unknown) => OperationEnd,
 ): OperationContext<Input> {
   const { id, name, run, requestId, traceparent } = record
   const request = requestId === null ? {} : { reqId: requestId }
   return {
-    input: (input === null ? undefined : readExactJson(input)) as Input,
+    input,
     signal,
     progress,
     operationId: id,

@@ -10,13 +10,14 @@ import { queryOf } from '../../http/request-target.js'
 import { mergeVary } from '../../http/vary.js'
 import { exactJson } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
+import { parseExact } from '../../json/parse-exact.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { typeBaseOf } from '../../problem/problem-style.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { readExactJson } from './define.js'
+import type { OperationDefinitions } from './define.js'
 import { cursorAfter, listCursors, listLimits, readListQuery } from './list-page.js'
 import { operationSchemas, statusNames } from './openapi.js'
 import { type Duration, duration, type ResolvedOperations } from './options.js'
@@ -102,7 +103,9 @@ export async function startOperation(
     const applied = appliedPreferences(preferences, wait, isDone)
     if (applied !== '') reply.header('preference-applied', applied)
   }
-  return isDone && answer !== undefined ? answer(resultOf(record), reply) : answers.started(reply, record)
+  return isDone && answer !== undefined
+    ? answer(resultOf(service.definitions, record), reply)
+    : answers.started(reply, record)
 }
 
 const records = new WeakMap<PreparedOperation, OperationRecord>()
@@ -160,9 +163,13 @@ function appliedPreferences({ respondAsync, wait }: Preferences, applied: number
   ].join(', ')
 }
 
-function resultOf({ status, resource, result, error }: OperationRecord): OperationResult {
+function resultOf(
+  definitions: OperationDefinitions,
+  { name, status, resource, result, error }: OperationRecord,
+): OperationResult {
   if (status === 'Failed' && error !== null) return { status, error }
-  return { status: 'Succeeded', resource, result: result === null ? undefined : readExactJson(result) }
+  const value = result === null ? undefined : definitions.readResult(name, result, false)
+  return { status: 'Succeeded', resource, result: value }
 }
 
 /** Returns the caller of a request. */
@@ -205,8 +212,8 @@ export class OperationAnswers {
 
   /** Returns the document of an operation, with the names of {@link StatusDocument}. */
   document(record: OperationRecord): StatusDocument {
-    const href = this.#href(record)
-    return statusDocument(record, { href, typeBase: this.#typeBase, readResult: readExactJson })
+    const { definitions } = this.#service
+    return this.#document(record, (json) => definitions.readResult(record.name, json, false))
   }
 
   /** Returns the response of a route that started an operation, as text: the response schema of the route does not apply. */
@@ -219,7 +226,7 @@ export class OperationAnswers {
     }
     // Only results have long integers, and Fastify creates the options of a route at each access.
     const twins = record.result !== null && writesTwins(reply.request)
-    return asText(reply, withoutHidden(reply, this.#status(reply, record)), twins)
+    return asText(reply, withoutHidden(reply, this.#status(reply, record, twins)), twins)
   }
 
   /** Returns the response of a poll: 303 to the created resource, or 200, with the document. */
@@ -230,19 +237,21 @@ export class OperationAnswers {
 
   /** Returns the response of a poll of the status document. */
   status(reply: FastifyReply, record: OperationRecord): object | string {
-    const document = this.#status(reply, record)
     const { updatedAt, result } = record
+    // Only results have long integers, and Fastify creates the options of a route at each access.
+    const twins = result !== null && writesTwins(reply.request)
+    const document = this.#status(reply, record, twins)
     // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
     const modified = Math.min(updatedAt, this.#service.clock.now())
     if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
     // Fastify's serializers throw for a BigInt; those of `integerTwins` do not.
-    const hasInt64 = result !== null && hasLongDigits(result) && !writesTwins(reply.request)
-    return hasInt64 ? asText(reply, document, false) : document
+    return result !== null && hasLongDigits(result) && !twins ? asText(reply, document, false) : document
   }
 
   /** Returns an event with the status document, as a poll gets it. */
   event(reply: FastifyReply, record: OperationRecord): StatusEvent {
-    const data = exactJson(this.#restyled(record), writesTwins(reply.request)) ?? 'null'
+    const twins = writesTwins(reply.request)
+    const data = exactJson(this.#restyled(record, twins), twins) ?? 'null'
     return { id: record.version, data, isLast: isFinal(record) }
   }
 
@@ -264,20 +273,30 @@ export class OperationAnswers {
       reply.header('link', formatLinks([{ href, rel: 'next' }]))
     }
     const present = shown.filter((record) => !isGone(record, this.#service.clock.now()))
-    const list = { [member]: present.map((record) => this.#restyled(record)) }
+    const twins = writesTwins(reply.request)
+    const list = { [member]: present.map((record) => this.#restyled(record, twins)) }
     const hasInt64 = present.some(({ result }) => result !== null && hasLongDigits(result))
-    return hasInt64 && !writesTwins(reply.request) ? asText(reply, list, false) : list
+    return hasInt64 && !twins ? asText(reply, list, false) : list
   }
 
-  #status(reply: FastifyReply, record: OperationRecord): object {
+  #status(reply: FastifyReply, record: OperationRecord, twins: boolean): object {
     reply.header('cache-control', 'no-store')
     if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
-    return this.#restyled(record)
+    return this.#restyled(record, twins)
   }
 
-  #restyled(record: OperationRecord): object {
-    const document = this.document(record)
+  /** @param twins whether declared 64-bit integers of the result have twins */
+  #restyled(record: OperationRecord, twins: boolean): object {
+    const { definitions } = this.#service
+    const document = this.#document(record, (json) =>
+      // Fewer BigInts, because Fastify's serializers throw for them.
+      twins ? definitions.readResult(record.name, json, true) : parseExact(json),
+    )
     return this.#keyStyle === 'snake_case' ? document : restyled(document, this.#keyStyle)
+  }
+
+  #document(record: OperationRecord, readResult: (json: string) => unknown): StatusDocument {
+    return statusDocument(record, { href: this.#href(record), typeBase: this.#typeBase, readResult })
   }
 
   #href({ id }: OperationRecord): string {
@@ -329,7 +348,7 @@ export function mountOperationRoutes(
   const limit = polls === null ? null : new PollLimit(polls)
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
-  const shared = sharedOptions(keyStyle)
+  const shared = sharedOptions(app, keyStyle)
   let streams = 0
 
   app.get(`${path}/:id`, { ...shared, schema: schemas.read }, async (request, reply) => {
@@ -470,11 +489,11 @@ function forbidStoringOnSend(
 const streamInterval = 2_000
 
 /** The options that the routes of operations share. */
-function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
+function sharedOptions(app: FastifyInstance, keyStyle: KeyStyle): RouteShorthandOptions {
   return {
+    // The routes check what they read: a validator of the app may be for schemas of another kind.
+    ...(app.validatorCompiler === undefined ? {} : { validatorCompiler: () => () => true }),
     errorHandler: refuseThrown,
-    // The routes check what they read: the validator of the app may be for other schemas.
-    validatorCompiler: () => () => true,
     onSend: forbidStoringOnSend,
     config: {
       // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.

@@ -1,9 +1,10 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { maintenanceOf } from '../../fastify/maintenance.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
+import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import {
@@ -97,11 +98,14 @@ export interface Operations {
    * @returns a handle, which starts the operation with an input of its type
    * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
    */
-  define<Input = unknown>(name: string, handler: OperationHandler<Input>): OperationHandle<Input>
-  define<Input = unknown>(
+  define<Input = unknown, Result = unknown>(
+    name: string,
+    handler: OperationHandler<Input, Result>,
+  ): OperationHandle<Input>
+  define<Input = unknown, Result = unknown>(
     name: string,
     options: OperationDefinition,
-    handler: OperationHandler<Input>,
+    handler: OperationHandler<Input, Result>,
   ): OperationHandle<Input>
   /**
    * Declares an operation that another process defines and runs: a process that only serves requests imports no handlers. It needs
@@ -310,10 +314,15 @@ export const operations = conventionPlugin<OperationsOptions>(
     app.addHook('onReady', async function startOperations() {
       answers = new OperationAnswers(app, service, keyStyle())
       for (const { route, name } of starting) {
-        definitions.named(name)
-        completeWhenRead(route, (schema) => describeStart(schema, keyStyle()))
+        const { result } = definitions.named(name)
+        completeWhenRead(route, (schema) => describeStart(schema, keyStyle(), result))
       }
       if (definitions.names.length === 0) return
+      const compiler = app.validatorCompiler as FastifySchemaCompiler<object>
+      definitions.compile(
+        (schema) => compiler({ schema, method: 'POST', url: service.options.path, httpPart: 'body' }),
+        app.getSchemas() as SchemaStore,
+      )
       if (service.options.identify === null) {
         app.log.warn(
           'operations: without `identify`, all callers who know the id of an operation can see and cancel it',

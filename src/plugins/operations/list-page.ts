@@ -26,7 +26,8 @@ export function readListQuery(query: Readonly<Record<string, unknown>>): Operati
   ): Value | undefined => {
     const received = query[name]
     if (received === undefined) return undefined
-    const value = typeof received === 'string' ? parse(received) : null
+    // A validator may have made a number of it.
+    const value = typeof received === 'object' ? null : parse(String(received))
     if (value === null) errors.push({ in: 'query', name, message: `must be ${expected}, once` })
     return value ?? undefined
   }

@@ -4,11 +4,19 @@ import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'
 
-/** The schema of a route with what it answers by starting an operation, for the OpenAPI document alone. */
-export function describeStart(schema: FastifySchema, keyStyle: KeyStyle): FastifySchema {
+/**
+ * The schema of a route with what it answers by starting an operation, for the OpenAPI document alone.
+ *
+ * @param result schema of the result; `null` for any value
+ */
+export function describeStart(
+  schema: FastifySchema,
+  keyStyle: KeyStyle,
+  result: object | null = null,
+): FastifySchema {
   const { response } = schema
   const declared = isObjectSchema(response) ? response : {}
-  const status = statusSchemaIn(keyStyle)
+  const status = statusSchemaIn(keyStyle, result)
   const accepted = { ...status, description: 'Accepted: poll the Location', headers: acceptedHeaders }
   return { ...schema, response: { 202: accepted, ...declared } }
 }
@@ -130,7 +138,7 @@ const link = {
 }
 
 /** JSON Schema of a status document, for serialization and for OpenAPI. */
-function statusSchemaIn(keyStyle: KeyStyle) {
+function statusSchemaIn(keyStyle: KeyStyle, result: object | null = null) {
   const names = statusNames[keyStyle]
   return {
     type: 'object',
@@ -144,7 +152,7 @@ function statusSchemaIn(keyStyle: KeyStyle) {
       [names.created_at]: { type: 'string', format: 'date-time' },
       [names.finished_at]: { type: 'string', format: 'date-time' },
       resourceLocation: { type: 'string', description: 'URL of the created resource' },
-      result: { description: 'The result' },
+      result: result ?? { description: 'The result' },
       error: problem,
     },
   }

@@ -1,0 +1,113 @@
+import { type Int64Range, isDecimal, isWithin } from '../../json/int64.js'
+import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
+import type { Shape } from '../../json-schema/shape.js'
+import { shapeOf } from '../../json-schema/shape-reader.js'
+import { containsInt64, isTwinned, twinName, twinWriter } from '../../json-schema/twins.js'
+import { problemOf } from '../../problem/problem-of.js'
+
+/** A validator of Fastify's `validatorCompiler`. */
+export type Validate = (value: unknown) => unknown
+
+/** Returns a value with each declared 64-bit integer as a BigInt. With `twins`, members have their twins after them. */
+export type Restore = (value: unknown, twins: boolean) => unknown
+
+/**
+ * Returns the {@link Restore} of a schema. If alternatives of the schema differ in whether a member is a 64-bit integer, it is
+ * one.
+ *
+ * @throws TypeError if the schema cannot be read
+ */
+export function restorer(schema: object, shared: SchemaStore): Restore {
+  const shape = shapeOf(schema as Json, shared)
+  return containsInt64(shape) ? (value, twins) => restored(shape, value, twins) : (value) => value
+}
+
+/**
+ * Validates an input by a validator of the app, as Fastify does with a body. Returns it as the validator leaves it, with
+ * defaults and converted types.
+ *
+ * @param exact the input, in which integers beyond 2^53 are BigInts
+ * @throws ProblemError `validation`
+ */
+export function validInput(validate: Validate & { readonly errors?: unknown }, exact: unknown): unknown {
+  // Validators know no BigInts. The root may be converted, too.
+  const parent = { body: withoutBigInts(exact) }
+  const verdict = (validate as (...given: unknown[]) => unknown)(parent.body, {
+    parentData: parent,
+    parentDataProperty: 'body',
+  })
+  const { error, value } = (typeof verdict === 'object' && verdict !== null ? verdict : {}) as Verdict
+  if (verdict === false || error !== undefined) {
+    const validation = [error ?? validate.errors ?? []].flat()
+    throw problemOf({ statusCode: 400, validation, validationContext: 'body' })
+  }
+  return withDigitsOf(exact, value === undefined ? parent.body : value)
+}
+
+interface Verdict {
+  readonly error?: unknown
+  readonly value?: unknown
+}
+
+function withoutBigInts(value: unknown): unknown {
+  return mapValues(value, (leaf) => (typeof leaf === 'bigint' ? Number(leaf) : leaf))
+}
+
+/** Puts integers in the places of the Numbers that stood for them, or that a validator made of their digits. */
+function withDigitsOf(exact: unknown, value: unknown): unknown {
+  if (typeof exact === 'bigint') return value === Number(exact) ? exact : value
+  if (typeof value === 'number' && typeof exact === 'string') {
+    return Number.isSafeInteger(value) || !isDecimal(exact) ? value : BigInt(exact)
+  }
+  if (!isContainer(exact) || !isContainer(value)) return value
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(exact, name)) value[name] = withDigitsOf(exact[name], value[name])
+  }
+  return value
+}
+
+function restored(shape: Shape, value: unknown, twins: boolean): unknown {
+  switch (shape.kind) {
+    case 'integer':
+      return shape.int64 === null ? value : bigIntOf(value, shape.int64)
+    case 'array':
+      return Array.isArray(value) ? value.map((item) => restored(shape.items, item, twins)) : value
+    case 'choice':
+      return shape.options.reduce((result, option) => restored(option.shape, result, twins), value)
+    case 'object':
+      if (!isContainer(value) || Array.isArray(value)) return value
+      return Object.fromEntries(
+        Object.entries(value).flatMap(([name, member]) => {
+          const own = shape.members.find((one) => one.name === name)?.shape
+          const at = own ?? shape.patterns.find(({ pattern }) => pattern.test(name))?.shape ?? shape.rest
+          if (at === null) return [[name, member]]
+          const exact = restored(at, member, twins)
+          const isAlone = twins && isTwinned(at) && !Object.hasOwn(value, twinName(name))
+          const twin = isAlone ? twinWriter(at)(exact) : null
+          return [[name, exact], ...(twin === null ? [] : [[twinName(name), JSON.parse(twin)]])]
+        }),
+      )
+    default:
+      return value
+  }
+}
+
+function bigIntOf(value: unknown, range: Int64Range): unknown {
+  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value)
+  if (!isInteger && !(typeof value === 'string' && value.length <= longest && isDecimal(value))) return value
+  const integer = BigInt(value as bigint | number | string)
+  return isWithin(range, integer) ? integer : value
+}
+
+const longest = '-9223372036854775808'.length
+
+function mapValues(value: unknown, map: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapValues(item, map))
+  if (!isContainer(value)) return map(value)
+  const entries = Object.entries(value).map(([name, member]) => [name, mapValues(member, map)])
+  return Object.fromEntries(entries)
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
