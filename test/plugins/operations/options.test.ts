@@ -1,4 +1,4 @@
-/** Options of the plugin: what is refused, what goes together, and what they change. */
+/** Options of the plugin: wrong ones are refused, and others do what they promise. */
 import Fastify from 'fastify'
 import t from 'tap'
 import {
@@ -7,11 +7,11 @@ import {
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
-import { sure } from './samples.js'
+import { unruly } from './unruly-store.js'
 
 const invalid = 'FST_CONV_OPTION_INVALID'
 
-t.test('options that are wrong are refused at registration, by their name', async (t) => {
+t.test('wrong options are refused at registration, by their name', async (t) => {
   const rows: readonly (readonly [options: unknown, message: RegExp, code?: string])[] = [
     [{ path: '' }, /operations\.path: expected a path/],
     [{ path: 'v1/operations' }, /operations\.path/],
@@ -21,24 +21,30 @@ t.test('options that are wrong are refused at registration, by their name', asyn
     [{ path: '/v1/operations?a=b' }, /operations\.path/],
     [{ path: '/v1/arbeitsvorgänge' }, /operations\.path/],
     [{ store: {} }, /operations\.store: expected a store of operations/],
-    [{ store: { ...memoryOperationStore(), due: undefined } }, /operations\.store/],
+    [{ store: { ...memoryOperationStore(), takeDue: undefined } }, /operations\.store/],
     [{ store: { ...memoryOperationStore(), isShared: undefined } }, /operations\.store/],
     [{ engine: () => {} }, /operations\.engine: expected an engine/],
+    [{ engine: { ...inProcessEngine(), pause: undefined } }, /operations\.engine/],
     [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
     [{ identify: 'x-caller' }, /operations\.identify/],
     [{ retention: '12 parsecs' }, /operations\.retention: expected at least a second/],
     [{ retention: 999 }, /operations\.retention/],
     [{ lease: 0 }, /operations\.lease/],
     [{ lease: Number.NaN }, /operations\.lease/],
-    [{ retryAfter: { min: 0 } }, /operations\.retryAfter\.min: expected an integer from 1/],
-    [{ retryAfter: { min: 40 } }, /operations\.retryAfter\.min: expected at most max \(30\)/],
-    [{ retryAfter: { maximum: 3 } }, /operations\.retryAfter\.maximum/, 'FST_CONV_OPTION_UNKNOWN'],
+    [{ retryAfter: 0 }, /operations\.retryAfter: expected an integer from 1/],
     [{ polls: true }, /operations\.polls: expected an object/],
     [{ polls: { max: 0 } }, /operations\.polls\.max/],
     [{ polls: { timeWindow: 10 } }, /operations\.polls\.timeWindow/],
     [{ maxWait: -1 }, /operations\.maxWait: expected an integer from 0 to 3600/],
     [{ maxLength: 0 }, /operations\.maxLength/],
     [{ drain: 500 }, /operations\.drain/],
+    [{ unwind: 500 }, /operations\.unwind/],
+    [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
+    [{ baseUrl: 'https://example.com/?a=b' }, /operations\.baseUrl/],
+    [{ limits: { operations: 0 } }, /operations\.limits\.operations/],
+    [{ limits: { bytes: 1 } }, /operations\.limits\.bytes/, 'FST_CONV_OPTION_UNKNOWN'],
+    [{ codec: { encode: String } }, /operations\.codec/],
+    [{ recordForm: 3 }, /operations\.recordForm: expected 1 or 2/],
     [{ storeTimeout: '1ms' }, /operations\.storeTimeout/],
     [{ now: 0 }, /operations\.now/],
     [{ schedule: 0 }, /operations\.schedule/],
@@ -50,69 +56,57 @@ t.test('options that are wrong are refused at registration, by their name', asyn
   }
 })
 
-t.test('registered twice for the same context it is refused', async (t) => {
+t.test('a second registration in the same context is refused', async (t) => {
   const app = Fastify()
   await app.register(operations)
   await t.rejects(async () => app.register(operations), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
-t.test('what is passed as undefined is not set', async (t) => {
-  const options: Record<string, unknown> = { retryAfter: { min: undefined }, polls: { max: undefined } }
-  for (const name of [
-    'path',
-    'store',
-    'engine',
-    'identify',
-    'retention',
-    'lease',
-    'maxWait',
-    'maxLength',
-    'drain',
-    'now',
-    'schedule',
-  ]) {
-    options[name] = undefined
-  }
+/** Returns a function that starts an operation which never ends, and one that polls it. */
+async function service(t: { teardown: typeof import('tap').default.teardown }, options: OperationsOptions) {
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(operations, options)
-  app.operations.define(
-    'work',
-    { cancellable: undefined, maxRuns: undefined, timeout: undefined } as object,
-    async () => {},
-  )
+  await app.register(operations, { drain: 0, unwind: 0, ...options })
+  app.operations.define('work', () => new Promise<never>(() => {}))
   app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
-  const answer = await app.inject({ method: 'POST', url: '/v1/work' })
-  t.match(answer.headers, { 'retry-after': '5', location: /^\/v1\/operations\// })
-  for (let poll = 0; poll < 60; poll += 1)
-    t.equal((await app.inject(sure(String(answer.headers.location)))).statusCode, 200)
-  t.equal((await app.inject(String(answer.headers.location))).statusCode, 429)
+  return async (url: string | undefined) =>
+    url === undefined
+      ? app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=100' } })
+      : app.inject(new URL(url, 'http://localhost').pathname)
+}
+
+t.test('an option that is undefined has its default', async (t) => {
+  const names = [
+    ['path', 'store', 'engine', 'identify', 'retention', 'lease', 'retryAfter', 'maxLength', 'storeTimeout'],
+    ['baseUrl', 'limits', 'codec', 'recordForm', 'now', 'schedule'],
+  ].flat()
+  const options = Object.fromEntries(names.map((name) => [name, undefined]))
+  const ask = await service(t, { ...options, polls: { max: undefined }, maxWait: 0 } as object)
+  const { headers } = await ask(undefined)
+  t.match(headers, { 'retry-after': '5', location: /^\/v1\/operations\// })
+  for (let poll = 0; poll < 60; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
+  t.equal((await ask(String(headers.location))).statusCode, 429)
 })
 
-t.test('options that are right do what they say', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(operations, {
+t.test('path, baseUrl, retryAfter, polls, maxWait and recordForm', async (t) => {
+  const store = unruly(memoryOperationStore())
+  const ask = await service(t, {
+    store,
     path: '/v2/jobs',
-    retryAfter: { initial: 17 },
+    baseUrl: 'https://example.com/',
+    retryAfter: 17,
     polls: false,
     maxWait: 0,
-    drain: 0,
-    retention: '7 days',
-    lease: '10s',
+    recordForm: 1,
   })
-  app.operations.define('work', () => new Promise<never>(() => {}))
-  app.post('/v2/work', async (_, reply) => reply.startOperation('work'))
-  const answer = await app.inject({ method: 'POST', url: '/v2/work', headers: { prefer: 'wait=100' } })
-  t.equal(answer.statusCode, 202)
-  t.match(answer.headers, { 'retry-after': '17', location: /^\/v2\/jobs\/[0-9a-f]{32}$/ })
-  t.notOk('preference-applied' in answer.headers, 'nobody waits with maxWait 0')
-  for (let poll = 0; poll < 200; poll += 1)
-    t.equal((await app.inject(String(answer.headers.location))).statusCode, 200)
+  const { statusCode, headers } = await ask(undefined)
+  t.equal(statusCode, 202)
+  t.match(headers, { 'retry-after': '17', location: /^https:\/\/example\.com\/v2\/jobs\/[0-9a-f]{32}$/ })
+  t.notOk('preference-applied' in headers, 'a request does not wait with maxWait 0')
+  for (let poll = 0; poll < 200; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
+  t.match(await store.get(String(headers.location).slice(-32)), { schema: 1 })
 })
 
-t.test('a store has its own limit of operations, checked by its name', async (t) => {
-  t.throws(() => memoryOperationStore({ maxOperations: 0 }), {
-    message: /memoryOperationStore\.maxOperations/,
-  })
+t.test('the memory store checks its own options', async (t) => {
+  t.throws(() => memoryOperationStore({ maxOperations: 0 }), /memoryOperationStore\.maxOperations/)
 })
