@@ -14,6 +14,7 @@ export default defineConfig({
     ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}/index.ts`])),
     client: 'src/client/index.ts',
     'engines/bullmq': 'src/engines/bullmq.ts',
+    'engines/pg-boss': 'src/engines/pg-boss.ts',
     'stores/postgres': 'src/stores/postgres.ts',
     'stores/redis': 'src/stores/redis.ts',
     testing: 'src/testing/index.ts',

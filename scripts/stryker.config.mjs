@@ -17,7 +17,7 @@ export default {
   buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `${folder}/${file}`).join(' ')}`,
   mutate: [
     `src/plugins/${name}/**/*.ts`,
-    '!src/plugins/operations/{engines/bullmq,stores/{redis,postgres}*}/**',
+    '!src/plugins/operations/{engines/{bullmq,pg-boss},stores/{redis,postgres}*}/**',
   ],
   // Tests do not check texts for people.
   mutator: { excludedMutations: ['StringLiteral'] },

@@ -44,7 +44,7 @@ const shared = [
   {
     name: 'plugins',
     files:
-      /^test\/plugins\/(?!.*(sockets|redis|postgres|sources|heap|memory|processes|bullmq|faults|found-once|core-lro|decorators|neighbours|(rate-limit|operations)\/index))/,
+      /^test\/plugins\/(?!.*(sockets|redis|postgres|sources|heap|memory|processes|bullmq|pg-boss|faults|found-once|core-lro|decorators|neighbours|(rate-limit|operations)\/index))/,
     processes: 3,
   },
   // PGlite takes seconds to start in a process.

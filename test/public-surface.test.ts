@@ -54,7 +54,14 @@ t.test('the exported names are those of the snapshot', async (t) => {
 })
 
 t.test('every plugin has a subpath, and every other subpath is known', async (t) => {
-  const others = ['./client', './engines/bullmq', './stores/postgres', './stores/redis', './testing']
+  const others = [
+    './client',
+    './engines/bullmq',
+    './engines/pg-boss',
+    './stores/postgres',
+    './stores/redis',
+    './testing',
+  ]
   const expected = ['.', ...plugins.map((plugin) => `./${plugin}`), ...others]
   t.same(subpaths.toSorted(), expected.toSorted(), 'src/plugins and package.json agree')
 })

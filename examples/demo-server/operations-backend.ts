@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { OperationsOptions } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
+import { pgBossEngine } from 'fastify-conventions/engines/pg-boss'
 import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
@@ -44,7 +45,7 @@ export async function openOperations(
       await pool.end()
       throw error
     }
-    const engine = bullmqEngine({ postgres: storage.url, migrate: true, work })
+    const engine = pgBossEngine({ postgres: pool, migrate: true, work })
     return { options: { store, engine }, close: () => pool.end() }
   }
   return { options: {}, close: async () => {} }

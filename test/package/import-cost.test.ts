@@ -53,6 +53,7 @@ async function bundle(contents: string): Promise<string> {
       'pluralize',
       'bullmq',
       'pg',
+      'pg-boss',
       'ioredis',
     ],
     write: false,

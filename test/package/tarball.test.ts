@@ -69,11 +69,11 @@ t.test('has few dependencies', async (t) => {
     'json-schema-ref-resolver',
     'pluralize',
   ])
-  t.same(Object.keys(manifest.peerDependencies), ['bullmq', 'fastify', 'ioredis', 'pg'])
+  t.same(Object.keys(manifest.peerDependencies), ['bullmq', 'fastify', 'ioredis', 'pg', 'pg-boss'])
   const optional = Object.entries(manifest.peerDependenciesMeta).filter(([, meta]) => meta.optional)
   t.same(
     optional.map(([name]) => name),
-    ['bullmq', 'ioredis', 'pg'],
+    ['bullmq', 'ioredis', 'pg', 'pg-boss'],
     'who does not use them installs none of them',
   )
 })

@@ -189,7 +189,7 @@ export class OperationsService {
   async enqueue(record: OperationRecord): Promise<void> {
     const { id, name, owner, priority, notBefore } = record
     const delay = Math.max((notBefore ?? 0) - this.clock.now(), 0)
-    await this.options.engine.enqueue({ id, name, owner, priority, delay })
+    await this.options.engine.enqueue({ id, name, owner, priority, delay, isNew: true })
   }
 
   /** Requests the cancellation of an operation in any process. Returns its record. */

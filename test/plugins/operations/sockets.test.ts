@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { bullmqEngine } from '../../../src/plugins/operations/engines/bullmq/engine.js'
+import { pgBossEngine } from '../../../src/plugins/operations/engines/pg-boss/engine.js'
 import {
   inProcessEngine,
   memoryOperationStore,
@@ -58,10 +59,10 @@ t.test('on PostgreSQL', { skip: skipOf(obstacles.postgres) }, async (t) => {
     return store
   }
   await t.test('run in the process', async (t) => protocolRows(t, { openStore, openEngine }))
-  await t.test('run by BullMQ', async (t) =>
+  await t.test('run by pg-boss', async (t) =>
     protocolRows(t, {
       openStore,
-      openEngine: () => bullmqEngine({ postgres: url, queue: ownName(), migrate: true }),
+      openEngine: () => pgBossEngine({ postgres: url, queue: ownName(), migrate: true, interval: 100 }),
     }),
   )
 })

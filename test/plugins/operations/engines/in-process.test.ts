@@ -15,7 +15,6 @@ async function setup(options: InProcessEngineOptions = {}) {
   const worker = fakeWorker((id) => new Promise((resolve, reject) => open.set(id, { resolve, reject })))
   const engine = inProcessEngine({
     ...options,
-    now: () => clock.time,
     schedule(run, milliseconds) {
       const timer = { at: clock.time + milliseconds, run }
       clock.timers.add(timer)
@@ -88,13 +87,13 @@ t.test('an operation comes again after a retry, or when another run may be dead'
   t.strictSame(worker.ran, ['a'])
   pass(1)
   t.strictSame(worker.ran, ['a', 'a'])
-  await end('a', { kind: 'busy', until: 800 })
+  await end('a', { kind: 'busy', delay: 300 })
   pass(299)
   t.equal(worker.ran.length, 2)
   pass(1)
   t.equal(worker.ran.length, 3)
-  await end('a', { kind: 'busy', until: 0 })
-  t.equal(worker.ran.length, 3, 'there is a pause if that time has passed')
+  await end('a', { kind: 'busy', delay: 0 })
+  t.equal(worker.ran.length, 3, 'there is a pause without a delay')
   pass(100)
   t.equal(worker.ran.length, 4)
 })
@@ -213,7 +212,7 @@ t.test('invalid options are refused by their name', async (t) => {
   const rows: readonly (readonly [options: object, message: RegExp])[] = [
     [{ concurrency: 0 }, /inProcessEngine\.concurrency: expected an integer from 1/],
     [{ maxQueued: -1 }, /inProcessEngine\.maxQueued/],
-    [{ now: 5 }, /inProcessEngine\.now/],
+    [{ schedule: 5 }, /inProcessEngine\.schedule/],
     [{ maxQueue: 1 }, /inProcessEngine\.maxQueue: there is no such option/],
   ]
   for (const [options, message] of rows) t.throws(() => inProcessEngine(options), { message })

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { Pool } from 'pg'
+import pg from 'pg'
 import PgBoss from 'pg-boss'
 import { inTime } from '../../../../time/in-time.js'
 import { scheduleTimeout } from '../../../../time/schedule.js'
@@ -64,7 +64,7 @@ class BossQueue {
   readonly #settings: PgBossSettings
   readonly #given: OperationWorker
   readonly #boss: PgBoss
-  readonly #ownPool: Pool | null
+  readonly #ownPool: pg.Pool | null
   readonly #running = new Map<string, Promise<void>>()
   #isWorking = false
   #isClosed = false
@@ -80,7 +80,7 @@ class BossQueue {
     this.#settings = settings
     this.#given = given
     this.#ownPool = typeof postgres === 'string' ? newPool(postgres) : null
-    const pool = typeof postgres === 'string' ? (this.#ownPool as Pool) : postgres
+    const pool = typeof postgres === 'string' ? (this.#ownPool as pg.Pool) : postgres
     this.#ownPool?.on('error', (error) => this.#failed(error))
     const executeSql = (text: string, values: unknown[]) => this.#report(pool.query(text, values))
     this.#boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: work, schedule: false })
@@ -259,8 +259,8 @@ interface JobData {
 
 type StoredJob = Pick<OperationJob, 'id' | 'name' | 'priority'>
 
-function newPool(url: string): Pool {
-  return new Pool({
+function newPool(url: string): pg.Pool {
+  return new pg.Pool({
     connectionString: url,
     connectionTimeoutMillis: answerTimeout,
     query_timeout: answerTimeout * 2,
@@ -271,7 +271,7 @@ function newPool(url: string): Pool {
 function delayAfter(outcome: RunOutcome): number | null {
   switch (outcome.kind) {
     case 'busy':
-      return Math.max(outcome.until - Date.now(), shortestPause)
+      return Math.max(outcome.delay, shortestPause)
     case 'retry':
       return outcome.delay
     case 'released':
