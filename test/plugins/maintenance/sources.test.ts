@@ -11,7 +11,7 @@ import {
   maintenance,
   memoryMaintenanceStore,
 } from '../../../src/plugins/maintenance/index.js'
-import { readTimeout } from '../../../src/plugins/maintenance/poller.js'
+import { readTimeout } from '../../../src/plugins/maintenance/sources.js'
 import { keepLogs, type Logs, levels } from '../../support/logs.js'
 import { type ManualClock, manualClock } from '../../support/manual-clock.js'
 
