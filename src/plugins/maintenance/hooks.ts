@@ -16,7 +16,7 @@ export function maintenanceHooks(
 ) {
   /** Returns why a request is refused before any other check; `null` if it is not. */
   function earlyRefusal(request: FastifyRequest): ProblemError | null {
-    if (!maintenance.active || modeOf(request, options.mode) !== 'enforce') return null
+    if (!maintenance.mayBeActive || modeOf(request, options.mode) !== 'enforce') return null
     return currentProblem(maintenance, options)
   }
 
@@ -25,7 +25,7 @@ export function maintenanceHooks(
     reply: FastifyReply,
     next: (error?: Error) => void,
   ): void {
-    const isExempt = !maintenance.active || isAnsweredPreflight(request)
+    const isExempt = !maintenance.mayBeActive || isAnsweredPreflight(request)
     const mode = isExempt ? 'off' : modeOf(request, options.mode)
     const problem = mode === 'off' ? null : currentProblem(maintenance, options)
     if (problem !== null && mode === 'enforce') {

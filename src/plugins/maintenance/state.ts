@@ -56,7 +56,7 @@ export function currentClaim(claims: readonly Claim[], now: number): CurrentClai
 /** Tracks whether the service is in maintenance, from all sources. */
 export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
-  active = false
+  mayBeActive = false
   readonly #options: Pick<Required<MaintenanceOptions>, 'now' | 'schedule'>
   readonly #log: (state: MaintenanceState | null) => void
   readonly #windows: readonly Claim[]
@@ -118,17 +118,17 @@ export class Maintenance implements MaintenanceSignal {
   refresh(): void {
     const now = this.#options.now()
     const { claim, nextChange } = currentClaim([...this.#claims.values(), ...this.#windows], now)
-    const wasActive = this.active
+    const wasActive = this.mayBeActive
     this.#claim = claim
     this.#nextChange = nextChange
-    this.active = claim !== null
+    this.mayBeActive = claim !== null
     this.#setTimer(nextChange - now)
     const state = stateOf(claim)
     const text = JSON.stringify(state)
     if (text === this.#lastState) return
     this.#lastState = text
     this.#log(state)
-    if (this.active !== wasActive) for (const call of [...this.#listeners]) call(this.active)
+    if (this.mayBeActive !== wasActive) for (const call of [...this.#listeners]) call(this.mayBeActive)
   }
 
   /** Cancels the timer, and sets none any more. */
