@@ -1,6 +1,6 @@
 // Changes the sources of a convention in one place at a time, and checks that a test fails (mutation testing):
 // npm run test:mutation [-- folder of src/plugins …] [option of Stryker …]
-// Without names, it tests all conventions, which takes hours. Results are kept, so a later run tests only what has changed.
+// Without names, it tests all conventions, which takes hours.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 

@@ -18,6 +18,13 @@ const bundles = '.cache/tests/test'
 
 class BundleRunner {
   #evaluations = 0
+  #fail = () => {}
+
+  constructor() {
+    // What a test that was cut short throws later must not end the process.
+    const onError = (error) => error !== 'bailout' && this.#fail(error)
+    process.on('uncaughtException', onError).on('unhandledRejection', onError)
+  }
 
   capabilities() {
     return { reloadEnvironment: true }
@@ -69,16 +76,13 @@ class BundleRunner {
   async #failureOf(file, bail) {
     const root = new Test({ name: file, bail })
     root.resume()
-    let fail
     const end = new Promise((resolve) => {
-      fail = (reason) => resolve(String(reason?.message ?? reason))
-      root.once('bailout', fail)
+      this.#fail = (reason) => resolve(String(reason?.message ?? reason))
+      root.once('bailout', this.#fail)
       root.once('complete', ({ ok, failures }) =>
         resolve(ok ? null : JSON.stringify(failures).slice(0, 2000)),
       )
     })
-    const onError = (error) => error !== 'bailout' && fail(error)
-    process.on('uncaughtException', onError).on('unhandledRejection', onError)
     try {
       // The bundles take it in place of `tap`.
       globalThis.rootOfTests = root
@@ -89,9 +93,8 @@ class BundleRunner {
     } catch (error) {
       return String(error)
     } finally {
-      // A test that was cut short may have left them.
+      this.#fail = () => {}
       mock.reset()
-      process.off('uncaughtException', onError).off('unhandledRejection', onError)
     }
   }
 }

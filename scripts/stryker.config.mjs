@@ -28,8 +28,6 @@ export default {
   maxTestRunnerReuse: 50,
   concurrency: 2,
   timeoutMS: 5_000,
-  incremental: true,
-  incrementalFile: `.cache/mutation/${name}.json`,
   tempDirName: '.cache/mutation/sandbox',
   reporters: ['clear-text', 'progress-append-only', 'json'],
   jsonReporter: { fileName: `.cache/mutation/${name}-report.json` },

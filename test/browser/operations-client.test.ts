@@ -1,4 +1,7 @@
 /** The client in a browser: a page follows and cancels operations of a service of another origin. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { bundleClient } from '../client/bundle-client.js'
@@ -95,6 +98,29 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       return { code, status }
     }, location)
     t.strictSame(seen, { code: 'refused', status: 0 }, 'at Location alone')
+  })
+
+  await t.test('it reads server-sent events of another origin', async (t) => {
+    const { page } = await open(t)
+    const accepts: unknown[] = []
+    const server = createServer(({ headers }, response) => {
+      accepts.push(headers.accept)
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'access-control-allow-origin': '*' })
+      response.write('event: status\ndata: {"status":"In progress","progress":0.5}\n\n')
+      setTimeout(() => response.write('event: status\ndata: {"status":"Succeeded"}\n\n'), 100)
+    })
+    t.teardown(() => void server.close().closeAllConnections())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const seen = await page.evaluate(
+      async (url) => {
+        const statuses: string[] = []
+        for await (const { status } of client.followOperation(url, { events: true })) statuses.push(status)
+        return statuses
+      },
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    )
+    t.strictSame(seen, ['In progress', 'Succeeded'])
+    t.strictSame(accepts, ['text/event-stream, application/json;q=0.9'])
   })
 
   await t.test('a page waits for a download', async (t) => {

@@ -8,18 +8,15 @@ import type { MaintenanceOptions, MaintenanceRouteOptions } from './options.js'
 import { retryAfterField } from './retry-after.js'
 import type { Maintenance } from './state.js'
 
-/** Context of {@link maintenanceHooks}. */
-export interface HooksContext {
-  readonly maintenance: Maintenance
-  readonly options: Required<MaintenanceOptions>
-  readonly reporter: Reporter
-}
-
 /** Returns the hooks that refuse or count requests during maintenance. */
-export function maintenanceHooks({ maintenance, options, reporter }: HooksContext) {
+export function maintenanceHooks(
+  maintenance: Maintenance,
+  options: Required<MaintenanceOptions>,
+  reporter: Reporter,
+) {
   /** Returns why a request is refused before any other check; `null` if it is not. */
   function earlyRefusal(request: FastifyRequest): ProblemError | null {
-    if (!maintenance.active || modeOf(request, options.mode) !== 'enforce') return null
+    if (!maintenance.mayBeActive || modeOf(request, options.mode) !== 'enforce') return null
     return currentProblem(maintenance, options)
   }
 
@@ -28,9 +25,9 @@ export function maintenanceHooks({ maintenance, options, reporter }: HooksContex
     reply: FastifyReply,
     next: (error?: Error) => void,
   ): void {
-    const mode = maintenance.active ? modeOf(request, options.mode) : 'off'
-    const isExempt = mode === 'off' || isAnsweredPreflight(request)
-    const problem = isExempt ? null : currentProblem(maintenance, options)
+    const isExempt = !maintenance.mayBeActive || isAnsweredPreflight(request)
+    const mode = isExempt ? 'off' : modeOf(request, options.mode)
+    const problem = mode === 'off' ? null : currentProblem(maintenance, options)
     if (problem !== null && mode === 'enforce') {
       refuse(request, reply, problem, next)
       return
@@ -77,7 +74,5 @@ function currentProblem(
  * network error. If @fastify/cors is registered first, its preflights do not get here.
  */
 function isAnsweredPreflight(request: FastifyRequest): boolean {
-  return corsDecorator in request && isPreflight(request)
+  return 'corsPreflightEnabled' in request && isPreflight(request)
 }
-
-const corsDecorator = 'corsPreflightEnabled'

@@ -2,7 +2,6 @@ import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
 import { declareMaintenance } from '../../fastify/maintenance.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
-import { timeOf } from '../../http/date-time.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { maintenanceHooks } from './hooks.js'
@@ -12,13 +11,12 @@ import {
   enableOptions,
   type MaintenanceOptions,
   type MaintenanceRouteOptions,
-  type MaintenanceWindow,
   maintenanceChecks,
   maintenanceDefaults,
   maintenanceRouteChecks,
 } from './options.js'
-import { filePoller, MaintenanceSwitch, storePoller } from './sources.js'
-import { type Claim, claimOf, Maintenance, type MaintenanceState } from './state.js'
+import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
+import { Maintenance, type MaintenanceState } from './state.js'
 
 export type { Schedule } from '../../time/schedule.js'
 export type { MaintenanceNotice } from './notice.js'
@@ -74,19 +72,12 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
   'maintenance',
   function setUpMaintenance(app, received) {
     const options = resolveOptions('maintenance', received, maintenanceChecks, maintenanceDefaults())
-    const { mode, file, now } = options
-    const state = new Maintenance({
-      windows: options.windows.map(windowClaim),
-      now,
-      schedule: options.schedule,
-      onChange(changed) {
-        if (changed === null) app.log.info('maintenance: off')
-        else app.log.warn({ maintenance: changed }, 'maintenance: on')
-      },
+    const { mode, file, store, now } = options
+    const state = new Maintenance(options, (changed) => {
+      if (changed === null) app.log.info('maintenance: off')
+      else app.log.warn({ maintenance: changed }, 'maintenance: on')
     })
-    const enabled = new MaintenanceSwitch(options.store, (notice) =>
-      state.setClaim('switch', notice === null ? null : claimOf('switch', notice)),
-    )
+    const enabled = storeSwitch(store, (notice) => state.setNotice('switch', notice))
 
     app.decorate('maintenance', {
       async enable(given: EnableOptions = {}): Promise<void> {
@@ -108,13 +99,12 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
       )
     })
 
-    const pollsFile = mode !== 'off' && file !== false
+    const sources: Source[] = []
+    if (mode !== 'off' && file !== false)
+      sources.push(fileSource(file, (notice) => state.setNotice('file', notice)))
     // The default store is of this app alone, so it needs no polling.
-    const pollsStore = mode !== 'off' && received.store !== undefined
-    const pollers = [
-      ...(pollsFile ? [filePoller(file, state, options, app.log)] : []),
-      ...(pollsStore ? [storePoller(enabled, options, app.log)] : []),
-    ]
+    if (mode !== 'off' && received.store !== undefined) sources.push(enabled.source)
+    const pollers = sources.map((source) => pollerOf(source, options, app.log))
     app.addHook('onReady', async function readMaintenance() {
       state.refresh()
       await Promise.all(pollers.map((poller) => poller.start()))
@@ -127,18 +117,8 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
 
     if (mode === 'off') return
     if (mode === 'enforce') declareMaintenance(app, state)
-    const hooks = maintenanceHooks({ maintenance: state, options, reporter: reporterOf(app) })
+    const hooks = maintenanceHooks(state, options, reporterOf(app))
     addAppHook(app, 'onRequest', 'maintenance', hooks.refuseInMaintenance)
     if (mode === 'enforce') refuseWithoutHooks(app, hooks.earlyRefusal)
   },
 )
-
-function windowClaim({ from, until, reason }: MaintenanceWindow): Claim {
-  return {
-    source: 'window',
-    from: timeOf(from) ?? Number.NaN,
-    until: timeOf(until) ?? Number.NaN,
-    retryAfter: null,
-    reason: reason ?? null,
-  }
-}

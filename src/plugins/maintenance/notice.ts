@@ -1,4 +1,5 @@
 import { timeOf } from '../../http/date-time.js'
+import { isObject } from '../../options.js'
 import { clip } from '../../text.js'
 
 /** The announcement of a maintenance, as JSON in a store or in a file. All members are optional. */
@@ -29,31 +30,22 @@ const maxReason = 500
  * notice announces a maintenance without them too.
  */
 export function readNotice(value: unknown): ReadNotice {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { notice: {}, fault: 'it is not an object' }
+  if (!isObject(value)) return { notice: {}, fault: 'it is not an object' }
+  const { until, retryAfter, reason } = value
+  const end = timeOf(until)
+  const isSeconds =
+    Number.isInteger(retryAfter) && Number(retryAfter) >= 1 && Number(retryAfter) <= maxRetryAfter
+  const faults = [
+    isGiven(until) && end === null ? 'until is not an RFC 3339 date-time' : [],
+    isGiven(retryAfter) && !isSeconds ? `retryAfter is not an integer from 1 to ${maxRetryAfter}` : [],
+    isGiven(reason) && typeof reason !== 'string' ? 'reason is not a string' : [],
+  ].flat()
+  const notice = {
+    ...(end !== null && { until: new Date(end).toISOString() }),
+    ...(isSeconds && { retryAfter: Number(retryAfter) }),
+    ...(typeof reason === 'string' && { reason: clip(reason, maxReason) }),
   }
-  const { until, retryAfter, reason } = value as Readonly<Record<string, unknown>>
-  const faults: string[] = []
-  const notice: { until?: string; retryAfter?: number; reason?: string } = {}
-  if (isGiven(until)) {
-    const time = timeOf(until)
-    if (time === null) faults.push('until is not an RFC 3339 date-time')
-    else notice.until = new Date(time).toISOString()
-  }
-  if (isGiven(retryAfter)) {
-    if (isRetryAfter(retryAfter)) notice.retryAfter = retryAfter
-    else faults.push(`retryAfter is not an integer from 1 to ${maxRetryAfter}`)
-  }
-  if (isGiven(reason)) {
-    if (typeof reason === 'string') notice.reason = clip(reason, maxReason)
-    else faults.push('reason is not a string')
-  }
-  return { notice, fault: faults.length === 0 ? null : faults.join('; ') }
-}
-
-/** Whether a value is an integer from 1 to {@link maxRetryAfter}. */
-export function isRetryAfter(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxRetryAfter
+  return { notice, fault: faults.join('; ') || null }
 }
 
 function isGiven(value: unknown): boolean {

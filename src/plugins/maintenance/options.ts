@@ -5,6 +5,7 @@ import {
   functionOf,
   integer,
   invalid,
+  isObject,
   listOf,
   objectOf,
   oneOf,
@@ -12,7 +13,7 @@ import {
 } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { isRetryAfter, maxRetryAfter } from './notice.js'
+import { maxRetryAfter } from './notice.js'
 import type { RetryAfterFormat } from './retry-after.js'
 import { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
 
@@ -108,32 +109,30 @@ const time: Check<Date | string> = (label, received) =>
     ? invalid(label, 'a Date or an RFC 3339 date-time', received)
     : (received as Date | string)
 
-const seconds: Check<number> = (label, received) =>
-  isRetryAfter(received) ? received : invalid(label, `an integer from 1 to ${maxRetryAfter}`, received)
+const seconds = integer(1, maxRetryAfter)
 
 const reason = text()
 
-const windowOf = objectOf<MaintenanceWindow>({ from: time, until: time, reason })
+const windowMembers = objectOf<MaintenanceWindow>({ from: time, until: time, reason })
 
-const orderedWindow: Check<MaintenanceWindow> = (label, received) => {
-  const window = windowOf(label, received)
-  const [from, until] = [time(`${label}.from`, window.from), time(`${label}.until`, window.until)]
-  if ((timeOf(from) ?? 0) >= (timeOf(until) ?? 0))
-    invalid(label, 'a window that ends after it begins', received)
-  return window
+const window: Check<MaintenanceWindow> = (label, received) => {
+  const checked = windowMembers(label, received)
+  // Absent members are not checked.
+  const [from, until] = [time(`${label}.from`, checked.from), time(`${label}.until`, checked.until)]
+  return Number(timeOf(from)) < Number(timeOf(until))
+    ? checked
+    : invalid(label, 'a window that ends after it begins', received)
 }
 
-const store: Check<MaintenanceStore> = (label, received) => {
-  const { get, set } = (received ?? {}) as Partial<MaintenanceStore>
-  return typeof get === 'function' && typeof set === 'function'
-    ? (received as MaintenanceStore)
+const store: Check<MaintenanceStore> = (label, received) =>
+  isObject(received) && typeof received.get === 'function' && typeof received.set === 'function'
+    ? (received as unknown as MaintenanceStore)
     : invalid(label, 'a store with get() and set()', received)
-}
 
 /** Checks of {@link MaintenanceOptions}. */
 export const maintenanceChecks: Checks<MaintenanceOptions> = {
   mode: oneOf(...modes),
-  windows: listOf(orderedWindow),
+  windows: listOf(window),
   file: (label, received) => (received === false ? false : text('a path, or false')(label, received)),
   store,
   pollInterval: integer(10, 3_600_000),

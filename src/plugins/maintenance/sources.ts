@@ -1,165 +1,134 @@
 import { readFile, stat } from 'node:fs/promises'
+import { inTime } from '../../time/in-time.js'
+import { Outage } from '../../time/outage.js'
 import { type MaintenanceNotice, type ReadNotice, readNotice } from './notice.js'
 import type { MaintenanceOptions } from './options.js'
-import { Poller } from './poller.js'
-import { claimOf, type Maintenance } from './state.js'
 import type { MaintenanceStore } from './stores/store.js'
 
-/** The log of the app. */
-export interface SourceLog {
-  info(message: string): void
-  warn(message: string): void
-  error(details: object, message: string): void
+/** Sets the notice of a source; `null` for no maintenance. */
+type SetNotice = (notice: MaintenanceNotice | null) => void
+
+/** Where notices are read. */
+export interface Source {
+  readonly name: 'file' | 'store'
+  /** Reads the notice; `null` if there is none. Rejects if the source is unreachable. */
+  read(): Promise<ReadNotice | null>
+  /** Called with each notice that was read. */
+  readonly take: SetNotice
 }
 
-type PollOptions = Pick<Required<MaintenanceOptions>, 'pollInterval' | 'schedule'>
+/** Milliseconds after which a read counts as failed. */
+export const readTimeout = 2000
 
-/** Returns a poller of the file that announces maintenance. */
-export function filePoller(
-  path: string,
-  maintenance: Maintenance,
-  options: PollOptions,
-  log: SourceLog,
-): Poller<ReadNotice | null> {
-  return pollerOf('file', options, log, {
-    read: () => readMaintenanceFile(path),
-    take(read) {
-      maintenance.setClaim('file', read === null ? null : claimOf('file', read.notice))
-      return read?.fault ?? null
-    },
-  })
-}
-
-/** Returns a poller of the store that instances share. */
-export function storePoller(
-  enabled: MaintenanceSwitch,
-  options: PollOptions,
-  log: SourceLog,
-): Poller<StoredNotice> {
-  return pollerOf('store', options, log, {
-    read: () => enabled.read(),
-    take: (stored) => enabled.take(stored),
-  })
-}
-
-interface Source<Value> {
-  read(): Promise<Value>
-  /** Takes what was read. Returns what is wrong with it; `null` if nothing is. */
-  take(value: Value): string | null
-}
-
-function pollerOf<Value>(
-  name: 'file' | 'store',
-  { pollInterval: interval, schedule }: PollOptions,
-  log: SourceLog,
-  source: Source<Value>,
-): Poller<Value> {
+/** Reads a source repeatedly, one read at a time. While it is unreachable, its last known state stays in effect. */
+export function pollerOf(
+  { name, read, take }: Source,
+  { pollInterval, schedule }: Pick<Required<MaintenanceOptions>, 'pollInterval' | 'schedule'>,
+  log: Record<'info' | 'warn', (message: string) => void> & { error(details: object, message: string): void },
+) {
+  const outage = new Outage()
   let lastFault: string | null = null
-  return new Poller({
-    read: () => source.read(),
-    take(value) {
-      const fault = source.take(value)
+  let isStopped = false
+  let cancelTimer = (): void => {}
+
+  /** Calls a function later, unless the poller stops before. */
+  function later(run: () => void, milliseconds: number): () => void {
+    cancelTimer = schedule(run, milliseconds)
+    return cancelTimer
+  }
+
+  /** Reads once, and then at every interval. Resolves after the first read, and never rejects. */
+  async function start(): Promise<void> {
+    try {
+      const found = await inTime(read(), readTimeout, 'an answer', later)
+      if (isStopped) return
+      if (outage.ends()) log.info(`maintenance: the ${name} is reachable again`)
+      take(found?.notice ?? null)
+      const fault = found?.fault ?? null
       if (fault !== null && fault !== lastFault) {
         log.warn(`maintenance: the notice in the ${name} is used without its invalid parts: ${fault}`)
       }
       lastFault = fault
-    },
-    lost: (err) =>
-      log.error({ err }, `maintenance: the ${name} is unreachable; its last known state stays in effect`),
-    found: () => log.info(`maintenance: the ${name} is reachable again`),
-    interval,
-    schedule,
-  })
+    } catch (err) {
+      if (isStopped) return
+      if (outage.begins()) {
+        log.error({ err }, `maintenance: the ${name} is unreachable; its last known state stays in effect`)
+      }
+    }
+    later(() => void start(), pollInterval)
+  }
+
+  /** Stops. The notice of a read in progress is not taken. */
+  function stop(): void {
+    isStopped = true
+    cancelTimer()
+  }
+
+  return { start, stop }
 }
 
 /**
- * Reads the notice in a file; `null` if there is no file. Anything at the path means maintenance, even if it is not a
- * notice, cannot be read or is a folder.
- *
- * @throws the error of the file system if that does not show whether the file exists
+ * Returns the file that announces maintenance. Anything at its path means maintenance, even if it is not a notice, cannot
+ * be read or is a folder. Reads reject if the file system does not show whether it exists.
  */
-async function readMaintenanceFile(path: string): Promise<ReadNotice | null> {
-  try {
-    const found = await stat(path)
-    if (!found.isFile()) return { notice: {}, fault: 'it is not a file' }
-    if (found.size > maxBytes) return { notice: {}, fault: `it has more than ${maxBytes} bytes` }
-  } catch (error) {
-    if (isAbsence(error)) return null
-    throw error
+export function fileSource(path: string, take: SetNotice): Source {
+  async function read(): Promise<ReadNotice | null> {
+    let isFound = false
+    try {
+      const found = await stat(path)
+      isFound = true
+      if (!found.isFile()) return { notice: {}, fault: 'it is not a file' }
+      if (found.size > maxBytes) return { notice: {}, fault: `it has more than ${maxBytes} bytes` }
+      const content = (await readFile(path, 'utf8')).trim()
+      return content === '' ? { notice: {}, fault: null } : readNotice(JSON.parse(content))
+    } catch (error) {
+      if (error instanceof SyntaxError) return { notice: {}, fault: 'it is not JSON' }
+      if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) return null
+      if (isFound) return { notice: {}, fault: 'it cannot be read' }
+      throw error
+    }
   }
-  try {
-    const content = (await readFile(path, 'utf8')).trim()
-    return content === '' ? { notice: {}, fault: null } : readNotice(JSON.parse(content))
-  } catch (error) {
-    if (isAbsence(error)) return null
-    return { notice: {}, fault: error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read' }
-  }
+  return { name: 'file', read, take }
 }
 
 const maxBytes = 65_536
 
-function isAbsence(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
-}
+/** The notice of `enable()` and `disable()` in a store: it takes effect here at once, on other instances when they poll. */
+export function storeSwitch(store: MaintenanceStore, setNotice: SetNotice) {
+  let writes = 0
+  let writesBeforeRead = 0
+  let last: Promise<void> = Promise.resolve()
 
-/** What was read from a store, and the number of writes before. */
-export interface StoredNotice {
-  readonly value: unknown
-  readonly writes: number
-}
-
-/** The notice of `enable()` and `disable()` in a store, for this instance at once and for others when they poll. */
-export class MaintenanceSwitch {
-  readonly #store: MaintenanceStore
-  readonly #onNotice: (notice: MaintenanceNotice | null) => void
-  #writes = 0
-  #last: Promise<void> = Promise.resolve()
-
-  /** @param onNotice called with each notice that takes effect */
-  constructor(store: MaintenanceStore, onNotice: (notice: MaintenanceNotice | null) => void) {
-    this.#store = store
-    this.#onNotice = onNotice
-  }
-
-  /**
-   * Writes a notice, one after another in the order of the calls.
-   * @throws the error of the store; the state does not change then
-   */
-  set(notice: MaintenanceNotice | null): Promise<void> {
-    const written = this.#last.then(() => this.#write(notice))
-    this.#last = written.catch(() => {})
-    return written
-  }
-
-  /** Reads the store, for {@link take}. */
-  async read(): Promise<StoredNotice> {
-    const writes = this.#writes
-    const value: unknown = await this.#store.get()
-    return { value, writes }
-  }
-
-  /**
-   * Takes what was read, unless something was written since: then it may be older.
-   * @returns what is wrong with it; `null` if nothing is
-   */
-  take({ value, writes }: StoredNotice): string | null {
-    if (writes !== this.#writes) return null
-    if (value === null || value === undefined) {
-      this.#onNotice(null)
-      return null
-    }
-    const { notice, fault } = readNotice(value)
-    this.#onNotice(notice)
-    return fault
-  }
-
-  async #write(notice: MaintenanceNotice | null): Promise<void> {
+  /** Writes a notice. @throws the error of the store; the state does not change then */
+  async function write(notice: MaintenanceNotice | null): Promise<void> {
     try {
-      await this.#store.set(notice)
-      this.#onNotice(notice)
+      await store.set(notice)
+      setNotice(notice)
     } finally {
-      // A read that began during the write may have either value.
-      this.#writes += 1
+      writes += 1
     }
+  }
+
+  const source: Source = {
+    name: 'store',
+    async read() {
+      writesBeforeRead = writes
+      const value: unknown = await store.get()
+      return value === null || value === undefined ? null : readNotice(value)
+    },
+    take(notice) {
+      // What was read may be older than a write since, and have either value if it began during the write.
+      if (writes === writesBeforeRead) setNotice(notice)
+    },
+  }
+
+  return {
+    source,
+    /** Writes notices one after another, in the order of the calls. */
+    set(notice: MaintenanceNotice | null): Promise<void> {
+      const written = last.then(() => write(notice))
+      last = written.catch(() => {})
+      return written
+    },
   }
 }

@@ -1,6 +1,7 @@
 import type { MaintenanceSignal } from '../../fastify/maintenance.js'
-import type { Schedule } from '../../time/schedule.js'
+import { timeOf } from '../../http/date-time.js'
 import type { MaintenanceNotice } from './notice.js'
+import type { MaintenanceOptions } from './options.js'
 
 /** What began a maintenance: `app.maintenance.enable()` here or on another instance, the file, or a planned window. */
 export type MaintenanceSource = 'switch' | 'file' | 'window'
@@ -35,17 +36,6 @@ export interface CurrentClaim {
   readonly nextChange: number
 }
 
-/** Returns a notice as a claim that has begun. */
-export function claimOf(source: MaintenanceSource, { until, retryAfter, reason }: MaintenanceNotice): Claim {
-  return {
-    source,
-    from: Number.NEGATIVE_INFINITY,
-    until: until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until),
-    retryAfter: retryAfter ?? null,
-    reason: reason ?? null,
-  }
-}
-
 /**
  * Returns the claim in effect: the one that ends last, of equals the first. It is extended to the end of the claims that
  * follow it without a gap, so that no client is told to come back during the next maintenance.
@@ -63,36 +53,40 @@ export function currentClaim(claims: readonly Claim[], now: number): CurrentClai
   return { claim: until === last.until ? last : { ...last, until }, nextChange }
 }
 
-/** Options of {@link Maintenance}. */
-export interface MaintenanceContext {
-  readonly windows: readonly Claim[]
-  readonly now: () => number
-  readonly schedule: Schedule
-  /** Called once for each change. */
-  readonly onChange: (state: MaintenanceState | null) => void
-}
-
 /** Tracks whether the service is in maintenance, from all sources. */
 export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
-  active = false
-  readonly #context: MaintenanceContext
-  readonly #listeners = new Set<(isActive: boolean) => void>()
+  mayBeActive = false
+  readonly #options: Pick<Required<MaintenanceOptions>, 'now' | 'schedule'>
+  readonly #log: (state: MaintenanceState | null) => void
+  readonly #windows: readonly Claim[]
   readonly #claims = new Map<MaintenanceSource, Claim>()
+  readonly #listeners = new Set<(isActive: boolean) => void>()
   #claim: Claim | null = null
-  #nextChange = Number.POSITIVE_INFINITY
+  #nextChange = Number.NEGATIVE_INFINITY
   #lastState = 'null'
-  #cancelTimer: () => void = () => {}
-  #stopped = false
+  #cancelTimer = (): void => {}
+  #isStopped = false
 
-  constructor(context: MaintenanceContext) {
-    this.#context = context
+  /** @param log called once for each change of the state */
+  constructor(
+    options: Pick<Required<MaintenanceOptions>, 'windows' | 'now' | 'schedule'>,
+    log: (state: MaintenanceState | null) => void,
+  ) {
+    this.#options = options
+    this.#log = log
+    this.#windows = options.windows.map((window) =>
+      claimOf('window', Number(timeOf(window.from)), Number(timeOf(window.until)), window),
+    )
   }
 
-  /** Sets what a source announces; `null` for no maintenance. */
-  setClaim(source: MaintenanceSource, claim: Claim | null): void {
-    if (claim === null) this.#claims.delete(source)
-    else this.#claims.set(source, claim)
+  /** Sets what a source announces from now on; `null` for no maintenance. */
+  setNotice(source: MaintenanceSource, notice: MaintenanceNotice | null): void {
+    if (notice === null) this.#claims.delete(source)
+    else {
+      const until = notice.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(notice.until)
+      this.#claims.set(source, claimOf(source, Number.NEGATIVE_INFINITY, until, notice))
+    }
     this.refresh()
   }
 
@@ -103,26 +97,8 @@ export class Maintenance implements MaintenanceSignal {
     return this.#claim
   }
 
-  /** Updates the state, and sets a timer for the next change. */
-  refresh(): void {
-    const { windows, now, onChange } = this.#context
-    const moment = now()
-    const { claim, nextChange } = currentClaim([...this.#claims.values(), ...windows], moment)
-    this.#claim = claim
-    this.#nextChange = nextChange
-    const wasActive = this.active
-    this.active = claim !== null
-    this.#setTimer(nextChange - moment)
-    const state = stateOf(claim)
-    const text = JSON.stringify(state)
-    if (text === this.#lastState) return
-    this.#lastState = text
-    onChange(state)
-    if (this.active !== wasActive) for (const listener of [...this.#listeners]) listener(this.active)
-  }
-
   isActive(): boolean {
-    return this.state() !== null
+    return this.claimAt(this.#options.now()) !== null
   }
 
   onChange(listener: (isActive: boolean) => void): () => void {
@@ -138,22 +114,48 @@ export class Maintenance implements MaintenanceSignal {
     return stateOf(this.#claim)
   }
 
+  /** Updates the state, and sets a timer for the next change. */
+  refresh(): void {
+    const now = this.#options.now()
+    const { claim, nextChange } = currentClaim([...this.#claims.values(), ...this.#windows], now)
+    const wasActive = this.mayBeActive
+    this.#claim = claim
+    this.#nextChange = nextChange
+    this.mayBeActive = claim !== null
+    this.#setTimer(nextChange - now)
+    const state = stateOf(claim)
+    const text = JSON.stringify(state)
+    if (text === this.#lastState) return
+    this.#lastState = text
+    this.#log(state)
+    if (this.mayBeActive !== wasActive) for (const call of [...this.#listeners]) call(this.mayBeActive)
+  }
+
   /** Cancels the timer, and sets none any more. */
   stop(): void {
-    this.#stopped = true
+    this.#isStopped = true
     this.#cancelTimer()
   }
 
   #setTimer(milliseconds: number): void {
     this.#cancelTimer()
-    if (this.#stopped || milliseconds === Number.POSITIVE_INFINITY) return
+    if (this.#isStopped || milliseconds === Number.POSITIVE_INFINITY) return
     // The system clock may be set, and setTimeout takes at most 25 days.
     const delay = Math.min(Math.max(1, milliseconds), maxDelay)
-    this.#cancelTimer = this.#context.schedule(() => this.refresh(), delay)
+    this.#cancelTimer = this.#options.schedule(() => this.refresh(), delay)
   }
 }
 
 const maxDelay = 60_000
+
+function claimOf(
+  source: MaintenanceSource,
+  from: number,
+  until: number,
+  { retryAfter, reason }: Omit<MaintenanceNotice, 'until'>,
+): Claim {
+  return { source, from, until, retryAfter: retryAfter ?? null, reason: reason ?? null }
+}
 
 function stateOf(claim: Claim | null): MaintenanceState | null {
   if (claim === null) return null

@@ -38,7 +38,7 @@ t.test('a date is rounded up to the next second, and ahead of now', async (t) =>
   for (const [parts, expected] of rows) t.equal(field({ ...parts, format: 'http-date' }), expected, expected)
 })
 
-t.test('a client that follows it is never back before the end, and never told to come at once', async () => {
+t.test('a client that follows it never comes back before the end, nor at once', async () => {
   const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
   fc.assert(
     fc.property(time, time, fc.integer({ min: 0, max: 3600 }), (now, until, jitter) => {

@@ -1,4 +1,4 @@
-/** Over sockets: switching under load, requests in flight, bodies that nobody reads, HTTP/2. */
+/** Over sockets: switching under load, requests in flight, bodies that no handler reads, HTTP/2. */
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -83,7 +83,7 @@ t.test(
     )
     t.strictSame(wrong.slice(0, 3), [])
     t.equal(counts.served + counts.refused, asked.length)
-    t.ok(counts.served > asked.length / 10 && counts.refused > asked.length / 10, 'both came to pass')
+    t.ok(counts.served > asked.length / 10 && counts.refused > asked.length / 10, 'there were both')
   },
 )
 

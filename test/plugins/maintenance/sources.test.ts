@@ -11,7 +11,7 @@ import {
   maintenance,
   memoryMaintenanceStore,
 } from '../../../src/plugins/maintenance/index.js'
-import { readTimeout } from '../../../src/plugins/maintenance/poller.js'
+import { readTimeout } from '../../../src/plugins/maintenance/sources.js'
 import { keepLogs, type Logs, levels } from '../../support/logs.js'
 import { type ManualClock, manualClock } from '../../support/manual-clock.js'
 
@@ -104,7 +104,7 @@ t.test(
   'a file without a valid notice means maintenance without an end; the log has the reason once',
   async (t) => {
     const folder = t.testdir({})
-    const contents: readonly (readonly [content: string | null, told: RegExp])[] = [
+    const contents: readonly (readonly [content: string | null, message: RegExp])[] = [
       ['{"until":', /not JSON/],
       ['"soon"', /not an object/],
       ['[]', /not an object/],
@@ -120,7 +120,7 @@ t.test(
       [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
       [null, /not a file/],
     ]
-    for (const [index, [content, told]] of contents.entries()) {
+    for (const [index, [content, message]] of contents.entries()) {
       const file = join(folder, String(index))
       if (content === null) await mkdir(file)
       else await writeFile(file, content)
@@ -131,7 +131,7 @@ t.test(
       t.match(app.maintenance.state(), { source: 'file', until: null }, file)
       const warnings = loggedAbove(logs, 'warn')
       t.equal(warnings.length, 1, file)
-      t.match(warnings[0], told, file)
+      t.match(warnings[0], message, file)
     }
   },
 )
@@ -169,11 +169,20 @@ t.test('what one instance enables or disables, the other has after its next read
   )
 })
 
-/** A store whose answers a test controls. */
+/** A store whose responses a test controls. */
 function heldStore() {
   const held: { get: (() => Promise<MaintenanceNotice | null>) | null; set: () => Promise<void> } = {
     get: null,
     set: async () => {},
+  }
+  /** Lets the next read wait. Returns what answers it, with a notice or an error. */
+  function holdRead(): (answer: MaintenanceNotice | Error | null) => void {
+    let settle: (answer: MaintenanceNotice | Error | null) => void = () => {}
+    held.get = () =>
+      new Promise((resolve, reject) => {
+        settle = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer))
+      })
+    return (answer) => settle(answer)
   }
   const kept = memoryMaintenanceStore()
   const store: MaintenanceStore = {
@@ -183,7 +192,7 @@ function heldStore() {
       await kept.set(notice)
     },
   }
-  return { store, held, kept }
+  return { store, held, kept, holdRead }
 }
 
 t.test('while the store is unreachable, the last known state stays, with one log line', async (t) => {
@@ -225,13 +234,9 @@ t.test('enable() with a store that fails rejects, and nothing changes', async (t
 })
 
 t.test('a value that was read before a write does not undo it', async (t) => {
-  const { store, held } = heldStore()
+  const { store, holdRead } = heldStore()
   const { app, clock, status } = await serviceWith(t, { store })
-  let answer: (notice: null) => void = () => {}
-  held.get = () =>
-    new Promise((resolve) => {
-      answer = resolve
-    })
+  const answer = holdRead()
   await clock.advance(1000)
   await app.maintenance.enable()
   answer(null)
@@ -304,36 +309,24 @@ t.test('a file below a path that is not a folder does not exist', async (t) => {
   t.strictSame(loggedAbove(logs, 'error'), [])
 })
 
-t.test('a closed app does not read again after a read that was in progress', async (t) => {
-  const { store, held } = heldStore()
-  const { app, clock, logs } = await serviceWith(t, { store })
-  let answer: (notice: MaintenanceNotice) => void = () => {}
-  held.get = () =>
-    new Promise((resolve) => {
-      answer = resolve
-    })
-  await clock.advance(1000)
-  await app.close()
-  answer({})
-  await clock.advance(10_000)
-  t.equal(clock.waiting(), 0)
-  t.equal(app.maintenance.state(), null, 'nor takes its value')
-  t.notOk(logs.lines.some(({ msg }) => msg === 'maintenance: on'))
-})
-
-t.test('a read that fails after the app has closed is not an outage', async (t) => {
-  const { store, held } = heldStore()
-  const { app, clock, logs } = await serviceWith(t, { store })
-  let fail: (error: Error) => void = () => {}
-  held.get = () =>
-    new Promise((_resolve, reject) => {
-      fail = reject
-    })
-  await clock.advance(1000)
-  await app.close()
-  fail(new Error('gone'))
-  await clock.advance(1)
-  t.strictSame(loggedAbove(logs, 'error'), [])
+t.test('a read in progress when the app closes has no effect, and is the last one', async (t) => {
+  for (const answer of [{}, new Error('gone')]) {
+    const { store, holdRead } = heldStore()
+    const { app, clock, logs } = await serviceWith(t, { store })
+    const settle = holdRead()
+    await clock.advance(1000)
+    await app.close()
+    settle(answer)
+    await clock.advance(10_000)
+    t.equal(clock.waiting(), 0)
+    t.equal(app.maintenance.state(), null)
+    t.strictSame(
+      loggedAbove(logs, 'info').filter((msg) => msg?.startsWith('maintenance')),
+      [],
+      'no outage',
+    )
+    t.notOk(logs.lines.some(({ msg }) => msg === 'maintenance: on'))
+  }
 })
 
 t.test('a window begins within a minute after the system clock is set ahead', async (t) => {
@@ -392,10 +385,10 @@ t.test('other plugins learn when maintenance begins and ends, whatever its sourc
   const { app, clock } = await serviceWith(t, { file, store, windows })
   const signal = maintenanceOf(app)
   if (signal === null) throw new Error('no signal')
-  const heard: boolean[] = []
-  const stopListening = signal.onChange((isActive) => heard.push(isActive))
+  const calls: boolean[] = []
+  const stopListening = signal.onChange((isActive) => calls.push(isActive))
   async function changes(expected: boolean[], about: string): Promise<void> {
-    t.strictSame(heard.splice(0), expected, about)
+    t.strictSame(calls.splice(0), expected, about)
     t.equal(signal?.isActive(), app.maintenance.state() !== null, about)
   }
   await app.maintenance.enable()

@@ -73,14 +73,6 @@ t.test('typeBase is the prefix of every type', async (t) => {
   isProblem(t, nothing, { typeBase, status: 404, code: 'not-found' }, 'an unknown path')
 })
 
-t.test('problems without serverOptions() handles errors that reach a hook', async (t) => {
-  const app = await failingApp({})
-
-  isProblem(t, injected(await app.inject('/v1/thrown')), { status: 500, code: 'internal-server-error' })
-  const response = await app.inject({ method: 'DELETE', url: '/v1/thrown' })
-  isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
-})
-
 t.test('mode: the route takes precedence over the plugin, the plugin over the preset', async (t) => {
   const enforced = { problem: true }
   const bare = { problem: false }

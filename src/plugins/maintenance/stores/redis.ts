@@ -1,4 +1,4 @@
-import { type Check, type Checks, invalid, isObject, resolveOptions, text } from '../../../options.js'
+import { type Check, invalid, isObject, resolveOptions, text } from '../../../options.js'
 import { type MaintenanceNotice, readNotice } from '../notice.js'
 import type { MaintenanceStore } from './store.js'
 
@@ -35,7 +35,12 @@ export function redisMaintenanceStore(
   options: RedisMaintenanceStoreOptions = {},
 ): MaintenanceStore {
   const redis = clientWithCommands('redisMaintenanceStore: the client', client)
-  const { key } = resolveOptions('redisMaintenanceStore', options, optionChecks, optionDefaults)
+  const { key } = resolveOptions(
+    'redisMaintenanceStore',
+    options,
+    { key: text() },
+    { key: 'fastify-conventions:maintenance' },
+  )
   return {
     async get() {
       const value = await redis.get(key)
@@ -51,19 +56,19 @@ export function redisMaintenanceStore(
 
 const version = 1
 
-const optionChecks: Checks<RedisMaintenanceStoreOptions> = { key: text() }
-
-const optionDefaults: Required<RedisMaintenanceStoreOptions> = Object.freeze({
-  key: 'fastify-conventions:maintenance',
-})
-
 const clientWithCommands: Check<RedisMaintenanceClient> = (label, received) =>
   isObject(received) && ['get', 'set', 'del'].every((name) => typeof received[name] === 'function')
     ? (received as unknown as RedisMaintenanceClient)
     : invalid(label, 'a client with get(), set() and del(), such as that of ioredis', received)
 
+/** Returns the notice in the value of a key. @throws Error for any other value */
 function noticeIn(value: string, label: string): MaintenanceNotice {
-  const document = parsed(value)
+  let document: unknown
+  try {
+    document = JSON.parse(value)
+  } catch {
+    // A value that is not JSON is refused below.
+  }
   if (!isObject(document)) throw new Error(`${label} is not a maintenance notice`)
   if (document.version !== version) {
     throw new Error(`${label} is not a maintenance notice of version ${version}`)
@@ -71,17 +76,9 @@ function noticeIn(value: string, label: string): MaintenanceNotice {
   return validNotice(document.notice, label)
 }
 
-/** Returns a notice without faults; throws for any other value, when it is read and when it is written. */
+/** Returns a notice without faults. @throws Error for any other value, when it is read and when it is written */
 function validNotice(value: unknown, label: string): MaintenanceNotice {
   const { notice, fault } = readNotice(value)
   if (fault !== null) throw new Error(`${label} is not a maintenance notice: ${fault}`)
   return notice
-}
-
-function parsed(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
 }
