@@ -1,0 +1,140 @@
+/** The recipes for metrics and traces in docs/operations.md, run as they stand, on fakes of the packages. */
+import diagnostics from 'node:diagnostics_channel'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { operationChannel, operations, problems } from '../../src/index.js'
+import { until } from '../support/until.js'
+import { blocksOf } from './markdown.js'
+
+const page = fileURLToPath(new URL('../../docs/operations.md', import.meta.url))
+const recipes = blocksOf(await readFile(page, 'utf8')).filter(({ language }) => language === 'js')
+
+t.test('prom-client counts events and observes durations', async (t) => {
+  const counted: object[] = []
+  const observed: { labels: object; seconds: number }[] = []
+  let subscriber: ((message: unknown) => void) | undefined
+  run(recipeWith("from 'prom-client'"), {
+    Counter: class {
+      inc = (labels: object) => counted.push(labels)
+    },
+    Histogram: class {
+      observe = (labels: object, seconds: number) => observed.push({ labels, seconds })
+    },
+    subscribe: (channel: string, listener: (message: unknown) => void) => {
+      t.equal(channel, operationChannel)
+      subscriber = listener
+      diagnostics.subscribe(channel, listener)
+    },
+  })
+  t.teardown(() => diagnostics.unsubscribe(operationChannel, subscriber ?? (() => {})))
+  const app = await service(t)
+  app.operations.define('pay', async () => {})
+  app.operations.define('fail', async () => Promise.reject(new Error('it fails')))
+  await app.ready()
+  for (const name of ['pay', 'fail']) {
+    const { id } = await app.operations.start(name)
+    await until(
+      () => app.operations.find(id),
+      (found) => found?.status !== 'In progress',
+      5_000,
+      2,
+    )
+  }
+  t.strictSame(counted, [
+    { operation: 'pay', event: 'start' },
+    { operation: 'pay', event: 'run' },
+    { operation: 'pay', event: 'end' },
+    { operation: 'fail', event: 'start' },
+    { operation: 'fail', event: 'run' },
+    { operation: 'fail', event: 'end' },
+  ])
+  t.strictSame(
+    observed.map(({ labels }) => labels),
+    [
+      { operation: 'pay', status: 'Succeeded' },
+      { operation: 'fail', status: 'Failed' },
+    ],
+  )
+  t.ok(observed.every(({ seconds }) => seconds >= 0 && seconds < 60))
+})
+
+t.test('OpenTelemetry links the span of a run to the trace of the request', async (t) => {
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+  const spans: { name: string; options: object; ended: boolean; error: unknown }[] = []
+  const app = await service(t)
+  run(recipeWith("from '@opentelemetry/api'"), {
+    app,
+    retryPayment: async ({ fails }: { fails: boolean }) => {
+      if (fails) throw new Error('it fails')
+    },
+    ROOT_CONTEXT: {},
+    SpanKind: { CONSUMER: 4 },
+    SpanStatusCode: { ERROR: 2 },
+    propagation: { extract: (_root: object, carrier: object) => carrier },
+    trace: {
+      getSpanContext: (extracted: object) => extracted,
+      getTracer: () => ({
+        startActiveSpan(name: string, options: object, work: (span: object) => unknown) {
+          const span = { name, options, ended: false, error: undefined as unknown }
+          spans.push(span)
+          return work({
+            recordException: (error: unknown) => {
+              span.error = error
+            },
+            setStatus: () => {},
+            end: () => {
+              span.ended = true
+            },
+          })
+        },
+      }),
+    },
+  })
+  app.post('/pay', (request, reply) => reply.startOperation('payments.retry', request.body))
+  await app.ready()
+  for (const [headers, fails, links] of [
+    [{ traceparent }, false, [{ context: { traceparent } }]],
+    [{}, true, []],
+  ] as const) {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/pay',
+      headers: { ...headers, prefer: 'wait=5' },
+      payload: { fails },
+    })
+    const { id, status } = answer.json() as { id: string; status: string }
+    t.equal(status, fails ? 'Failed' : 'Succeeded')
+    t.match(spans.pop(), {
+      name: 'payments.retry',
+      ended: true,
+      options: { kind: 4, links, attributes: { 'operation.id': id, 'operation.run': 1 } },
+      error: fails ? { message: 'it fails' } : undefined,
+    })
+  }
+})
+
+async function service(t: Test): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(operations, { drain: 0 })
+  return app
+}
+
+function recipeWith(text: string): string {
+  const found = recipes.filter((block) => block.text.includes(text))
+  if (found.length !== 1) throw new Error(`${found.length} recipes have ${text}`)
+  return found[0]?.text ?? ''
+}
+
+/** Runs a snippet; its imports are given by their names. */
+function run(snippet: string, given: Readonly<Record<string, unknown>>): void {
+  const code = snippet.replace(/^import \{([^}]*)\} from .*$/gm, (_line, names: string) => {
+    const missing = names.split(',').filter((name) => !(name.trim() in given))
+    if (missing.length > 0) throw new Error(`there is no fake of ${missing.join()}`)
+    return ''
+  })
+  new Function(...Object.keys(given), code)(...Object.values(given))
+}
