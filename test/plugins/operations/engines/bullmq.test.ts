@@ -1,6 +1,6 @@
 /** The engine on BullMQ, over Redis servers of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Queue } from 'bullmq'
+import { Queue, type Telemetry } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/engines/bullmq.js'
@@ -194,6 +194,38 @@ t.test('a worker does not spin while Redis is full, and goes on afterwards', { s
   await t.rejects(engine.enqueue(newJob()), /OOM/)
   await client.config('SET', 'maxmemory', '0')
   await until(() => worker.ran.includes(waiting.id), 'it runs')
+})
+
+t.test('the telemetry sees added and processed jobs', { skip }, async (t) => {
+  const { url } = await server(t)
+  const spans: string[] = []
+  const span = {
+    setSpanOnContext: (context: object) => context,
+    setAttribute() {},
+    setAttributes() {},
+    addEvent() {},
+    recordException() {},
+    end() {},
+  }
+  const telemetry = {
+    tracer: {
+      startSpan(name: string) {
+        spans.push(name)
+        return span
+      },
+    },
+    contextManager: {
+      with: (_context: object, run: () => unknown) => run(),
+      active: () => ({}),
+      getMetadata: () => '',
+      fromMetadata: () => ({}),
+    },
+  } as unknown as Telemetry
+  const worker = fakeWorker()
+  const engine = await started(t, bullmqEngine({ redis: url, telemetry }), worker)
+  await engine.enqueue(newJob())
+  await until(() => worker.ran.length === 1, 'it runs')
+  t.match(spans.join(', '), /add operations.*process operations/)
 })
 
 t.test('a client of the app stays open; one that only starts needs nothing special', { skip }, async (t) => {
