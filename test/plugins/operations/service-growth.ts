@@ -1,4 +1,5 @@
-// A program: prints what finished operations weigh in an app, and what is left when they have expired. Run with --expose-gc.
+// A program: prints the bytes of each finished operation in an app, and those that are left when they have expired. Run with
+// --expose-gc.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { operations } from '../../../src/plugins/operations/index.js'
@@ -20,7 +21,7 @@ app.operations.define('work', async ({ progress }) => {
 app.post('/v1/work', async (_, reply) => reply.startOperation('work', { id: '7' }))
 await app.ready()
 
-// Requests have warmed up what they leave behind anyway.
+// The first requests allocate memory that stays.
 await startAll(2_000, true)
 await expire()
 const before = await heap()
@@ -33,7 +34,7 @@ const left = (await heap()) - before
 await app.close()
 console.log(JSON.stringify({ each, left, timers, timersAfter: clock.waiting() }))
 
-/** Starts so many, a few of them by requests that wait for their end and poll them. */
+/** Starts operations, or sends requests that wait for their end and poll them. */
 async function startAll(operations: number, byRequests: boolean): Promise<void> {
   for (let started = 0; started < operations; started += 1) {
     if (byRequests) {
@@ -41,7 +42,7 @@ async function startAll(operations: number, byRequests: boolean): Promise<void> 
       if (answer.statusCode !== 303) throw new Error(`${answer.statusCode} ${answer.payload}`)
       await app.inject(`/v1/operations/${answer.json<{ id: string }>().id}`)
     } else {
-      await app.operations.start('work', { id: '7' }, 42)
+      await app.operations.start('work', { id: '7' }, { owner: 42 })
       if (started % 100 === 0) await turnOfTheLoop()
     }
   }

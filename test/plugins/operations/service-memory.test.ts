@@ -1,4 +1,4 @@
-/** What operations leave behind around their records: in waits, run times, poll limits, timers. */
+/** The memory of finished operations, with their waits, poll limits and timers. */
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { runCommand } from '../../package/run-command.js'

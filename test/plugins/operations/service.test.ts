@@ -1,0 +1,304 @@
+/** Registry, runner, sweeper and engine of one process, and of two that share a store. */
+import Fastify from 'fastify'
+import t from 'tap'
+import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/define.js'
+import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
+import { type OperationsOptions, resolveOperations } from '../../../src/plugins/operations/options.js'
+import { callerOf, internal } from '../../../src/plugins/operations/owner.js'
+import { type BeginOptions, OperationsService } from '../../../src/plugins/operations/service.js'
+import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
+import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
+import { keepLogs } from '../../support/logs.js'
+import { type ManualClock, manualClock } from '../../support/manual-clock.js'
+import { transactionOf, withTransactions } from './fake-transaction.js'
+import { lease, start, sure } from './samples.js'
+import { type UnrulyStore, unruly } from './unruly-store.js'
+
+const hour = 3_600_000
+const never = new AbortController().signal
+
+interface Options extends OperationsOptions {
+  readonly clock?: ManualClock
+  readonly store?: UnrulyStore
+  readonly work?: OperationHandler
+}
+
+function setUp({
+  clock = manualClock(start),
+  store = unruly(memoryOperationStore()),
+  work,
+  ...options
+}: Options = {}) {
+  const { logger, lines } = keepLogs()
+  const engine = inProcessEngine({ schedule: clock.schedule })
+  const { now, schedule } = clock
+  const resolved = resolveOperations({ store, engine, now, schedule, drain: 0, ...options })
+  const service = new OperationsService(resolved, Fastify({ logger }).log)
+  const contexts: OperationContext[] = []
+  const ends: ((error?: unknown) => void)[] = []
+  const held = (context: OperationContext) => {
+    contexts.push(context)
+    return new Promise<undefined>((resolve, reject) => {
+      ends.push((error) => (error === undefined ? resolve(undefined) : reject(error)))
+    })
+  }
+  service.definitions.define('work', { cancellable: true }, work ?? held, Fastify({ logger }).log)
+  return {
+    clock,
+    store,
+    engine,
+    service,
+    lines,
+    contexts,
+    /** Ends the handlers of this process, with an error unless it is `undefined`. */
+    end(error?: unknown) {
+      for (const settle of ends.splice(0)) settle(error)
+    },
+    begin: (over: Partial<BeginOptions> = {}, input: unknown = undefined) =>
+      service.begin('work', input, { ...internal, delay: 0, priority: null, connection: null, ...over }),
+    find: async (id: string) => sure(await service.registry.find(id)),
+    /** Ends the handlers, and closes. */
+    async close() {
+      await clock.advance(0)
+      for (const settle of ends.splice(0)) settle()
+      await clock.advance(0)
+      await service.close()
+    },
+    async work() {
+      await service.start()
+      await service.work()
+      await clock.advance(0)
+    },
+  }
+}
+
+t.test('a closing process waits for its handlers; only then another one begins the operation', async (t) => {
+  const clock = manualClock(start)
+  const shared = memoryOperationStore()
+  const [a, b] = [
+    setUp({ clock, store: unruly(shared), drain: 5_000 }),
+    setUp({ clock, store: unruly(shared) }),
+  ]
+  await a.work()
+  await b.work()
+  const { id } = await a.begin()
+  await clock.advance(0)
+  const steps: string[] = []
+  const closed = a.service.close().then(() => steps.push('closed'))
+  await clock.advance(0)
+  await clock.advance(4_999)
+  const signal = sure(a.contexts[0]).signal
+  t.notOk(signal.aborted, 'it may go on for `drain`')
+  await clock.advance(1)
+  t.ok(signal.aborted)
+  await clock.advance(9_000)
+  t.strictSame([steps, b.contexts], [[], []], 'it unwinds')
+  a.end(signal.reason)
+  await closed
+  t.match(await b.find(id), { run: 1, attempts: 0, runUntil: null })
+  await clock.advance(lease)
+  t.match(b.contexts, [{ operationId: id, run: 2 }])
+  t.strictSame(
+    a.lines.filter(({ event }) => event !== undefined).map(({ event }) => event),
+    ['start', 'run', 'release'],
+  )
+  t.notOk(
+    [...a.lines, ...b.lines].some(({ level }) => level > 30),
+    'a deploy is not a fault',
+  )
+  await b.close()
+})
+
+t.test('a handler that does not stop is given up after `drain` and `unwind`', async (t) => {
+  const { work, begin, service, clock, find, lines } = setUp({ drain: 1_000, unwind: 2_000 })
+  await work()
+  const { id } = await begin()
+  await clock.advance(0)
+  const closed = service.close()
+  await clock.advance(0)
+  await clock.advance(1_000)
+  await clock.advance(2_000)
+  await closed
+  t.match(await find(id), { status: 'In progress', runUntil: null })
+  t.ok(lines.some(({ msg }) => /may run twice/.test(msg ?? '')))
+})
+
+t.test('a process with a store of its own fails what it runs and what waits when it closes', async (t) => {
+  const store = unruly(memoryOperationStore(), false)
+  const engine = inProcessEngine({ concurrency: 1 })
+  const { begin, service, clock, find, contexts, end } = setUp({ store, engine })
+  await service.start()
+  const ids = [await begin(), await begin()].map(({ id }) => id)
+  await clock.advance(0)
+  t.equal(contexts.length, 1, 'it needs no call of work()')
+  const closed = service.close()
+  await clock.advance(0)
+  end(sure(contexts[0]).signal.reason)
+  await closed
+  for (const id of ids)
+    t.match(await find(id), { status: 'Failed', error: { code: 'operation-interrupted' } })
+})
+
+t.test('with a shared store, operations run after work(), and not during a pause', async (t) => {
+  const { begin, service, clock, contexts, close } = setUp()
+  await service.start()
+  await begin()
+  await clock.advance(3 * lease)
+  t.equal(contexts.length, 0, 'app.ready() of a script takes no work')
+  await service.work()
+  await clock.advance(0)
+  t.equal(contexts.length, 1)
+  await service.pause(true)
+  await begin()
+  await clock.advance(3 * lease)
+  t.equal(contexts.length, 1)
+  await service.pause(false)
+  await clock.advance(0)
+  t.equal(contexts.length, 2)
+  await close()
+})
+
+t.test(
+  'the clock of the store decides: an instance whose clock is an hour ahead takes no live run',
+  async (t) => {
+    const real = Date.now
+    const shared = Object.assign(memoryOperationStore(), { time: async () => real() })
+    const [a, b] = [
+      setUp({ store: unruly(shared), now: undefined as never }),
+      setUp({ store: unruly(shared), now: undefined as never }),
+    ]
+    await a.work()
+    t.intercept(Date, 'now', { value: () => real() + hour })
+    await b.work()
+    const { id } = await a.begin()
+    await a.clock.advance(0)
+    t.match(a.contexts, [{ operationId: id }])
+    t.match(await b.service.registry.claim(id, () => ({ maxRuns: 3, timeout: hour })), { kind: 'busy' })
+    await b.clock.advance(lease)
+    t.strictSame(b.contexts, [])
+    t.ok((await b.begin()).createdAt < real() + hour / 2)
+    for (const { end, clock, service } of [a, b]) {
+      await clock.advance(0)
+      end()
+      await clock.advance(0)
+      await service.close()
+    }
+  },
+)
+
+t.test('limits per owner: a start beyond them is a 429, and other owners are served', async (t) => {
+  const { begin, clock, end, work, close } = setUp({ limits: { operations: 2, length: 10 } })
+  await work()
+  const [ann, bob] = [callerOf('ann'), callerOf('bob')]
+  const refused = { code: 'quota-exceeded', statusCode: 429, headers: { 'retry-after': '5' } }
+  await begin(ann, '1234')
+  await t.rejects(begin(ann, '12345'), refused, '6 and 7 characters of JSON')
+  await begin(ann, '')
+  await t.rejects(begin(ann), refused, 'two operations')
+  await begin(bob)
+  for (let count = 0; count < 5; count += 1) await begin({}, 'the app itself has no limit')
+  end()
+  await clock.advance(0)
+  await begin(ann, '1234')
+  await close()
+})
+
+t.test('if the usage of an owner cannot be read, the start is a 503', async (t) => {
+  const { begin, store } = setUp({ limits: { operations: 2 } })
+  store.mood = 'fails'
+  await t.rejects(begin(callerOf('ann')), { code: 'operations-unavailable', statusCode: 503 })
+})
+
+t.test('a start in a transaction is added to the engine after the commit', async (t) => {
+  const store = withTransactions(unruly(memoryOperationStore()))
+  const { begin, work, service, clock, contexts, close } = setUp({ store })
+  await work()
+  const transaction = transactionOf(store)
+  const record = await begin({ connection: transaction })
+  await clock.advance(lease)
+  t.equal(contexts.length, 0)
+  await transaction.commit()
+  await service.enqueue(record)
+  await clock.advance(0)
+  t.match(contexts, [{ operationId: record.id }])
+  const forgotten = transactionOf(store)
+  await begin({ connection: forgotten })
+  await forgotten.commit()
+  await clock.advance(lease)
+  t.equal(contexts.length, 2, 'the sweeper finds one that was not added')
+  await close()
+})
+
+t.test(
+  'a wait for an end: by the announcement, by reading if that was lost, and within its limits',
+  async (t) => {
+    const store = unruly(memoryOperationStore())
+    const { begin, work, service, clock, end } = setUp({ store })
+    await work()
+    for (const isLost of [false, true]) {
+      const record = await begin()
+      const ended = service.ended(record, 10_000, never)
+      await clock.advance(0)
+      if (isLost) store.moods.announce = 'fails'
+      end()
+      await clock.advance(0)
+      if (isLost) await clock.advance(1_000)
+      t.match(await ended, { status: 'Succeeded' })
+    }
+    const record = await begin()
+    const late = service.ended(record, 5_000, never)
+    await clock.advance(0)
+    for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
+    t.match(await late, { status: 'In progress' })
+    t.match(await service.ended(record, 5_000, AbortSignal.abort()), { status: 'In progress' })
+    const closing = service.ended(record, 60_000, never)
+    await clock.advance(0)
+    service.stopWaiting()
+    t.match(await closing, { status: 'In progress' })
+    end()
+    await clock.advance(0)
+    await service.close()
+  },
+)
+
+t.test('a forged announcement of any id changes nothing; a true one cancels at once', async (t) => {
+  const shared: OperationStore = memoryOperationStore()
+  const { begin, work, service, clock, contexts, end, find, close } = setUp({ store: unruly(shared) })
+  await work()
+  const { id } = await begin()
+  await clock.advance(0)
+  for (const forged of [id, '', 'x', '__proto__']) await shared.announce(forged)
+  await clock.advance(0)
+  t.notOk(contexts[0]?.signal.aborted)
+  await service.cancel(id)
+  await clock.advance(0)
+  t.ok(contexts[0]?.signal.aborted)
+  end(sure(contexts[0]).signal.reason)
+  await clock.advance(0)
+  t.match(await find(id), { error: { code: 'operation-cancelled' } })
+  await close()
+})
+
+t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {
+  const { service, clock } = setUp({ retryAfter: 7 })
+  service.definitions.declare('slow', { retryAfter: 60 })
+  const at = (seconds: number) => clock.now() + seconds * 1_000
+  t.equal(service.retryAfter({ name: 'work', notBefore: null }), 7)
+  t.equal(service.retryAfter({ name: 'of another release', notBefore: null }), 7)
+  t.equal(service.retryAfter({ name: 'slow', notBefore: at(20) }), 60)
+  t.equal(service.retryAfter({ name: 'slow', notBefore: at(90.2) }), 91)
+  t.equal(service.retryAfter({ name: 'slow', notBefore: at(1_000_000) }), 86_400)
+})
+
+t.test('the events of an operation have the id of its request', async (t) => {
+  const { begin, work, clock, lines, end, close } = setUp()
+  await work()
+  const { id } = await begin({ requestId: 'req-7' })
+  await clock.advance(0)
+  end()
+  await clock.advance(0)
+  const events = lines.filter(({ event }) => event !== undefined)
+  t.match(events, [{ event: 'start' }, { event: 'run' }, { event: 'end', status: 'Succeeded' }])
+  for (const line of events) t.match(line, { operationId: id, reqId: 'req-7', operation: 'work' })
+  await close()
+})
