@@ -322,10 +322,7 @@ export class OperationDefinitions {
   inputJson(name: string, input: unknown): string | null {
     const given = input === undefined ? undefined : inputText(input)
     const validate = this.#inputs.get(name)?.validate
-    const json =
-      validate === undefined
-        ? given
-        : inputText(validInput(validate, given === undefined ? null : parseExact(given)))
+    const json = validate === undefined ? given : inputText(validInput(validate, given ?? null))
     if (input !== undefined && json === undefined)
       throw new TypeError(`the input of '${name}' is not a JSON value`)
     if (json !== undefined && json.length > this.#maxLength) {

@@ -1,8 +1,10 @@
 import { type Int64Range, isDecimal, isWithin } from '../../json/int64.js'
+import { hasLongDigits } from '../../json/json-text.js'
+import { parseExact } from '../../json/parse-exact.js'
 import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
 import type { Shape } from '../../json-schema/shape.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
-import { containsInt64, isTwinned, twinName, twinWriter } from '../../json-schema/twins.js'
+import { containsInt64, isTwinned, twinName } from '../../json-schema/twins.js'
 import { problemOf } from '../../problem/problem-of.js'
 
 /** A validator of Fastify's `validatorCompiler`. */
@@ -26,12 +28,12 @@ export function restorer(schema: object, shared: SchemaStore): Restore {
  * Validates an input by a validator of the app, as Fastify does with a body. Returns it as the validator leaves it, with
  * defaults and converted types.
  *
- * @param exact the input, in which integers beyond 2^53 are BigInts
+ * @param json the input, with all digits; `null` for none
  * @throws ProblemError `validation`
  */
-export function validInput(validate: Validate & { readonly errors?: unknown }, exact: unknown): unknown {
+export function validInput(validate: Validate & { readonly errors?: unknown }, json: string | null): unknown {
   // Validators know no BigInts. The root may be converted, too.
-  const parent = { body: withoutBigInts(exact) }
+  const parent = { body: json === null ? null : (JSON.parse(json) as unknown) }
   const verdict = (validate as (...given: unknown[]) => unknown)(parent.body, {
     parentData: parent,
     parentDataProperty: 'body',
@@ -41,16 +43,13 @@ export function validInput(validate: Validate & { readonly errors?: unknown }, e
     const validation = [error ?? validate.errors ?? []].flat()
     throw problemOf({ statusCode: 400, validation, validationContext: 'body' })
   }
-  return withDigitsOf(exact, value === undefined ? parent.body : value)
+  const valid = value === undefined ? parent.body : value
+  return json !== null && hasLongDigits(json) ? withDigitsOf(parseExact(json), valid) : valid
 }
 
 interface Verdict {
   readonly error?: unknown
   readonly value?: unknown
-}
-
-function withoutBigInts(value: unknown): unknown {
-  return mapValues(value, (leaf) => (typeof leaf === 'bigint' ? Number(leaf) : leaf))
 }
 
 /** Puts integers in the places of the Numbers that stood for them, or that a validator made of their digits. */
@@ -83,13 +82,20 @@ function restored(shape: Shape, value: unknown, twins: boolean): unknown {
           if (at === null) return [[name, member]]
           const exact = restored(at, member, twins)
           const isAlone = twins && isTwinned(at) && !Object.hasOwn(value, twinName(name))
-          const twin = isAlone ? twinWriter(at)(exact) : null
-          return [[name, exact], ...(twin === null ? [] : [[twinName(name), JSON.parse(twin)]])]
+          const twin = isAlone ? twinOf(exact) : undefined
+          return [[name, exact], ...(twin === undefined ? [] : [[twinName(name), twin]])]
         }),
       )
     default:
       return value
   }
+}
+
+/** Returns the twin of the value of a member; `undefined` if the value is no 64-bit integer, and no array. */
+function twinOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return value.map((item) => twinOf(item) ?? null)
+  return value === null ? null : undefined
 }
 
 function bigIntOf(value: unknown, range: Int64Range): unknown {
@@ -100,13 +106,6 @@ function bigIntOf(value: unknown, range: Int64Range): unknown {
 }
 
 const longest = '-9223372036854775808'.length
-
-function mapValues(value: unknown, map: (leaf: unknown) => unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => mapValues(item, map))
-  if (!isContainer(value)) return map(value)
-  const entries = Object.entries(value).map(([name, member]) => [name, mapValues(member, map)])
-  return Object.fromEntries(entries)
-}
 
 function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
