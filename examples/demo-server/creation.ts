@@ -12,7 +12,7 @@ export function defineCreation(
   collection: Collection,
   { database, pace }: { readonly database: Database; readonly pace: number },
 ): void {
-  app.operations.define<Values>(name, { cancellable: true }, async (context) => {
+  app.operations.define<Values>(name, { cancellable: true, retryAfter: 1 }, async (context) => {
     await takeTime(context, 1_000, pace)
     try {
       return await once(database, context, async (queries) => {

@@ -32,10 +32,14 @@ export async function mountInvoices(
   app: FastifyInstance,
   { database, pace }: InvoicesOptions,
 ): Promise<void> {
-  app.operations.define<{ readonly order_id: string }>('invoices.make', async (context) => {
-    await takeTime(context, 1_500, pace)
-    await makeInvoice(BigInt(context.input.order_id))
-  })
+  app.operations.define<{ readonly order_id: string }>(
+    'invoices.make',
+    { retryAfter: 2 },
+    async (context) => {
+      await takeTime(context, 1_500, pace)
+      await makeInvoice(BigInt(context.input.order_id))
+    },
+  )
 
   app.get<{ Params: { id: bigint } }>(
     '/v1/orders/:id/invoice',

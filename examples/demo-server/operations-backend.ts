@@ -18,7 +18,7 @@ export interface OperationsBackend {
 }
 
 /**
- * Opens what the settings say: this process alone, Redis, or PostgreSQL, the last two with BullMQ for the work.
+ * Opens what the settings name: this process alone, Redis with BullMQ, or PostgreSQL with pg-boss.
  *
  * @param redis the client of the service, where there is one
  * @param tell takes what goes wrong with a connection that nobody uses

@@ -46,7 +46,7 @@ async function open(settings: Settings, opened: (() => unknown)[]): Promise<Fast
   await seed(database)
   const operations = await openOperations(settings, redis, complain)
   opened.push(() => operations.close())
-  const { logLevel, maintenanceFile, corsOrigins, rateLimitMax } = settings
+  const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, pace } = settings
   const app = await buildApp({
     database,
     redis,
@@ -55,6 +55,7 @@ async function open(settings: Settings, opened: (() => unknown)[]): Promise<Fast
     corsOrigins,
     rateLimitMax,
     operations: operations.options,
+    pace,
   })
   opened.push(() => app.close())
   return app

@@ -51,19 +51,23 @@ const retryBody = {
 export async function mountRetries(app: FastifyInstance, { database, pace }: RetriesOptions): Promise<void> {
   takeEmptyBodies(app)
 
-  app.operations.define<RetryInput>('payments.retry', { cancellable: true }, async (context) => {
-    const { id, force_retry, retry_reason } = context.input
-    context.log.info({ retry_reason }, `payment ${id} is tried again`)
-    return claimed(context, 2_000, async (queries) => {
-      const payment = await found(queries, payments, BigInt(id))
-      refuseWithoutFunds(payment, force_retry)
-      const { order_id, amount, currency } = payment
-      refusePaid(await found(queries, orders, order_id as bigint), force_retry)
-      return { resource: await pay(queries, { order_id, amount, currency }) }
-    })
-  })
+  app.operations.define<RetryInput>(
+    'payments.retry',
+    { cancellable: true, retryAfter: 2 },
+    async (context) => {
+      const { id, force_retry, retry_reason } = context.input
+      context.log.info({ retry_reason }, `payment ${id} is tried again`)
+      return claimed(context, 2_000, async (queries) => {
+        const payment = await found(queries, payments, BigInt(id))
+        refuseWithoutFunds(payment, force_retry)
+        const { order_id, amount, currency } = payment
+        refusePaid(await found(queries, orders, order_id as bigint), force_retry)
+        return { resource: await pay(queries, { order_id, amount, currency }) }
+      })
+    },
+  )
 
-  app.operations.define<RetryInput>('orders.retry', { cancellable: true }, async (context) => {
+  app.operations.define<RetryInput>('orders.retry', { cancellable: true, retryAfter: 3 }, async (context) => {
     const { id, force_retry, retry_reason } = context.input
     context.log.info({ retry_reason }, `order ${id} is tried again`)
     return claimed(context, 3_000, async (queries) => {
@@ -78,7 +82,7 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
     })
   })
 
-  /** Does the work of a retry in one transaction with the mark that it succeeded; without a success the claim is given back. */
+  /** Does the work of a retry in one transaction with the mark that it succeeded; a failure gives the claim back. */
   async function claimed(
     context: OperationContext<RetryInput>,
     milliseconds: number,
@@ -92,13 +96,13 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
         return work(queries)
       })
     } catch (error) {
-      // Where that fails too, the claim ends by itself.
-      await releaseRetry(database, claim).catch(() => undefined)
+      // Another process may go on with it. Where nothing gives the claim back, it ends by itself.
+      if (!isInterrupted(context)) await releaseRetry(database, claim).catch(() => undefined)
       throw error
     }
   }
 
-  app.operations.define<{ readonly id: string }>('users.verify-email', async (context) => {
+  app.operations.define<{ readonly id: string }>('users.verify-email', { retryAfter: 1 }, async (context) => {
     await takeTime(context, 1_000, pace)
     const [user] = await database.query({
       text: `update users set email_verified = true,
@@ -161,6 +165,11 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
       return reply.startOperation('users.verify-email', { id: String(id) })
     },
   )
+}
+
+/** Does this run end before its operation? */
+function isInterrupted({ signal }: Pick<OperationContext, 'signal'>): boolean {
+  return signal.reason instanceof ProblemError && signal.reason.code === 'operation-interrupted'
 }
 
 async function found(queries: Queries, collection: Collection, id: bigint): Promise<Row> {

@@ -11,6 +11,8 @@ export interface Settings {
   readonly operations: 'memory' | 'redis' | 'postgres'
   /** Does this process run operations, or leave them to others? */
   readonly work: boolean
+  /** Of what takes long: 1 for that of a real service, less for a faster one. */
+  readonly pace: number
   /** A file whose existence means maintenance. */
   readonly maintenanceFile: string | null
   /** Origins whose pages may use the service. */
@@ -24,7 +26,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 type LogLevel = (typeof logLevels)[number]
 
 /**
- * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `REDIS_URL`, `OPERATIONS`, `WORK`,
+ * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `REDIS_URL`, `OPERATIONS`, `WORK`, `PACE`,
  * `MAINTENANCE_FILE`, `CORS_ORIGIN` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
@@ -42,6 +44,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     redisUrl,
     operations,
     work: workOf(value('WORK') ?? 'on', operations, storage),
+    pace: paceOf(value('PACE') ?? '1'),
     maintenanceFile: value('MAINTENANCE_FILE') ?? null,
     corsOrigins: corsOriginsOf(value('CORS_ORIGIN') ?? ''),
     rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
@@ -52,6 +55,12 @@ function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= 65_535)) throw new Error(`PORT: expected a number from 0 to 65535, received '${text}'`)
   return port
+}
+
+function paceOf(text: string): number {
+  const pace = /^\d{1,3}(\.\d{1,3})?$/.test(text) ? Number(text) : 0
+  if (pace <= 0) throw new Error(`PACE: expected a number from 0.001 to 999.999, received '${text}'`)
+  return pace
 }
 
 function rateLimitOf(text: string): number {

@@ -13,6 +13,7 @@ const skip = obstacle !== null && !process.env.CI ? obstacle : false
 const retry = `/v1/payments/${firstId + 3n}/retry`
 // So did the eleventh.
 const anotherRetry = `/v1/payments/${firstId + 10n}/retry`
+const interruptedRetry = `/v1/payments/${firstId + 17n}/retry`
 
 // An operation may be polled sixty times in a minute.
 const patience = [15_000, 300] as const
@@ -76,4 +77,47 @@ async function sharesOperations(t: Test, environment: Record<string, string>): P
     t.equal(await stopDemo(child, 'SIGTERM'), 0, 'it ends when it is told to')
     t.strictSame(complaints, [])
   }
+  await handsBack(t, environment)
+}
+
+/** A worker that is told to end during a run. */
+async function handsBack(t: Test, environment: Record<string, string>): Promise<void> {
+  const { origin } = await startDemo(t, { ...environment, WORK: 'off' })
+  const client = callerOf(origin)
+  // The run takes longer than a process that closes lets it go on.
+  const slow = await startWorker(t, { ...environment, PACE: '10', LOG_LEVEL: 'info' })
+  const start = await client.post(interruptedRetry, { force_retry: true })
+  t.equal(start.status, 202)
+  const location = start.headers.get('location') ?? ''
+  await until(
+    () => client.get(location),
+    ({ json }) => Number(json.progress) > 0,
+    ...patience,
+  )
+  t.equal(await stopDemo(slow.process, 'SIGTERM'), 0)
+  t.strictSame(slow.complaints, [])
+  const log = slow.printed.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+  t.strictSame(
+    log.filter(({ level }) => level > 30),
+    [],
+    'no pool is closed before the run has ended',
+  )
+  t.ok(
+    log.some(({ event, operation }) => event === 'release' && operation === 'payments.retry'),
+    'the run is handed back',
+  )
+  t.match(await client.get(location), { status: 200, json: { status: 'In progress' } })
+  t.match(
+    await client.post(interruptedRetry, { force_retry: true }),
+    { status: 409, json: { code: 'retry-running' } },
+    'with its claim',
+  )
+
+  await startWorker(t, { ...environment, PACE: '0.02' })
+  const end = await until(
+    () => client.get(location),
+    ({ json }) => json.status !== 'In progress',
+    ...patience,
+  )
+  t.match(end, { status: 303, json: { status: 'Succeeded' } }, 'another process ends it')
 }

@@ -25,6 +25,7 @@ const variables: ReadonlySet<string> = new Set([
   'REDIS_URL',
   'OPERATIONS',
   'WORK',
+  'PACE',
   'MAINTENANCE_FILE',
   'CORS_ORIGIN',
   'RATE_LIMIT_MAX',

@@ -10,6 +10,7 @@ t.test('the defaults without variables', async (t) => {
     redisUrl: null,
     operations: 'memory',
     work: true,
+    pace: 1,
     maintenanceFile: null,
     corsOrigins: [],
     rateLimitMax: 1000,
@@ -26,6 +27,7 @@ t.test('all variables are read', async (t) => {
     logLevel: 'warn',
   })
   t.equal(readSettings({ RATE_LIMIT_MAX: '5' }).rateLimitMax, 5)
+  t.equal(readSettings({ PACE: '0.02' }).pace, 0.02)
   t.equal(readSettings({ MAINTENANCE_FILE: './stop.json' }).maintenanceFile, './stop.json')
   t.same(readSettings({ CORS_ORIGIN: ' https://a.example , http://localhost:8080,' }).corsOrigins, [
     'https://a.example',
@@ -69,6 +71,9 @@ t.test('an invalid value is an error of one line that names the variable', async
   }
   for (const RATE_LIMIT_MAX of ['0', '-1', 'many', '1e9', '1000000000']) {
     t.throws(() => readSettings({ RATE_LIMIT_MAX }), /^RATE_LIMIT_MAX: expected a number/)
+  }
+  for (const PACE of ['0', '0.000', '-1', 'fast', '1e9', '1000', '.5']) {
+    t.throws(() => readSettings({ PACE }), /^PACE: expected a number/)
   }
   t.throws(
     () => readSettings({ LOG_LEVEL: 'loud' }),
