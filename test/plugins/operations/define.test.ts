@@ -116,43 +116,40 @@ t.test('the context of a handler', async (t) => {
   t.equal(contexts[1]?.input, undefined)
 })
 
-t.test(
-  'an outcome is stored as JSON with an allowed resource; another one is an error of the handler',
-  async (t) => {
-    const none = { status: 'Succeeded', resource: null, result: null }
-    const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [
-      [undefined, none],
-      [null, none],
-      [{}, none],
-      [{ result: null }, { ...none, result: 'null' }],
-      [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
-      [{ result: () => {} }, none],
-      [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],
-      [
-        { resource: 'https://example.com/a b'.replace(' ', '%20') },
-        { ...none, resource: 'https://example.com/a%20b' },
-      ],
-      [7, /has to return \{ resource, result \} or nothing/],
-      ['/v1/payments/7', /has to return/],
-      [{ result: 'x'.repeat(99) }, /the result is longer than 100 characters/],
-      [{ resource: 7 }, /resource is neither a path/],
-      [{ resource: '' }, /neither/],
-      [{ resource: 'payments/7' }, /neither/],
-      [{ resource: '//example.com' }, /neither/],
-      [{ resource: '/\\example.com' }, /neither/],
-      [{ resource: '/..//example.com' }, /neither/],
-      [{ resource: '/a\nb' }, /neither/],
-      [{ resource: '/a\u0000' }, /neither/],
-      [{ resource: 'javascript:alert(1)' }, /neither/],
-      [{ resource: `/${'x'.repeat(4_096)}` }, /neither/],
-    ]
-    for (const [outcome, end] of rows) {
-      const ran = workOf(async () => outcome as undefined).run(context())
-      if (end instanceof RegExp) await t.rejects(ran, end)
-      else t.strictSame(await ran, end)
-    }
-  },
-)
+t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {
+  const none = { status: 'Succeeded', resource: null, result: null }
+  const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [
+    [undefined, none],
+    [null, none],
+    [{}, none],
+    [{ result: null }, { ...none, result: 'null' }],
+    [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
+    [{ result: () => {} }, none],
+    [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],
+    [
+      { resource: 'https://example.com/a b'.replace(' ', '%20') },
+      { ...none, resource: 'https://example.com/a%20b' },
+    ],
+    [7, /has to return \{ resource, result \} or nothing/],
+    ['/v1/payments/7', /has to return/],
+    [{ result: 'x'.repeat(99) }, /the result is longer than 100 characters/],
+    [{ resource: 7 }, /resource is neither a path/],
+    [{ resource: '' }, /neither/],
+    [{ resource: 'payments/7' }, /neither/],
+    [{ resource: '//example.com' }, /neither/],
+    [{ resource: '/\\example.com' }, /neither/],
+    [{ resource: '/..//example.com' }, /neither/],
+    [{ resource: '/a\nb' }, /neither/],
+    [{ resource: '/a\u0000' }, /neither/],
+    [{ resource: 'javascript:alert(1)' }, /neither/],
+    [{ resource: `/${'x'.repeat(4_096)}` }, /neither/],
+  ]
+  for (const [outcome, end] of rows) {
+    const ran = workOf(async () => outcome as undefined).run(context())
+    if (end instanceof RegExp) await t.rejects(ran, end)
+    else t.strictSame(await ran, end)
+  }
+})
 
 t.test('`complete` ends the operation with the outcome that it gets', async (t) => {
   const completed: [object, OperationEnd][] = []

@@ -13,37 +13,34 @@ const running = claimed(waiting)
 const ids = { operationId: idOf(1), operation: 'payments.retry', reqId: 'req-1' }
 const end = (given: typeof failed) => sure(finish(running, 1, given, startTime, retention))
 
-t.test(
-  'each event is a line with the ids of operation and request, and a message of the channel',
-  async (t) => {
-    const { logger, lines } = keepLogs()
-    const emit = eventsOf(Fastify({ logger }).log)
-    const messages: unknown[] = []
-    const listener = (message: unknown) => void messages.push(message)
-    subscribe(operationChannel, listener)
-    t.teardown(() => unsubscribe(operationChannel, listener))
+t.test('each event is a line of the log with its ids, and a message of the channel', async (t) => {
+  const { logger, lines } = keepLogs()
+  const emit = eventsOf(Fastify({ logger }).log)
+  const messages: unknown[] = []
+  const listener = (message: unknown) => void messages.push(message)
+  subscribe(operationChannel, listener)
+  t.teardown(() => unsubscribe(operationChannel, listener))
 
-    const error = new Error('a deadlock')
-    const gaveUp = end({ status: 'Failed', error: interruptedFailure })
-    const rows = [
-      ['start', waiting, 'info', { run: 0 }],
-      ['run', running, 'debug', { run: 1 }],
-      ['take-over', claimed(running, startTime, true), 'warn', { run: 2 }],
-      ['retry', running, 'warn', { err: { message: 'a deadlock' } }],
-      ['release', running, 'info', { run: 1 }],
-      ['end', end(succeeded), 'info', { status: 'Succeeded' }],
-      ['end', end(failed), 'info', { status: 'Failed', code: 'not-retryable' }],
-      ['give-up', gaveUp, 'error', { run: 1 }],
-    ] as const
-    for (const [event, record, level, fields] of rows) {
-      const given = event === 'retry' ? error : undefined
-      emit(event, record, given)
-      const msg = `operations: 'payments.retry': ${event}`
-      t.match(lines.at(-1), { level: levels[level], event, msg, ...ids, ...fields })
-      t.strictSame(messages.at(-1), { event, record, ...(given && { error }) })
-    }
-  },
-)
+  const error = new Error('a deadlock')
+  const gaveUp = end({ status: 'Failed', error: interruptedFailure })
+  const rows = [
+    ['start', waiting, 'info', { run: 0 }],
+    ['run', running, 'debug', { run: 1 }],
+    ['take-over', claimed(running, startTime, true), 'warn', { run: 2 }],
+    ['retry', running, 'warn', { err: { message: 'a deadlock' } }],
+    ['release', running, 'info', { run: 1 }],
+    ['end', end(succeeded), 'info', { status: 'Succeeded' }],
+    ['end', end(failed), 'info', { status: 'Failed', code: 'not-retryable' }],
+    ['give-up', gaveUp, 'error', { run: 1 }],
+  ] as const
+  for (const [event, record, level, fields] of rows) {
+    const given = event === 'retry' ? error : undefined
+    emit(event, record, given)
+    const msg = `operations: 'payments.retry': ${event}`
+    t.match(lines.at(-1), { level: levels[level], event, msg, ...ids, ...fields })
+    t.strictSame(messages.at(-1), { event, record, ...(given && { error }) })
+  }
+})
 
 t.test('an operation that no request started has no request id in the log', async (t) => {
   const { logger, lines } = keepLogs()

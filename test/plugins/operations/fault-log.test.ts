@@ -13,21 +13,18 @@ function setUp() {
   return { clock, faults, lines, messages: () => lines.map(({ msg }) => msg) }
 }
 
-t.test(
-  'a fault is logged once with its cause and its part, however long it lasts, and so is its end',
-  async (t) => {
-    const { clock, faults, lines, messages } = setUp()
-    faults.recovered()
-    for (let minute = 0; minute < 100; minute += 1) {
-      faults.failed('it cannot be written', new Error('ECONNREFUSED'))
-      clock.skip(60_000)
-    }
-    faults.recovered()
-    faults.recovered()
-    t.strictSame(messages(), ['operations: it cannot be written', 'operations: the fault is over'])
-    t.match(lines[0], { level: 50, part: 'runs', err: { message: 'ECONNREFUSED' } })
-  },
-)
+t.test('the begin and the end of a fault are logged once, with its cause and its part', async (t) => {
+  const { clock, faults, lines, messages } = setUp()
+  faults.recovered()
+  for (let minute = 0; minute < 100; minute += 1) {
+    faults.failed('it cannot be written', new Error('ECONNREFUSED'))
+    clock.skip(60_000)
+  }
+  faults.recovered()
+  faults.recovered()
+  t.strictSame(messages(), ['operations: it cannot be written', 'operations: the fault is over'])
+  t.match(lines[0], { level: 50, part: 'runs', err: { message: 'ECONNREFUSED' } })
+})
 
 t.test('a part that fails and recovers all the time is logged once in a minute', async (t) => {
   const { clock, faults, messages } = setUp()

@@ -143,30 +143,27 @@ t.test('a retry option that throws ends the operation', async (t) => {
   t.match(faults, ['the error of an operation cannot be read'])
 })
 
-t.test(
-  'a cancelled handler that throws was cancelled; an error that is not the abort is logged',
-  async (t) => {
-    const rollback = new Error('the rollback failed')
-    for (const [thrown, isLogged] of [
-      ['the reason', false],
-      [new DOMException('aborted', 'AbortError'), false],
-      [rollback, true],
-      ['x', true],
-      [undefined, true],
-    ] as const) {
-      const { running, work, find, cancel, errors, lines } = setUp()
-      const { id, outcome, context } = await running()
-      await cancel(id)
-      t.ok(context.signal.aborted)
-      work.fail(thrown === 'the reason' ? context.signal.reason : thrown)
-      t.match(await outcome, { kind: 'ended', status: 'Failed' })
-      t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
-      t.strictSame(errors, [], 'it is not the failure')
-      t.equal(lines.length, isLogged ? 1 : 0)
-      if (isLogged) t.match(lines, [[{ err: thrown, operationId: id }, /failed while it stopped/]])
-    }
-  },
-)
+t.test('a cancelled handler that throws was cancelled; another error than the abort is logged', async (t) => {
+  const rollback = new Error('the rollback failed')
+  for (const [thrown, isLogged] of [
+    ['the reason', false],
+    [new DOMException('aborted', 'AbortError'), false],
+    [rollback, true],
+    ['x', true],
+    [undefined, true],
+  ] as const) {
+    const { running, work, find, cancel, errors, lines } = setUp()
+    const { id, outcome, context } = await running()
+    await cancel(id)
+    t.ok(context.signal.aborted)
+    work.fail(thrown === 'the reason' ? context.signal.reason : thrown)
+    t.match(await outcome, { kind: 'ended', status: 'Failed' })
+    t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
+    t.strictSame(errors, [], 'it is not the failure')
+    t.equal(lines.length, isLogged ? 1 : 0)
+    if (isLogged) t.match(lines, [[{ err: thrown, operationId: id }, /failed while it stopped/]])
+  }
+})
 
 t.test('a cancelled handler that returns has succeeded', async (t) => {
   const { running, work, find, cancel } = setUp()
@@ -283,33 +280,30 @@ t.test('an end that cannot be stored is given up when the process has to close',
   await t.rejects(outcome, { code: 'operations-unavailable' })
 })
 
-t.test(
-  'a closing process waits for its handlers with heartbeats, and then hands operations back',
-  async (t) => {
-    const { running, runner, registry, work, find, clock, events, errors, lines } = setUp()
-    const { id, outcome, context } = await running()
-    await clock.advance(lease - 5_000)
-    runner.close()
-    t.match(context.signal.reason, { code: 'operation-interrupted' })
-    await clock.advance(unwind - 1)
-    t.notOk(await isSettled(outcome), 'its handler still unwinds')
-    t.match(await registry.claim(id, limits), { kind: 'busy' }, 'no other process begins it meanwhile')
-    work.fail(context.signal.reason)
-    t.strictSame(await outcome, { kind: 'released' })
-    t.match(await find(id), {
-      status: 'In progress',
-      runUntil: null,
-      attempts: 0,
-      retries: 0,
-      dueAt: clock.now(),
-    })
-    t.strictSame(
-      events.map(({ event }) => event),
-      ['run', 'release'],
-    )
-    t.strictSame([errors, lines], [[], []], 'it is not a failure')
-  },
-)
+t.test('a closing process waits for its handlers, with heartbeats, and then hands back', async (t) => {
+  const { running, runner, registry, work, find, clock, events, errors, lines } = setUp()
+  const { id, outcome, context } = await running()
+  await clock.advance(lease - 5_000)
+  runner.close()
+  t.match(context.signal.reason, { code: 'operation-interrupted' })
+  await clock.advance(unwind - 1)
+  t.notOk(await isSettled(outcome), 'its handler still unwinds')
+  t.match(await registry.claim(id, limits), { kind: 'busy' }, 'no other process begins it meanwhile')
+  work.fail(context.signal.reason)
+  t.strictSame(await outcome, { kind: 'released' })
+  t.match(await find(id), {
+    status: 'In progress',
+    runUntil: null,
+    attempts: 0,
+    retries: 0,
+    dueAt: clock.now(),
+  })
+  t.strictSame(
+    events.map(({ event }) => event),
+    ['run', 'release'],
+  )
+  t.strictSame([errors, lines], [[], []], 'it is not a failure')
+})
 
 t.test('a handler that succeeds while its process closes has succeeded', async (t) => {
   const { running, runner, work, find } = setUp()
@@ -330,17 +324,14 @@ t.test('a handler that does not stop within `unwind` is given up, and that is lo
   t.match(lines, [[{ operationId: id }, /may run twice/]])
 })
 
-t.test(
-  'an error of a handler that stops because of a close is logged, and the operation handed back',
-  async (t) => {
-    const { running, runner, work, lines } = setUp()
-    const { id, outcome } = await running()
-    runner.close()
-    work.fail(new Error('the rollback failed'))
-    t.strictSame(await outcome, { kind: 'released' })
-    t.match(lines, [[{ err: { message: 'the rollback failed' }, operationId: id }, /while it stopped/]])
-  },
-)
+t.test('a handler that fails while its process closes is logged, and handed back', async (t) => {
+  const { running, runner, work, lines } = setUp()
+  const { id, outcome } = await running()
+  runner.close()
+  work.fail(new Error('the rollback failed'))
+  t.strictSame(await outcome, { kind: 'released' })
+  t.match(lines, [[{ err: { message: 'the rollback failed' }, operationId: id }, /while it stopped/]])
+})
 
 t.test('ten deploys do not fail a long operation', async (t) => {
   const clock = manualClock(start)
@@ -358,15 +349,6 @@ t.test('ten deploys do not fail a long operation', async (t) => {
     t.strictSame(await outcome, { kind: 'released' })
     t.match(await registry.find(id), { run: deploy, attempts: 0, status: 'In progress' })
   }
-})
-
-t.test('without other processes, a closing process fails its operations', async (t) => {
-  const { running, runner, work, find } = setUp({}, false)
-  const { id, outcome, context } = await running()
-  runner.close()
-  work.fail(context.signal.reason)
-  t.match(await outcome, { kind: 'ended' })
-  t.match(await find(id), { status: 'Failed', error: { code: 'operation-interrupted', status: 500 } })
 })
 
 t.test('a cancelled operation is not handed back when the process closes', async (t) => {
@@ -393,26 +375,23 @@ t.test('a run that begins while the process closes is aborted', async (t) => {
   t.ok(work.contexts.every(({ signal }) => signal.aborted))
 })
 
-t.test(
-  'an end in the transaction of a handler is stored with it, and heartbeats do not disturb it',
-  async (t) => {
-    const { running, work, store, find, clock, ended } = setUp()
-    const { id, outcome, context } = await running()
-    const transaction = transactionOf(store)
-    await context.complete(transaction, succeeded)
-    const { replace } = store.calls
-    await clock.advance(lease - 1)
-    context.progress(0.5)
-    await clock.advance(1_000)
-    t.equal(store.calls.replace, replace, 'none changes the record before the commit')
-    t.match(await find(id), { status: 'In progress' })
-    await transaction.commit()
-    work.end({ status: 'Succeeded', resource: null, result: null })
-    t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
-    t.match(await find(id), succeeded)
-    t.equal(ended.length, 1)
-  },
-)
+t.test('an end in a transaction is stored with it, and heartbeats do not disturb it', async (t) => {
+  const { running, work, store, find, clock, ended } = setUp()
+  const { id, outcome, context } = await running()
+  const transaction = transactionOf(store)
+  await context.complete(transaction, succeeded)
+  const { replace } = store.calls
+  await clock.advance(lease - 1)
+  context.progress(0.5)
+  await clock.advance(1_000)
+  t.equal(store.calls.replace, replace, 'none changes the record before the commit')
+  t.match(await find(id), { status: 'In progress' })
+  await transaction.commit()
+  work.end({ status: 'Succeeded', resource: null, result: null })
+  t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+  t.match(await find(id), succeeded)
+  t.equal(ended.length, 1)
+})
 
 t.test('an end in a transaction that another run took over fails the transaction', async (t) => {
   const { running, work, store, registry, find, clock } = setUp()
@@ -426,56 +405,50 @@ t.test('an end in a transaction that another run took over fails the transaction
   t.match(await find(id), { run: 2, status: 'In progress' })
 })
 
-t.test(
-  'a transaction that rolls back leaves the failure of its handler; one that commits is final',
-  async (t) => {
-    for (const commits of [true, false]) {
-      const { running, work, store, find, ended } = setUp()
-      const { id, outcome, context } = await running()
-      const transaction = transactionOf(store)
-      await context.complete(transaction, succeeded)
-      if (commits) await transaction.commit()
-      work.fail(new Error('the connection was lost'))
-      t.match(await outcome, { kind: 'ended' })
-      t.match(await find(id), commits ? succeeded : failed)
-      t.equal(ended.length, 1)
-    }
-  },
-)
+t.test('after a rollback the handler has failed; a commit is final, whatever it throws', async (t) => {
+  for (const commits of [true, false]) {
+    const { running, work, store, find, ended } = setUp()
+    const { id, outcome, context } = await running()
+    const transaction = transactionOf(store)
+    await context.complete(transaction, succeeded)
+    if (commits) await transaction.commit()
+    work.fail(new Error('the connection was lost'))
+    t.match(await outcome, { kind: 'ended' })
+    t.match(await find(id), commits ? succeeded : failed)
+    t.equal(ended.length, 1)
+  }
+})
 
-t.test(
-  'cancel against finish, 500 races of real runs: the answer to the caller is the final state',
-  async (t) => {
-    const clock = manualClock(start)
-    const store = unruly(memoryOperationStore())
-    const run: OperationWork['run'] = async ({ signal, record }) => {
-      for (let turn = 0; turn < Number.parseInt(record.id.slice(0, 2), 16) % 7; turn += 1) {
-        await turnOfTheLoop()
-        signal.throwIfAborted()
-      }
-      return succeeded
+t.test('cancel against finish, 500 races: the answer to the caller is the final state', async (t) => {
+  const clock = manualClock(start)
+  const store = unruly(memoryOperationStore())
+  const run: OperationWork['run'] = async ({ signal, record }) => {
+    for (let turn = 0; turn < Number.parseInt(record.id.slice(0, 2), 16) % 7; turn += 1) {
+      await turnOfTheLoop()
+      signal.throwIfAborted()
     }
-    const process = testProcess({ store, clock, works: { work: { run } }, concurrency: 1_000 })
-    await process.start()
-    const seen: Record<string, number> = {}
-    const races = Array.from({ length: 500 }, async (_, race) => {
-      const { id } = await process.begin()
-      for (let turn = 0; turn < race % 5; turn += 1) await turnOfTheLoop()
-      const answer = sure(await process.registry.cancel(id))
-      await process.registry.announce(id)
-      await clock.advance(0)
-      const { status, error, result } = sure(await process.registry.find(id))
-      seen[status] = (seen[status] ?? 0) + 1
-      if (status === 'In progress') t.fail('it goes on')
-      if (answer.status !== 'In progress' && answer.status !== status) t.fail('the answer was another')
-      if (status === 'Failed' && error?.code !== 'operation-cancelled') t.fail('it failed otherwise')
-      if (error !== null && result !== null) t.fail('it ended twice')
-    })
-    await Promise.all(races)
-    t.equal(process.ended.length, 500)
-    t.ok((seen.Succeeded ?? 0) > 20 && (seen.Failed ?? 0) > 20, JSON.stringify(seen))
-    await process.sweeper.stop()
-    clock.skip(3 * retention)
-    t.strictSame(await process.registry.takeDue(10), [])
-  },
-)
+    return succeeded
+  }
+  const process = testProcess({ store, clock, works: { work: { run } }, concurrency: 1_000 })
+  await process.start()
+  const seen: Record<string, number> = {}
+  const races = Array.from({ length: 500 }, async (_, race) => {
+    const { id } = await process.begin()
+    for (let turn = 0; turn < race % 5; turn += 1) await turnOfTheLoop()
+    const answer = sure(await process.registry.cancel(id))
+    await process.registry.announce(id)
+    await clock.advance(0)
+    const { status, error, result } = sure(await process.registry.find(id))
+    seen[status] = (seen[status] ?? 0) + 1
+    if (status === 'In progress') t.fail('it goes on')
+    if (answer.status !== 'In progress' && answer.status !== status) t.fail('the answer was another')
+    if (status === 'Failed' && error?.code !== 'operation-cancelled') t.fail('it failed otherwise')
+    if (error !== null && result !== null) t.fail('it ended twice')
+  })
+  await Promise.all(races)
+  t.equal(process.ended.length, 500)
+  t.ok((seen.Succeeded ?? 0) > 20 && (seen.Failed ?? 0) > 20, JSON.stringify(seen))
+  await process.sweeper.stop()
+  clock.skip(3 * retention)
+  t.strictSame(await process.registry.takeDue(10), [])
+})

@@ -109,20 +109,6 @@ t.test('a closing process waits for its handlers; only then another one begins t
   await b.close()
 })
 
-t.test('a handler that does not stop is given up after `drain` and `unwind`', async (t) => {
-  const { work, begin, service, clock, find, lines } = setUp({ drain: 1_000, unwind: 2_000 })
-  await work()
-  const { id } = await begin()
-  await clock.advance(0)
-  const closed = service.close()
-  await clock.advance(0)
-  await clock.advance(1_000)
-  await clock.advance(2_000)
-  await closed
-  t.match(await find(id), { status: 'In progress', runUntil: null })
-  t.ok(lines.some(({ msg }) => /may run twice/.test(msg ?? '')))
-})
-
 t.test('a process with a store of its own fails what it runs and what waits when it closes', async (t) => {
   const store = unruly(memoryOperationStore(), false)
   const engine = inProcessEngine({ concurrency: 1 })
@@ -158,33 +144,30 @@ t.test('with a shared store, operations run after work(), and not during a pause
   await close()
 })
 
-t.test(
-  'the clock of the store decides: an instance whose clock is an hour ahead takes no live run',
-  async (t) => {
-    const real = Date.now
-    const shared = Object.assign(memoryOperationStore(), { time: async () => real() })
-    const [a, b] = [
-      setUp({ store: unruly(shared), now: undefined as never }),
-      setUp({ store: unruly(shared), now: undefined as never }),
-    ]
-    await a.work()
-    t.intercept(Date, 'now', { value: () => real() + hour })
-    await b.work()
-    const { id } = await a.begin()
-    await a.clock.advance(0)
-    t.match(a.contexts, [{ operationId: id }])
-    t.match(await b.service.registry.claim(id, () => ({ maxRuns: 3, timeout: hour })), { kind: 'busy' })
-    await b.clock.advance(lease)
-    t.strictSame(b.contexts, [])
-    t.ok((await b.begin()).createdAt < real() + hour / 2)
-    for (const { end, clock, service } of [a, b]) {
-      await clock.advance(0)
-      end()
-      await clock.advance(0)
-      await service.close()
-    }
-  },
-)
+t.test("an instance whose clock is an hour ahead takes no live run: the store's clock decides", async (t) => {
+  const real = Date.now
+  const shared = Object.assign(memoryOperationStore(), { time: async () => real() })
+  const [a, b] = [
+    setUp({ store: unruly(shared), now: undefined as never }),
+    setUp({ store: unruly(shared), now: undefined as never }),
+  ]
+  await a.work()
+  t.intercept(Date, 'now', { value: () => real() + hour })
+  await b.work()
+  const { id } = await a.begin()
+  await a.clock.advance(0)
+  t.match(a.contexts, [{ operationId: id }])
+  t.match(await b.service.registry.claim(id, () => ({ maxRuns: 3, timeout: hour })), { kind: 'busy' })
+  await b.clock.advance(lease)
+  t.strictSame(b.contexts, [])
+  t.ok((await b.begin()).createdAt < real() + hour / 2)
+  for (const { end, clock, service } of [a, b]) {
+    await clock.advance(0)
+    end()
+    await clock.advance(0)
+    await service.close()
+  }
+})
 
 t.test('limits per owner: a start beyond them is a 429, and other owners are served', async (t) => {
   const { begin, clock, end, work, close } = setUp({ limits: { operations: 2, length: 10 } })
@@ -229,37 +212,34 @@ t.test('a start in a transaction is added to the engine after the commit', async
   await close()
 })
 
-t.test(
-  'a wait for an end: by the announcement, by reading if that was lost, and within its limits',
-  async (t) => {
-    const store = unruly(memoryOperationStore())
-    const { begin, work, service, clock, end } = setUp({ store })
-    await work()
-    for (const isLost of [false, true]) {
-      const record = await begin()
-      const ended = service.ended(record, 10_000, never)
-      await clock.advance(0)
-      if (isLost) store.moods.announce = 'fails'
-      end()
-      await clock.advance(0)
-      if (isLost) await clock.advance(1_000)
-      t.match(await ended, { status: 'Succeeded' })
-    }
+t.test('a wait ends by an announcement, or by reading the record, or by its time limit', async (t) => {
+  const store = unruly(memoryOperationStore())
+  const { begin, work, service, clock, end } = setUp({ store })
+  await work()
+  for (const isLost of [false, true]) {
     const record = await begin()
-    const late = service.ended(record, 5_000, never)
+    const ended = service.ended(record, 10_000, never)
     await clock.advance(0)
-    for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
-    t.match(await late, { status: 'In progress' })
-    t.match(await service.ended(record, 5_000, AbortSignal.abort()), { status: 'In progress' })
-    const closing = service.ended(record, 60_000, never)
-    await clock.advance(0)
-    service.stopWaiting()
-    t.match(await closing, { status: 'In progress' })
+    if (isLost) store.moods.announce = 'fails'
     end()
     await clock.advance(0)
-    await service.close()
-  },
-)
+    if (isLost) await clock.advance(1_000)
+    t.match(await ended, { status: 'Succeeded' })
+  }
+  const record = await begin()
+  const late = service.ended(record, 5_000, never)
+  await clock.advance(0)
+  for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
+  t.match(await late, { status: 'In progress' })
+  t.match(await service.ended(record, 5_000, AbortSignal.abort()), { status: 'In progress' })
+  const closing = service.ended(record, 60_000, never)
+  await clock.advance(0)
+  service.stopWaiting()
+  t.match(await closing, { status: 'In progress' })
+  end()
+  await clock.advance(0)
+  await service.close()
+})
 
 t.test('a forged announcement of any id changes nothing; a true one cancels at once', async (t) => {
   const shared: OperationStore = memoryOperationStore()

@@ -70,27 +70,24 @@ t.test('an operation that the engine lost is added again, once in each lease', a
   t.equal(clock.waiting(), 0)
 })
 
-t.test(
-  'a dead run is found within half a lease; a live one and a delayed operation are left alone',
-  async (t) => {
-    const { clock, create, registry, sweeper, queued, engine } = setUp()
-    sweeper.start()
-    const { id } = await create()
-    const delayed = await create({ delay: 10 * lease })
-    await clock.advance(7_000)
-    await registry.claim(id, limits)
-    await clock.advance(lease - 1)
-    t.strictSame(queued(), [])
-    await clock.advance(lease / 2)
-    t.strictSame(queued(), [id])
-    await clock.advance(9 * lease)
-    t.notOk(queued().includes(delayed.id))
-    await clock.advance(2 * lease)
-    t.match(engine.jobs.at(-1), { delay: 0 })
-    t.ok(queued().includes(delayed.id))
-    await sweeper.stop()
-  },
-)
+t.test('a dead run is found within half a lease; live and delayed ones are left alone', async (t) => {
+  const { clock, create, registry, sweeper, queued, engine } = setUp()
+  sweeper.start()
+  const { id } = await create()
+  const delayed = await create({ delay: 10 * lease })
+  await clock.advance(7_000)
+  await registry.claim(id, limits)
+  await clock.advance(lease - 1)
+  t.strictSame(queued(), [])
+  await clock.advance(lease / 2)
+  t.strictSame(queued(), [id])
+  await clock.advance(9 * lease)
+  t.notOk(queued().includes(delayed.id))
+  await clock.advance(2 * lease)
+  t.match(engine.jobs.at(-1), { delay: 0 })
+  t.ok(queued().includes(delayed.id))
+  await sweeper.stop()
+})
 
 t.test('a record of form 1 is read, queued and run', async (t) => {
   const { clock, store, sweep, queued, registry } = setUp()
@@ -114,21 +111,18 @@ t.test('of several processes that sweep the same store, one queues an operation'
   t.equal(engines.flatMap(({ jobs }) => jobs).length, 200)
 })
 
-t.test(
-  'where the engine takes over, the job of a live run is added again: the engine ignores it',
-  async (t) => {
-    const engine = idleEngine({ takesOver: true })
-    const { clock, create, registry, sweep, queued } = setUp(engine)
-    const { id } = await create()
-    await registry.claim(id, limits)
-    clock.skip(10 * lease - 1)
-    await sweep()
-    t.strictSame(queued(), [])
-    clock.skip(1)
-    await sweep()
-    t.strictSame(queued(), [id])
-  },
-)
+t.test('an engine that takes over gets the jobs of live runs too, and ignores them', async (t) => {
+  const engine = idleEngine({ takesOver: true })
+  const { clock, create, registry, sweep, queued } = setUp(engine)
+  const { id } = await create()
+  await registry.claim(id, limits)
+  clock.skip(10 * lease - 1)
+  await sweep()
+  t.strictSame(queued(), [])
+  clock.skip(1)
+  await sweep()
+  t.strictSame(queued(), [id])
+})
 
 t.test('an operation of a name that only another release knows waits for it, but not for ever', async (t) => {
   const { clock, create, registry, sweep, queued, find, faults } = setUp()
