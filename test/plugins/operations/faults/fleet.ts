@@ -17,6 +17,8 @@ export interface MemberSetUp {
   /** @default the current one */
   readonly release?: '0.1'
   readonly recordForm?: 1 | 2
+  /** Whether a run counts its effect in the database, and so fails without it. */
+  readonly effects?: boolean
   /** Milliseconds by which the clock of the process is wrong. */
   readonly clockShift?: number
   readonly replicas?: { readonly count: number; readonly timeout: number }

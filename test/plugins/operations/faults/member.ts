@@ -22,6 +22,7 @@ const {
   postgres,
   role,
   lease,
+  effects,
   clockShift = 0,
   recordForm,
   replicas,
@@ -54,7 +55,7 @@ app.operations.define<{ milliseconds: number }>(
       await pause(input.milliseconds / 5, undefined, { signal })
       progress(step / 5)
     }
-    await takeEffect(operationId)
+    if (effects === true) await takeEffect(operationId)
     return { result: { run } }
   },
 )
