@@ -82,7 +82,7 @@ export interface OperationRetry {
    */
   readonly max?: number
   /**
-   * Time before the second run. It doubles with each further run, up to an hour, and varies by up to a quarter, so that
+   * Time before the second run. It doubles with each further run, up to an hour, and is up to a quarter shorter, so that
    * operations that failed together do not run together again.
    * @default '1 second'
    */
