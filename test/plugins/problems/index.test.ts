@@ -138,10 +138,12 @@ t.test('a route with problems: false answers as without the plugin, whatever is 
     for (const [index, error] of thrown.entries()) {
       one.get(`/v1/${index}`, { config: { problems: false } }, async () => Promise.reject(error))
     }
+    const onSend = async () => Promise.reject(new Error('fails on every response'))
+    one.get('/v1/hook', { config: { problems: false }, onSend }, async () => ({}))
   }
-  for (const index of thrown.keys()) {
-    const [expected, found] = await Promise.all([bare, app].map((one) => one.inject(`/v1/${index}`)))
-    t.strictSame([found?.statusCode, found?.body], [expected?.statusCode, expected?.body], String(index))
+  for (const name of [...thrown.keys(), 'hook']) {
+    const [expected, found] = await Promise.all([bare, app].map((one) => one.inject(`/v1/${name}`)))
+    t.strictSame([found?.statusCode, found?.body], [expected?.statusCode, expected?.body], String(name))
   }
 })
 

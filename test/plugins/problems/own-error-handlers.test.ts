@@ -111,6 +111,10 @@ t.test('the response of an error handler is not changed, even HTML', async (t) =
     child.get('/child', async () => Promise.reject(new Error('broken')))
   })
   app.get('/route', { errorHandler: answerInHtml }, async () => Promise.reject(new Error('broken')))
+  const own = { statusCode: 500, error: 'Sorry', message: 'in the form of Fastify' }
+  const errorHandler = (_error: unknown, _request: FastifyRequest, reply: FastifyReply) =>
+    void reply.code(500).send(own)
+  app.get('/form', { errorHandler }, async () => Promise.reject(new Error('broken')))
 
   for (const path of ['/child', '/route']) {
     const response = await app.inject(path)
@@ -118,6 +122,7 @@ t.test('the response of an error handler is not changed, even HTML', async (t) =
     t.equal(response.payload, '<h1>Sorry</h1>', path)
     t.match(response.headers['content-type'], 'text/html', path)
   }
+  t.strictSame((await app.inject('/form')).json(), own)
 })
 
 t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {

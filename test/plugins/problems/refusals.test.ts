@@ -54,6 +54,20 @@ t.test('a route with mode enforce refuses, whatever the mode of the plugin', asy
   isProblem(t, await ask(port, withoutHost), { status: 400, code: 'request-malformed' })
 })
 
+t.test('an unknown expectation is a problem, but not in report mode (RFC 9110 §10.1.1)', async (t) => {
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify(serverOptions())
+    await app.register(problems, { mode })
+    app.get('/v1/users', async () => ({}))
+    const { port } = await serve(t, app)
+    const request = 'GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: a-miracle\r\n\r\n'
+    const answer = await ask(port, request)
+    t.equal(answer.status, 417)
+    if (mode === 'enforce') isProblem(t, answer, { status: 417, code: 'expectation-failed' })
+    else t.notOk('content-type' in answer.headers, 'as Node.js answers')
+  }
+})
+
 async function appWithUsers(config: ProblemsRouteOptions | false): Promise<FastifyInstance> {
   const app = Fastify(serverOptions())
   await app.register(problems, { retryAfter: 9 })

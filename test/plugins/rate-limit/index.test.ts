@@ -220,6 +220,7 @@ t.test('the key identifies the caller; undefined stands for the address, null do
     t.match(await leftOf(app, as('b')), 'r=999;')
     t.match(await leftOf(app, as('unknown')), 'r=999;')
     t.match(await leftOf(app, from('203.0.113.7')), 'r=998;', 'by the address')
+    t.match(await leftOf(app, from('203.0.113.8')), 'r=999;', 'by another address')
     t.equal(await leftOf(app, as('health')), 'undefined')
   }
 })
@@ -479,9 +480,50 @@ t.test('a key function that throws: its error with skipOnError: false, otherwise
   }
   const strict = await appWith({ key, skipOnError: false })
   t.match((await strict.inject('/v1/users')).json(), { status: 401, code: 'unauthorized' })
-  const lenient = await appWith({ key })
-  t.equal((await lenient.inject('/v1/users')).statusCode, 200)
-  t.equal(await leftOf(lenient), 'undefined')
+  for (const options of [{}, { mode: 'report', skipOnError: false }] as const) {
+    const { logger, lines } = keepLogs()
+    const lenient = await appWith({ key, ...options }, { logger })
+    t.equal((await lenient.inject('/v1/users')).statusCode, 200)
+    t.equal(await leftOf(lenient), 'undefined')
+    const errors = lines.filter(({ level }) => level === levels.error)
+    t.match(errors, [{ msg: /served uncounted/, err: { code: 'unauthorized' } }])
+    t.equal(errors.length, 1, 'logged once')
+  }
+})
+
+t.test('a decorator that the app has already stays', async (t) => {
+  const app = Fastify()
+  app.decorate('rateLimit', 'own' as never)
+  await app.register(rateLimit)
+  t.equal(app.rateLimit, 'own')
+  t.type(app.createRateLimit, 'function')
+})
+
+t.test('with skipOnError: false, an error handler of the app gets the error of key only', async (t) => {
+  const redis = fakeRedis()
+  redis.isDown = true
+  const unauthorized = new ProblemError('unauthorized')
+  const broken = new Error('broken')
+  const cases: readonly (readonly [options: RateLimitOptions, status: number, errors: unknown[]])[] = [
+    [{ redis }, 503, []],
+    [{ key: () => Promise.reject(unauthorized) }, 418, [unauthorized]],
+    [{ key: () => Promise.reject(broken) }, 418, [broken]],
+  ]
+  for (const [options, status, errors] of cases) {
+    const { logger, lines } = keepLogs()
+    const app = Fastify({ logger })
+    await app.register(rateLimit, { ...options, skipOnError: false })
+    const seen: unknown[] = []
+    app.setErrorHandler((error, _request, reply) => {
+      seen.push(error)
+      reply.code(418).send({})
+    })
+    app.get('/v1/users', () => ({}))
+    t.equal((await app.inject('/v1/users')).statusCode, status)
+    t.strictSame(seen, errors)
+    const isLogged = lines.some(({ msg }) => /requests cannot be counted, and are refused/.test(msg ?? ''))
+    t.equal(isLogged, status === 503, 'only an outage of Redis is logged here')
+  }
 })
 
 t.test('invalid options fail the boot, by name', async (t) => {

@@ -12,6 +12,7 @@ t.test('any name is written as a string of RFC 9651', async (t) => {
   t.equal(sfString('POST /v1/orders/:id/retry'), '"POST /v1/orders/:id/retry"')
   t.equal(sfString('a "quoted" \\ one'), '"a \\"quoted\\" \\\\ one"')
   t.equal(sfString('/v1/bücher'), '"/v1/b%C3%BCcher"')
+  t.equal(sfString('/v1/😀'), '"/v1/%F0%9F%98%80"')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name))),
   )

@@ -91,6 +91,8 @@ t.test('each rule that needs no schema has its mode', async (t) => {
     t.equal(refused.statusCode, 500, `${rule}: enforce`)
     const off = await (await appWith({ rules: { [rule]: 'off' } }, { payload })).inject('/v1/things')
     t.equal(off.body, JSON.stringify(payload), `${rule}: off`)
+    const others = await appWith({ rules: { [rule]: 'off' } }, { payload: { createdBy: 1, user: [] } })
+    t.equal((await others.inject('/v1/things')).statusCode, 500, `${rule}: off, but not the other rules`)
     const app = await appWith({ rules: { [rule]: 'report' } }, { payload })
     t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload), `${rule}: report`)
     t.match(app.conventions.report().observations, [{ rule, count: 1 }], `${rule}: observed`)

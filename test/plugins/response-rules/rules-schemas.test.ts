@@ -99,6 +99,7 @@ t.test('the schemas of success are found', async (t) => {
   const cases: [string, unknown, string[], string[]][] = [
     ['nothing', undefined, [], []],
     ['no object', 'x', [], []],
+    ['null', { 200: null }, [], []],
     ['2xx', { 200: bad, 201: bad, '2xx': bad, '2XX': bad }, ['200', '201', '2xx', '2xx'], []],
     ['errors', { 400: bad, '4xx': bad, '5XX': bad, 302: bad }, [], []],
     ['default alone', { 400: bad, default: bad }, ['default'], []],
