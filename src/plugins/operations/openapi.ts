@@ -64,7 +64,7 @@ export function operationSchemas(
           headers: listHeaders,
           properties: { [member]: { type: 'array', items: document } },
         },
-        ...described({ 400: 'A parameter is invalid' }),
+        ...described({ 400: 'A parameter is invalid', 503: 'The operations cannot be reached' }),
       },
     } as FastifySchema,
     cancel: schemaOf('cancelOperation', 'Cancel an operation', cancelResponses),
