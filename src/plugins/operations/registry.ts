@@ -125,10 +125,10 @@ export class OperationRegistry {
    * @throws ProblemError `operations-full`
    */
   async create(operation: NewOperation, connection?: object): Promise<OperationRecord> {
-    const { now, checkInterval, recordForm, codec } = this.#options
+    const { now, checkInterval, recordForm } = this.#options
     const { input } = operation
     const store = this.#through(connection)
-    const encoded = input === null || codec === null ? input : await codec.encode(input)
+    const encoded = input === null ? null : await this.#encode(input)
     const stored = { ...operation, input: encoded }
     const record = begin(newOperationId(), stored, now(), now() + checkInterval, recordForm)
     // If the id is taken, a client of the store has sent the record twice after a broken connection.
@@ -142,6 +142,12 @@ export class OperationRegistry {
     const input = record.schema === 1 ? record.input : await this.#ask((store) => store.input(record.id))
     if (input === null || input === undefined) return null
     return codec === null ? input : codec.decode(input)
+  }
+
+  /** Returns an end with its result as `codec` encodes it. */
+  async encoded(given: OperationEnd): Promise<OperationEnd> {
+    if (given.status === 'Failed' || given.result === null) return given
+    return { ...given, result: await this.#encode(given.result) }
   }
 
   /** Returns a record with its result as it was before `codec` encoded it. */
@@ -223,13 +229,11 @@ export class OperationRegistry {
    * Ends an operation. Returns its record, also if it had ended; `null` if there is none.
    *
    * @param run the run that ends it; with `null` it is ended only if no run is alive
+   * @param given the end, as {@link OperationRegistry.encoded} returns it
    */
   async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention, onEnd } = this.#options
-    const stored = await this.#encoded(given)
-    const { before, after } = await this.#mayEnd(id, (record) =>
-      finish(record, run, stored, now(), retention),
-    )
+    const { before, after } = await this.#mayEnd(id, (record) => finish(record, run, given, now(), retention))
     // The run ended it before: in a transaction, or the store did it and its answer was lost.
     if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
     return after ?? before
@@ -242,7 +246,7 @@ export class OperationRegistry {
    */
   async finishWithin(connection: object, record: OperationRecord, given: OperationEnd): Promise<void> {
     const { now, retention } = this.#options
-    const stored = await this.#encoded(given)
+    const stored = await this.encoded(given)
     const step = (found: OperationRecord) => finish(found, record.run, stored, now(), retention)
     const { after } = await this.#change(record.id, step, { known: record, connection })
     if (after === null) throw new ProblemError('operation-interrupted', { detail: 'Another run took over' })
@@ -334,10 +338,13 @@ export class OperationRegistry {
     throw new TypeError('operations: this store does not take part in transactions of the app')
   }
 
-  async #encoded(given: OperationEnd): Promise<OperationEnd> {
+  async #encode(text: string): Promise<string> {
     const { codec } = this.#options
-    if (codec === null || given.status === 'Failed' || given.result === null) return given
-    return { ...given, result: await codec.encode(given.result) }
+    if (codec === null) return text
+    const encoded: unknown = await codec.encode(text)
+    if (typeof encoded !== 'string')
+      throw new TypeError('operations.codec: encode() returned what is not a text')
+    return encoded
   }
 
   async #decoded(record: OperationRecord, codec: OperationCodec): Promise<OperationRecord> {

@@ -93,6 +93,12 @@ export class OperationRun {
     await this.#heartbeat
   }
 
+  /** Goes on with the heartbeats after a pause. */
+  resume(): void {
+    this.#isPaused = false
+    this.#beatAfter(this.#options.heartbeat)
+  }
+
   /** Stops the heartbeats for good; resolves when none is pending. */
   async end(): Promise<void> {
     this.#isOver = true

@@ -28,11 +28,19 @@ export interface RunnerOptions {
 }
 
 /** The result of the work: an end, or an error. */
-type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
+type Settled =
+  | {
+      readonly end: OperationEnd
+      /** Whether a transaction of the handler stores the end, if it commits. */
+      readonly isCompleted: boolean
+    }
+  | { readonly error: unknown }
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export class OperationRunner {
   readonly #options: RunnerOptions
+  /** Operations that this process runs, or is about to. */
+  readonly #taken = new Set<string>()
   readonly #runs = new Map<string, OperationRun>()
   readonly #unwound: Promise<'unwound'>
   #unwind: () => void = () => {}
@@ -51,9 +59,18 @@ export class OperationRunner {
 
   /** See {@link OperationWorker.run}. */
   async run(id: string): Promise<RunOutcome> {
-    const { registry, workOf } = this.#options
     // The engine must not call again for an operation that runs in this process.
-    if (this.#runs.has(id)) return { kind: 'busy', delay: this.#options.lease }
+    if (this.#taken.has(id)) return { kind: 'busy', delay: this.#options.lease }
+    this.#taken.add(id)
+    try {
+      return await this.#claimed(id)
+    } finally {
+      this.#taken.delete(id)
+    }
+  }
+
+  async #claimed(id: string): Promise<RunOutcome> {
+    const { registry, workOf } = this.#options
     const claim = await registry.claim(id, workOf)
     if (claim.kind === 'final') return { kind: 'ended', status: claim.record.status }
     if (claim.kind !== 'claimed') return claim
@@ -98,9 +115,10 @@ export class OperationRunner {
       },
     })
     this.#runs.set(record.id, run)
-    if (this.#isClosing) run.stop('closing')
     try {
       const input = await registry.input(record)
+      // The process has begun to close before the work began.
+      if (this.#isClosing) return await this.#handedBack(run, false)
       // Another run has ended the operation meanwhile, and its input is deleted.
       if (input === null && record.inputLength > 0) return absent
       return await this.#outcome(run, work, this.#settled(run, work, input))
@@ -114,7 +132,7 @@ export class OperationRunner {
   /** Runs the work; the promise does not reject. */
   async #settled(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
     const { registry } = this.#options
-    let stored: OperationEnd | null = null
+    let isCompleted = false
     try {
       const end = await work.run({
         record: run.record,
@@ -123,11 +141,16 @@ export class OperationRunner {
         progress: (progress) => run.setProgress(progress),
         complete: async (connection, end) => {
           await run.pause()
-          await registry.finishWithin(connection, run.record, end)
-          stored = end
+          try {
+            await registry.finishWithin(connection, run.record, end)
+            isCompleted = true
+          } catch (error) {
+            run.resume()
+            throw error
+          }
         },
       })
-      return { end: stored ?? end }
+      return { end: isCompleted ? end : await registry.encoded(end), isCompleted }
     } catch (error) {
       this.#logFailedStop(run, error)
       return { error }
@@ -151,8 +174,11 @@ export class OperationRunner {
   async #ended(run: OperationRun, work: OperationWork, settled: Settled): Promise<RunOutcome> {
     const { registry, emit } = this.#options
     const { record, signal } = run
-    if ('end' in settled) return this.#finish(record, settled.end)
-    const { error } = settled
+    if ('end' in settled && !(settled.isCompleted && (await this.#isOpen(record)))) {
+      return this.#finish(record, settled.end)
+    }
+    const error =
+      'error' in settled ? settled.error : new Error('the transaction of complete() is not committed')
     // The request for the cancellation was accepted, so the operation ends as cancelled.
     if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     if (signal.aborted) return this.#handedBack(run, false)
@@ -189,12 +215,21 @@ export class OperationRunner {
 
   /** Logs an error of a handler whose result is ignored, because its run has to end. */
   #logFailedStop({ record, signal: { aborted, reason } }: OperationRun, err: unknown): void {
-    if (!aborted || isReason(err, reason)) return
+    if (!aborted) return
     const { id: operationId, name: operation, run } = record
-    this.#options.log.error(
-      { err, operationId, operation, run },
-      `operations: '${operation}' failed while it stopped`,
-    )
+    this.#read(() => {
+      if (isReason(err, reason)) return
+      this.#options.log.error(
+        { err, operationId, operation, run },
+        `operations: '${operation}' failed while it stopped`,
+      )
+    }, undefined)
+  }
+
+  /** Whether an operation has not ended. */
+  async #isOpen({ id }: OperationRecord): Promise<boolean> {
+    const found = await this.#stored(() => this.#options.registry.find(id))
+    return found !== null && !isFinal(found)
   }
 
   #failed(record: OperationRecord, error: unknown): Promise<RunOutcome> {

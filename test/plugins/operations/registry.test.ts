@@ -80,7 +80,7 @@ t.test('a codec encodes what is stored, and decodes what is read', async (t) => 
     t.equal(recordForm === 1 ? stored.input : await store.input(record.id), 'x}7:"di"{')
     t.equal(await registry.input(record), '{"id":7}')
     await claim(record.id)
-    const ended = sure(await registry.finish(record.id, 1, succeeded))
+    const ended = sure(await registry.finish(record.id, 1, await registry.encoded(succeeded)))
     t.equal(sure(await store.get(record.id)).result, 'x}1:"tnes"{')
     t.equal((await registry.readable(ended)).result, '{"sent":1}')
     t.equal(await registry.input(await create()), null, 'there is nothing to decode')

@@ -419,6 +419,96 @@ t.test('after a rollback the handler has failed; a commit is final, whatever it 
   }
 })
 
+t.test('an operation whose transaction was not committed has not succeeded', async (t) => {
+  const { running, work, store, find, errors, ended } = setUp()
+  const { id, outcome, context } = await running()
+  await context.complete(transactionOf(store), succeeded)
+  work.end()
+  t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+  t.match(await find(id), { status: 'Failed', result: null })
+  t.match(errors, [{ message: /not committed/ }])
+  t.equal(ended.length, 1)
+})
+
+t.test('a run goes on with its heartbeats if its end cannot be stored in a transaction', async (t) => {
+  const { running, store, find, clock, work } = setUp()
+  const { id, outcome, context } = await running()
+  const replace = async () => {
+    throw new Error('a deadlock')
+  }
+  await t.rejects(context.complete({ ...transactionOf(store), replace }, succeeded))
+  await clock.advance(2 * lease)
+  t.ok(sure((await find(id)).runUntil) > clock.now())
+  const transaction = transactionOf(store)
+  await context.complete(transaction, succeeded)
+  await transaction.commit()
+  work.end()
+  t.match(await outcome, { status: 'Succeeded' })
+})
+
+t.test('a result that cannot be encoded is a failure of the operation', async (t) => {
+  const clock = manualClock(start)
+  const fault = new TypeError('no key')
+  const encodings: readonly (readonly [encode: (text: string) => string, error: object])[] = [
+    [
+      () => {
+        throw fault
+      },
+      fault,
+    ],
+    [() => undefined as unknown as string, { message: /not a text/ }],
+    [() => Buffer.from('x') as unknown as string, { message: /not a text/ }],
+  ]
+  for (const [encode, error] of encodings) {
+    const codec = { encode, decode: (text: string) => text }
+    const store = unruly(memoryOperationStore())
+    const { runner, registry, errors } = testProcess({
+      store,
+      clock,
+      registry: { codec },
+      works: { work: {} },
+    })
+    const { id } = await registry.create(newOperation())
+    const outcome = runner.run(id)
+    await clock.advance(0)
+    t.ok(await isSettled(outcome))
+    t.match(await registry.find(id), { status: 'Failed', error: failure, result: null })
+    t.match(errors, [error])
+    await t.rejects(registry.create(newOperation({ input: '7' })), error as Error)
+  }
+})
+
+t.test('an operation runs once in a process, also if the engine calls twice at the same time', async (t) => {
+  const clock = manualClock(start)
+  const work = heldWork()
+  const store = unruly(memoryOperationStore())
+  const { runner, registry } = testProcess({ store, clock, registry: { takesOver: true }, works: { work } })
+  const { id } = await registry.create(newOperation())
+  const outcomes = [runner.run(id), runner.run(id)]
+  await clock.advance(0)
+  t.equal(work.contexts.length, 1)
+  t.match(await outcomes[1], { kind: 'busy' })
+  runner.close()
+  t.ok(work.contexts[0]?.signal.aborted)
+  work.end()
+  t.match(await outcomes[0], { kind: 'ended' })
+})
+
+t.test('a thrown value that cannot be read does not leave an operation stuck', async (t) => {
+  const { running, work, cancel, find } = setUp()
+  const { id, outcome } = await running()
+  await cancel(id)
+  work.fail(
+    new Proxy(new Error('x'), {
+      get() {
+        throw new TypeError('no')
+      },
+    }),
+  )
+  t.match(await outcome, { kind: 'ended' })
+  t.match(await find(id), { error: { code: 'operation-cancelled' } })
+})
+
 t.test('cancel against finish, 500 races: the answer to the caller is the final state', async (t) => {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore())
