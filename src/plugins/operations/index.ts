@@ -250,6 +250,8 @@ export const operations = conventionPlugin<OperationsOptions>(
         return handleOf(name)
       },
       declare(name: string, options: OperationDeclaration = {}) {
+        const { engine } = service.options
+        if (!engine.isShared) invalid(`operations.declare('${name}')`, 'a shared engine', engine)
         definitions.declare(name, options)
         mount()
         return handleOf(name)

@@ -40,6 +40,7 @@ export class OperationsService {
   readonly #waiting = new Map<string, Set<() => void>>()
   #stopListening: () => Promise<void> = async () => {}
   #isStarting = false
+  #isStarted = false
   #isWorking = false
   #isPaused = false
   #isClosing = false
@@ -107,16 +108,17 @@ export class OperationsService {
       recovered: () => faults.recovered(),
       lease: this.#lease,
     })
+    this.#isStarted = true
     // Work that no other process can take is that of this process alone.
-    if (!store.isShared) await this.work()
+    if (!store.isShared || this.#isWorking) await this.work()
   }
 
-  /** Begins to run operations, unless they are paused: then after the pause. */
+  /** Begins to run operations: after the start, and after a pause. */
   async work(): Promise<void> {
     this.#isWorking = true
-    if (this.#isClosing || this.#isPaused) return
+    if (!this.#isStarted || this.#isClosing || this.#isPaused) return
     await this.options.engine.work()
-    this.#sweeper.start()
+    if (!this.#isClosing) this.#sweeper.start()
   }
 
   /** Begins no more runs, until this is called with `false`. Those that run go on. */
@@ -180,8 +182,8 @@ export class OperationsService {
       },
       connection,
     )
-    this.#emit('start', record)
     if (connection === null) await this.#enqueueNew(record)
+    this.#emit('start', record)
     return record
   }
 
@@ -301,6 +303,7 @@ export class OperationsService {
       const isGone = await this.registry.discard(record).catch(() => false)
       if (isGone && isShareFull(error)) throw this.#ownerFull(error)
       if (isGone && isQueueFull(error)) throw this.#full(error)
+      if (!isGone) this.#emit('start', record)
       this.#starts.failed('operations cannot be added to the engine', error)
       throw unavailable(unreachable, error)
     }

@@ -102,7 +102,7 @@ export class OperationSweeper {
     if (!engine.takesOver && isRunning(record, clock.now())) return
     if (engine.isShared ? !isKnown(name) : !isImplemented(name)) {
       // Another release may define it, so it waits, but not for ever.
-      if (clock.now() - since < maxUnknown) return registry.postpone(id, 1_000)
+      if (clock.now() - Math.max(since, notBefore ?? 0) < maxUnknown) return registry.postpone(id, 1_000)
       await registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
       return
     }

@@ -66,6 +66,14 @@ async function ended(app: FastifyInstance, path: string): Promise<StatusDocument
   throw new Error('it does not end')
 }
 
+t.test('an operation cannot be declared where no other process can run it', async (t) => {
+  const app = await service(t, async () => undefined)
+  t.throws(() => app.operations.declare('elsewhere'), {
+    code: 'FST_CONV_OPTION_INVALID',
+    message: /operations\.declare\('elsewhere'\).*shared engine/,
+  })
+})
+
 t.test('the input reaches the handler as JSON has it, with all digits', async (t) => {
   const inputs: unknown[] = []
   const app = await service(t, async ({ input }) => void inputs.push(input))

@@ -282,3 +282,46 @@ t.test('the events of an operation have the id of its request', async (t) => {
   for (const line of events) t.match(line, { operationId: id, reqId: 'req-7', operation: 'work' })
   await close()
 })
+
+t.test('work() before the start lets the process work from the start on', async (t) => {
+  const { begin, service, clock, contexts, close } = setUp({ unwind: 0 })
+  await service.work()
+  await clock.advance(0)
+  t.equal(clock.waiting(), 0, 'nothing is swept')
+  await service.start()
+  await begin()
+  await clock.advance(0)
+  t.equal(contexts.length, 1)
+  await service.work()
+  await close()
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('a process that closes while its engine begins to work sweeps nothing', async (t) => {
+  const clock = manualClock(start)
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const engine = { ...inProcessEngine({ schedule: clock.schedule }), work: () => begun }
+  const { service } = setUp({ clock, engine, unwind: 0 })
+  await service.start()
+  const working = service.work()
+  await service.close()
+  begin()
+  await working
+  await clock.advance(0)
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('a start has an event if its record stays, also if the engine refused it', async (t) => {
+  for (const stays of [false, true]) {
+    const engine = inProcessEngine({ maxQueued: 0 })
+    const { begin, service, store, lines, close } = setUp({ engine })
+    await service.start()
+    if (stays) store.moods.remove = 'fails'
+    await t.rejects(begin(), { code: stays ? 'operations-unavailable' : 'operations-full' })
+    t.equal(lines.filter(({ event }) => event === 'start').length, stays ? 1 : 0)
+    await close()
+  }
+})

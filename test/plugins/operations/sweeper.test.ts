@@ -147,6 +147,18 @@ t.test('an operation of a name that only another release knows waits for it, but
   t.strictSame(faults, [])
 })
 
+t.test('an operation with a delay waits for another release from the end of the delay on', async (t) => {
+  const { clock, create, sweep, find } = setUp()
+  const delay = 7_200_000
+  const { id } = await create({ name: 'of another release', delay })
+  clock.skip(delay + lease)
+  await sweep()
+  t.match(await find(id), { status: 'In progress' })
+  clock.skip(3_600_000)
+  await sweep()
+  t.match(await find(id), { status: 'Failed' })
+})
+
 t.test('a full queue ends the sweep; the rest is added later, and expired records are deleted', async (t) => {
   const engine = idleEngine()
   const { clock, create, registry, sweep, queued, faults } = setUp(engine)
