@@ -24,7 +24,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
       const events = new EventSource(new URL(response.headers.get('operation-location') ?? '', response.url))
       const documents: { status: string; progress?: number; resourceLocation?: string }[] = []
-      events.addEventListener('status', ({ data }) => documents.push(JSON.parse(data)))
+      events.addEventListener('status', (event) => documents.push(JSON.parse((event as MessageEvent).data)))
       // The stream ends, the browser connects again, and the 204 closes it for good.
       await new Promise<void>((resolve) => {
         events.addEventListener('error', () => {

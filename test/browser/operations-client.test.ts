@@ -1,9 +1,8 @@
 /** The client in a browser: a page follows and cancels operations of a service of another origin. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { ProblemError } from '../../src/index.js'
 import { bundleClient } from '../client/bundle-client.js'
 import { freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 import { type Service, serveUsers } from './service.js'
@@ -100,27 +99,70 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(seen, { code: 'refused', status: 0 }, 'at Location alone')
   })
 
-  await t.test('it reads server-sent events of another origin', async (t) => {
-    const { page } = await open(t)
-    const accepts: unknown[] = []
-    const server = createServer(({ headers }, response) => {
-      accepts.push(headers.accept)
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'access-control-allow-origin': '*' })
-      response.write('event: status\ndata: {"status":"In progress","progress":0.5}\n\n')
-      setTimeout(() => response.write('event: status\ndata: {"status":"Succeeded"}\n\n'), 100)
-    })
-    t.teardown(() => void server.close().closeAllConnections())
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const seen = await page.evaluate(
-      async (url) => {
-        const statuses: string[] = []
-        for await (const { status } of client.followOperation(url, { events: true })) statuses.push(status)
-        return statuses
-      },
-      `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+  await t.test('with server-sent events, one request brings the progress and the end', async (t) => {
+    const { page, service } = await open(t)
+    const seen = await page.evaluate(async (url) => {
+      const ends: object[] = []
+      const progress: (number | undefined)[] = []
+      for (const verb of ['copy', 'count', 'fail']) {
+        const response = await fetch(`${url}/v1/users/7/${verb}`, { method: 'POST' })
+        const operation = client.followOperation(response, { events: true })
+        for await (const state of operation) {
+          if (verb === 'count' && state.status === 'In progress') progress.push(state.progress)
+        }
+        ends.push(await operation.finished())
+      }
+      return { ends, progress }
+    }, service.url)
+    t.match(seen.ends, [
+      { status: 'Succeeded', resource: `${service.url}/v1/users/8` },
+      { status: 'Succeeded', result: { payment_id_str: '9007199254740993' } },
+      { status: 'Failed', error: { code: 'insufficient-funds', status: 409 } },
+    ])
+    t.ok(seen.progress.includes(0.5))
+    t.strictSame(
+      service.arrived.filter(({ url }) => url.endsWith('/status')).map(({ headers }) => headers.accept),
+      Array(3).fill('text/event-stream, application/json;q=0.9'),
     )
-    t.strictSame(seen, ['In progress', 'Succeeded'])
-    t.strictSame(accepts, ['text/event-stream, application/json;q=0.9'])
+  })
+
+  await t.test(
+    'with server-sent events, it cancels an operation, with its token in the header',
+    async (t) => {
+      const { page, service } = await open(t)
+      const end = await page.evaluate(async (url) => {
+        const init = { headers: { authorization: 'Bearer mine' } }
+        const response = await fetch(`${url}/v1/users/7/wait`, { method: 'POST' })
+        const operation = client.followOperation(response, { init, events: true })
+        const finished = operation.finished()
+        await operation.cancel()
+        return finished
+      }, service.url)
+      t.match(end, { status: 'Failed', error: { code: 'operation-cancelled' } })
+      const requests = service.arrived.filter(({ method }) => method === 'GET' || method === 'DELETE')
+      t.match(requests, [
+        { method: 'GET', status: 200, headers: { authorization: 'Bearer mine' } },
+        { method: 'DELETE', status: 204, headers: { authorization: 'Bearer mine' } },
+      ])
+    },
+  )
+
+  await t.test('after a stream that breaks, it polls at the interval of the service', async (t) => {
+    const { page, service } = await open(t)
+    const statuses = await page.evaluate(async (url) => {
+      const response = await fetch(`${url}/v1/users/7/count`, { method: 'POST' })
+      const seen: string[] = []
+      for await (const { status } of client.followOperation(response, { events: true })) {
+        if (seen.push(status) === 1)
+          await fetch(`${url}/v1/users/7/break`, { method: 'POST' }).catch(() => {})
+      }
+      return seen
+    }, service.url)
+    t.equal(statuses.at(-1), 'Succeeded')
+    const accepts = service.arrived
+      .filter(({ method, url }) => method === 'GET' && url.endsWith('/status'))
+      .map(({ headers }) => headers.accept)
+    t.strictSame([accepts[0], accepts[1]], ['text/event-stream, application/json;q=0.9', '*/*'])
   })
 
   await t.test('a page waits for a download', async (t) => {
@@ -149,7 +191,18 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
           signal.addEventListener('abort', () => reject(signal.reason))
         })
       })
-      app.post('/v1/users/:id/copy', (_request, reply) => reply.startOperation('copy'))
+      app.operations.define('count', async ({ progress }) => {
+        progress(0.5)
+        await pause(1_000)
+        return { result: { payment_id: 9007199254740993n } }
+      })
+      app.operations.define('fail', async () => {
+        throw new ProblemError('insufficient-funds', { status: 409 })
+      })
+      app.post('/v1/users/:id/break', () => app.server.closeAllConnections())
+      for (const verb of ['copy', 'count', 'fail']) {
+        app.post(`/v1/users/:id/${verb}`, (_request, reply) => reply.startOperation(verb))
+      }
       app.post('/v1/users/:id/wait', (_request, reply) => reply.startOperation('wait'))
       app.get(
         '/v1/users/:id/export',

@@ -383,7 +383,10 @@ export function mountOperationRoutes(
     const first = answers.event(reply, record)
     // A client reconnects after the end of a stream; a 204 stops it.
     if (first.isLast && request.headers['last-event-id'] === String(first.id)) return reply.code(204).send()
+    const retryAfter = service.retryAfter(record)
     reply.type(eventStream).header('x-accel-buffering', 'no')
+    // For clients that poll after the end of the stream.
+    if (!first.isLast) reply.header('retry-after', String(retryAfter))
     // A stream without content, because Fastify would read the other one to its end.
     if (request.method === 'HEAD') return reply.send(Readable.from([]))
     streams += 1
@@ -396,7 +399,7 @@ export function mountOperationRoutes(
       },
       watch: (wake) => service.watch(record.id, wake),
       isClosing: () => service.isClosing,
-      retry: service.retryAfter(record) * 1000,
+      retry: retryAfter * 1000,
       readInterval: store.isShared ? streamInterval : null,
       schedule,
       onEnd: () => {
