@@ -95,7 +95,7 @@ async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
     isCancelling: false,
     inputLength: 0,
     run: 1,
-    attempts: 1,
+    uncounted: 0,
     retries: 0,
     runUntil: startedAt + inAnHour,
     notBefore: null,

@@ -56,8 +56,8 @@ export interface OperationRecord {
   readonly inputLength: number
   /** Number of runs so far. It is also the fencing token: changes of earlier runs are ignored. */
   readonly run: number
-  /** Number of runs that ended without a word, and the current one: not those that handed it back, or whose handler failed. */
-  readonly attempts: number
+  /** Number of runs that `maxRuns` does not count: they handed it back, or their handler failed. */
+  readonly uncounted: number
   /** Number of runs whose handler failed, and that were repeated. */
   readonly retries: number
   /** Time until which the current run may be alive; `null` without a run. */
@@ -116,11 +116,11 @@ export function readRecord(kept: unknown): OperationRecord {
 
 /** Returns the members that a record of form 1 may lack. */
 function missingIn1(record: Readonly<Record<string, unknown>>): Partial<OperationRecord> {
-  const { owner, input, run, finishedAt, createdAt } = record
+  const { owner, input, finishedAt, createdAt } = record
   return {
     access: owner === null ? 'id' : 'owner',
     inputLength: typeof input === 'string' ? input.length : 0,
-    attempts: Number(run),
+    uncounted: 0,
     retries: 0,
     notBefore: null,
     priority: 0,
@@ -128,6 +128,11 @@ function missingIn1(record: Readonly<Record<string, unknown>>): Partial<Operatio
     requestId: null,
     traceparent: null,
   }
+}
+
+/** Returns the number of runs that `maxRuns` counts: those that died, and the current one. Release 0.1 counts `run` only. */
+export function attemptsOf({ run, uncounted }: OperationRecord): number {
+  return run - uncounted
 }
 
 /** Whether an operation has ended. */
@@ -157,7 +162,7 @@ const kinds: { readonly [Name in Exclude<keyof OperationRecord, 'input'>]: (valu
   isCancelling: isFlag,
   inputLength: isNumber,
   run: isNumber,
-  attempts: isNumber,
+  uncounted: isNumber,
   retries: isNumber,
   runUntil: orNull(isNumber),
   notBefore: orNull(isNumber),

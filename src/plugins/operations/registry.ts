@@ -4,6 +4,7 @@ import type { Schedule } from '../../time/schedule.js'
 import type { FaultLog } from './fault-log.js'
 import type { OperationCodec } from './options.js'
 import {
+  attemptsOf,
   isFinal,
   isGone,
   isOperationId,
@@ -185,7 +186,7 @@ export class OperationRegistry {
       if (isDead && record.isCancelling) {
         return end(record, cancelled, time, retention)
       }
-      if (isDead && record.attempts >= limits.maxRuns) {
+      if (isDead && attemptsOf(record) >= limits.maxRuns) {
         return end(record, { status: 'Failed', error: interruptedFailure }, time, retention)
       }
       return claim(record, time, {

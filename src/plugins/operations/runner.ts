@@ -5,7 +5,7 @@ import type { RunOutcome } from './engines/engine.js'
 import type { EmitEvent } from './events.js'
 import type { FaultLog } from './fault-log.js'
 import type { Log } from './options.js'
-import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
+import { attemptsOf, isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { cancelled, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 import { OperationRun } from './run.js'
 import type { OperationEnd } from './transitions.js'
@@ -77,7 +77,7 @@ export class OperationRunner {
     const { record } = claim
     const work = workOf(record.name)
     if (work === undefined) return { kind: 'not-implemented' }
-    this.#options.emit(record.attempts > 1 ? 'take-over' : 'run', record)
+    this.#options.emit(attemptsOf(record) > 1 ? 'take-over' : 'run', record)
     return this.#work(record, work)
   }
 

@@ -52,7 +52,7 @@ export function begin(
     ...(form === 1 ? { input } : {}),
     inputLength: input?.length ?? 0,
     run: 0,
-    attempts: 0,
+    uncounted: 0,
     retries: 0,
     runUntil: null,
     notBefore: delay === 0 ? null : now + delay,
@@ -78,7 +78,6 @@ export function claim(record: OperationRecord, now: number, run: NewRun): Operat
   if (isRunning(record, now) && !run.takesOver) return null
   return changed(record, now, {
     run: record.run + 1,
-    attempts: record.attempts + 1,
     runUntil: run.runUntil,
     notBefore: null,
     dueAt: run.dueAt,
@@ -165,7 +164,7 @@ export function isRunning({ runUntil }: OperationRecord, now: number): boolean {
 }
 
 function waiting(record: OperationRecord, now: number): Partial<OperationRecord> {
-  return { attempts: record.attempts - 1, runUntil: null, since: now, progress: null }
+  return { uncounted: record.uncounted + 1, runUntil: null, since: now, progress: null }
 }
 
 /** Whether a run counts: also with a late heartbeat, as long as no other run took its place. */

@@ -1,6 +1,7 @@
 /** Records of operations: what a store may return, the forms of earlier releases, ids and progress. */
 import t from 'tap'
 import {
+  attemptsOf,
   isFinal,
   isGone,
   isOperationId,
@@ -60,7 +61,7 @@ t.test('a record of form 1 is completed, and keeps its form and its input', asyn
       ...ofForm1,
       access: 'owner',
       inputLength: 8,
-      attempts: 2,
+      uncounted: 0,
       retries: 0,
       notBefore: null,
       priority: 0,
@@ -71,8 +72,16 @@ t.test('a record of form 1 is completed, and keeps its form and its input', asyn
   )
   const anonymous = { ...ofForm1, owner: null, input: null, status: 'Failed', finishedAt: startTime + 5 }
   t.match(readRecord(anonymous), { access: 'id', inputLength: 0, updatedAt: startTime + 5 })
-  const later = { ...ofForm1, updatedAt: startTime + 9, attempts: 1, retries: 1, access: 'internal' }
-  t.match(readRecord(later), { updatedAt: startTime + 9, attempts: 1, retries: 1, access: 'internal' })
+  const later = { ...ofForm1, updatedAt: startTime + 9, uncounted: 1, retries: 1, access: 'internal' }
+  t.match(readRecord(later), { updatedAt: startTime + 9, uncounted: 1, retries: 1, access: 'internal' })
+})
+
+t.test('a run that release 0.1 began counts for maxRuns', async (t) => {
+  const written = claimed(begun({ schema: 1, run: 4, uncounted: 3 }))
+  t.equal(attemptsOf(readRecord(JSON.stringify(written))), 2)
+  // It changes the members that it knows, and keeps the others.
+  const dead = readRecord({ ...written, version: written.version + 1, run: written.run + 1 })
+  t.equal(attemptsOf(dead), 3)
 })
 
 t.test('another value in place of a record is an error that says why', async (t) => {

@@ -138,7 +138,7 @@ t.test('only dead runs count towards maxRuns, and not hand-backs or retries', as
   }
   t.match(await registry.claim(id, limits(3)), {
     kind: 'final',
-    record: { run: 23, attempts: 3, retries: 10, error: { code: 'operation-interrupted' } },
+    record: { run: 23, uncounted: 20, retries: 10, error: { code: 'operation-interrupted' } },
   })
   t.equal(ended.length, 1)
 })
@@ -152,7 +152,7 @@ t.test('an engine that takes over claims a run at once, and needs no heartbeats'
   t.equal(await registry.renew(first, null), first)
   t.equal(store.calls.replace, 1)
   t.match(await registry.renew(first, 0.5), { progress: 0.5, runUntil: first.runUntil })
-  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 2, attempts: 2 } })
+  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 2, uncounted: 0 } })
   t.equal(await registry.renew(first, null), null)
   t.equal(await registry.renew(first, 0.6), null)
 })

@@ -2,6 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import t from 'tap'
 import type { OperationWork } from '../../../src/plugins/operations/define.js'
+import { attemptsOf } from '../../../src/plugins/operations/record.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { transactionOf, withTransactions } from './fake-transaction.js'
@@ -94,7 +95,7 @@ t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) =
   void runner.run(id)
   await clock.advance(0)
   t.strictSame(
-    events.map(({ event, record }) => [event, record.id, record.attempts]),
+    events.map(({ event, record }) => [event, record.id, attemptsOf(record)]),
     [
       ['run', other.id, 1],
       ['take-over', id, 2],
@@ -110,7 +111,7 @@ t.test('a handler that fails runs again after the delay of its retry', async (t)
   const { id, outcome } = await running()
   work.fail(error)
   t.strictSame(await outcome, { kind: 'retry', delay: 1_000 })
-  t.match(await find(id), { status: 'In progress', attempts: 0, retries: 1, notBefore: clock.now() + 1_000 })
+  t.match(await find(id), { status: 'In progress', uncounted: 1, retries: 1, notBefore: clock.now() + 1_000 })
   t.strictSame(await runner.run(id), { kind: 'busy', delay: 1_000 })
   for (const [delay, kind] of [
     [1_000, 'retry'],
@@ -294,7 +295,7 @@ t.test('a closing process waits for its handlers, with heartbeats, and then hand
   t.match(await find(id), {
     status: 'In progress',
     runUntil: null,
-    attempts: 0,
+    uncounted: 1,
     retries: 0,
     dueAt: clock.now(),
   })
@@ -320,7 +321,7 @@ t.test('a handler that does not stop within `unwind` is given up, and that is lo
   runner.close()
   await clock.advance(unwind)
   t.strictSame(await outcome, { kind: 'released' })
-  t.match(await find(id), { runUntil: null, attempts: 0 })
+  t.match(await find(id), { runUntil: null, uncounted: 1 })
   t.match(lines, [[{ operationId: id }, /may run twice/]])
 })
 
@@ -347,7 +348,7 @@ t.test('ten deploys do not fail a long operation', async (t) => {
     runner.close()
     work.fail(sure(work.contexts[0]).signal.reason)
     t.strictSame(await outcome, { kind: 'released' })
-    t.match(await registry.find(id), { run: deploy, attempts: 0, status: 'In progress' })
+    t.match(await registry.find(id), { run: deploy, uncounted: deploy, status: 'In progress' })
   }
 })
 

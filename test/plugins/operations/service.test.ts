@@ -95,7 +95,7 @@ t.test('a closing process waits for its handlers; only then another one begins t
   t.strictSame([steps, b.contexts], [[], []], 'it unwinds')
   a.end(signal.reason)
   await closed
-  t.match(await b.find(id), { run: 1, attempts: 0, runUntil: null })
+  t.match(await b.find(id), { run: 1, uncounted: 1, runUntil: null })
   await clock.advance(lease)
   t.match(b.contexts, [{ operationId: id, run: 2 }])
   t.strictSame(

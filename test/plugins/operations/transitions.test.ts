@@ -40,7 +40,7 @@ const retried = sure(retry(running, 1, soon, soon + 5_000, later))
 const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
 
 t.test('a new operation waits, and is checked after its delay', async (t) => {
-  t.match(waiting, { version: 1, status: 'In progress', run: 0, attempts: 0, retries: 0, runUntil: null })
+  t.match(waiting, { version: 1, status: 'In progress', run: 0, uncounted: 0, retries: 0, runUntil: null })
   t.match(waiting, { notBefore: null, dueAt: startTime + lease, inputLength: 8 })
   t.notOk('input' in waiting, 'the store keeps the input apart')
   const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease, 1)
@@ -50,20 +50,20 @@ t.test('a new operation waits, and is checked after its delay', async (t) => {
 t.test('each transition, and when it does nothing', async (t) => {
   type Row = readonly [name: string, after: OperationRecord | null, expected: object | null]
   const rows: readonly Row[] = [
-    ['a run begins', running, { run: 1, attempts: 1, runUntil: deadAt, since: startTime + 1_000 }],
+    ['a run begins', running, { run: 1, uncounted: 0, runUntil: deadAt, since: startTime + 1_000 }],
     ['no second run while it may be alive', claim(running, deadAt - 1, next), null],
-    ['another run once it is dead', claim(running, deadAt, next), { run: 2, attempts: 2, progress: null }],
+    ['another run once it is dead', claim(running, deadAt, next), { run: 2, uncounted: 0, progress: null }],
     [
       'an engine that takes over begins it at once',
       claim(running, soon, { ...next, takesOver: true }),
       { run: 2 },
     ],
-    ['another run after a release', claim(released, soon, next), { run: 2, attempts: 1 }],
+    ['another run after a release', claim(released, soon, next), { run: 2, uncounted: 1 }],
     ['no run before the delay of a retry', claim(retried, soon + 4_999, next), null],
     [
       'a run after that delay',
       claim(retried, soon + 5_000, next),
-      { run: 2, attempts: 1, retries: 1, notBefore: null },
+      { run: 2, uncounted: 1, retries: 1, notBefore: null },
     ],
     ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
     ['no run of a final operation', claim(ended, deadAt, next), null],
@@ -114,17 +114,17 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
 
     [
-      'a release is no attempt, and due at once',
+      'a release does not count, and is due at once',
       released,
-      { runUntil: null, dueAt: startTime + 2_000, attempts: 0 },
+      { runUntil: null, dueAt: startTime + 2_000, uncounted: 1 },
     ],
     ['only its run releases it', release(running, 2, soon), null],
     ['a final operation is not released', release(ended, 1, soon), null],
 
     [
-      'a retry is no attempt',
+      'a retry does not count',
       retried,
-      { attempts: 0, retries: 1, runUntil: null, notBefore: soon + 5_000, dueAt: later },
+      { uncounted: 1, retries: 1, runUntil: null, notBefore: soon + 5_000, dueAt: later },
     ],
     ['only its run retries it', retry(running, 2, soon, soon, soon), null],
     ['a final operation is not retried', retry(ended, 1, soon, soon, soon), null],
@@ -227,7 +227,7 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
     let stored = begun()
     const seen = Array.from({ length: processes }, () => stored)
     const runs = Array.from({ length: processes }, () => 0)
-    // Runs that ended by a release or a retry, which are no attempts.
+    // Runs that ended by a release or a retry.
     let handedBack = 0
     let retries = 0
 
@@ -258,8 +258,7 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
       }
       if (taken.kind === 'release' || taken.kind === 'retry') handedBack += 1
       if (taken.kind === 'retry') retries += 1
-      if (after.attempts !== after.run - handedBack || after.retries !== retries)
-        throw new Error('miscounted')
+      if (after.uncounted !== handedBack || after.retries !== retries) throw new Error('miscounted')
       if (isFinal(after)) {
         ends += 1
         if (after.runUntil !== null || after.dueAt !== now + 2 * retention) throw new Error('it is not over')

@@ -45,12 +45,12 @@ export async function worksBesideRelease01(t: Test, store: OperationStore, old: 
   })
 
   await t.test('this release goes on with what release 0.1 wrote', async (t) => {
-    const { access, inputLength, attempts, retries, notBefore, priority, requestId, traceparent, ...rest } =
+    const { access, inputLength, uncounted, retries, notBefore, priority, requestId, traceparent, ...rest } =
       form1()
     const record = rest as OperationRecord
     t.equal(await old.create(record), true)
     const found = await store.get(record.id)
-    t.match(found, { access: 'owner', inputLength: 7, attempts: 0, input: '{"a":1}' })
+    t.match(found, { access: 'owner', inputLength: 7, uncounted: 0, input: '{"a":1}' })
     t.same(await store.takeDue(time, time + 10, 10), [found])
     t.same(await old.due(time, 10), [], 'release 0.1 does not check it at the same time')
     t.same(await old.due(time + 10, 10), [record.id])
