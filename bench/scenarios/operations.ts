@@ -1,17 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import conventions, {
-  memoryOperationStore,
-  type OperationRecord,
-  operations,
-  problems,
-  serverOptions,
-} from 'fastify-conventions'
+import conventions, { memoryOperationStore, operations, problems, serverOptions } from 'fastify-conventions'
+import { operationRecord, startedAt } from '../fixtures/operation-record.js'
 import { loadScenario } from '../scenario.js'
 
 const id = '0123456789abcdef0123456789abcdef'
 const href = `/v1/operations/${id}`
-const startedAt = Date.parse('2026-11-20T12:00:00.000Z')
-const inAnHour = 3_600_000
 
 const document = {
   id,
@@ -39,7 +32,7 @@ const schema = {
   },
 }
 
-/** What it costs to be asked how an operation stands. */
+/** The cost of a poll. */
 export default loadScenario({
   title: 'a poll of an operation that is in progress, its record in memory',
   baseline: 'bare',
@@ -83,37 +76,7 @@ export default loadScenario({
 
 async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
   const store = memoryOperationStore()
-  const record: OperationRecord = {
-    schema: 2,
-    id,
-    version: 1,
-    name: 'payments.retry',
-    owner: null,
-    access: 'id',
-    status: 'In progress',
-    cancellable: true,
-    isCancelling: false,
-    inputLength: 0,
-    run: 1,
-    uncounted: 0,
-    retries: 0,
-    runUntil: startedAt + inAnHour,
-    notBefore: null,
-    dueAt: startedAt + inAnHour,
-    priority: 0,
-    progress: 0.4,
-    createdAt: startedAt,
-    updatedAt: startedAt,
-    since: startedAt,
-    finishedAt: null,
-    goneAt: null,
-    resource: null,
-    result: null,
-    error: null,
-    requestId: null,
-    traceparent: null,
-  }
-  await store.create(record, null)
+  await store.create(operationRecord(id), null)
   const now = () => startedAt
   await app.register(operations, { store, polls: { max: 1_000_000_000 }, retryAfter: 30, now })
   app.operations.define('payments.retry', { cancellable: true }, async () => {})

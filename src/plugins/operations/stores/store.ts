@@ -44,8 +44,8 @@ export interface OperationStore extends OperationTransaction {
   /** Returns what the operations in progress of an owner take. */
   usage(owner: string): Promise<OwnerUsage>
   /**
-   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation, a
-   * progress, an end. The message may get lost.
+   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation or an
+   * end. The message may get lost.
    */
   announce(id: string): Promise<void>
   /**
