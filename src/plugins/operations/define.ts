@@ -227,6 +227,7 @@ export class OperationDefinitions {
   readonly #inputs = new Map<string, { readonly validate: Validate; readonly restore: Restore }>()
   readonly #results = new Map<string, Restore>()
   readonly #maxLength: number
+  #isCompiled = false
 
   /** @param maxLength maximum of an input and of a result, in characters of JSON */
   constructor(maxLength: number) {
@@ -277,6 +278,8 @@ export class OperationDefinitions {
   }
 
   #add(name: string, options: OperationDeclaration, work: OperationWork | null): void {
+    if (this.#isCompiled)
+      invalid(`the operation '${name}'`, 'a definition before the app is ready', 'a later one')
     if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
     const { cancellable = false, retryAfter = null, priority = 0, input = null, result = null } = options
     this.#defined.set(name, { cancellable, retryAfter, priority, input, result, work })
@@ -290,6 +293,7 @@ export class OperationDefinitions {
    * @throws Error for a schema that cannot be compiled
    */
   compile(compile: (schema: object) => Validate, shared: SchemaStore): void {
+    this.#isCompiled = true
     for (const [name, { input, result }] of this.#defined) {
       // Schemas of other validators are instances of their classes.
       const restore = (given: object): Restore =>
@@ -322,6 +326,9 @@ export class OperationDefinitions {
   inputJson(name: string, input: unknown): string | null {
     const given = input === undefined ? undefined : inputText(input)
     const validate = this.#inputs.get(name)?.validate
+    if (validate === undefined && (this.#defined.get(name)?.input ?? null) !== null) {
+      throw new Error(`the operation '${name}' cannot be started before the app is ready: it has a schema`)
+    }
     const json = validate === undefined ? given : inputText(validInput(validate, given ?? null))
     if (input !== undefined && json === undefined)
       throw new TypeError(`the input of '${name}' is not a JSON value`)

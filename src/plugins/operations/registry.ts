@@ -267,16 +267,16 @@ export class OperationRegistry {
     await this.#ask((store) => store.announce(id))
   }
 
-  /** Hands an operation back, so that other processes can run it. Returns whether it waits, see {@link OperationRegistry.retry}. */
-  release(id: string, run: number): Promise<boolean> {
+  /** Hands an operation back, so that other processes can run it. Returns its record, see {@link OperationRegistry.retry}. */
+  release(id: string, run: number): Promise<OperationRecord | null> {
     return this.#runAgain(id, run, (record) => release(record, run, this.#options.now()))
   }
 
   /**
-   * Lets an operation run again after a number of milliseconds. Returns whether it waits: not if the run no longer counts, nor if
-   * the operation is being cancelled, which ends it.
+   * Lets an operation run again after a number of milliseconds; one that is being cancelled ends. Returns its record; `null` if
+   * the run no longer counts.
    */
-  retry(id: string, run: number, delay: number): Promise<boolean> {
+  retry(id: string, run: number, delay: number): Promise<OperationRecord | null> {
     const { now, checkInterval } = this.#options
     return this.#runAgain(id, run, (record) =>
       retry(record, run, now(), now() + delay, now() + delay + checkInterval),
@@ -352,12 +352,12 @@ export class OperationRegistry {
     return { ...record, result: record.result === null ? null : await codec.decode(record.result) }
   }
 
-  async #runAgain(id: string, run: number, step: Step): Promise<boolean> {
+  async #runAgain(id: string, run: number, step: Step): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
     const { after } = await this.#mayEnd(id, (record) =>
       record.isCancelling ? finish(record, run, cancelled, now(), retention) : step(record),
     )
-    return after !== null && !isFinal(after)
+    return after
   }
 
   async #mayEnd(id: string, step: Step): Promise<Change> {

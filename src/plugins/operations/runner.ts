@@ -183,11 +183,15 @@ export class OperationRunner {
     if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     if (signal.aborted) return this.#handedBack(run, false)
     const delay = this.#read(() => work.retryAfter(error, record.retries), null)
-    if (delay !== null && (await this.#stored(() => registry.retry(record.id, record.run, delay)))) {
-      emit('retry', record, error)
-      return { kind: 'retry', delay }
+    if (delay === null) return this.#failed(record, error)
+    const next = await this.#stored(() => registry.retry(record.id, record.run, delay))
+    if (next === null) return this.#failed(record, error)
+    if (isFinal(next)) {
+      this.#logIgnored(record, error)
+      return { kind: 'ended', status: next.status }
     }
-    return this.#failed(record, error)
+    emit('retry', record, error)
+    return { kind: 'retry', delay }
   }
 
   #timedOut({ record, signal }: OperationRun): Promise<RunOutcome> {
@@ -208,22 +212,22 @@ export class OperationRunner {
     }
     if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
-    if (!(await this.#stored(() => registry.release(id, run)))) return absent
+    const next = await this.#stored(() => registry.release(id, run))
+    if (next === null) return absent
+    if (isFinal(next)) return { kind: 'ended', status: next.status }
     emit('release', record)
     return { kind: 'released' }
   }
 
   /** Logs an error of a handler whose result is ignored, because its run has to end. */
   #logFailedStop({ record, signal: { aborted, reason } }: OperationRun, err: unknown): void {
-    if (!aborted) return
-    const { id: operationId, name: operation, run } = record
-    this.#read(() => {
-      if (isReason(err, reason)) return
-      this.#options.log.error(
-        { err, operationId, operation, run },
-        `operations: '${operation}' failed while it stopped`,
-      )
-    }, undefined)
+    if (aborted && !this.#read(() => isReason(err, reason), false)) this.#logIgnored(record, err)
+  }
+
+  /** Logs an error of a handler that is not the failure of its operation. */
+  #logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
+    const line = `operations: '${operation}' failed while it stopped`
+    this.#read(() => this.#options.log.error({ err, operationId, operation, run }, line), undefined)
   }
 
   /** Whether an operation has not ended. */

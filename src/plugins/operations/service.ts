@@ -87,6 +87,7 @@ export class OperationsService {
       engine,
       isKnown: (name) => this.definitions.get(name) !== undefined,
       isImplemented: (name) => workOf(name) !== undefined,
+      isPaused: () => this.#isPaused,
       interval: lease / 2,
       clock: this.clock,
       faults: faultsOf('sweep'),

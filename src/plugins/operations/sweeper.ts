@@ -15,6 +15,8 @@ export interface SweeperOptions {
   readonly isKnown: (name: string) => boolean
   /** Whether this process runs operations of this name. */
   readonly isImplemented: (name: string) => boolean
+  /** Whether this process begins no runs at the moment: then others get what is due. */
+  readonly isPaused: () => boolean
   readonly interval: number
   readonly clock: StoreClock
   readonly schedule: Schedule
@@ -59,10 +61,10 @@ export class OperationSweeper {
   }
 
   async #once(): Promise<void> {
-    const { registry, clock, interval, schedule, faults } = this.#options
+    const { registry, clock, interval, schedule, faults, isPaused } = this.#options
     try {
       await inTime(clock.sync(), interval, 'the time of the store', schedule)
-      for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
+      for (let page = 0; page < maxPages && !this.#isStopped && !isPaused(); page += 1) {
         const records = await registry.takeDue(pageSize)
         const isFull = await this.#enqueueAll(records)
         if (isFull || records.length < pageSize) break

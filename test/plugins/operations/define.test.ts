@@ -198,3 +198,17 @@ t.test('by default, errors of the server are retried, and problems of the input 
     t.equal(retryAfter(error, 0) !== null, again)
   }
 })
+
+t.test('what the app does too early or too late is an error', async (t) => {
+  const definitions = new OperationDefinitions(100)
+  definitions.define('work', { input: { type: 'object' } }, async () => {}, log)
+  t.throws(
+    () => definitions.inputJson('work', 7),
+    /the operation 'work' cannot be started before the app is ready/,
+  )
+  definitions.compile(() => () => true, new Map() as never)
+  t.equal(definitions.inputJson('work', 7), '7')
+  const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }
+  t.throws(() => definitions.define('late', {}, async () => {}, log), late)
+  t.throws(() => definitions.declare('late', {}), late)
+})

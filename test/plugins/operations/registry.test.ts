@@ -177,7 +177,8 @@ t.test('a cancelled operation does not run again: its release or retry ends it',
     const { id } = await create()
     await claim(id)
     await registry.cancel(id)
-    t.equal(await (again === 'retry' ? registry.retry(id, 1, 60_000) : registry.release(id, 1)), false)
+    const after = await (again === 'retry' ? registry.retry(id, 1, 60_000) : registry.release(id, 1))
+    t.match(after, cancelled)
     t.match(await registry.find(id), cancelled)
     t.equal(ended.length, 1)
   }

@@ -176,11 +176,14 @@ t.test('a cancelled handler that returns has succeeded', async (t) => {
 })
 
 t.test('a handler that fails before it sees its cancellation is not retried', async (t) => {
-  const { running, work, find, registry } = setUp({ retryAfter: () => 3_600_000 })
+  const { running, work, find, registry, ended, errors, lines } = setUp({ retryAfter: () => 3_600_000 })
   const { id, outcome } = await running()
   await registry.cancel(id)
   work.fail(new Error('no'))
-  t.match(await outcome, { kind: 'ended' })
+  t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+  t.equal(ended.length, 1, 'it ends once')
+  t.strictSame(errors, [], 'its error is not the failure')
+  t.match(lines, [[{ err: { message: 'no' } }, /failed while it stopped/]])
   t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
 })
 

@@ -325,3 +325,18 @@ t.test('a start has an event if its record stays, also if the engine refused it'
     await close()
   }
 })
+
+t.test('a process that pauses leaves what is due to the others', async (t) => {
+  const clock = manualClock(start)
+  const shared = memoryOperationStore()
+  const [a, b] = [setUp({ clock, store: unruly(shared) }), setUp({ clock, store: unruly(shared) })]
+  await a.work()
+  await b.work()
+  await a.service.pause(true)
+  const { id } = await a.begin()
+  await clock.advance(2 * lease)
+  t.match(b.contexts, [{ operationId: id, run: 1 }])
+  await b.close()
+  await a.service.pause(false)
+  await a.close()
+})

@@ -220,6 +220,7 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
     engine,
     isKnown: () => true,
     isImplemented: () => true,
+    isPaused: () => false,
     interval: lease / 2,
     clock: new StoreClock(hanging, null),
     schedule: clock.schedule,

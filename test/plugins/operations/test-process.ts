@@ -116,6 +116,7 @@ export function testProcess({
       engine,
       isKnown: isImplemented,
       isImplemented,
+      isPaused: () => false,
       interval: lease / 2,
       clock: new StoreClock(store, now),
       schedule,

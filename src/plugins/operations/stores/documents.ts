@@ -65,6 +65,6 @@ export function readAll(stored: readonly StoredRecord[]): ReadRecords {
 
 /** Returns a text for the owner in keys and indexes: an id as it is, and a digest of one that is long or has special characters. */
 export function ownerKey(owner: string): string {
-  if (/^[\x20-\x7e]{1,200}$/.test(owner)) return owner
+  if (/^(?!sha256:)[\x20-\x7e]{1,200}$/.test(owner)) return owner
   return `sha256:${createHash('sha256').update(JSON.stringify(owner)).digest('hex')}`
 }
