@@ -406,6 +406,8 @@ export function mountOperationRoutes(
         streams -= 1
       },
     })
+    // A hook of the app may send an error instead, and leave the stream.
+    reply.raw.once('close', () => events.destroy())
     return reply.send(events)
   }
 

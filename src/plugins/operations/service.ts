@@ -216,8 +216,10 @@ export class OperationsService {
    * @param signal ends the wait
    */
   async ended(record: OperationRecord, milliseconds: number, signal: AbortSignal): Promise<OperationRecord> {
-    const { store } = this.options
-    const until = this.clock.now() + milliseconds
+    const { store, schedule } = this.options
+    // Not by the clock of the store, which may be set back.
+    const late = new AbortController()
+    const stop = schedule(() => late.abort(), milliseconds)
     let found = record
     for (;;) {
       // Watched before the read: the operation may end meanwhile.
@@ -226,10 +228,13 @@ export class OperationsService {
       try {
         // The operation has started, even if the read fails.
         found = (await this.registry.find(record.id).catch(() => null)) ?? found
-        const left = signal.aborted || this.#isClosing ? 0 : until - this.clock.now()
-        if (isFinal(found) || left <= 0) return found
+        if (isFinal(found) || this.#isClosing || signal.aborted || late.signal.aborted) {
+          stop()
+          return found
+        }
         // The message of another process may get lost.
-        await this.#pause(store.isShared ? Math.min(left, pollInterval) : left, [signal, changed.signal])
+        const pause = store.isShared ? pollInterval : null
+        await this.#pause(pause, [signal, changed.signal, late.signal])
       } finally {
         unwatch()
       }
@@ -250,9 +255,10 @@ export class OperationsService {
     return this.#isClosing
   }
 
-  #pause(milliseconds: number, signals: readonly AbortSignal[]): Promise<void> {
+  /** @param milliseconds `null`: until a signal aborts */
+  #pause(milliseconds: number | null, signals: readonly AbortSignal[]): Promise<void> {
     return new Promise((resolve) => {
-      const stop = this.options.schedule(go, milliseconds)
+      const stop = milliseconds === null ? () => {} : this.options.schedule(go, milliseconds)
       for (const signal of signals) signal.addEventListener('abort', go)
       if (signals.some(({ aborted }) => aborted)) go()
       function go(): void {

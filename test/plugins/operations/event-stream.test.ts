@@ -35,8 +35,10 @@ async function service(
   options: OperationsOptions = {},
   kind: 'alone' | 'preset' = 'alone',
   server: FastifyServerOptions = {},
+  prepare: (app: FastifyInstance) => void = () => {},
 ) {
   const app: FastifyInstance = Fastify({ ...serverOptions(), ...server } as FastifyServerOptions)
+  prepare(app)
   const given: OperationsOptions = { drain: 0, unwind: 0, identify: () => 'a', polls: false, ...options }
   if (kind === 'preset') await app.register(conventions, { operations: given })
   else {
@@ -325,3 +327,20 @@ t.test(
     t.match(text, '"status":"Succeeded"')
   },
 )
+
+t.test('a stream that a hook of the app refuses leaves its place to others', async (t) => {
+  const refuse = (app: FastifyInstance) => {
+    app.addHook('onSend', async (request) => {
+      if (request.headers['x-refuse'] !== undefined) throw new Error('no')
+    })
+  }
+  const { start, urlOf } = await service(t, { maxStreams: 1 }, 'alone', {}, refuse)
+  const url = urlOf(await start())
+  const refused = await open(t, url, { 'x-refuse': 'yes' })
+  t.equal(refused.status, 500)
+  await refused.ended()
+  await met(async () => {
+    const { headers } = await open(t, url)
+    return headers['content-type']?.startsWith('text/event-stream') === true
+  })
+})

@@ -241,6 +241,24 @@ t.test('a wait ends by an announcement, or by reading the record, or by its time
   await service.close()
 })
 
+t.test('a wait ends in time, also if the clock of the store is set back', async (t) => {
+  const clock = manualClock(start)
+  let behind = 0
+  const { begin, work, service, close } = setUp({ clock, now: () => clock.now() - behind })
+  await work()
+  let isOver = false
+  const ended = service.ended(await begin(), 5_000, never).then(() => {
+    isOver = true
+  })
+  await clock.advance(1_000)
+  behind = hour
+  for (let second = 1; second < 5; second += 1) await clock.advance(1_000)
+  t.ok(isOver)
+  service.stopWaiting()
+  await ended
+  await close()
+})
+
 t.test('a forged announcement of any id changes nothing; a true one cancels at once', async (t) => {
   const shared: OperationStore = memoryOperationStore()
   const { begin, work, service, clock, contexts, end, find, close } = setUp({ store: unruly(shared) })
