@@ -118,7 +118,8 @@ export interface OperationContext<Input = unknown, Result = unknown> {
   readonly traceparent: string | null
   /**
    * Ends the operation in a transaction of yours, so that its effects and its end are stored together, or not at all. Call it
-   * last, before the commit, with the connection of the transaction; then return the same outcome or nothing.
+   * last, before the commit, with the connection of the transaction; then return the same outcome or nothing. A handler that
+   * returns without the commit has failed.
    *
    * @throws ProblemError `operation-interrupted` if another run took over: let the transaction fail
    */
