@@ -61,7 +61,10 @@ export async function closeInTime(
   try {
     await inTime(closed, answerTimeout, 'the end of a connection')
   } catch {
-    const { client, blockingClient } = part.getBackend()
+    const backend = part.getBackend()
+    const { client, blockingClient } = backend
+    // A connection that was never ready ends by this alone.
+    backend.close(true).catch(ignore)
     for (const connection of isClient(redis) ? [blockingClient] : [client, blockingClient]) {
       connection?.then(end).catch(ignore)
     }
