@@ -158,10 +158,11 @@ t.test('a request without a cursor pages by the first key, and so does its next 
 })
 
 t.test('ids may be text', async (t) => {
-  for (const id of ['a', '007', '-1', 'A b', '9'.repeat(200)]) {
+  for (const id of ['a', '007', '-1', 'A b', ' ', '~', '\u0080', 'é', '9'.repeat(200)]) {
     t.match(readPage({ before_id: id }, textIds), { beforeId: id }, id.slice(0, 30))
   }
-  for (const id of ['', 'x'.repeat(201), ['a', 'b']])
+  // Control characters: a database may refuse them.
+  for (const id of ['', 'x'.repeat(201), ['a', 'b'], '\0', 'a\nb', 'a\u001f', '\u007fa'])
     t.same(named(readPage({ after_id: id }, textIds)), ['after_id'])
 })
 
