@@ -25,12 +25,12 @@ export function parameterHint(
   if (word === undefined || word.length > maxWord) return null
   const collection = `/${given.slice(0, at).join('/')}`
   if (selfAliases.has(word)) {
-    return `'${word}' stands for the caller in some routes, and not in ${clip(collection, maxShown)}`
+    return `'${word}' stands for the caller in some routes, but not in ${clip(collection, maxShown)}`
   }
   if (crudNameOf(word, false, [])?.noun !== '') return null
   const method = crudMethod([word], ['POST, PUT, PATCH or DELETE']) ?? 'GET'
   const target = applyToCollection([word]) ? collection : `${collection}/{${name}}`
-  return `'${word}' says what the method says: ${method} ${clip(target, maxShown)}`
+  return `'${word}' stands for a method: send ${method} ${clip(target, maxShown)}`
 }
 
 const maxWord = 40

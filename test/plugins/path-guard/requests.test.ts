@@ -212,10 +212,10 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
     for (const path of ['/v1/users/:id', '/v1/users/:userId/orders/:id(^[a-z-]+$)']) {
       app.get(path, { schema }, async () => ({}))
     }
-    const says = 'says what the method says:'
+    const says = 'stands for a method: send'
     const hints: Readonly<Record<string, string>> = {
-      '/v1/users/me': "'me' stands for the caller in some routes, and not in /v1/users",
-      '/v1/users/self': "'self' stands for the caller in some routes, and not in /v1/users",
+      '/v1/users/me': "'me' stands for the caller in some routes, but not in /v1/users",
+      '/v1/users/self': "'self' stands for the caller in some routes, but not in /v1/users",
       '/v1/users/list': `'list' ${says} GET /v1/users`,
       '/v1/users/all': `'all' ${says} GET /v1/users`,
       '/v1/users/find': `'find' ${says} GET /v1/users`,
@@ -246,7 +246,7 @@ t.test('in report mode, a validation problem has no hint', async (t) => {
   await app.register(pathGuard, { mode: 'report' })
   const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
   app.get('/v1/users/:id', { schema }, async () => ({}))
-  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'says what the method says')
+  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'stands for a method')
 })
 
 t.test('a refused request is not counted in the report', async (t) => {
@@ -262,7 +262,7 @@ t.test('a hint is short, however long the path', async (t) => {
   const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
   app.get('/v1/:name/:id', { schema }, async () => ({}))
   const { detail } = (await app.inject(`/v1/${'a'.repeat(5000)}/list`)).json()
-  t.match(detail, "'list' says what the method says")
+  t.match(detail, "'list' stands for a method")
   t.ok(detail.length < 400, `${detail.length} characters`)
 })
 
