@@ -155,6 +155,58 @@ t.test('a page may have nonces, fresh for each request', async (t) => {
   t.same(await headersOf(app, '/v1/users'), ofApi, 'the other routes keep theirs')
 })
 
+t.test('with nonces, the policy is that of @fastify/helmet, in the order of its directives', async (t) => {
+  const policies: Readonly<Record<string, FastifyHelmetOptions['contentSecurityPolicy']>> = {
+    defaults: undefined,
+    true: true,
+    'both directives': { directives: { 'script-src': ["'self'"], 'style-src': ['https://a.example'] } },
+    'in camelCase': { directives: { scriptSrc: ["'self'"], styleSrc: ['https://a.example'] } },
+    'another directive': { directives: { 'img-src': ["'none'"] } },
+    'to report only': { reportOnly: true, directives: { 'script-src': ["'self'"] } },
+  }
+  for (const [name, contentSecurityPolicy] of Object.entries(policies)) {
+    const options = {
+      enableCSPNonces: true,
+      ...(contentSecurityPolicy === undefined ? {} : { contentSecurityPolicy }),
+    }
+    const theirs = Fastify()
+    await theirs.register(helmet, options)
+    const ours = await appWith({ ...(options as SecurityHeadersOptions), profile: 'helmet' })
+    const answers = []
+    for (const app of [theirs, ours]) {
+      app.get('/v1/page', (_, reply) => reply.cspNonce)
+      const { headers, payload } = await app.inject('/v1/page')
+      const { script, style } = JSON.parse(payload) as Record<'script' | 'style', string>
+      t.not(script, style, name)
+      const named = (text: unknown) => String(text).replace(script, 'script').replace(style, 'style')
+      const { 'content-security-policy': policy, 'content-security-policy-report-only': reported } = headers
+      answers.push([named(policy), named(reported)])
+    }
+    t.strictSame(answers[1], answers[0], name)
+    t.match(answers[1]?.join(), /script-src [^;]*'nonce-script'.*style-src [^;]*'nonce-style'/, name)
+  }
+})
+
+t.test('a policy that an earlier hook has set is kept where that of the app has nonces', async (t) => {
+  for (const reportOnly of [false, true]) {
+    const name = `content-security-policy${reportOnly ? '-report-only' : ''}`
+    const app = Fastify()
+    app.addHook('onRequest', async (_request, reply) => void reply.raw.setHeader(name, "img-src 'none'"))
+    const contentSecurityPolicy = { reportOnly, directives: { 'default-src': ["'none'"] } }
+    await app.register(securityHeaders, { enableCSPNonces: true, contentSecurityPolicy })
+    app.get('/v1/page', () => ({}))
+    t.equal((await app.inject('/v1/page')).headers[name], "img-src 'none'")
+  }
+})
+
+t.test('a function that gives an invalid value of the policy is a 500', async (t) => {
+  const directives = { 'default-src': [() => 'a;b'] }
+  const app = await appWith({ contentSecurityPolicy: { directives } })
+  await app.register(problems)
+  app.get('/v1/page', () => ({}))
+  t.equal((await app.inject('/v1/page')).statusCode, 500)
+})
+
 t.test(
   'a route has its own headers where the policy of the app differs from request to request',
   async (t) => {
