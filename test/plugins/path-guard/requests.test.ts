@@ -92,6 +92,35 @@ t.test('characters that would have to be encoded are refused raw as well (RFC 39
   }
 })
 
+t.test(
+  'a dot segment is refused raw (RFC 3986 §5.2.4: clients remove it), a name with dots is not',
+  async (t) => {
+    const { port } = await serve(t, await appWithRoutes())
+    for (const url of [
+      '/v1/./users',
+      '/v1/../users',
+      '/v1/users/.',
+      '/v1/users/..',
+      '/..',
+      '/v1/users/../%41',
+    ]) {
+      const expected = { status: 404, code: 'path-encoded', detail: 'A path has no dot segments' }
+      isProblem(t, await ask(port, requestBytes('GET', url)), expected, url)
+    }
+    for (const url of ['/v1/users/.a', '/v1/users/a.', '/v1/users/...'])
+      t.equal((await ask(port, requestBytes('GET', url))).status, 200, url)
+  },
+)
+
+t.test('of several faults, the first one decides', async (t) => {
+  const app = await appWithRoutes()
+  for (const [url, code] of [
+    ['/v1/a%20b/Users', 'path-encoded'],
+    ['/v1/Users/a%20b', 'path-uppercase'],
+  ] as const)
+    isProblem(t, injected(await app.inject(url)), { status: 404, code }, url)
+})
+
 t.test('all other characters of a path are accepted (RFC 3986 §3.3)', async (t) => {
   const app = await appWithRoutes()
   for (const text of ['a', '0', 'a-b', 'a.b', 'a_b', '~a', "a!$&'()*+,=b", 'a:b@c', 'a;b=c', 'me']) {
