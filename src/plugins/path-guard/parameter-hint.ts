@@ -20,7 +20,7 @@ export function parameterHint(
   const at = segments.findIndex(
     ({ kind, text }) => kind === 'parameter' && /^:([^(?]*)/.exec(text)?.[1] === name,
   )
-  const given = at === -1 ? [] : path.split('/', at + 2).slice(1)
+  const given = path.split('/', at + 2).slice(1)
   const word = given[at]
   if (word === undefined || word.length > maxWord) return null
   const collection = `/${given.slice(0, at).join('/')}`

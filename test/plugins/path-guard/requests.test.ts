@@ -209,6 +209,23 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
   isProblem(t, injected(await app.inject('/v1/l%69nks/AbC')), { status: 404, code: 'path-encoded' })
 })
 
+t.test('params: any, the suggested path keeps the parameters as they are', async (t) => {
+  const any = { config: { pathGuard: { params: 'any' } } } as const
+  const app = Fastify({
+    routerOptions: { caseSensitive: false },
+    rewriteUrl: ({ url = '' }) => url.replace('/api/', '/'),
+  })
+  await app.register(pathGuard)
+  addEchoes(app, any, ['/v1/links/:id'])
+  for (const [url, lowercase] of [
+    ['/v1/Links/Links', '/v1/links/Links'],
+    ['/api/v1/Links/AbC', '/api/v1/links/AbC'],
+  ] as const) {
+    const detail = `A path is lowercase: ${lowercase}`
+    isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase', detail }, url)
+  }
+})
+
 t.test('a parameter that decodes to a slash, a dot segment or a control character is refused', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
@@ -238,7 +255,12 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
     await app.register(pathGuard)
     await app.register(integerTwins)
     const schema = { params: { type: 'object', properties: { id } } }
-    for (const path of ['/v1/users/:id', '/v1/users/:userId/orders/:id(^[a-z-]+$)']) {
+    for (const path of [
+      '/v1/users/:id',
+      '/v1/users/:userId/orders/:id(^[a-z-]+$)',
+      '/v1/spans/:id-:to',
+      '/v1/::id/:id',
+    ]) {
       app.get(path, { schema }, async () => ({}))
     }
     const says = 'stands for a method: send'
@@ -254,6 +276,7 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
       '/v1/users/get': `'get' ${says} GET /v1/users/{id}`,
       '/v1/users/delete': `'delete' ${says} DELETE /v1/users/{id}`,
       '/v1/users/update': `'update' ${says} PATCH /v1/users/{id}`,
+      '/v1/:id/list': `'list' ${says} GET /v1/:id`,
       '/v1/users/7/orders/list': `'list' ${says} GET /v1/users/7/orders`,
     }
     for (const [url, hint] of Object.entries(hints)) {
@@ -263,8 +286,11 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
       t.match(errors, [{ in: 'path', name: 'id' }])
       t.ok(errors[0]?.message.endsWith(`; ${hint}`), `${url}: ${errors[0]?.message}`)
     }
-    for (const word of ['ada', 'wish-list']) {
-      t.notMatch((await app.inject(`/v1/users/${word}`)).json().detail, /;/, `no hint for ${word}`)
+    const long = 'list-get-get-get-get-get-get-get-get-get'
+    t.match((await app.inject(`/v1/users/${long}`)).json().detail, `; '${long}' ${says}`)
+    for (const url of ['/v1/users/ada', '/v1/users/wish-list', `/v1/users/${long}-all`, '/v1/spans/list-7']) {
+      const document = isProblem(t, injected(await app.inject(url)), { status: 400, code: 'validation' }, url)
+      t.notMatch(document.detail, /;/, `no hint for ${url}`)
     }
   }
 })
