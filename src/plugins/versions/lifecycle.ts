@@ -46,7 +46,7 @@ export interface LifecyclePlan {
  *
  * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
  */
-export function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
+function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
   const deprecated = lifecycleTime(options.deprecated) ?? over.deprecated
   const sunset = lifecycleTime(options.sunset) ?? over.sunset
   if (deprecated !== null && sunset !== null && sunset < deprecated) {

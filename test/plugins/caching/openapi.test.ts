@@ -18,7 +18,7 @@ t.test('the additions to a route, by its methods and options', async (t) => {
   t.strictSame(statuses(['GET', 'PUT'], required), ['304', '412', '428'])
   t.strictSame(cachingResponses(['PUT'], plan), { headers: {}, statuses: {} })
   const tagged = cachingResponses(['PUT'], { ...plan, validatorsOf: () => null })
-  t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write that answers with the new tag shows it')
+  t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write whose response has the new ETag')
 })
 
 t.test('headers are added to successes with content, and declared ones stay', async (t) => {
