@@ -140,6 +140,7 @@ t.test('a list refuses the cursors of keys that it does not support', async (t) 
   for (const [ruled, query, issues] of refused)
     t.strictSame(readPage(query as Record<string, unknown>, ruled), issues, JSON.stringify(query))
   t.match(readPage({ before_id: '1' }, byId), { beforeId: 1n, by: 'id' })
+  t.match(readPage({ after_id: '1' }, { ...rules, by: ['time', 'id'] }), { afterId: 1n, by: 'id' })
   t.match(readPage({ before_time: time, before_id: '1' }, byTime), { beforeId: 1n, by: 'time' })
 })
 
