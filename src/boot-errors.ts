@@ -22,25 +22,25 @@ export const bootErrors = Object.freeze({
   /** A plugin is registered in a context that already has it, or below one. */
   FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
     'FST_CONV_ALREADY_REGISTERED',
-    '%s is already registered in this context or in one above it; set it apart for single routes with `config`',
+    '%s is already registered in this context or in one above it; for single routes, use `config`',
     500,
   ),
   /** A route uses `request.page` or `reply.list()` without `config.lists`, or is declared before `lists` is loaded. */
   FST_CONV_NOT_A_LIST: createError<[route: string]>(
     'FST_CONV_NOT_A_LIST',
-    '%s does not page: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
+    '%s is not a list: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
     500,
   ),
   /** An operation is defined twice. */
   FST_CONV_OPERATION_DEFINED: createError<[name: string]>(
     'FST_CONV_OPERATION_DEFINED',
-    "the operation '%s' is defined already",
+    "the operation '%s' is already defined",
     500,
   ),
   /** An operation that is started, or that a route names, is not defined. */
   FST_CONV_OPERATION_UNKNOWN: createError<[name: string, known: string]>(
     'FST_CONV_OPERATION_UNKNOWN',
-    "there is no operation '%s'; defined are: %s",
+    "there is no operation '%s'; the defined operations are: %s",
     500,
   ),
   /** Routes break conventions. The message is the table of all findings. */

@@ -45,7 +45,7 @@ export function exceptionsOf<Rule extends string>(
 ): AppliedException<Rule>[] {
   const applied: AppliedException<Rule>[] = declared.filter(({ url }) => matchesUrl(url, path))
   if (own === false || own.except === undefined) return applied
-  if (own.reason === undefined) return invalid(`${label}.reason`, 'why the route is excepted', own.reason)
+  if (own.reason === undefined) return invalid(`${label}.reason`, 'the reason for the exception', own.reason)
   return [...applied, { except: own.except, reason: own.reason }]
 }
 

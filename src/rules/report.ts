@@ -103,7 +103,7 @@ export class Reporter {
     if (reported.length > 0) app.log.warn(`conventions: ${summary(reported)}\n${findingsTable(reported)}`)
     for (const exception of this.#exceptions) app.log.debug(exception, 'conventions: exception')
     for (const { route, plugin, rules } of this.#exceptions.filter((exception) => exception.unused)) {
-      app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: its exception can go`)
+      app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
     }
     return this.#findings.filter((finding) => finding.mode === 'enforce')
   }

@@ -59,7 +59,11 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const put = { method: 'PUT', headers: json, body: '{}' }
     for (const [target, status] of targets) {
       t.equal((await fetchIn(page, url + target, put)).status, status)
-      await t.rejects(fetchIn(other, url + target, put), /TypeError: Failed to fetch/, 'others see nothing')
+      await t.rejects(
+        fetchIn(other, url + target, put),
+        /TypeError: Failed to fetch/,
+        'other origins cannot read the response',
+      )
     }
   })
 

@@ -67,7 +67,7 @@ export async function keepsSharedCacheRules(
     await cache.call(path)
     t.equal(origin.made(path), 2)
     await cache.call(path)
-    t.equal(origin.made(path), 2, 'what nobody in particular got is')
+    t.equal(origin.made(path), 2, 'a response to a request without credentials is stored')
   })
 
   await t.test('an error is not stored', async (t) => {

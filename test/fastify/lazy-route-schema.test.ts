@@ -17,7 +17,7 @@ test('a schema is completed once, when it is first read, by all steps in their o
   }
   completeWhenRead(route, step('body'))
   completeWhenRead(route, step('headers'))
-  t.strictSame(steps, [], 'nobody has read it')
+  t.strictSame(steps, [], 'the schema has not been read yet')
   const expected = { ...schema, body: ['response'], headers: ['response', 'body'] }
   t.strictSame(route.schema, expected)
   t.equal(route.schema, route.schema)

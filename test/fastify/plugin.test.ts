@@ -49,7 +49,7 @@ t.test('a second registration throws FST_CONV_ALREADY_REGISTERED', async (t) => 
       ...twice,
       message:
         'problems is already registered in this context or in one above it; ' +
-        'set it apart for single routes with `config`',
+        'for single routes, use `config`',
     })
   })
 

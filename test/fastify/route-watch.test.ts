@@ -198,17 +198,20 @@ t.test('wildcard, WebSocket and hidden routes are listed, unless they configure 
   )
 })
 
-t.test('the parent of a context with the plugin may register it too: its route is no finding', async (t) => {
-  const app = Fastify()
-  app.register(async (scope) => {
-    await scope.register(conventions)
-    scope.get('/v1/users', handler)
-  })
-  await app.register(conventions)
-  app.get('/v1/orders', handler)
+t.test(
+  'the parent of a context with the plugin may register it too: its route is not a finding',
+  async (t) => {
+    const app = Fastify()
+    app.register(async (scope) => {
+      await scope.register(conventions)
+      scope.get('/v1/users', handler)
+    })
+    await app.register(conventions)
+    app.get('/v1/orders', handler)
 
-  t.equal(await bootError(app), 'boots')
-})
+    t.equal(await bootError(app), 'boots')
+  },
+)
 
 t.test(
   'in an app created before the package is loaded, requests on earlier routes are refused',

@@ -18,7 +18,7 @@ t.test('RFC 9110 §5.6.7: all three formats are read, and mean the same', async 
   }
 })
 
-t.test('RFC 9110 §5.6.7: what is generated is IMF-fixdate, fractions of a second cut off', async (t) => {
+t.test('RFC 9110 §5.6.7: dates are written as IMF-fixdate, without fractions of a second', async (t) => {
   t.equal(formatHttpDate(example), 'Sun, 06 Nov 1994 08:49:37 GMT')
   t.equal(formatHttpDate(example + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
   t.equal(formatHttpDate(example + 1000), 'Sun, 06 Nov 1994 08:49:38 GMT')

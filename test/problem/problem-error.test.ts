@@ -67,7 +67,7 @@ t.test('a problem may have detail, errors, headers and extensions', async (t) =>
   t.strictSame([error.headers, error.extensions], [{ allow: 'GET' }, { balance: 30 }])
   const plain = new ProblemError('not-found')
   t.strictSame([plain.errors, plain.headers, plain.extensions], [undefined, undefined, undefined])
-  t.notOk('cause' in plain, 'no cause is no cause, not one that is undefined')
+  t.notOk('cause' in plain, 'without a cause, the error has no member `cause`')
 })
 
 t.test(

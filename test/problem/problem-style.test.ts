@@ -4,7 +4,7 @@ import { declareStyle, defaultStyle, typeBaseOf } from '../../src/problem/proble
 
 t.test('typeBase applies to a context and its child contexts', async (t) => {
   const app = Fastify()
-  t.equal(typeBaseOf(app), 'urn:problem-type:fastify-conventions:', 'unless somebody says so')
+  t.equal(typeBaseOf(app), 'urn:problem-type:fastify-conventions:', 'the default')
   app.register(async (above) => {
     declareStyle(above, { ...defaultStyle, typeBase: 'https://example.com/' })
     above.register(async (below) => {

@@ -16,7 +16,7 @@ t.test('the table: a line for each finding, columns under each other', async (t)
     ...singular,
     rule: 'slash',
     route: 'GET, HEAD /v1//orders',
-    problem: 'has a doubled slash',
+    problem: 'has two slashes in a row',
     instead: '/v1/orders',
   }
   t.equal(
@@ -25,7 +25,7 @@ t.test('the table: a line for each finding, columns under each other', async (t)
       'route                  rule              what is wrong                              write instead',
       '---------------------  ----------------  -----------------------------------------  -------------',
       "GET /v1/user/:id       pathGuard.plural  'user' names a collection in the singular  /v1/users/:id",
-      'GET, HEAD /v1//orders  pathGuard.slash   has a doubled slash                        /v1/orders',
+      'GET, HEAD /v1//orders  pathGuard.slash   has two slashes in a row                   /v1/orders',
     ].join('\n'),
   )
 })

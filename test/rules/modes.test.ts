@@ -88,7 +88,7 @@ t.test('exceptions of a path: those of the route, and those of the plugin for it
 t.test('an exception of a route needs its reason', async (t) => {
   t.throws(() => exceptionsOf<Rule>('/x', label, { except: ['case'] }, []), {
     code: 'FST_CONV_OPTION_INVALID',
-    message: 'GET /v1/x config.guard.reason: expected why the route is excepted, received undefined',
+    message: 'GET /v1/x config.guard.reason: expected the reason for the exception, received undefined',
   })
 })
 

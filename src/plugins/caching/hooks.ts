@@ -24,13 +24,7 @@ import {
 } from './decision.js'
 import type { ResourceVersion } from './options.js'
 import type { CachingPlan } from './plan.js'
-import {
-  failureDetail,
-  howToGuard,
-  isRead,
-  type PreconditionVerdict,
-  type Validators,
-} from './preconditions.js'
+import { failureDetail, howToGuard, isRead, type Validators } from './preconditions.js'
 import { findThen, readValidators } from './validators.js'
 
 /** How many conditional requests were answered without all of the work, since the start. */
@@ -48,6 +42,8 @@ const foundInPayload = replySlot<PayloadValidators>('caching.found')
 const varyOfRoute = routeSlot<(current: string | undefined) => string>('caching.vary')
 
 type Next = (error: Error | null, payload?: unknown) => void
+
+type Done = (error?: Error) => void
 
 /** The hooks that routes with one plan share. */
 export type CachingHooks = ReturnType<typeof cachingHooks>
@@ -77,17 +73,13 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     reporter.observe('caching', rule, request, example)
   }
 
-  function checkPreconditionsOnPreHandler(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: (error?: Error) => void,
-  ): void {
+  function checkPreconditionsOnPreHandler(request: FastifyRequest, reply: FastifyReply, next: Done): void {
     if (!isRead(request.method)) checkWrite(request, reply, next)
     else if (isReport) next()
     else checkRead(request, reply, next)
   }
 
-  function checkRead(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+  function checkRead(request: FastifyRequest, reply: FastifyReply, next: Done): void {
     const now = plan.now()
     findThen(
       () => validators?.(request),
@@ -101,20 +93,18 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
         if (verdict === 'not-modified') {
           counts.notModifiedBeforeHandler++
           reply.code(304).send()
-        } else conclude(request, reply, verdict, next)
+        } else if (verdict === 'proceed') next()
+        else refuseFailed(request, reply, next)
       },
     )
   }
 
-  function checkWrite(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+  function checkWrite(request: FastifyRequest, reply: FastifyReply, next: Done): void {
     const need = writePrecondition(plan, request)
     if (need === 'none') next()
     else if (isReport) {
-      observe(
-        request,
-        'precondition',
-        need === 'missing' ? 'would be refused with 428' : 'its precondition would be evaluated',
-      )
+      const example = need === 'missing' ? 'would be refused with 428' : 'its precondition would be evaluated'
+      observe(request, 'precondition', example)
       next()
     } else if (need === 'missing') {
       refuse(request, reply, new ProblemError('precondition-required', { detail: howToGuard }), next)
@@ -128,30 +118,19 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
           const now = plan.now()
           return decideWrite(request, found && readValidators(found, now), now)
         },
-        (verdict) => conclude(request, reply, verdict, next),
+        (verdict) => {
+          if (verdict === 'proceed') next()
+          else refuseFailed(request, reply, next)
+        },
       )
     }
-  }
-
-  function conclude(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    verdict: PreconditionVerdict,
-    next: (error?: Error) => void,
-  ): void {
-    if (verdict === 'proceed') next()
-    else refuseFailed(request, reply, next)
   }
 
   function refuseFailed(request: FastifyRequest, reply: FastifyReply, next: (error: Error) => void): void {
     counts.preconditionFailed++
     forbidStoring(reply)
-    refuse(
-      request,
-      reply,
-      new ProblemError('precondition-failed', { detail: failureDetail(request.headers) }),
-      next,
-    )
+    const detail = failureDetail(request.headers)
+    refuse(request, reply, new ProblemError('precondition-failed', { detail }), next)
   }
 
   function readPayloadOnPreSerialization(

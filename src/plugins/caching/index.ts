@@ -11,7 +11,6 @@ import { withResponses } from '../../json-schema/added-responses.js'
 import { resolveOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
-import type { KeyStyle } from '../../words/key-names.js'
 import type { CacheDirectives } from './cache-control.js'
 import {
   addVary,
@@ -35,7 +34,7 @@ import {
   cachingRuleNames,
   type ResourceVersion,
 } from './options.js'
-import { type CachedRoute, type CachingPlan, findingsOf, planOf } from './plan.js'
+import { type CachedRoute, type CachingPlan, findingsOf, planner } from './plan.js'
 import { isRead } from './preconditions.js'
 import { cachingHelpers, type ModificationTimes, mergeHelpers, type VaryHelper } from './reply-helpers.js'
 
@@ -112,10 +111,10 @@ declare module 'fastify' {
  */
 export const caching = conventionPlugin<CachingOptions>('caching', function setUpCaching(app, received) {
   const options = resolveOptions('caching', received, cachingChecks, cachingDefaults)
-  const optionsOf = {
+  const planFor = planner({
     snake_case: options,
     camelCase: received.lastModified === undefined ? { ...options, lastModified: 'updatedAt' } : options,
-  }
+  })
   const reporter = reporterOf(app)
   const readRoute = ruledRoutes({
     plugin: 'caching',
@@ -129,7 +128,6 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     notModifiedAfterHandler: 0,
     preconditionFailed: 0,
   }
-  const commonPlans: Partial<Record<KeyStyle, CachingPlan>> = {}
   const hooksOf = new WeakMap<CachingPlan, CachingHooks>()
   const enforced: { readonly route: RouteOptions; readonly plan: CachingPlan }[] = []
   let areRequestsDecorated = false
@@ -170,23 +168,11 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
 
   app.addHook('onReady', function describeCaching(done) {
     for (const { route, plan } of enforced)
-      completeWhenRead(route, (schema) => withResponses(schema, responsesOf(route, plan)))
+      completeWhenRead(route, (schema) =>
+        withResponses(schema, cachingResponses([route.method].flat(), plan)),
+      )
     done()
   })
-
-  // Routes without options of their own share a plan, and so its hooks.
-  function planFor(
-    ruled: CachedRoute,
-    own: CachingRouteOptions,
-    isCommon: boolean,
-    keyStyle: KeyStyle,
-  ): CachingPlan {
-    const hasCommonMethods = ruled.isHeadSibling || ruled.methods.join() !== 'HEAD'
-    if (!isCommon || ruled.exceptions.length > 0 || !hasCommonMethods)
-      return planOf(ruled, own, optionsOf[keyStyle])
-    commonPlans[keyStyle] ??= planOf(ruled, own, optionsOf[keyStyle])
-    return commonPlans[keyStyle]
-  }
 
   function addHooks(route: RouteOptions, plan: CachingPlan, methods: readonly string[]): void {
     const hooks = hooksOf.get(plan) ?? cachingHooks(plan, counts, reporter)
@@ -211,22 +197,9 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
   }
 
-  function addExceptions({ name, exclusionReason, exceptions }: CachedRoute): void {
-    const exception = { plugin: 'caching', route: name, unused: false }
-    if (exclusionReason !== null)
-      reporter.addException({ ...exception, rules: cachingRuleNames, reason: exclusionReason })
-    else
-      for (const { except, reason } of exceptions)
-        reporter.addException({ ...exception, rules: except, reason })
+  function addExceptions({ name: route, exclusionReason: reason, addExceptions }: CachedRoute): void {
+    // Whether requests break a rule is not known at boot.
+    if (reason === null) addExceptions(null)
+    else reporter.addException({ plugin: 'caching', route, rules: cachingRuleNames, reason, unused: false })
   }
 })
-
-function responsesOf({ method }: RouteOptions, plan: CachingPlan) {
-  const methods = [method].flat()
-  const required = plan.isPreconditionRequired ? 'required' : 'optional'
-  return cachingResponses({
-    reads: methods.some(isRead),
-    guards: !methods.every(isRead) && plan.validators !== null && required,
-    tagsWrites: plan.validatorsOf !== null,
-  })
-}

@@ -1,13 +1,6 @@
 import type { AddedResponses } from '../../json-schema/added-responses.js'
-
-/** What caching does on a route, as the OpenAPI document shows it. */
-export interface CachingOfRoute {
-  readonly reads: boolean
-  /** Whether preconditions guard its writes, and whether a write needs one. */
-  readonly guards: 'optional' | 'required' | false
-  /** Whether the response to a write has the `ETag` of the stored resource. */
-  readonly tagsWrites: boolean
-}
+import type { CachingPlan } from './plan.js'
+import { isRead } from './preconditions.js'
 
 const readHeaders = Object.freeze({
   'Cache-Control': { type: 'string', description: 'How caches may store the response (RFC 9111 §5.2.2)' },
@@ -20,14 +13,21 @@ const writeHeaders = Object.freeze({
 })
 
 /** Returns what caching adds to the responses of a route: headers, 304 to reads, 412, and 428 if it is required. */
-export function cachingResponses({ reads, guards, tagsWrites }: CachingOfRoute): AddedResponses {
+export function cachingResponses(
+  methods: readonly string[],
+  plan: Pick<CachingPlan, 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
+): AddedResponses {
+  const reads = methods.some(isRead)
+  const guards = plan.validators !== null && !methods.every(isRead)
   return {
-    headers: reads ? readHeaders : tagsWrites ? writeHeaders : {},
+    headers: reads ? readHeaders : plan.validatorsOf !== null ? writeHeaders : {},
     statuses: {
       ...(reads ? { 304: 'Not modified: the copy of the client is current' } : {}),
       ...(reads ? { 412: 'A precondition of the request does not hold' } : {}),
       ...(guards ? { 412: 'A precondition of the request does not hold: it was changed since' } : {}),
-      ...(guards === 'required' ? { 428: 'A precondition is needed: If-Match, or If-None-Match: *' } : {}),
+      ...(guards && plan.isPreconditionRequired
+        ? { 428: 'A precondition is needed: If-Match, or If-None-Match: *' }
+        : {}),
     },
   }
 }

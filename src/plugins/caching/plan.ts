@@ -1,6 +1,7 @@
 import { invalid } from '../../options.js'
 import type { Mode } from '../../rules/modes.js'
 import type { RuledRoute } from '../../rules/ruled-routes.js'
+import type { KeyStyle } from '../../words/key-names.js'
 import { cacheControl, cacheControlFaults, withPrivate } from './cache-control.js'
 import { judgeExpires } from './expires.js'
 import type {
@@ -51,7 +52,7 @@ export interface CachingPlan {
 }
 
 /** Returns the plan of a route. */
-export function planOf(
+function planOf(
   { modeOf, methods, isHeadSibling }: Pick<CachedRoute, 'modeOf' | 'methods' | 'isHeadSibling'>,
   own: CachingRouteOptions,
   options: Required<CachingOptions>,
@@ -81,6 +82,26 @@ export function planOf(
     isAuthenticated: options.isAuthenticated,
     now: options.now,
   })
+}
+
+/**
+ * Returns a function that plans the routes of an app. Routes without options of their own share a plan, and so its hooks.
+ *
+ * @param options by the key style of the context of the route
+ */
+export function planner(options: Readonly<Record<KeyStyle, Required<CachingOptions>>>) {
+  const common: Partial<Record<KeyStyle, CachingPlan>> = {}
+  return function planFor(
+    ruled: CachedRoute,
+    own: CachingRouteOptions,
+    isCommon: boolean,
+    keyStyle: KeyStyle,
+  ): CachingPlan {
+    const isHeadAlone = ruled.methods.join() === 'HEAD' && !ruled.isHeadSibling
+    if (!isCommon || ruled.exceptions.length > 0 || isHeadAlone) return planOf(ruled, own, options[keyStyle])
+    common[keyStyle] ??= planOf(ruled, own, options[keyStyle])
+    return common[keyStyle]
+  }
 }
 
 /** A finding of a route: the rule, what is wrong, and what to write instead. */

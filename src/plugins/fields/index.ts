@@ -12,7 +12,6 @@ import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { invalid, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
-import { joinWords, wordsOf } from '../../words/key-names.js'
 import { bypassQueryValidation, type ReadParameter } from './bypass-query-validation.js'
 import { addCountHooks, addSelectHooks, isRead, RouteFields } from './hooks.js'
 import { namesFields, withFieldsParameter } from './openapi.js'
@@ -25,7 +24,7 @@ import {
   narrowsUnasked,
   type ResolvedFields,
 } from './options.js'
-import type { RouteFacts } from './selectable.js'
+import { listNames, type RouteFacts } from './selectable.js'
 
 export type { FieldSelection } from '../../fastify/selection.js'
 export type { FieldsOptions, FieldsRouteOptions, IsHidden } from './options.js'
@@ -80,9 +79,11 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       fieldsRouteChecks,
       options,
     )
-    if (own === false || own.mode === 'off' || !concerns(this, route, label, own, asked)) return
-    if (own.mode === 'report') count(this, route, label, own)
-    else select(this, route, label, own)
+    if (own === false || own.mode === 'off') return
+    const facts = factsOf(this, route, label, own)
+    if (!concerns(this, route, facts, own, asked)) return
+    if (own.mode === 'report') count(this, route, facts, own)
+    else select(this, route, facts, own)
   })
   app.addHook('onReady', function prepareFields(done) {
     for (const route of routes) route.prepare()
@@ -90,19 +91,18 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     done()
   })
 
-  function select(context: FastifyInstance, route: Route, label: string, own: ResolvedFields): void {
+  function select(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
     decorate()
-    const facts = factsOf(context, route, label, own)
     const read = facts.reads ? addParameter(context, route, own) : () => undefined
     const serialization = serializationOf(context, route)
     const fields = new RouteFields(facts, own, serialization)
     routes.push(fields)
     addSelectHooks(route, fields, own, serialization, read)
-    if (own.hidden !== undefined) reportPolls(route, label)
+    if (own.hidden !== undefined) reportPolls(route, facts)
   }
 
   // Operations have routes of their own, which do not know what the route that starts one hides.
-  function reportPolls(route: Route, label: string): void {
+  function reportPolls(route: Route, { label }: RouteFacts): void {
     if (typeof route.config?.operations !== 'object') return
     reporter.addException({
       plugin: 'fields',
@@ -124,11 +124,11 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
     return bypassQueryValidation(context, route, declared, 'fields')
   }
 
-  function count(context: FastifyInstance, route: Route, label: string, own: ResolvedFields): void {
+  function count(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
     const name = `${[route.method].flat().join(', ')} ${route.url}`
     const { response } = route.schema ?? {}
     const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
-    const fields = new RouteFields(factsOf(context, route, label, own), own, serialization)
+    const fields = new RouteFields(facts, own, serialization)
     routes.push(fields)
     addCountHooks(route, fields, own, reporter)
   }
@@ -139,11 +139,6 @@ type Route = RouteOptions & { readonly path: string }
 /** What is known of response schemas: a GET route and the HEAD route that Fastify adds to it have the same. */
 type Asked = WeakMap<object, { readonly path: string; readonly namesFields: boolean }>
 
-/** A read selects; a write only hides. */
-function isReadRoute(route: Route): boolean {
-  return [route.method].flat().some(isRead)
-}
-
 /**
  * Whether the plugin has anything to do on a route: there is something to select from, or to hide. A route whose options
  * name fields is read again when all schemas are known, and then it has to have them.
@@ -151,24 +146,23 @@ function isReadRoute(route: Route): boolean {
 function concerns(
   app: FastifyInstance,
   route: Route,
-  label: string,
+  { label, reads, isList, lists }: RouteFacts,
   own: ResolvedFields,
   asked: Asked,
 ): boolean {
-  const reads = isReadRoute(route)
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
   if (!reads && own.hidden === undefined) return false
   const response: unknown = route.schema?.response
   // A list is selected from by what its items have, where no schema says it.
-  if (reads && isList(route) && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
+  if (reads && isList && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
     return !hasSerializerOfTheApp(app, route.serializerCompiler)
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true
     if (hasSerializerOfTheApp(app, route.serializerCompiler)) return false
     const known = asked.get(response)
     if (known?.path === route.path) return known.namesFields
-    const answer = namesFields(response, listNames(app, route, own), schemasOf(app))
+    const answer = namesFields(response, lists, schemasOf(app))
     asked.set(response, { path: route.path, namesFields: answer })
     return answer
   }
@@ -183,19 +177,12 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
 }
 
 function factsOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): RouteFacts {
-  return { label, reads: isReadRoute(route), isList: isList(route), lists: listNames(app, route, own) }
-}
-
-function isList(route: Route): boolean {
-  return typeof route.config?.lists === 'object'
-}
-
-// Where the items of a list may be: where the route says, or in the member that the path is named after.
-function listNames(app: FastifyInstance, route: Route, own: FieldsRouteOptions): readonly string[] {
-  if (own.list === null) return []
-  if (own.list !== undefined) return [own.list]
   const { lists } = route.config ?? {}
-  const declared = typeof lists === 'object' ? [lists.member ?? memberName(route.path, keyStyleOf(app))] : []
-  const last = route.path.split('/').at(-1) ?? ''
-  return [...declared, last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
+  const list = typeof lists === 'object' ? lists : null
+  return {
+    label,
+    reads: [route.method].flat().some(isRead),
+    isList: list !== null,
+    lists: listNames(route.path, own, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
+  }
 }

@@ -2,8 +2,9 @@ import { joinPath, splitPath } from '../../json/field-tree.js'
 import { canonicalPath, fieldNames, isField, isList, shapeWithin } from '../../json-schema/field-names.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { invalid } from '../../options.js'
+import { joinWords, wordsOf } from '../../words/key-names.js'
 import { FieldSelector } from './field-selector.js'
-import type { ResolvedFields } from './options.js'
+import type { FieldsRouteOptions, ResolvedFields } from './options.js'
 
 /** What has to be known of a route. */
 export interface RouteFacts {
@@ -15,6 +16,24 @@ export interface RouteFacts {
   readonly isList: boolean
   /** Names that the member with the items of a list may have, the likeliest first. */
   readonly lists: readonly string[]
+}
+
+/**
+ * Returns the names that the member with the items of a list may have: the one in the options, else the declared one and
+ * those that the path ends in.
+ *
+ * @param declared the member of `config.lists`; `null` if the route is no declared list
+ */
+export function listNames(
+  path: string,
+  { list }: FieldsRouteOptions,
+  declared: string | null,
+): readonly string[] {
+  if (list === null) return []
+  if (list !== undefined) return [list]
+  const last = path.split('/').at(-1) ?? ''
+  const ofPath = [last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
+  return declared === null ? ofPath : [declared, ...ofPath]
 }
 
 /** What selects the fields of a route's answers, and the paths that hidden fields go by. */

@@ -63,7 +63,7 @@ function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>,
   if (by === 'time' && key.time !== before.time) return key.time < before.time
   // A cursor without an id is a time that the rows lie before.
   if (before.id === null || key.id === null) return false
-  if (by === 'time' && before.isDate && key.isDate) return true
+  if (before.isDate && key.isDate) return true
   if (fields.idFormat === 'text') return String(key.id) !== String(before.id)
   return afterId === undefined ? key.id < before.id : key.id > before.id
 }

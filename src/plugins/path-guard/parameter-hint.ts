@@ -20,17 +20,17 @@ export function parameterHint(
   const at = segments.findIndex(
     ({ kind, text }) => kind === 'parameter' && /^:([^(?]*)/.exec(text)?.[1] === name,
   )
-  const given = at === -1 ? [] : path.split('/', at + 2).slice(1)
+  const given = path.split('/', at + 2).slice(1)
   const word = given[at]
   if (word === undefined || word.length > maxWord) return null
   const collection = `/${given.slice(0, at).join('/')}`
   if (selfAliases.has(word)) {
-    return `'${word}' stands for the caller in some routes, and not in ${clip(collection, maxShown)}`
+    return `'${word}' stands for the caller in some routes, but not in ${clip(collection, maxShown)}`
   }
   if (crudNameOf(word, false, [])?.noun !== '') return null
   const method = crudMethod([word], ['POST, PUT, PATCH or DELETE']) ?? 'GET'
   const target = applyToCollection([word]) ? collection : `${collection}/{${name}}`
-  return `'${word}' says what the method says: ${method} ${clip(target, maxShown)}`
+  return `'${word}' stands for a method: send ${method} ${clip(target, maxShown)}`
 }
 
 const maxWord = 40

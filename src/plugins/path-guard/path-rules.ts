@@ -48,7 +48,7 @@ const pathRules: Readonly<Record<PathRule, RuleOfPath>> = {
     suggest: suggestLowercase,
   },
   underscore: {
-    problem: literalProblem(hasUnderscore, 'joins words by an underscore', 'join words by an underscore'),
+    problem: literalProblem(hasUnderscore, 'joins words with an underscore', 'join words with an underscore'),
     suggest: suggestHyphens,
   },
   encoding: { problem: encodingProblem, suggest: suggestPlainText },
@@ -107,7 +107,7 @@ function pluralProblem({ names }: ReadRoute): string | null {
 
 function wordsProblem({ names }: ReadRoute): string | null {
   const broken = names.filter(({ crud }) => crud.length > 0).map(({ read }) => read)
-  return problemOf(broken, 'says what the method says', 'say what the method says')
+  return problemOf(broken, 'stands for a method', 'stand for a method')
 }
 
 function versionProblem({ version }: ReadRoute): string | null {
@@ -120,7 +120,7 @@ function actionProblem({ methods, names }: ReadRoute): string | null {
   if (verb === undefined) return null
   const wrongMethods = methods.filter((method) => !areOfAction([method]))
   if (wrongMethods.length > 0) {
-    return `the verb ${quoted(verb.read)} is reached by ${wrongMethods.join(', ')}; an action is a POST`
+    return `the verb ${quoted(verb.read)} is served for ${wrongMethods.join(', ')}; an action is a POST`
   }
   const last = names.findLast((name) => name.read.kind !== 'wildcard' && !isOnlyCrud(name))
   return verb === last && others.length === 0 ? null : `the verb ${quoted(verb.read)} is not the last segment`
@@ -128,7 +128,7 @@ function actionProblem({ methods, names }: ReadRoute): string | null {
 
 function slashProblem({ pattern, segments }: ReadRoute): string | null {
   if (pattern === '/' || !segments.some(({ segment }) => segment.text === '')) return null
-  return segments.at(-1)?.segment.text === '' ? 'ends in a slash' : 'has a doubled slash'
+  return segments.at(-1)?.segment.text === '' ? 'ends in a slash' : 'has two slashes in a row'
 }
 
 function hasLiteral({ parts }: ReadSegment, isFaulty: (text: string) => boolean): boolean {

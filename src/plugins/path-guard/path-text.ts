@@ -25,7 +25,7 @@ export function hasUppercase(text: string): boolean {
   return /[A-Z]/.test(text.includes('%') ? text.replace(escapes, '') : text)
 }
 
-/** Whether a literal joins words by an underscore. */
+/** Whether a literal joins words with an underscore. */
 export function hasUnderscore(text: string): boolean {
   return text.includes('_')
 }

@@ -14,6 +14,7 @@ import {
   responseRulesChecks,
   responseRulesDefaults,
   responseRulesRouteChecks,
+  vocabularyOf,
 } from './options.js'
 import {
   type ResponseBreach,
@@ -101,16 +102,6 @@ function verdictsOf(vocabulary: ResponseVocabulary): VerdictOf {
     const verdict = schemaBreaches(schema, app.getSchemas(), vocabulary)
     if (text !== null) ofApp.set(text, verdict)
     return verdict
-  }
-}
-
-function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabulary {
-  return {
-    keyStyle: options.keyStyle,
-    words: new Set(options.words),
-    sexes: options.sexValues,
-    timeNames: options.timeNames,
-    unixTimes: options.unixTimes,
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Checks, integer, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { type ResponseRule, responseRuleNames } from './response-rules.js'
+import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
 import { defaultTimeNames, defaultUnixTimes } from './times.js'
 
 /** Options of {@link responseRules}. */
@@ -73,4 +73,15 @@ export const responseRulesDefaults: Required<ResponseRulesOptions> = {
   timeNames: defaultTimeNames,
   unixTimes: defaultUnixTimes,
   samples: 20,
+}
+
+/** Returns the words that the rules use. */
+export function vocabularyOf(options: Required<ResponseRulesOptions>): ResponseVocabulary {
+  return {
+    keyStyle: options.keyStyle,
+    words: new Set(options.words),
+    sexes: options.sexValues,
+    timeNames: options.timeNames,
+    unixTimes: options.unixTimes,
+  }
 }

@@ -99,7 +99,7 @@ function keepFieldsOfApp(reply: FastifyReply, fields: Fields): string[] | null {
 }
 
 function removePolicy(reply: FastifyReply, { pagePolicy }: SecurityFields): boolean {
-  if (pagePolicy === null || reply.getHeader(policyName) !== pagePolicy) return false
+  if (reply.getHeader(policyName) !== pagePolicy) return false
   reply.removeHeader(policyName)
   return true
 }

@@ -8,7 +8,7 @@ import { modesOf } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
 import { announce, announceOnRoute, refuseRetired } from './hooks.js'
-import { isAnnounced, type LifecyclePlan, lifecycleOf, noEnd, planOf, retiresAt } from './lifecycle.js'
+import { isAnnounced, type LifecyclePlan, retiresAt, routePlanOf, versionPlans } from './lifecycle.js'
 import { describeLifecycle } from './openapi.js'
 import {
   type VersionRule,
@@ -70,13 +70,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     app,
   })
   const readVersion = versionReader(options.basePath)
-  const modes = modesOf(versionRuleNames, options)
-  const listed = new Map(
-    Object.entries(options.versions).map(([version, given]) => {
-      const lifecycle = lifecycleOf(`versions.versions.${version}`, given, noEnd)
-      return [version, planOf(version, lifecycle, modes)]
-    }),
-  )
+  const listed = versionPlans(options.versions, modesOf(versionRuleNames, options))
   const ofRoutes = new Set<string>()
   const described: { readonly route: RouteOptions; readonly plan: LifecyclePlan }[] = []
   let hasRoutePlans = false
@@ -86,7 +80,7 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
 
   app.addHook('onRoute', function followVersionOnRoute(route) {
     const ruled = readRoute(route)
-    const { name, own } = ruled
+    const { own } = ruled
     const version = readVersion(route.path)
     if (version !== null) ofRoutes.add(version)
     if (!ruled.isHeadSibling) checkRoute(ruled, version)
@@ -95,11 +89,9 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
       if (ofVersion !== undefined) setPlan(route, null)
       return
     }
-    if (ofVersion === undefined && !hasLifecycle(own)) return
-    const lifecycle = lifecycleOf(`${name} config.versions`, own, ofVersion?.lifecycle ?? noEnd)
-    const isOfVersion = ofVersion !== undefined && sameModes(ofVersion, ruled) && !hasLifecycle(own)
-    const plan = isOfVersion ? ofVersion : planOf(version, lifecycle, ruled.modeOf)
-    if (!isOfVersion) {
+    const plan = routePlanOf(ruled, own, version, ofVersion)
+    if (plan === null) return
+    if (plan !== ofVersion) {
       if (ofVersion !== undefined || retiresAt(plan) < Number.POSITIVE_INFINITY) setPlan(route, plan)
       firstRetirement = Math.min(firstRetirement, retiresAt(plan))
     }
@@ -167,11 +159,3 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
     return version === null ? null : (listed.get(version) ?? null)
   }
 })
-
-function sameModes(one: Pick<LifecyclePlan, 'modeOf'>, other: Pick<LifecyclePlan, 'modeOf'>): boolean {
-  return versionRuleNames.every((rule) => one.modeOf[rule] === other.modeOf[rule])
-}
-
-function hasLifecycle({ deprecated, sunset, link }: VersionsRouteOptions): boolean {
-  return deprecated !== undefined || sunset !== undefined || link !== undefined
-}

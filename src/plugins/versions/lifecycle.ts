@@ -8,6 +8,7 @@ import {
   type LifecycleOptions,
   lifecycleTime,
   type VersionRule,
+  versionRuleNames,
 } from './options.js'
 
 /** How long a version, or one route of it, is provided. */
@@ -45,7 +46,7 @@ export interface LifecyclePlan {
  *
  * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
  */
-export function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
+function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
   const deprecated = lifecycleTime(options.deprecated) ?? over.deprecated
   const sunset = lifecycleTime(options.sunset) ?? over.sunset
   if (deprecated !== null && sunset !== null && sunset < deprecated) {
@@ -55,13 +56,48 @@ export function lifecycleOf(label: string, options: LifecycleOptions, over: Life
   return Object.freeze({ deprecated, sunset, links: Object.freeze({ ...over.links, ...options.link }) })
 }
 
-/** Returns the plan of a lifecycle. */
-export function planOf(
+/**
+ * Returns the plans of versions, by major version.
+ *
+ * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
+ */
+export function versionPlans(
+  versions: Readonly<Record<string, LifecycleOptions>>,
+  modeOf: LifecyclePlan['modeOf'],
+): Map<string, LifecyclePlan> {
+  const plans = Object.entries(versions).map(([version, given]): [string, LifecyclePlan] => {
+    const lifecycle = lifecycleOf(`versions.versions.${version}`, given, noEnd)
+    return [version, planOf(version, lifecycle, modeOf)]
+  })
+  return new Map(plans)
+}
+
+function planOf(
   version: string | null,
   lifecycle: Lifecycle,
   modeOf: Readonly<Record<VersionRule, Mode>>,
 ): LifecyclePlan {
   return Object.freeze({ version, lifecycle, headers: headersOf(lifecycle), modeOf })
+}
+
+/**
+ * Returns the plan of a route: that of its version, unless the options of the route differ; `null` without a lifecycle.
+ *
+ * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
+ */
+export function routePlanOf(
+  { name, modeOf }: { readonly name: string; readonly modeOf: LifecyclePlan['modeOf'] },
+  own: LifecycleOptions,
+  version: string | null,
+  ofVersion: LifecyclePlan | undefined,
+): LifecyclePlan | null {
+  if (own.deprecated === undefined && own.sunset === undefined && own.link === undefined) {
+    if (ofVersion === undefined) return null
+    if (versionRuleNames.every((rule) => ofVersion.modeOf[rule] === modeOf[rule])) return ofVersion
+  }
+  const over = ofVersion?.lifecycle ?? noEnd
+  const lifecycle = lifecycleOf(`${name} config.versions`, own, over)
+  return planOf(version, lifecycle, modeOf)
 }
 
 function headersOf({ deprecated, sunset, links }: Lifecycle): LifecycleHeaders {

@@ -3,21 +3,22 @@ import { withResponses } from '../../../src/json-schema/added-responses.js'
 import { cachingResponses } from '../../../src/plugins/caching/openapi.js'
 
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
-const reading = cachingResponses({ reads: true, guards: false, tagsWrites: false })
+const plan = { validators: null, validatorsOf: null, isPreconditionRequired: false }
+const reading = cachingResponses(['GET'], plan)
 
 t.test('the additions to a route, by its methods and options', async (t) => {
   const statuses = (...given: Parameters<typeof cachingResponses>) =>
     Object.keys(cachingResponses(...given).statuses)
-  t.strictSame(statuses({ reads: true, guards: false, tagsWrites: false }), ['304', '412'])
-  t.strictSame(statuses({ reads: false, guards: 'optional', tagsWrites: false }), ['412'])
-  t.strictSame(statuses({ reads: false, guards: 'required', tagsWrites: false }), ['412', '428'])
-  t.strictSame(statuses({ reads: true, guards: 'required', tagsWrites: false }), ['304', '412', '428'])
-  t.strictSame(cachingResponses({ reads: false, guards: false, tagsWrites: false }), {
-    headers: {},
-    statuses: {},
-  })
-  const tagged = cachingResponses({ reads: false, guards: false, tagsWrites: true })
-  t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write that answers with the new tag shows it')
+  const guarded = { ...plan, validators: () => null }
+  const required = { ...guarded, isPreconditionRequired: true }
+  t.strictSame(statuses(['GET', 'HEAD'], plan), ['304', '412'])
+  t.strictSame(statuses(['GET', 'HEAD'], required), ['304', '412'])
+  t.strictSame(statuses(['PUT'], guarded), ['412'])
+  t.strictSame(statuses(['PUT'], required), ['412', '428'])
+  t.strictSame(statuses(['GET', 'PUT'], required), ['304', '412', '428'])
+  t.strictSame(cachingResponses(['PUT'], plan), { headers: {}, statuses: {} })
+  const tagged = cachingResponses(['PUT'], { ...plan, validatorsOf: () => null })
+  t.strictSame(Object.keys(tagged.headers), ['ETag'], 'a write whose response has the new ETag')
 })
 
 t.test('headers are added to successes with content, and declared ones stay', async (t) => {

@@ -77,7 +77,7 @@ const refused: readonly (readonly [payload: string, code: string])[] = [
   ['{"id":9007199254740993', 'body-malformed'],
 ]
 
-t.test('what is no integer of 64 bits is a 400', async (t) => {
+t.test('a value that is not a 64-bit integer is a 400', async (t) => {
   const { origin } = await service(t)
   for (const [payload, code] of refused) {
     const answer = await fetch(`${origin}/v1/orders`, post(payload))

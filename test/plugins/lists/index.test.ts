@@ -180,7 +180,7 @@ t.test('request.page and reply.list() on a route that is not a list throw FST_CO
   app.get('/v1/lists', { config: { lists: false } }, async (_request, reply) => reply.list([]))
   for (const path of ['/v1/pages', '/v1/lists']) {
     await app.inject(path)
-    const message = `${path} does not page: declare it with \`config: { lists: {} }\`, after \`await app.register(lists)\``
+    const message = `${path} is not a list: declare it with \`config: { lists: {} }\`, after \`await app.register(lists)\``
     t.strictSame(seen.splice(0), ['FST_CONV_NOT_A_LIST', message])
   }
 })

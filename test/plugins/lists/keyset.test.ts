@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyset } from '../../../src/plugins/lists/keyset.js'
+import { type KeysetOptions, keyset } from '../../../src/plugins/lists/keyset.js'
 import { type Page, type PageRules, readPage } from '../../../src/plugins/lists/page.js'
 
 const rules: PageRules = { defaultLimit: 2, maxLimit: 9, idFormat: 'int64', by: ['id', 'time'], total: true }
@@ -45,13 +45,41 @@ t.test('the SQL text never has input of the client', async (t) => {
   t.strictSame([where, values], ['id < $1', [text]])
 })
 
-t.test('an invalid column is refused', async (t) => {
-  for (const id of ['', 'id; drop table users', 'id desc', '"a"b"', 'a.', '"', 'id)'])
+t.test('a column is a name, quoted or not, with the name of its table or without', async (t) => {
+  for (const id of ['id', 'o.id', 's.o.id', '"order id"', '"s"."o"."id"', '`id`', '`o o`.`i d`', 'o.`id`'])
+    t.equal(keyset(pageOf({ before_id: '7' }), { id }).where, `${id} < $1`, id)
+})
+
+t.test('invalid options are refused', async (t) => {
+  const columns = [
+    '',
+    'id; drop table users',
+    'id desc',
+    '"a"b"',
+    '`a`b`',
+    'a.',
+    '.a',
+    'a..b',
+    '"',
+    '""',
+    '``',
+  ]
+  const invalid = [
+    ...[...columns, '"a\0"', '`a\0`', 'id)', '(id', 'a."b" desc', 'a.b c'].flatMap((name) => [
+      { id: name },
+      { time: name },
+    ]),
+    { first: 0 },
+    { first: 1.5 },
+    { placeholder: '?' },
+  ]
+  for (const options of invalid) {
     t.throws(
-      () => keyset(pageOf({}), { id }),
-      { code: 'FST_CONV_OPTION_INVALID', message: /^keyset\.id: / },
-      id,
+      () => keyset(pageOf({}), options as KeysetOptions),
+      { code: 'FST_CONV_OPTION_INVALID', message: new RegExp(`^keyset\\.${Object.keys(options)[0]}: `) },
+      JSON.stringify(options),
     )
+  }
 })
 
 function pageOf(query: Record<string, string>, by = rules): Page {

@@ -104,6 +104,45 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
       null,
     ],
     ['dates end at milliseconds: ties cannot be told', dates, `before_time=${time(6)}`, null],
+    ['a date at the time of the cursor', [dates[0] ?? {}], 'before_time=2026-01-01T00:00:00.123Z', /row 1 /],
+    [
+      'a date after one that was not cut at milliseconds',
+      [{ id: 3, created_at: '2026-01-01T00:00:00.123Z' }, dates[1] ?? {}],
+      `before_time=${time(6)}`,
+      /row 2/,
+    ],
+    [
+      'a date at the time of the cursor, beyond its id',
+      [dates[1] ?? {}],
+      'before_time=2026-01-01T00:00:00.123Z&before_id=5',
+      /row 1 does not lie beyond the cursor/,
+    ],
+    ...['x2026-01-01T00:00:00Z', '2026-01-01T00:00:00Zx', 'today', 5].map(
+      (created_at) =>
+        [
+          `the time ${created_at}`,
+          [{ id: 1, created_at }],
+          `before_time=${time(6)}`,
+          /row 1 has no valid created_at/,
+        ] as const,
+    ),
+    [
+      'text ids, at the time of the cursor',
+      [{ id: 'a', created_at: time(5) }],
+      `before_time=${time(5)}`,
+      /row 1 does not lie beyond the cursor/,
+      { idFormat: 'text' },
+    ],
+    ['text ids, no id', [{ id: {} }], 'after_id=b', /row 1 has no valid id/, { idFormat: 'text' }],
+    ['negative ids as text', ['2', '-3', '-12'].map((id) => ({ id })), 'before_id=11', null],
+    ['an id in another notation', [{ id: '1e0' }], 'before_id=5', /row 1 has no valid id/],
+    ['a text that ends like an id', [{ id: 'a1' }], 'before_id=5', /row 1 has no valid id/],
+    [
+      'dates do not count in pages by id',
+      dates,
+      'before_id=11',
+      /row 2 does not lie beyond the row before it/,
+    ],
     ['no time', [{ id: 1 }], `before_time=${time(6)}`, /row 1 has no valid created_at/],
     [
       'no date',

@@ -140,6 +140,7 @@ t.test('a list refuses the cursors of keys that it does not support', async (t) 
   for (const [ruled, query, issues] of refused)
     t.strictSame(readPage(query as Record<string, unknown>, ruled), issues, JSON.stringify(query))
   t.match(readPage({ before_id: '1' }, byId), { beforeId: 1n, by: 'id' })
+  t.match(readPage({ after_id: '1' }, { ...rules, by: ['time', 'id'] }), { afterId: 1n, by: 'id' })
   t.match(readPage({ before_time: time, before_id: '1' }, byTime), { beforeId: 1n, by: 'time' })
 })
 
@@ -158,10 +159,11 @@ t.test('a request without a cursor pages by the first key, and so does its next 
 })
 
 t.test('ids may be text', async (t) => {
-  for (const id of ['a', '007', '-1', 'A b', '9'.repeat(200)]) {
+  for (const id of ['a', '007', '-1', 'A b', ' ', '~', '\u0080', 'é', '9'.repeat(200)]) {
     t.match(readPage({ before_id: id }, textIds), { beforeId: id }, id.slice(0, 30))
   }
-  for (const id of ['', 'x'.repeat(201), ['a', 'b']])
+  // Control characters: a database may refuse them.
+  for (const id of ['', 'x'.repeat(201), ['a', 'b'], '\0', 'a\nb', 'a\u001f', '\u007fa'])
     t.same(named(readPage({ after_id: id }, textIds)), ['after_id'])
 })
 

@@ -871,7 +871,7 @@ t.test('a route names what it starts: an unknown one is found when the app gets 
   app.post('/v1/work', { config: { operations: { starts: 'wrok' } } }, async () => ({}))
   await t.rejects(async () => app.ready(), {
     code: 'FST_CONV_OPERATION_UNKNOWN',
-    message: /'wrok'; defined are: work/,
+    message: /'wrok'; the defined operations are: work/,
   })
 
   for (const wrong of [true, 'work', { starts: 7 }, { start: 'work' }]) {

@@ -92,8 +92,8 @@ t.test('an unused exception is marked in the report and logged', async (t) => {
   t.strictSame(
     logs.lines.map(({ level, msg }) => [level, msg]),
     [
-      [levels.warn, 'conventions: GET /v1/users keeps pathGuard.plural, words: its exception can go'],
-      [levels.warn, 'conventions: /v1/orders keeps pathGuard.version: its exception can go'],
+      [levels.warn, 'conventions: GET /v1/users keeps pathGuard.plural, words: the exception can be removed'],
+      [levels.warn, 'conventions: /v1/orders keeps pathGuard.version: the exception can be removed'],
     ],
   )
 })
@@ -123,7 +123,9 @@ t.test('an exception of the plugin that no route needs is reported once', async 
   for (const path of ['/v1/users', '/v1/orders']) app.get(path, nothing)
   await app.ready()
 
-  t.match(logs.lines, [{ msg: 'conventions: /v1/* keeps pathGuard.underscore: its exception can go' }])
+  t.match(logs.lines, [
+    { msg: 'conventions: /v1/* keeps pathGuard.underscore: the exception can be removed' },
+  ])
   t.equal(logs.lines.length, 1)
 })
 

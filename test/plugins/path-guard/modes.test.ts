@@ -186,7 +186,7 @@ t.test('an invalid option of a route names the route', async (t) => {
     [{ params: 'all' }, "config.pathGuard.params: expected one of 'lowercase', 'any', received 'all'"],
     [
       { except: ['plural'] },
-      'config.pathGuard.reason: expected why the route is excepted, received undefined',
+      'config.pathGuard.reason: expected the reason for the exception, received undefined',
     ],
     [{ except: ['plural'], reason: '' }, "config.pathGuard.reason: expected a non-empty string, received ''"],
     [{ except: 'plural', reason: 'r' }, "config.pathGuard.except: expected an array, received 'plural'"],

@@ -593,20 +593,20 @@ t.test('words of the domain: collections, verbs, self aliases', async (t) => {
 t.test('a breach describes the fault with the names of the route', async (t) => {
   const problems: readonly (readonly [route: string, problem: string])[] = [
     ['GET /v1/userProfiles', "'userProfiles' has uppercase letters"],
-    ['GET /v1/user_profiles', "'user_profiles' joins words by an underscore"],
+    ['GET /v1/user_profiles', "'user_profiles' joins words with an underscore"],
     ['GET /v1/user profiles', "'user profiles' has characters that need encoding"],
     ['GET /v1/user/:id', "'user' names a collection in the singular"],
     ['GET /v1/user/:id/order/:orderId', "'user', 'order' name collections in the singular"],
     ['GET /v1/Users/:id/Orders', "'Users', 'Orders' have uppercase letters"],
-    ['GET /v1/users_/_x', "'users_', '_x' join words by an underscore"],
+    ['GET /v1/users_/_x', "'users_', '_x' join words with an underscore"],
     ['GET /v1/us[er]s/{id}', "'us[er]s', '{id}' have characters that need encoding"],
-    ['GET /v1/users/list', "'list' says what the method says"],
-    ['GET /v1/all/users/list', "'all', 'list' say what the method says"],
+    ['GET /v1/users/list', "'list' stands for a method"],
+    ['GET /v1/all/users/list', "'all', 'list' stand for a method"],
     ['GET /users', 'has no major version in front'],
-    ['GET,PUT,POST /v1/orders/:id/cancel', "the verb 'cancel' is reached by GET, PUT; an action is a POST"],
+    ['GET,PUT,POST /v1/orders/:id/cancel', "the verb 'cancel' is served for GET, PUT; an action is a POST"],
     ['POST /v1/cancel/orders/:id', "the verb 'cancel' is not the last segment"],
     ['GET /v1/users/', 'ends in a slash'],
-    ['GET /v1//users', 'has a doubled slash'],
+    ['GET /v1//users', 'has two slashes in a row'],
   ]
   for (const [route, problem] of problems) {
     t.same(

@@ -92,6 +92,35 @@ t.test('characters that would have to be encoded are refused raw as well (RFC 39
   }
 })
 
+t.test(
+  'a dot segment is refused raw (RFC 3986 §5.2.4: clients remove it), a name with dots is not',
+  async (t) => {
+    const { port } = await serve(t, await appWithRoutes())
+    for (const url of [
+      '/v1/./users',
+      '/v1/../users',
+      '/v1/users/.',
+      '/v1/users/..',
+      '/..',
+      '/v1/users/../%41',
+    ]) {
+      const expected = { status: 404, code: 'path-encoded', detail: 'A path has no dot segments' }
+      isProblem(t, await ask(port, requestBytes('GET', url)), expected, url)
+    }
+    for (const url of ['/v1/users/.a', '/v1/users/a.', '/v1/users/...'])
+      t.equal((await ask(port, requestBytes('GET', url))).status, 200, url)
+  },
+)
+
+t.test('of several faults, the first one decides', async (t) => {
+  const app = await appWithRoutes()
+  for (const [url, code] of [
+    ['/v1/a%20b/Users', 'path-encoded'],
+    ['/v1/Users/a%20b', 'path-uppercase'],
+  ] as const)
+    isProblem(t, injected(await app.inject(url)), { status: 404, code }, url)
+})
+
 t.test('all other characters of a path are accepted (RFC 3986 §3.3)', async (t) => {
   const app = await appWithRoutes()
   for (const text of ['a', '0', 'a-b', 'a.b', 'a_b', '~a', "a!$&'()*+,=b", 'a:b@c', 'a;b=c', 'me']) {
@@ -180,6 +209,23 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
   isProblem(t, injected(await app.inject('/v1/l%69nks/AbC')), { status: 404, code: 'path-encoded' })
 })
 
+t.test('params: any, the suggested path keeps the parameters as they are', async (t) => {
+  const any = { config: { pathGuard: { params: 'any' } } } as const
+  const app = Fastify({
+    routerOptions: { caseSensitive: false },
+    rewriteUrl: ({ url = '' }) => url.replace('/api/', '/'),
+  })
+  await app.register(pathGuard)
+  addEchoes(app, any, ['/v1/links/:id'])
+  for (const [url, lowercase] of [
+    ['/v1/Links/Links', '/v1/links/Links'],
+    ['/api/v1/Links/AbC', '/api/v1/links/AbC'],
+  ] as const) {
+    const detail = `A path is lowercase: ${lowercase}`
+    isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase', detail }, url)
+  }
+})
+
 t.test('a parameter that decodes to a slash, a dot segment or a control character is refused', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
@@ -209,13 +255,18 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
     await app.register(pathGuard)
     await app.register(integerTwins)
     const schema = { params: { type: 'object', properties: { id } } }
-    for (const path of ['/v1/users/:id', '/v1/users/:userId/orders/:id(^[a-z-]+$)']) {
+    for (const path of [
+      '/v1/users/:id',
+      '/v1/users/:userId/orders/:id(^[a-z-]+$)',
+      '/v1/spans/:id-:to',
+      '/v1/::id/:id',
+    ]) {
       app.get(path, { schema }, async () => ({}))
     }
-    const says = 'says what the method says:'
+    const says = 'stands for a method: send'
     const hints: Readonly<Record<string, string>> = {
-      '/v1/users/me': "'me' stands for the caller in some routes, and not in /v1/users",
-      '/v1/users/self': "'self' stands for the caller in some routes, and not in /v1/users",
+      '/v1/users/me': "'me' stands for the caller in some routes, but not in /v1/users",
+      '/v1/users/self': "'self' stands for the caller in some routes, but not in /v1/users",
       '/v1/users/list': `'list' ${says} GET /v1/users`,
       '/v1/users/all': `'all' ${says} GET /v1/users`,
       '/v1/users/find': `'find' ${says} GET /v1/users`,
@@ -225,6 +276,7 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
       '/v1/users/get': `'get' ${says} GET /v1/users/{id}`,
       '/v1/users/delete': `'delete' ${says} DELETE /v1/users/{id}`,
       '/v1/users/update': `'update' ${says} PATCH /v1/users/{id}`,
+      '/v1/:id/list': `'list' ${says} GET /v1/:id`,
       '/v1/users/7/orders/list': `'list' ${says} GET /v1/users/7/orders`,
     }
     for (const [url, hint] of Object.entries(hints)) {
@@ -234,8 +286,11 @@ t.test('a CRUD word or an alias in place of an id has a hint, with each validato
       t.match(errors, [{ in: 'path', name: 'id' }])
       t.ok(errors[0]?.message.endsWith(`; ${hint}`), `${url}: ${errors[0]?.message}`)
     }
-    for (const word of ['ada', 'wish-list']) {
-      t.notMatch((await app.inject(`/v1/users/${word}`)).json().detail, /;/, `no hint for ${word}`)
+    const long = 'list-get-get-get-get-get-get-get-get-get'
+    t.match((await app.inject(`/v1/users/${long}`)).json().detail, `; '${long}' ${says}`)
+    for (const url of ['/v1/users/ada', '/v1/users/wish-list', `/v1/users/${long}-all`, '/v1/spans/list-7']) {
+      const document = isProblem(t, injected(await app.inject(url)), { status: 400, code: 'validation' }, url)
+      t.notMatch(document.detail, /;/, `no hint for ${url}`)
     }
   }
 })
@@ -246,7 +301,7 @@ t.test('in report mode, a validation problem has no hint', async (t) => {
   await app.register(pathGuard, { mode: 'report' })
   const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
   app.get('/v1/users/:id', { schema }, async () => ({}))
-  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'says what the method says')
+  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'stands for a method')
 })
 
 t.test('a refused request is not counted in the report', async (t) => {
@@ -262,7 +317,7 @@ t.test('a hint is short, however long the path', async (t) => {
   const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
   app.get('/v1/:name/:id', { schema }, async () => ({}))
   const { detail } = (await app.inject(`/v1/${'a'.repeat(5000)}/list`)).json()
-  t.match(detail, "'list' says what the method says")
+  t.match(detail, "'list' stands for a method")
   t.ok(detail.length < 400, `${detail.length} characters`)
 })
 

@@ -74,7 +74,9 @@ t.test('an unused exception is reported', async (t) => {
   )
   t.match(exceptions, [{ rules: ['object', 'sex'], unused: true }])
   const warnings = logs.lines.filter((line) => line.level === levels.warn).map((line) => line.msg)
-  t.same(warnings, ['conventions: GET /v1/users keeps responseRules.object, sex: its exception can go'])
+  t.same(warnings, [
+    'conventions: GET /v1/users keeps responseRules.object, sex: the exception can be removed',
+  ])
 })
 
 t.test('an exception of the plugin is used if one of its routes needs it, or may need it', async (t) => {

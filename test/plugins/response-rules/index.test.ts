@@ -195,7 +195,10 @@ t.test('an invalid option is refused, by its name', async (t) => {
   }
   const app = await appWith()
   const routes: [object, RegExp][] = [
-    [{ except: ['keys'] }, /GET \/v1\/users config\.responseRules\.reason: expected why/],
+    [
+      { except: ['keys'] },
+      /GET \/v1\/users config\.responseRules\.reason: expected the reason for the exception/,
+    ],
     [{ except: ['key'], reason: 'x' }, /config\.responseRules\.except\[0\]/],
     [{ keyStyle: 'camelCase' }, /config\.responseRules\.keyStyle: there is no such option/],
   ]

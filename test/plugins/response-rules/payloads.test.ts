@@ -198,7 +198,7 @@ t.test('the first payloads of each status are checked; refused ones do not count
   t.equal(await statusOf(good, 200), 200, 'the first that is clean')
   t.equal(await statusOf(bad, 200), 500)
   t.equal(await statusOf(good, 200), 200, 'the second')
-  t.equal(await statusOf(bad, 200), 200, 'then nobody looks')
+  t.equal(await statusOf(bad, 200), 200, 'after the samples, payloads are not checked')
   t.equal(await statusOf(bad, 201), 500, 'another status has a count of its own')
   t.equal(await statusOf(bad, 299), 500)
   t.equal(await statusOf(bad, 302), 302, 'only success is judged')

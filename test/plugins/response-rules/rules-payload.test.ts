@@ -139,5 +139,5 @@ t.test('no code of a payload runs', async (t) => {
   t.equal(calls, 0)
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
-  t.same(problemsOf({ proxy, aB: 1 }), [], 'what refuses to be looked at is no breach')
+  t.same(problemsOf({ proxy, aB: 1 }), [], 'a payload whose members cannot be read is not a breach')
 })

@@ -1,6 +1,7 @@
 /** Security headers: those of helmet, byte for byte, with a profile for JSON APIs. */
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import Fastify, { type FastifyInstance } from 'fastify'
+import plainHelmet from 'helmet'
 import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type SecurityHeadersOptions, securityHeaders } from '../../../src/plugins/security-headers/index.js'
@@ -155,6 +156,79 @@ t.test('a page may have nonces, fresh for each request', async (t) => {
   t.same(await headersOf(app, '/v1/users'), ofApi, 'the other routes keep theirs')
 })
 
+t.test('with nonces, the policy is that of @fastify/helmet, in the order of its directives', async (t) => {
+  const policies: Readonly<Record<string, FastifyHelmetOptions['contentSecurityPolicy']>> = {
+    defaults: undefined,
+    true: true,
+    'both directives': { directives: { 'script-src': ["'self'"], 'style-src': ['https://a.example'] } },
+    'in camelCase': { directives: { scriptSrc: ["'self'"], styleSrc: ['https://a.example'] } },
+    'another directive': { directives: { 'img-src': ["'none'"] } },
+    'to report only': { reportOnly: true, directives: { 'script-src': ["'self'"] } },
+  }
+  for (const [name, contentSecurityPolicy] of Object.entries(policies)) {
+    const options = {
+      enableCSPNonces: true,
+      ...(contentSecurityPolicy === undefined ? {} : { contentSecurityPolicy }),
+    }
+    const theirs = Fastify()
+    await theirs.register(helmet, options)
+    const ours = await appWith({ ...(options as SecurityHeadersOptions), profile: 'helmet' })
+    const answers = []
+    for (const app of [theirs, ours]) {
+      app.get('/v1/page', (_, reply) => reply.cspNonce)
+      const { headers, payload } = await app.inject('/v1/page')
+      const { script, style } = JSON.parse(payload) as Record<'script' | 'style', string>
+      t.not(script, style, name)
+      const named = (text: unknown) => String(text).replace(script, 'script').replace(style, 'style')
+      const { 'content-security-policy': policy, 'content-security-policy-report-only': reported } = headers
+      answers.push([named(policy), named(reported)])
+    }
+    t.strictSame(answers[1], answers[0], name)
+    t.match(answers[1]?.join(), /script-src [^;]*'nonce-script'.*style-src [^;]*'nonce-style'/, name)
+  }
+})
+
+t.test('a policy may be without default-src', async (t) => {
+  const app = await appWith({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': plainHelmet.contentSecurityPolicy.dangerouslyDisableDefaultSrc,
+        'script-src': ["'self'"],
+      },
+    },
+  })
+  app.get('/v1/page', () => ({}))
+  t.equal((await headersOf(app, '/v1/page'))['content-security-policy'], "script-src 'self'")
+})
+
+t.test('without a policy there are no nonces', async (t) => {
+  const app = await appWith({ enableCSPNonces: true, contentSecurityPolicy: false })
+  app.get('/v1/page', () => ({}))
+  const { 'content-security-policy': _, ...others } = ofApi
+  t.same(await headersOf(app, '/v1/page'), others)
+})
+
+t.test('a policy that an earlier hook has set is kept where that of the app has nonces', async (t) => {
+  for (const reportOnly of [false, true]) {
+    const name = `content-security-policy${reportOnly ? '-report-only' : ''}`
+    const app = Fastify()
+    app.addHook('onRequest', async (_request, reply) => void reply.raw.setHeader(name, "img-src 'none'"))
+    const contentSecurityPolicy = { reportOnly, directives: { 'default-src': ["'none'"] } }
+    await app.register(securityHeaders, { enableCSPNonces: true, contentSecurityPolicy })
+    app.get('/v1/page', () => ({}))
+    t.equal((await app.inject('/v1/page')).headers[name], "img-src 'none'")
+  }
+})
+
+t.test('a function that gives an invalid value of the policy is a 500', async (t) => {
+  const directives = { 'default-src': [() => 'a;b'] }
+  const app = await appWith({ contentSecurityPolicy: { directives } })
+  await app.register(problems)
+  app.get('/v1/page', () => ({}))
+  t.equal((await app.inject('/v1/page')).statusCode, 500)
+})
+
 t.test(
   'a route has its own headers where the policy of the app differs from request to request',
   async (t) => {
@@ -231,13 +305,24 @@ t.test('errors, 404s and responses of later hooks have the headers too', async (
 
 t.test('headers that a handler sets take precedence', async (t) => {
   const app = await appWith()
-  app.get('/v1/users', (_, reply) => reply.header('X-Frame-Options', 'SAMEORIGIN').send({}))
+  app.get('/v1/users', (_, reply) => {
+    // Fastify sends its own header fields over those of the raw response.
+    reply.raw.setHeader('x-frame-options', 'ALLOWALL')
+    return reply.header('X-Frame-Options', 'SAMEORIGIN').send({})
+  })
+  app.get('/v1/less', (_, reply) => reply.removeHeader('x-frame-options').send({}))
   app.get('/v1/none', {
     config: { securityHeaders: false },
     handler: (_, reply) => reply.header('referrer-policy', 'origin').send({}),
   })
   t.equal((await headersOf(app, '/v1/users'))['x-frame-options'], 'SAMEORIGIN')
   t.same(await headersOf(app, '/v1/none'), { 'referrer-policy': 'origin' })
+  const { 'x-frame-options': _, ...less } = ofApi
+  t.same(await headersOf(app, '/v1/less'), less)
+  const [plugin, reason] = ['securityHeaders', 'set by the app']
+  t.strictSame(app.conventions.report().exceptions, [
+    { plugin, route: 'GET /v1/users', rules: ['x-frame-options'], reason, unused: false },
+  ])
 })
 
 t.test(
@@ -300,6 +385,16 @@ t.test('an HTML page does not get the policy of an API, unless the app configure
   )
 })
 
+t.test('a page keeps the policy of helmet, and other text keeps that of an API', async (t) => {
+  const app = await appWith()
+  for (const type of ['text/plain', 'text/csv; charset=utf-8', 'application/xhtml+xml'])
+    app.get(`/v1/${type.split(/[/+;]/)[1]}`, (_, reply) => reply.type(type).send('<p>'))
+  for (const url of ['/v1/plain', '/v1/csv', '/v1/xhtml']) t.same(await headersOf(app, url), ofApi, url)
+  const pages = await appWith({ profile: 'helmet' })
+  pages.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+  t.match((await headersOf(pages, '/v1/page'))['content-security-policy'], /^default-src 'self'/)
+})
+
 t.test(
   'routes that may be pages are not changed and are reported, unless they configure the plugin',
   async (t) => {
@@ -325,7 +420,7 @@ t.test('in report mode no header is added, and responses without them are counte
   t.same(await headersOf(app, '/v1/users'), {})
   await headersOf(app, '/v1/users')
   await headersOf(app, '/v1/whole')
-  await headersOf(app, '/v1/raw')
+  t.equal((await app.inject('/v1/raw')).statusCode, 200)
   t.same(await headersOf(app, '/v1/enforced'), ofApi)
   t.match(app.conventions.report().observations, [
     { plugin: 'securityHeaders', rule: 'missing', route: '/v1/users', count: 2 },

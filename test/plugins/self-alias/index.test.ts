@@ -114,7 +114,7 @@ t.test('an unknown caller gets a 401 with a challenge, and no handler runs', asy
     t.notOk('content-location' in answer.headers)
   }
   t.strictSame(seen, [])
-  t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs nobody')
+  t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs no caller')
 })
 
 t.test('the plugin works without the other plugins', async (t) => {

@@ -130,7 +130,7 @@ t.test('after the sunset every path of the version is a 410, and no later hook r
     }
   }
   t.strictSame(ran, [], 'no handler, no authentication')
-  t.equal((await app.inject('/v1/kept')).statusCode, 200, 'a route that is left alone')
+  t.equal((await app.inject('/v1/kept')).statusCode, 200, 'a route with `config.versions: false`')
   const { exceptions } = app.conventions.report()
   t.match(exceptions, [{ route: 'GET /v1/kept', reason: 'config.versions is false' }])
   t.equal(exceptions.length, 1, 'and the report says so, once')
