@@ -7,6 +7,7 @@ import { passString } from '../../fastify/reply-serializer.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
 import type { KeyStyle } from '../../words/key-names.js'
+import type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
 import {
   handleOf,
   nameOf,
@@ -15,26 +16,26 @@ import {
   type OperationHandle,
   type OperationHandler,
 } from './define.js'
-import {
-  beginOptions,
-  mountOperationRoutes,
-  OperationAnswers,
-  type PreparedOperation,
-  preferencesOf,
-  preparedOperation,
-  type RunOptions,
-  type StartOptions,
-  starterOf,
-  startOperation,
-} from './hooks.js'
+import { mountOperationRoutes } from './hooks.js'
 import { describeStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { callerOf, internal } from './owner.js'
 import type { Preferences } from './prefer.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
+import { OperationResponses } from './responses.js'
 import { OperationsService } from './service.js'
+import {
+  beginOptions,
+  type PreparedOperation,
+  preferencesOf,
+  preparedOperation,
+  type StartOptions,
+  starterOf,
+  startOperation,
+} from './start.js'
 import type { StatusDocument } from './status-document.js'
 
+export type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
 export type {
   OperationContext,
   OperationDeclaration,
@@ -53,7 +54,6 @@ export {
 } from './engines/engine.js'
 export { type InProcessEngineOptions, inProcessEngine } from './engines/in-process.js'
 export { type OperationEvent, type OperationEventName, operationChannel } from './events.js'
-export type { OperationResult, PreparedOperation, RunOptions, StartOptions } from './hooks.js'
 export type {
   Duration,
   OperationCodec,
@@ -70,6 +70,7 @@ export type {
   OperationStatus,
   RecordForm,
 } from './record.js'
+export type { OperationResult, PreparedOperation, RunOptions, StartOptions } from './start.js'
 export type { StatusDocument } from './status-document.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export {
@@ -88,81 +89,6 @@ export interface OperationsRouteOptions {
    * @default none
    */
   readonly starts?: string
-}
-
-/** The operations of a context. */
-export interface Operations {
-  /**
-   * Defines an operation by its name, before the app is ready. The first definition adds the routes of operations.
-   *
-   * @returns a handle, which starts the operation with an input of its type
-   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
-   */
-  define<Input = unknown, Result = unknown>(
-    name: string,
-    handler: OperationHandler<Input, Result>,
-  ): OperationHandle<Input>
-  define<Input = unknown, Result = unknown>(
-    name: string,
-    options: OperationDefinition,
-    handler: OperationHandler<Input, Result>,
-  ): OperationHandle<Input>
-  /**
-   * Declares an operation that another process defines and runs: a process that only serves requests imports no handlers. It needs
-   * a shared store and a shared engine.
-   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
-   */
-  declare<Input = unknown>(name: string, options?: OperationDeclaration): OperationHandle<Input>
-  /**
-   * Starts an operation outside of a request, such as from a schedule.
-   * @returns its document
-   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
-   */
-  start<Input>(
-    operation: string | OperationHandle<Input>,
-    input?: Input,
-    options?: InternalStartOptions,
-  ): Promise<StatusDocument>
-  /**
-   * Stores an operation in a transaction of the app, so that it starts if and only if the transaction commits. After the commit,
-   * pass the result to `reply.startOperation()`; without that, another process finds the operation within the lease.
-   *
-   * @throws FST_CONV_OPERATION_UNKNOWN; TypeError if the store takes part in no transactions; ProblemError as `start`
-   */
-  prepare<Input>(
-    operation: string | OperationHandle<Input>,
-    input: Input,
-    options: PrepareOptions,
-  ): Promise<PreparedOperation>
-  /** Returns the document of an operation of any owner; `null` if there is none, or if its result is deleted. */
-  find(id: string): Promise<StatusDocument | null>
-  /** Requests the cancellation of an operation of any owner. Returns its document; `null` if there is none. */
-  cancel(id: string): Promise<StatusDocument | null>
-  /**
-   * Begins to run operations of other processes, and those that were left. A server does that by itself when it listens; call it
-   * in a process that does not listen. With a store in memory, operations run as soon as the app is ready.
-   */
-  work(): Promise<void>
-}
-
-/** Options of `operations.start()`. */
-export interface InternalStartOptions extends RunOptions {
-  /**
-   * Id of the caller who may see and cancel the operation; `null`: every caller who knows its id.
-   * @default no caller
-   */
-  readonly owner?: OperationOwner
-}
-
-/** Options of `operations.prepare()`. */
-export interface PrepareOptions extends InternalStartOptions {
-  /** The connection of the transaction. */
-  readonly connection: object
-  /**
-   * The request that starts it; its caller is the owner.
-   * @default none: an internal operation, unless `owner` is given
-   */
-  readonly request?: FastifyRequest
 }
 
 declare module 'fastify' {
@@ -224,9 +150,9 @@ export const operations = conventionPlugin<OperationsOptions>(
     const service = new OperationsService(resolveOperations(received), app.log)
     const { definitions } = service
     const starting: { readonly route: RouteOptions; readonly name: string }[] = []
-    let answers: OperationAnswers | null = null
+    let responses: OperationResponses | null = null
     // The type base of problems and the key style are final when the app is ready.
-    const answersOf = () => answers ?? new OperationAnswers(app, service, keyStyle())
+    const responsesOf = () => responses ?? new OperationResponses(app, service, keyStyle())
     // Schemas and responses share one style; `responseRules` may be registered after this plugin.
     let style: KeyStyle | undefined
     const keyStyle = () => {
@@ -235,7 +161,7 @@ export const operations = conventionPlugin<OperationsOptions>(
     }
 
     function mount(): void {
-      if (definitions.names.length === 1) mountOperationRoutes(app, service, answersOf, keyStyle())
+      if (definitions.names.length === 1) mountOperationRoutes(app, service, responsesOf, keyStyle())
     }
     async function starter({ owner, request }: { owner?: OperationOwner; request?: FastifyRequest }) {
       const base = request === undefined ? internal : await starterOf(request, service.options)
@@ -294,7 +220,7 @@ export const operations = conventionPlugin<OperationsOptions>(
         options: StartOptions = {},
       ) {
         const named = typeof operation === 'object' && 'id' in operation ? operation : nameOf(operation)
-        return startOperation(service, answersOf(), this, named, input, options)
+        return startOperation(service, responsesOf(), this, named, input, options)
       },
     )
     app.decorateReply('notReady', notReady)
@@ -314,7 +240,7 @@ export const operations = conventionPlugin<OperationsOptions>(
       starting.push({ route, name: own.starts })
     })
     app.addHook('onReady', async function startOperations() {
-      answers = new OperationAnswers(app, service, keyStyle())
+      responses = new OperationResponses(app, service, keyStyle())
       for (const { route, name } of starting) {
         const { result } = definitions.named(name)
         completeWhenRead(route, (schema) => describeStart(schema, keyStyle(), result))
@@ -351,7 +277,7 @@ export const operations = conventionPlugin<OperationsOptions>(
     }
 
     async function documentOf(record: OperationRecord): Promise<StatusDocument> {
-      return answersOf().document(await service.registry.readable(record))
+      return responsesOf().document(await service.registry.readable(record))
     }
   },
 )

@@ -5,7 +5,7 @@ import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'
 
 /**
- * The schema of a route with what it answers by starting an operation, for the OpenAPI document alone.
+ * The schema of a route with the 202 of the operation that it starts, for the OpenAPI document alone.
  *
  * @param result schema of the result; `null` for any value
  */

@@ -158,6 +158,6 @@ export async function staysSo(
 }
 
 /** Returns the id of an operation from its path. */
-export function idOf(path: string): string {
+function idOf(path: string): string {
   return path.split('/').at(-1) ?? ''
 }
