@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { inTime } from '../../../../time/in-time.js'
 import { scheduleTimeout } from '../../../../time/schedule.js'
 import type { OperationWorker } from '../engine.js'
 import { isOfAnother, unreachable, withoutEnd } from './job-queue.js'
 import type { BullmqSettings } from './options.js'
-import { closeInTime, connectionTo, ignore, silence } from './redis.js'
+import { answerTimeout, closeInTime, connectionTo, ignore, silence } from './redis.js'
 
 /** Takes operations from a queue, and runs them. */
 export class JobWorker {
@@ -13,9 +14,12 @@ export class JobWorker {
   readonly #given: OperationWorker
   readonly #redis: BullmqSettings['redis']
   readonly #runs = new Set<Promise<unknown>>()
+  /** Jobs whose end BullMQ has to store. */
+  readonly #ending = new Set<Job>()
   readonly #closing = new AbortController()
   readonly #givenUp = new AbortController()
   #isPaused = false
+  #onEnd: () => void = () => {}
   #isResting = false
 
   /** @param isQuiet whether BullMQ would write warnings about the server to the console */
@@ -44,6 +48,8 @@ export class JobWorker {
       for (const id of ids) given.lost(id)
     })
     this.#worker.on('stalled', (id) => given.lost(id))
+    this.#worker.on('completed', (job) => this.#ended(job))
+    this.#worker.on('failed', (job) => this.#ended(job))
     silence(this.#worker)
   }
 
@@ -60,12 +66,19 @@ export class JobWorker {
     await this.#worker.pause(true)
   }
 
-  /** Takes no more operations, and waits for the runs. BullMQ renews their locks meanwhile. */
+  /**
+   * Takes no more operations, and waits for the runs and the ends of their jobs. BullMQ renews their locks meanwhile. The close
+   * is forced: otherwise BullMQ waits for events of its connection, which may have come already.
+   */
   async close(): Promise<void> {
     this.#closing.abort()
-    const closed = this.#worker.close()
+    await this.pause()
     while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
-    await closeInTime(this.#worker, closed, this.#redis, this.#givenUp)
+    const ended = new Promise<void>((resolve) => {
+      this.#onEnd = resolve
+    })
+    if (this.#ending.size > 0) await inTime(ended, answerTimeout, 'the end of a job').catch(ignore)
+    await closeInTime(this.#worker, this.#worker.close(true), this.#redis, this.#givenUp)
   }
 
   async #process(job: Job<null, null, string>, token: string | undefined): Promise<null> {
@@ -85,9 +98,11 @@ export class JobWorker {
     const outcome = await this.#outcomeOf(job)
     switch (outcome.kind) {
       case 'ended':
+        this.#willEnd(job)
         if (outcome.status === 'Failed') throw new UnrecoverableError('the operation has failed')
         return null
       case 'absent':
+        this.#willEnd(job)
         return null
       case 'busy':
         return this.#delay(job, token, Math.max(outcome.delay, shortestPause))
@@ -103,6 +118,16 @@ export class JobWorker {
         await this.pause()
         return this.#handBack(job, token)
     }
+  }
+
+  // The close waits for the jobs that end meanwhile. Others have sent their end.
+  #willEnd(job: Job): void {
+    if (this.#closing.signal.aborted) this.#ending.add(job)
+  }
+
+  #ended(job: Job | undefined): void {
+    if (job !== undefined) this.#ending.delete(job)
+    if (this.#ending.size === 0) this.#onEnd()
   }
 
   async #outcomeOf({ id = '' }: Job): ReturnType<OperationWorker['run']> {
