@@ -1,4 +1,3 @@
-import { BoundedCache } from '../../../bounded-cache.js'
 import { type Check, type Checks, integer, invalid, isObject, objectOf, text } from '../../../options.js'
 import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
 import { type RedisSubscriber, subscribeTo } from '../../../stores/redis-subscription.js'
@@ -44,8 +43,7 @@ export interface RedisOperationStoreOptions {
   readonly keyPrefix?: string
   /**
    * A start and an end wait until so many replicas have them (`WAIT`), so that a failover to one of these keeps them. If not
-   * enough replicas answer within the `timeout`, a start gets a 503, and the process that ended an operation reports the end only
-   * when they have it. The commands that the client
+   * enough replicas answer within the `timeout`, a start gets a 503, and an end is tried again. The commands that the client
    * sends meanwhile wait too. Not for the client of a cluster: there, set `min-replicas-to-write`.
    * @default none: a failover loses the changes of the last moments, as far as the replica had not received them
    */
@@ -132,15 +130,6 @@ export function redisOperationStore(
     if (found < count) throw new Error(`${found} of ${count} replicas have the change after ${timeout} ms`)
   }
 
-  // Ends of this process that the replicas have not confirmed: the next read of such a record asks them again.
-  const unconfirmed = new BoundedCache<string, boolean>(maxUnconfirmed)
-  const confirmEnd = async (id: string) => {
-    if (replicas === undefined) return
-    unconfirmed.set(id, true)
-    await onReplicas()
-    unconfirmed.set(id, false)
-  }
-
   return {
     isShared: true,
     async check() {
@@ -176,7 +165,6 @@ export function redisOperationStore(
       return true
     },
     async get(id) {
-      if (unconfirmed.get(id) === true) await confirmEnd(id)
       const [stored] = await storedOf([id])
       return stored ? recordOf(stored) : null
     },
@@ -194,7 +182,7 @@ export function redisOperationStore(
       if (owner !== null) keys.push(...ownerKeys(ownerKey(owner)).slice(1))
       const end = [dueAt, next.goneAt ?? dueAt, activeMember(next), ...(outcome === null ? [] : [outcome])]
       if (!isDone(await replaceScript(redis, keys, [...values, ...end]))) return false
-      await confirmEnd(id)
+      await onReplicas()
       return true
     },
     async remove(record) {
@@ -272,8 +260,6 @@ export function redisOperationStore(
     },
   }
 }
-
-const maxUnconfirmed = 10_000
 
 const optionChecks: Checks<RedisOperationStoreOptions> = {
   keyPrefix: text('a non-empty string without braces', /^[^{}]+$/),
