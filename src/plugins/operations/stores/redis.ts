@@ -43,7 +43,8 @@ export interface RedisOperationStoreOptions {
   readonly keyPrefix?: string
   /**
    * A start and an end wait until so many replicas have them (`WAIT`), so that a failover to one of these keeps them. If not
-   * enough replicas answer within the `timeout`, a start gets a 503, and an end is tried again. The commands that the client
+   * enough replicas answer within the `timeout`, a start gets a 503, and an end is in the log as a failure of the store; it stays
+   * where the primary has it. The commands that the client
    * sends meanwhile wait too. Not for the client of a cluster: there, set `min-replicas-to-write`.
    * @default none: a failover loses the changes of the last moments, as far as the replica had not received them
    */
