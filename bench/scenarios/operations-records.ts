@@ -54,14 +54,14 @@ async function withRecords(store: OperationStore, count: number): Promise<Fastif
     await Promise.all(page.map((id) => store.create(operationRecord(id), null)))
   }
   const app = Fastify(serverOptions())
-  // The records stay as they are: no process works.
   await app.register(operations, {
-    store: { ...store, isShared: true },
+    store,
     polls: { max: 1_000_000_000 },
     retryAfter: 30,
     now: () => startedAt,
   })
-  app.operations.declare('payments.retry', { cancellable: true })
+  // No record is due, so the records stay as they are.
+  app.operations.define('payments.retry', { cancellable: true }, async () => {})
   return app
 }
 
