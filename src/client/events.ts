@@ -5,7 +5,7 @@ const maxLength = 1_048_576
 
 /**
  * Requests server-sent events (WHATWG HTML §9.2), and yields the data of those with the name `status`; or the body of the
- * response if that is no stream. Ends when the stream ends. Returning early closes the connection.
+ * response if it is not a stream. Ends when the stream ends. Returning early closes the connection.
  *
  * @param onResponse called with the response when its header fields have arrived
  * @throws the error of `fetch`; Error if nothing arrives within the `timeout`, or if a line or an event is too long; the

@@ -371,7 +371,7 @@ function clausesOfTransactions(
         strictEqual((await other.get(known.id))?.status, how === 'COMMIT' ? 'Failed' : 'In progress')
       }
     },
-    async '`within` refuses what is no connection'(one) {
+    async '`within` throws for a value that is not a connection'(one) {
       await rejects(async () => one.within?.({}), TypeError)
     },
   }

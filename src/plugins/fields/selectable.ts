@@ -22,7 +22,7 @@ export interface RouteFacts {
  * Returns the names that the member with the items of a list may have: the one in the options, else the declared one and
  * those that the path ends in.
  *
- * @param declared the member of `config.lists`; `null` if the route is no declared list
+ * @param declared the member of `config.lists`; `null` if the route does not declare a list
  */
 export function listNames(
   path: string,

@@ -19,6 +19,7 @@ import { problemOf } from '../../problem/problem-of.js'
 import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
+import { referenceOf } from './resource-url.js'
 import type { OperationEnd } from './transitions.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
@@ -89,7 +90,7 @@ export interface OperationRetry {
   readonly delay?: Duration
   /**
    * Returns whether the operation runs again after an error.
-   * @default errors that are no problems with a status below 500
+   * @default all errors except problems with a status below 500
    */
   readonly on?: (error: unknown) => boolean
 }
@@ -383,7 +384,7 @@ function inputText(input: unknown): string | undefined {
     return exactJson(input, false)
   } catch (cause) {
     if (!isTooDeep(input)) throw cause
-    const detail = 'What the operation is to be started with is nested too deep'
+    const detail = 'The input of the operation is nested too deeply'
     throw new ProblemError('content-too-large', { detail, cause })
   }
 }
@@ -397,33 +398,6 @@ function isTooDeep(value: unknown): boolean {
     return error instanceof RangeError
   }
 }
-
-// Clients and proxies limit the length of a header field.
-const longestResource = 4_096
-
-/**
- * Returns the URL of a resource: a path of the service, or an http or https URL of any host. Returns `null` for anything
- * else.
- */
-function referenceOf(resource: unknown): string | null {
-  if (typeof resource !== 'string' || resource.length > longestResource) return null
-  // The parser would remove them silently.
-  if (controlOrSpace.test(resource)) return null
-  if (!URL.canParse(resource, ownOrigin)) return null
-  const { origin, protocol, href } = new URL(resource, ownOrigin)
-  // A path that begins with two slashes or backslashes names another host. The parser resolves dots, so the result can
-  // begin with two slashes although the input did not: '/..//host'.
-  if (resource.startsWith('/')) {
-    const path = href.slice(ownOrigin.length)
-    return origin === ownOrigin && !path.startsWith('//') ? path : null
-  }
-  return /^https?:\/\//i.test(resource) && (protocol === 'http:' || protocol === 'https:') ? href : null
-}
-
-const controlOrSpace = /[^!-~\u0080-\uffff]/
-
-// A reserved host name (RFC 2606 §2).
-const ownOrigin = 'http://service.invalid'
 
 /** The context of a run. */
 export interface WorkContext {

@@ -43,8 +43,8 @@ interface Node {
 }
 
 /**
- * Checks the schema of a JSON body by every rule, at all depths. What a schema is used for twice is told of
- * once, at its shortest place. Never throws, whatever the schema is.
+ * Checks the schema of a JSON body by every rule, at all depths. A subschema that is used twice is
+ * reported once, at its shortest place. Never throws, whatever the schema is.
  *
  * @param shared schemas that it may refer to, by their `$id`
  */
