@@ -8,7 +8,7 @@ const plugins = readdirSync(new URL('src/plugins', import.meta.url))
  * One entry per subpath of package.json `exports`. The conventions are one file, `index`, which loads in half the time of
  * seventy; their subpaths export from it. Bundlers leave out what a service does not import.
  */
-export default defineConfig({
+const library = defineConfig({
   entry: {
     index: 'src/index.ts',
     ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}/index.ts`])),
@@ -17,7 +17,10 @@ export default defineConfig({
     'engines/pg-boss': 'src/engines/pg-boss.ts',
     'stores/postgres': 'src/stores/postgres.ts',
     'stores/redis': 'src/stores/redis.ts',
+    spectral: 'src/spectral/index.ts',
     testing: 'src/testing/index.ts',
+    typebox: 'src/providers/typebox.ts',
+    zod: 'src/providers/zod.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',
@@ -29,3 +32,16 @@ export default defineConfig({
   esbuildPlugins: [subpathsOfRoot],
   plugins: [markPure, requireInCommonJs],
 })
+
+/** The program of package.json `bin`, which imports the root of the package as the app does. */
+const program = defineConfig({
+  entry: ['src/cli/index.ts', 'src/cli/check-process.ts'],
+  external: ['../index.js'],
+  format: 'esm',
+  target: 'node20',
+  platform: 'node',
+  outDir: 'dist/cli',
+  splitting: false,
+})
+
+export default [library, program]

@@ -35,7 +35,7 @@ export async function openDriver(
   const sockets = Array.from({ length: connections }, () =>
     connect({ host: '127.0.0.1', port, noDelay: true }).setTimeout(silenceMs),
   )
-  // Between two rounds nobody else listens; the next round finds the connection closed and says so.
+  // An error between two rounds is ignored: the next round finds the connection closed and reports it.
   for (const socket of sockets) socket.on('error', () => undefined)
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   return {

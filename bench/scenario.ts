@@ -14,7 +14,7 @@ export interface BenchRequest {
   readonly answer?: string
 }
 
-/** What a variant's figure may be. Said in the report; no run fails by it. */
+/** What a variant's figure may be. Shown in the report; no run fails because of it. */
 export interface Bound<Name extends string = string> {
   /** The highest ratio. */
   readonly max: number

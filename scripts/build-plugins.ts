@@ -40,12 +40,17 @@ export const markPure: BuildPlugin = {
   },
 }
 
-/** Has the CommonJS build load packages with `require()`: Jest, among others, has no `import()` there. */
+/**
+ * Has the CommonJS build load packages with `require()`: Jest, among others, has no `import()` there. Not jose, which has no
+ * CommonJS build.
+ */
 export const requireInCommonJs: BuildPlugin = {
   name: 'require-in-commonjs',
   renderChunk(code) {
     if (this.format !== 'cjs') return undefined
-    return { code: code.replace(/\bimport\(("[^"]+")\)/g, 'Promise.resolve().then(() => require($1))') }
+    return {
+      code: code.replace(/\bimport\(("(?!jose")[^"]+")\)/g, 'Promise.resolve().then(() => require($1))'),
+    }
   },
 }
 

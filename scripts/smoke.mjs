@@ -11,6 +11,7 @@ const firstAnswerWithin = 20_000
 const json = { 'content-type': 'application/json' }
 
 const refusals = [
+  { status: 401, method: 'GET', path: '/v1/users', headers: { authorization: '' }, what: 'without a token' },
   { status: 404, method: 'GET', path: '/v1/Users' },
   { status: 404, method: 'GET', path: '/v1/users/AbC' },
   { status: 404, method: 'GET', path: '/v1/%55sers' },
@@ -51,7 +52,10 @@ try {
   const started = performance.now()
   await firstAnswer(started + firstAnswerWithin)
   console.log(`first answer after ${((performance.now() - started) / 1000).toFixed(1)} s`)
-  const wrong = (await Promise.all(refusals.map(findFault))).filter((fault) => fault !== undefined)
+  const authorization = await authorizationOfAdmin()
+  const wrong = (await Promise.all(refusals.map((refusal) => findFault(refusal, authorization)))).filter(
+    (fault) => fault !== undefined,
+  )
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
 } catch (error) {
   console.error(`${output}\n${error.message}`)
@@ -60,9 +64,24 @@ try {
   await stop()
 }
 
-async function findFault(refusal) {
+/** A token of the authorization server of the demo, as its README gets one. */
+async function authorizationOfAdmin() {
+  const { status, body } = await ask({
+    method: 'POST',
+    path: '/oauth/token',
+    headers: {
+      authorization: `Basic ${btoa('demo-admin:demo-admin-secret')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'grant_type=client_credentials',
+  })
+  if (status !== 200) throw new Error(`no token: ${status} ${body}`)
+  return `Bearer ${JSON.parse(body).access_token}`
+}
+
+async function findFault(refusal, authorization) {
   const asked = [refusal.method, refusal.path, refusal.what].filter(Boolean).join(' ')
-  const { status, headers, body } = await ask(refusal)
+  const { status, headers, body } = await ask({ ...refusal, headers: { authorization, ...refusal.headers } })
   const type = headers['content-type']
   console.log(`${status} ${type} <- ${asked}`)
   if (status !== refusal.status) return `${asked}: expected ${refusal.status}, received ${status}`

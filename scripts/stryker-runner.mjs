@@ -1,6 +1,6 @@
 // Runs the tests for Stryker in its own process: Fastify, Ajv and tap are loaded once, not once per mutant and test file.
 // The bundle of a test file is evaluated anew each time, with its sources, so that no state of a mutant is left.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { mock } from 'node:test'
@@ -15,9 +15,14 @@ requireOfTap('@tapjs/core')
 const { Test } = requireOfTap('@tapjs/test')
 const { NAMESPACE, ACTIVE_MUTANT_ENV_VARIABLE } = INSTRUMENTER_CONSTANTS
 const bundles = '.cache/tests/test'
+// The milliseconds of each test file without a mutant, for the processes that test mutants.
+const times = '.cache/tests/times.json'
+// Tests replace the clock.
+const { setTimeout, clearTimeout } = globalThis
 
 class BundleRunner {
   #evaluations = 0
+  #times
   #fail = () => {}
 
   constructor() {
@@ -30,13 +35,21 @@ class BundleRunner {
     return { reloadEnvironment: true }
   }
 
-  dryRun() {
-    return this.#run(this.#files(), { bail: false })
+  async dryRun() {
+    const result = await this.#run(this.#files(), { bail: false })
+    const ofFiles = result.tests?.map(({ id, timeSpentMs }) => [id, timeSpentMs]) ?? []
+    writeFileSync(times, JSON.stringify(Object.fromEntries(ofFiles)))
+    return result
   }
 
   async mutantRun({ activeMutant, testFilter, hitLimit, disableBail }) {
     const run = { mutant: activeMutant.id, hitLimit, bail: !disableBail }
-    return toMutantRunResult(await this.#run(testFilter ?? this.#files(), run))
+    this.#times ??= JSON.parse(readFileSync(times, 'utf8'))
+    // The first failure ends the run of a mutant, so the fast files are first.
+    const files = (testFilter ?? this.#files()).toSorted(
+      (one, other) => this.#times[one] - this.#times[other],
+    )
+    return toMutantRunResult(await this.#run(files, run))
   }
 
   #files() {
@@ -61,7 +74,9 @@ class BundleRunner {
     for (const file of files) {
       const start = Date.now()
       switches.currentTestId = file
-      const failure = await this.#failureOf(file, bail)
+      // A test file that waits forever fails sooner than by the limit of Stryker, after which a new process starts.
+      const limit = mutant === undefined ? 2 ** 31 - 1 : 3_000 + 3 * this.#times[file]
+      const failure = await this.#failureOf(file, bail, limit)
       const timeSpentMs = Date.now() - start
       const test = { id: file, name: file, fileName: file, timeSpentMs }
       tests.push(failure === null ? { ...test, status: 0 } : { ...test, status: 1, failureMessage: failure })
@@ -73,7 +88,7 @@ class BundleRunner {
   }
 
   /** Returns the first failure of a test file; `null` for none. */
-  async #failureOf(file, bail) {
+  async #failureOf(file, bail, limit) {
     const root = new Test({ name: file, bail })
     root.resume()
     const end = new Promise((resolve) => {
@@ -83,6 +98,7 @@ class BundleRunner {
         resolve(ok ? null : JSON.stringify(failures).slice(0, 2000)),
       )
     })
+    const timer = setTimeout(() => this.#fail('no end'), limit)
     try {
       // The bundles take it in place of `tap`.
       globalThis.rootOfTests = root
@@ -93,6 +109,7 @@ class BundleRunner {
     } catch (error) {
       return String(error)
     } finally {
+      clearTimeout(timer)
       this.#fail = () => {}
       mock.reset()
     }

@@ -4,9 +4,9 @@ import { readdirSync } from 'node:fs'
 const name = process.env.MUTATE ?? 'problems'
 const folder = `test/plugins/${name}`
 
-// Without tests that start programs: each takes seconds.
+// Without tests that start programs or measure memory: each takes seconds.
 const tests = readdirSync(folder, { recursive: true }).filter(
-  (file) => /(?<!\.slow)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq)\b/.test(file),
+  (file) => /(?<!\.slow|-heap)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq)\b/.test(file),
 )
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */

@@ -1,5 +1,6 @@
-// Runs the tests: node scripts/test.mjs [--all] [--coverage] [--bundle] [file or folder …] [option of tap …]
-// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these.
+// Runs the tests: node scripts/test.mjs [--all] [--fuzz] [--coverage] [--bundle] [file or folder …] [option of tap …]
+// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these. `--fuzz` gives
+// property tests new random values instead of the same ones in each run.
 // esbuild bundles each test with the sources that it imports, and tap runs the bundles: this takes a third of the time that
 // compiling in every test process takes. `npm run types` checks the types. `--bundle` makes one bundle per test file, for
 // another runner, and runs no test.
@@ -26,6 +27,7 @@ const programs = [
   'examples/demo-server/worker.ts',
   'test/demo/lock-racer.ts',
   'test/plugins/fields/field-selector-growth.ts',
+  'test/plugins/idempotency/faults/server.ts',
   'test/plugins/operations/engines/worker-process.ts',
   'test/plugins/operations/faults/member.ts',
   'test/plugins/operations/service-growth.ts',
@@ -57,7 +59,8 @@ const shared = [
 ]
 
 const args = process.argv.slice(2)
-const own = ['--all', '--coverage', '--bundle']
+const own = ['--all', '--fuzz', '--coverage', '--bundle']
+if (args.includes('--fuzz')) process.env.FUZZ = '1'
 const named = args.filter((arg) => !arg.startsWith('-'))
 const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg))
 
@@ -156,8 +159,10 @@ async function bundle(processes) {
 
 /** Returns a program that runs files one after the other. Its last line fails if a file has ended the run of tap early. */
 function entryOf(files) {
-  const imports = files.map((file) => `import ${JSON.stringify(join(root, file))}`)
-  if (files.length === 1) return imports[0]
+  const imports = ['test/support/property-seed.ts', ...files].map(
+    (file) => `import ${JSON.stringify(join(root, file))}`,
+  )
+  if (files.length === 1) return imports.join('\n')
   return [...imports, "import tap from 'tap'", `tap.pass('${files.length} files ran')`].join('\n')
 }
 

@@ -43,6 +43,12 @@ export const bootErrors = Object.freeze({
     "there is no operation '%s'; the defined operations are: %s",
     500,
   ),
+  /** A plugin needs a package that is not installed. */
+  FST_CONV_PACKAGE_MISSING: createError<[plugin: string, name: string]>(
+    'FST_CONV_PACKAGE_MISSING',
+    "%s needs the package '%s', which is not installed",
+    500,
+  ),
   /** Routes break conventions. The message is the table of all findings. */
   FST_CONV_FINDINGS: createError<[table: string]>('FST_CONV_FINDINGS', '%s', 500),
 })

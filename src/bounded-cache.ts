@@ -5,6 +5,11 @@
 export class BoundedCache<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number
+  /**
+   * Iterates from the oldest key on. It is kept, because a new iterator would pass all that was removed before. Each key
+   * that it has returned is removed, so the next one is the oldest.
+   */
+  readonly #oldest = this.#entries.keys()
 
   constructor(most: number) {
     this.#most = most
@@ -17,8 +22,7 @@ export class BoundedCache<Key, Value> {
   set(key: Key, value: Value): void {
     if (this.#most < 1) return
     if (this.#entries.size >= this.#most && !this.#entries.has(key)) {
-      const [oldest] = this.#entries.keys()
-      this.#entries.delete(oldest as Key)
+      this.#entries.delete(this.#oldest.next().value as Key)
     }
     this.#entries.set(key, value)
   }

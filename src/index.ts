@@ -1,4 +1,17 @@
+export type { Caller } from './fastify/caller.js'
 export type { EarlierRoute, RegistrationOptions } from './fastify/route-watch.js'
+export type { SchemaDirection, ToJsonSchema } from './json-schema/provider-schema.js'
+export {
+  type BearerAlgorithm,
+  type BearerKeySet,
+  type BearerOptions,
+  type BearerRouteOptions,
+  bearer,
+  bearerSecuritySchemes,
+  type IntrospectionOptions,
+  type OpenApiSecurityScheme,
+  type OpenRoute,
+} from './plugins/bearer/index.js'
 export {
   type CacheDirectives,
   type CachingCounts,
@@ -24,6 +37,27 @@ export {
   fields,
   type IsHidden,
 } from './plugins/fields/index.js'
+export {
+  type Format,
+  type FormatsOptions,
+  type FormatsRouteOptions,
+  formats,
+} from './plugins/formats/index.js'
+export { type HttpsOnlyOptions, type HttpsOnlyRouteOptions, httpsOnly } from './plugins/https-only/index.js'
+export {
+  type IdempotencyClaim,
+  type IdempotencyOptions,
+  type IdempotencyRecord,
+  type IdempotencyRouteOptions,
+  type IdempotencyStore,
+  IdempotencyStoreFullError,
+  type IdempotencyTransaction,
+  idempotency,
+  type KeptAnswer,
+  type MemoryIdempotencyOptions,
+  memoryIdempotency,
+  type RequestIdempotency,
+} from './plugins/idempotency/index.js'
 export {
   type IntegerTwinsOptions,
   type IntegerTwinsRouteOptions,
@@ -107,6 +141,14 @@ export type { PathRule } from './plugins/path-guard/path-rules.js'
 export { type ProblemsOptions, type ProblemsRouteOptions, problems } from './plugins/problems/index.js'
 export {
   type CallerKey,
+  type NamedQuotaOptions,
+  type QuotaLimit,
+  type QuotaOptions,
+  type QuotaOutcome,
+  type QuotaState,
+  type QuotaStore,
+  type RateLimitMax,
+  type RateLimitNodeRedis,
   type RateLimitOptions,
   type RateLimitRedis,
   type RateLimitRouteOptions,
@@ -141,7 +183,15 @@ export {
   type VersionsRouteOptions,
   versions,
 } from './plugins/versions/index.js'
-export { type ConventionsOptions, conventions, conventions as default } from './preset.js'
+export { type SessionOf, type XsrfOptions, type XsrfRouteOptions, xsrf } from './plugins/xsrf/index.js'
+export {
+  type ConventionName,
+  type ConventionsException,
+  type ConventionsOptions,
+  conventions,
+  conventions as default,
+  type IdentifyCaller,
+} from './preset.js'
 export type { ProblemDocument } from './problem/problem-document.js'
 export {
   isProblemError,
@@ -153,8 +203,9 @@ export {
   problemTypes,
 } from './problem/problem-error.js'
 export type { RuleException } from './rules/exceptions.js'
-export type { Exception, Finding, Observation } from './rules/findings.js'
+export type { Effect, Exception, Finding, Observation } from './rules/findings.js'
+export { formatReport, type ReportFormat } from './rules/format-report.js'
 export type { Mode, RouteRuleOptions, RuleOptions } from './rules/modes.js'
-export type { ConventionsReport } from './rules/report.js'
+export { type ConventionsReport, conventionsReport } from './rules/report.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'
 export type { KeyStyle } from './words/key-names.js'

@@ -1,11 +1,27 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { AnyRequest } from './fastify/any-request.js'
+import { isRoot } from './fastify/internals.js'
 import { conventionPlugin } from './fastify/plugin.js'
 import type { RegistrationOptions } from './fastify/route-watch.js'
 import { writeFast } from './fastify/serialization.js'
-import { type Check, type Checks, invalid, isObject, oneOf, resolveOptions } from './options.js'
+import {
+  basePath,
+  type Check,
+  type Checks,
+  functionOf,
+  invalid,
+  isObject,
+  listOf,
+  oneOf,
+  resolveOptions,
+} from './options.js'
+import { bearer } from './plugins/bearer/index.js'
 import { caching } from './plugins/caching/index.js'
 import { cors } from './plugins/cors/index.js'
 import { fields } from './plugins/fields/index.js'
+import { formats } from './plugins/formats/index.js'
+import { httpsOnly } from './plugins/https-only/index.js'
+import { idempotency } from './plugins/idempotency/index.js'
 import { integerTwins } from './plugins/integer-twins/index.js'
 import { lists } from './plugins/lists/index.js'
 import { maintenance } from './plugins/maintenance/index.js'
@@ -18,7 +34,9 @@ import { responseRules } from './plugins/response-rules/index.js'
 import { securityHeaders } from './plugins/security-headers/index.js'
 import { selfAlias } from './plugins/self-alias/index.js'
 import { versions } from './plugins/versions/index.js'
+import { xsrf } from './plugins/xsrf/index.js'
 import { type Mode, modes } from './rules/modes.js'
+import { exceptRoutes, type RouteException, routeException } from './rules/route-exceptions.js'
 
 /**
  * The conventions, in the order in which a route meets them at boot: one completes the schema that the next one reads.
@@ -40,6 +58,11 @@ const plugins = {
    * @default {}
    */
   securityHeaders,
+  /**
+   * 403 for requests over plain HTTP.
+   * @default false
+   */
+  httpsOnly,
   /**
    * 503 for all requests while the service is in maintenance.
    * @default {}
@@ -66,6 +89,16 @@ const plugins = {
    */
   versions,
   /**
+   * Access tokens (OAuth 2.0): who calls, and what they may do.
+   * @default false
+   */
+  bearer,
+  /**
+   * Requests that a cookie authenticates, against pages of other origins.
+   * @default false
+   */
+  xsrf,
+  /**
    * `/v1/users/me`: the record of the caller.
    * @default {}
    */
@@ -91,6 +124,11 @@ const plugins = {
    */
   integerTwins,
   /**
+   * Repeated requests with `Idempotency-Key` run once.
+   * @default {}
+   */
+  idempotency,
+  /**
    * Caching headers and conditional requests.
    * @default {}
    */
@@ -100,9 +138,17 @@ const plugins = {
    * @default {}
    */
   operations,
+  /**
+   * XML and CSV beside JSON, on routes that opt in.
+   * @default false
+   */
+  formats,
 }
 
 type Plugins = typeof plugins
+
+/** The plugins that are registered only if the app gives their options: no default fits every service. */
+const optIn: ReadonlySet<keyof Plugins> = new Set<keyof Plugins>(['httpsOnly', 'bearer', 'formats', 'xsrf'])
 
 /** The options of a plugin, without those of its registration. */
 type OptionsOf<Plugin> =
@@ -110,7 +156,28 @@ type OptionsOf<Plugin> =
 
 type PluginsOptions = { readonly [Name in keyof Plugins]?: OptionsOf<Plugins[Name]> | false }
 
-/** Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. */
+/** Returns the id of the caller of a request; `null` if the caller is not known. */
+export type IdentifyCaller = AnyRequest<
+  [],
+  string | number | bigint | null | Promise<string | number | bigint | null>
+>
+
+/** The plugins with an option `identify`. */
+const identifying: ReadonlySet<string> = new Set(['selfAlias', 'operations', 'idempotency'])
+
+/** The plugins with an option `basePath`. */
+const belowBase: ReadonlySet<string> = new Set(['pathGuard', 'versions'])
+
+/**
+ * A convention that a route can be excepted from. `methodOverride` is none: it decides before the route is known, and
+ * serves only clients that ask for it.
+ */
+export type ConventionName = Exclude<keyof Plugins, 'methodOverride'>
+
+/**
+ * Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. A plugin whose default is
+ * `false` is left out unless it is given options.
+ */
 export interface ConventionsOptions extends PluginsOptions {
   /**
    * Mode of all plugins that have one and say nothing themselves. With `report` no response changes by a byte: what
@@ -118,6 +185,27 @@ export interface ConventionsOptions extends PluginsOptions {
    * @default 'enforce'
    */
   readonly mode?: Mode
+  /**
+   * Returns the id of the caller, for an app with an authentication of its own: the option `identify` of `selfAlias`,
+   * `operations` and `idempotency`, unless they have one.
+   * @default their own default: the subject of `request.caller`, which `bearer` sets
+   */
+  readonly identify?: IdentifyCaller
+  /**
+   * Path in front of the version if the service is mounted below one, such as `/api`: the option `basePath` of `pathGuard`
+   * and `versions`, unless they have one. On the root, operations are at `<basePath>/v1/operations`, unless their option
+   * `path` says otherwise.
+   * @default the prefix of the context that registers the preset, without a version
+   */
+  readonly basePath?: string
+  /**
+   * Routes that the team cannot change, and what they are excepted from. It is as if `config.<convention>` of the routes
+   * were `false`. The report lists them; one that matches no route is a finding.
+   *
+   * Not for your own routes: `config.<convention>` is beside the route, and can except single rules.
+   * @default []
+   */
+  readonly exceptions?: readonly ConventionsException[]
   /**
    * Who writes JSON by a response schema, where no twin and no field selection is involved. `fast`: this package, for
    * schemas that name all members; the bytes are Fastify's, and values that it does not expect are left to Fastify.
@@ -133,17 +221,38 @@ const pluginOptions: Check<object | false> = (label, received) =>
 
 const names = Object.keys(plugins) as (keyof Plugins)[]
 
+const exceptable = names.filter((name) => name !== 'methodOverride')
+
+/** An exception of {@link ConventionsOptions.exceptions}. */
+export type ConventionsException = RouteException<ConventionName>
+
+const checkException = routeException(exceptable)
+
+const exceptionOfRoute: Check<ConventionsException> = (label, received) => {
+  const except: unknown = isObject(received) ? received.except : undefined
+  if (Array.isArray(except) && except.includes('methodOverride')) {
+    const expected =
+      'no methodOverride, which decides before the route is known; use its options, such as methodOverride: { form: false }'
+    return invalid(`${label}.except`, expected, 'methodOverride')
+  }
+  return checkException(label, received)
+}
+
 const checks = {
   ...Object.fromEntries(names.map((name) => [name, pluginOptions])),
   mode: oneOf(...modes),
+  identify: functionOf('a function of the request that returns the id of the caller'),
+  basePath,
+  exceptions: listOf(exceptionOfRoute),
   serializer: oneOf('fast', 'fastify'),
 } as Checks<ConventionsOptions>
 
 const defaults = {
-  ...Object.fromEntries(names.map((name) => [name, {}])),
+  ...Object.fromEntries(names.map((name) => [name, optIn.has(name) ? false : {}])),
   mode: 'enforce',
+  exceptions: [] as readonly ConventionsException[],
   serializer: 'fast',
-} as Required<ConventionsOptions>
+} as Required<Omit<ConventionsOptions, 'identify' | 'basePath'>>
 
 /**
  * The whole preset: every convention of this package.
@@ -155,18 +264,18 @@ const defaults = {
  *
  * The path of a request, as `fastify/order.ts` defines it, whichever plugin is registered first:
  *
- * - onRequest: problems:admission → cors → securityHeaders → maintenance → rateLimit → pathGuard →
- *   methodOverride → versions → bearer → xsrf → hooks of the app → caching → hooks of the route →
- *   problems:expectation → selfAlias
+ * - onRequest: problems:admission → cors → securityHeaders → httpsOnly → maintenance → rateLimit →
+ *   pathGuard → methodOverride → versions → bearer → xsrf → hooks of the app → caching → hooks of the route
+ *   → problems:expectation → selfAlias
  * - preParsing: hooks of the app → selfAlias → problems:empty-body → hooks of the route →
- *   problems:content-coding → integerTwins
- * - preValidation: hooks of the app → lists → selfAlias → methodOverride → hooks of the route → fields →
- *   integerTwins
+ *   problems:content-coding → formats → idempotency → integerTwins
+ * - preValidation: hooks of the app → xsrf:form → formats → lists → selfAlias → methodOverride → hooks of
+ *   the route → fields → integerTwins
  * - preHandler: hooks of the app → integerTwins → hooks of the route → fields → idempotency → caching
- * - preSerialization: hooks of the app → caching → hooks of the route → responseRules → fields → integerTwins
- *   → serialization
- * - onSend: problems → cors → securityHeaders → hooks of the app → caching → caching:empty-304 → fields →
- *   hooks of the route → versions → selfAlias → caching:length-of-304
+ * - preSerialization: hooks of the app → caching → hooks of the route → responseRules → fields →
+ *   integerTwins → serialization
+ * - onSend: problems → cors → securityHeaders → hooks of the app → formats → caching → caching:empty-304 →
+ *   fields → hooks of the route → versions → selfAlias → caching:length-of-304 → idempotency → xsrf
  * - onError: hooks of the app → versions → caching → hooks of the route
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
@@ -175,11 +284,25 @@ const defaults = {
 export const conventions = conventionPlugin<ConventionsOptions>(
   'conventions',
   async function setUpConventions(app, received) {
-    const { mode, serializer, ...options } = resolveOptions('conventions', received, checks, defaults)
+    const resolved = resolveOptions<
+      ConventionsOptions,
+      typeof defaults & Pick<ConventionsOptions, 'identify' | 'basePath'>
+    >('conventions', received, checks, defaults)
+    const { mode, serializer, identify, basePath, exceptions, ...options } = resolved
     if (serializer === 'fast' && mode === 'enforce') writeFast(app)
+    if (exceptions.length > 0) exceptRoutes(app, exceptions, exceptable, mode)
     for (const name of names) {
-      const own = options[name] as { readonly mode?: Mode } | false
-      if (own === false) continue
+      const given = options[name] as { readonly mode?: Mode } | false
+      if (given === false) continue
+      const own = {
+        ...(identify !== undefined && identifying.has(name) && { identify }),
+        ...(basePath !== undefined && belowBase.has(name) && { basePath }),
+        // Below a prefix, the path is below the prefix.
+        ...(basePath !== undefined &&
+          name === 'operations' &&
+          isRoot(app) && { path: `${basePath}/v1/operations` }),
+        ...given,
+      }
       // Operations are started by the app, so there is nothing that a mode could leave out.
       const ofPlugin = name === 'operations' ? own : { ...own, mode: own.mode ?? mode }
       await app.register(plugins[name] as FastifyPluginAsync<object>, ofPlugin)

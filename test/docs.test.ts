@@ -7,9 +7,8 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { seed } from '../examples/demo-server/seed.js'
-import { serve } from './demo/client.js'
 import { emptyEmbeddedDatabase } from './demo/databases.js'
+import { serveEmbedded } from './demo/embedded.js'
 import { curlSettings, hasCurl, runLine } from './docs/curl.js'
 import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
 import { userEnvironment } from './package/run-command.js'
@@ -19,9 +18,16 @@ const documented = /\b(?:localhost|127\.0\.0\.1):3000\b/g
 
 const pages = [
   'README.md',
-  ...(await readdir(join(root, 'docs'))).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`),
+  // The tutorial has a test of its own: its commands are for another service than the demo.
+  ...(await readdir(join(root, 'docs')))
+    .filter((file) => file.endsWith('.md') && file !== 'tutorial.md')
+    .map((file) => `docs/${file}`),
   'examples/demo-server/README.md',
 ]
+/** Lines that get a token, which the pages use: those of the README. */
+const tokenLines = blocksOf(await readPage('README.md'))
+  .flatMap(curlLinesOf)
+  .filter((line) => /^[A-Z_]+=\$\(/.test(line))
 const skip =
   process.env.CI || (await hasCurl()) ? false : 'there is no curl: no command of the pages is tried'
 
@@ -64,13 +70,13 @@ t.test('README.md: the whole service', async (t) => {
 
   await t.test('does not boot with the path in the page, and throws the table in the page', async (t) => {
     const child = startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'"))
-    const [said, [exitCode]] = await Promise.all([outputOf(child), once(child, 'close')])
+    const [output, [exitCode]] = await Promise.all([outputOf(child), once(child, 'close')])
     t.not(exitCode, 0)
     const table =
       blocks.map((block) => block.text).find((block) => block.includes('pathGuard.uppercase')) ?? ''
     const rows = table.split('\n').filter((row) => row.includes('/v1/Order/get_all'))
     t.ok(rows.length > 0, 'the page shows it')
-    for (const row of rows) t.match(withSingleSpaces(said), withSingleSpaces(row), row)
+    for (const row of rows) t.match(withSingleSpaces(output), withSingleSpaces(row), row)
   })
 })
 
@@ -78,16 +84,27 @@ t.test('README.md: the whole service', async (t) => {
 async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   const folder = t.testdir(curlSettings)
   const database = await emptyEmbeddedDatabase()
-  const { origin } = await serve(t, database)
-  await seed(database)
+  const { origin } = await serveEmbedded(t, database)
+  const here = (line: string) => line.replace(documented, new URL(origin).host)
+  const tokens = await runLine(
+    [...tokenLines.map(here), 'printf "%s" "$TOKEN $USER_TOKEN"'].join('\n'),
+    folder,
+  )
+  const [TOKEN = '', USER_TOKEN = ''] = tokens.printed.split(' ')
+  for (const token of [TOKEN, USER_TOKEN]) t.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/, 'a token in one line')
 
   for (const block of blocks) {
     const printed: string[] = []
     for (const documentedLine of curlLinesOf(block)) {
-      const line = documentedLine.replace(documented, new URL(origin).host)
+      const line = here(documentedLine)
       t.not(line, documentedLine, `it asks the demo: ${documentedLine}`)
       if (line === documentedLine) continue
-      const { exitCode, complaints, statuses, printed: output } = await runLine(line, folder)
+      const {
+        exitCode,
+        complaints,
+        statuses,
+        printed: output,
+      } = await runLine(line, folder, { TOKEN, USER_TOKEN })
       printed.push(output)
       t.equal(exitCode, 0, `${documentedLine}\n${complaints}`)
       t.ok(statuses.length > 0 && statuses.every((status) => status >= 200 && status < 500), statuses.join())

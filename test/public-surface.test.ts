@@ -58,9 +58,12 @@ t.test('every plugin has a subpath, and every other subpath is known', async (t)
     './client',
     './engines/bullmq',
     './engines/pg-boss',
+    './spectral',
     './stores/postgres',
     './stores/redis',
     './testing',
+    './typebox',
+    './zod',
   ]
   const expected = ['.', ...plugins.map((plugin) => `./${plugin}`), ...others]
   t.same(subpaths.toSorted(), expected.toSorted(), 'src/plugins and package.json agree')

@@ -158,7 +158,7 @@ function check({ method }: RandomRequest, bytes: string): RawAnswer[] {
     if (status >= 500) throw new Error(`a ${status}: ${body}`)
     if (status < 400) continue
     if (headers['content-type'] !== 'application/problem+json')
-      throw new Error(`a ${status} that is no problem`)
+      throw new Error(`a ${status} that is not a problem`)
     if (method === 'HEAD' && body === '') continue
     const document = JSON.parse(body)
     if (document.status !== status || typeof document.code !== 'string')

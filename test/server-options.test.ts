@@ -95,7 +95,7 @@ t.test('the preflight of a malformed URL is a 204, and the log has no error', as
     t.strictSame(
       logs.lines.filter(({ reqId }) => reqId !== undefined).map(({ msg }) => msg),
       ['incoming request'],
-      'no line with the 400 or 503 that nobody got',
+      'no line with a 400 or 503 that was not sent',
     )
   }
 })

@@ -22,6 +22,11 @@ export default loadScenario({
     securityHeaders: [{ max: 1.15 }, { max: 0.7, to: 'helmet' }],
     helmetProfile: { max: 0.8, to: 'helmet' },
     cors: { max: 1.1 },
+    rateLimit: { max: 1, to: 'fastifyRateLimit' },
+    rateLimitTwo: [
+      { max: 1.1, to: 'rateLimit' },
+      { max: 1, to: 'fastifyRateLimitTwo' },
+    ],
     together: { max: 0.75, to: 'peers' },
   },
   variants: {
@@ -60,6 +65,37 @@ export default loadScenario({
     rateLimit: {
       about: 'rateLimit',
       build: () => withItem(async (app) => app.register(rateLimit, quota)),
+    },
+    fastifyRateLimitTwo: {
+      about: '@fastify/rate-limit, two quotas',
+      build: () =>
+        withItem(async (app) => {
+          await app.register(fastifyRateLimit, quota)
+          const count = app.createRateLimit(quota)
+          app.addHook('onRequest', async function countAgain(request) {
+            await count(request)
+          })
+        }),
+    },
+    rateLimitTwo: {
+      about: 'rateLimit, two quotas',
+      build: () =>
+        withItem(async (app) =>
+          app.register(rateLimit, {
+            quotas: [
+              { name: 'burst', ...quota },
+              { name: 'daily', ...quota },
+            ],
+          }),
+        ),
+    },
+    rateLimitByCaller: {
+      about: 'rateLimit, max by caller',
+      build: () => withItem(async (app) => app.register(rateLimit, { ...quota, max: async () => quota.max })),
+    },
+    rateLimitFailures: {
+      about: 'rateLimit, failures only',
+      build: () => withItem(async (app) => app.register(rateLimit, { ...quota, count: 'failures' })),
     },
     peers: {
       about: '@fastify/helmet, cors and rate-limit',

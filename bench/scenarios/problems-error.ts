@@ -4,7 +4,7 @@ import { presetApp } from '../fixtures/apps.js'
 import { user, userSchema } from '../fixtures/user.js'
 import { loadScenario } from '../scenario.js'
 
-const unserved = {
+const unknownPath = {
   requests: [{ target: '/v1/nothings/42', headers: { accept: 'application/json' }, status: 404 }],
 }
 const invalid = {
@@ -28,22 +28,22 @@ const schema = {
   response: { 201: userSchema },
 }
 
-/** What is refused costs the server too, and whoever scans for paths asks for a lot of it. */
+/** Refusals cost CPU time too, and a scanner causes many of them. */
 export default loadScenario({
-  title: 'a 404 for a path that nobody serves, and a 400 for a body that its schema refuses',
+  title: 'a 404 for a path without a route, and a 400 for a body that its schema refuses',
   baseline: 'bare404',
-  requests: unserved.requests,
+  requests: unknownPath.requests,
   sameBody: false,
   variants: {
-    bare404: { about: 'Fastify: 404', ...unserved, build: () => withRoute(Fastify()) },
+    bare404: { about: 'Fastify: 404', ...unknownPath, build: () => withRoute(Fastify()) },
     problems404: {
       about: 'problems alone: 404',
-      ...unserved,
+      ...unknownPath,
       build: async () => withRoute(await problemsApp()),
     },
     preset404: {
       about: 'all conventions with their defaults: 404',
-      ...unserved,
+      ...unknownPath,
       build: async () => withRoute(await presetApp()),
     },
     bare400: { about: 'Fastify: 400', ...invalid, build: () => withRoute(Fastify()) },

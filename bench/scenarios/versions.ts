@@ -11,7 +11,7 @@ const headers = {
   link: '</v2>; rel="successor-version"',
 }
 
-/** What it costs to have versions, and to tell of the end of one. */
+/** What it costs to have versions, and to announce the end of one. */
 export default loadScenario({
   title: 'GET of one item of a version that goes on, of one that is deprecated, and of one that is retired',
   baseline: 'bare',

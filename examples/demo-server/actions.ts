@@ -1,15 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import { requireCaller } from './caller.js'
+import { ownerOf, requireUser } from './caller.js'
 import { friends } from './collections/friends.js'
 import { orders } from './collections/orders.js'
 import { subscriptions } from './collections/subscriptions.js'
 import { problemOfWrite } from './constraint-problems.js'
-import type { Database, Row } from './database.js'
+import { ConstraintViolation, type Database, type Row } from './database.js'
 import type { Collection } from './declaration.js'
 import { takeEmptyBodies } from './empty-bodies.js'
-import { problemResponses } from './problem-responses.js'
+import { writeCodes } from './problem-codes.js'
 import { idParams, noQuery } from './schemas.js'
+import { scopeOf } from './scopes.js'
 import { insertRow, selectOne, setStatus } from './sql.js'
 
 /** An action that brings an item into another state. */
@@ -71,14 +72,19 @@ export async function mountActions(
           body: noMembers,
           response: {
             200: { description: `The ${singular} as it is now`, $ref: `${singular}#` },
-            ...problemResponses(400, 404, 406, 409, 413, 415),
           },
         },
+        config: {
+          bearer: { scopes: [scopeOf(collection, 'write')] },
+          problems: { codes: { [refusal]: 409 } },
+        },
       },
-      async function performTransition({ params: { id } }): Promise<Row> {
-        const [changed] = await database.query(setStatus(collection, id, to, from))
+      async function performTransition(request): Promise<Row> {
+        const { id } = request.params
+        const owner = ownerOf(request)
+        const [changed] = await database.query(setStatus(collection, id, to, from, owner))
         if (changed !== undefined) return changed
-        const [row] = await database.query(selectOne(collection, id, null))
+        const [row] = await database.query(selectOne(collection, id, null, owner))
         if (row === undefined)
           throw new ProblemError('not-found', { detail: `there is no ${singular} ${id}` })
         if (row.status === to) return row
@@ -92,19 +98,21 @@ export async function mountActions(
     schema: {
       ...about('follow', 'user', 'users'),
       body: noMembers,
-      security: [{ developmentToken: [] }],
       response: {
         204: { description: 'The caller follows the user', type: 'null' },
-        ...problemResponses(400, 404, 413, 415, 422),
       },
     },
   } as const
-  app.post<ById>('/v1/users/:id/follow', follow, followUser)
+  const bearer = { scopes: [scopeOf(friends, 'write')] }
+  const problems = { codes: writeCodes(friends) }
+  app.post<ById>('/v1/users/:id/follow', { ...follow, config: { bearer, problems } }, followUser)
   app.post<ById>(
     '/v1/user/:id/follow',
     {
       schema: { ...follow.schema, operationId: 'followUserBySingular' },
       config: {
+        bearer,
+        problems,
         pathGuard: { except: ['plural'], reason: 'older clients ask for it under the singular' },
         selfAlias: true,
       },
@@ -117,14 +125,15 @@ export async function mountActions(
     reply: { code(status: number): { send(): unknown } },
   ) {
     const { id } = request.params
-    const friendship = { user_id: requireCaller(request), friend_user_id: id }
+    const friendship = { user_id: requireUser(request), friend_user_id: id }
     await database.query(insertRow(friends, friendship)).catch((error: unknown) => {
-      const problem = problemOfWrite(error, friends, friendship)
-      if (!(problem instanceof ProblemError)) throw problem
-      // Who follows already goes on to do so; who is not there cannot be followed.
-      if (problem.code === 'already-exists') return
-      if (problem.code !== 'reference-not-found') throw problem
-      throw new ProblemError('not-found', { detail: `there is no user ${id}` })
+      if (error instanceof ConstraintViolation) {
+        // Who follows already goes on to do so; who is not there cannot be followed.
+        if (error.kind === 'unique') return
+        if (error.constraint === 'friends_friend_user_id_fkey')
+          throw new ProblemError('not-found', { detail: `there is no user ${id}` })
+      }
+      throw problemOfWrite(error, friends, friendship)
     })
     return reply.code(204).send()
   }

@@ -1,18 +1,27 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import conventions, { type OperationsOptions, serverOptions } from 'fastify-conventions'
-import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
+import conventions, {
+  type BearerOptions,
+  type OperationsOptions,
+  serverOptions,
+  type XsrfOptions,
+} from 'fastify-conventions'
+import { redisIdempotency, redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import { mountActions } from './actions.js'
-import { callerOf, identifyCallers, requireCaller } from './caller.js'
+import type { AuthorizationServer } from './authorization/server.js'
+import { requireUser } from './caller.js'
 import { mountCollection } from './collection.js'
 import { collections } from './collections/index.js'
 import type { Database } from './database.js'
 import { mountInvoices } from './invoices.js'
-import { describeApi } from './openapi.js'
-import { problemSchema } from './problem-responses.js'
+import { describeApi, type OpenApiVersion, openPages, securityScheme } from './openapi.js'
+import { mountPlayground, playgroundPages } from './playground.js'
+import { commonCodes } from './problem-codes.js'
 import { mountRetries } from './retries.js'
 import { itemSchema } from './schemas.js'
+import { mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
+import { type Certificate, closeSessionsAtStop } from './tls.js'
 import { validatorCompiler } from './validation.js'
 
 /** What the service needs from the outside. */
@@ -23,6 +32,14 @@ export interface AppOptions {
   readonly redis?: Redis | null
   /** As Fastify takes it. Default: no log. */
   readonly logger?: FastifyServerOptions['logger']
+  /** Serves HTTP/2 and HTTP/1.1 over TLS with it; HTTP/1.1 without TLS by default. */
+  readonly certificate?: Certificate | null
+  /** Whose tokens the service takes. */
+  readonly bearer: Omit<BearerOptions, 'securityScheme' | 'open'>
+  /** An authorization server to be part of the service, for development; none by default. */
+  readonly authorizationServer?: AuthorizationServer | null
+  /** Lets browsers log in; by default there are tokens only. */
+  readonly sessions?: (Pick<SessionOptions, 'clientId' | 'secret'> & Pick<XsrfOptions, 'mode'>) | null
   /** A file whose existence means maintenance; none by default. */
   readonly maintenanceFile?: string | null
   /** Origins whose pages may use the service, such as `https://app.example`; none by default. */
@@ -31,6 +48,8 @@ export interface AppOptions {
   readonly rateLimitMax?: number
   /** Where operations are kept and what runs them; in this process by default. The caller closes them after the app. */
   readonly operations?: Pick<OperationsOptions, 'store' | 'engine'>
+  /** Version of OpenAPI of the document. Default: `3.1.0`. */
+  readonly openApiVersion?: OpenApiVersion
   /** Of what takes long: 1 for that of a real service, less for a faster one. */
   readonly pace?: number
 }
@@ -38,16 +57,27 @@ export interface AppOptions {
 /** Builds the service, ready to listen. */
 export async function buildApp({
   database,
+  bearer,
   redis = null,
   logger = false,
+  certificate = null,
+  authorizationServer = null,
+  sessions = null,
   maintenanceFile = null,
   corsOrigins = [],
   rateLimitMax = 1_000,
   operations = {},
+  openApiVersion = '3.1.0',
   pace = 1,
 }: AppOptions): Promise<FastifyInstance> {
-  const app: FastifyInstance = Fastify({ ...serverOptions(), logger })
+  const app: FastifyInstance = Fastify({ ...serverOptions(), logger, ...secureServer(certificate) })
+  if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
+  const login =
+    sessions === null
+      ? null
+      : sessionOptions(app, sessions, bearer.issuer, { certificate, authorizationServer })
+  if (login !== null) await openSessions(app, login)
   await app.register(conventions, {
     maintenance: {
       ...(maintenanceFile === null ? {} : { file: maintenanceFile }),
@@ -57,18 +87,71 @@ export async function buildApp({
     versions: { versions: { 1: {} } },
     selfAlias: {
       collections: collections.filter(({ hasCallers }) => hasCallers).map(({ name }) => name),
-      identify: requireCaller,
+      identify: requireUser,
     },
-    operations: { ...operations, identify: callerOf },
+    bearer: { ...bearer, securityScheme, open: [...openPages, ...playgroundPages] },
+    operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },
+    ...(redis === null ? {} : { idempotency: { store: redisIdempotency(redis) } }),
+    ...(login === null
+      ? {}
+      : {
+          xsrf: { cookies: [sessionCookie(login)], secret: login.secret, mode: sessions?.mode ?? 'enforce' },
+        }),
+    formats: {},
+    problems: { codes: commonCodes },
     ...(corsOrigins.length === 0 ? {} : { cors: { origin: corsOrigins } }),
   })
-  identifyCallers(app, { database })
-  await describeApi(app)
-  for (const schema of [problemSchema, ...collections.map(itemSchema)]) app.addSchema(schema)
+  if (authorizationServer !== null) {
+    const { mountAuthorizationServer } = await import('./authorization/mount.js')
+    await mountAuthorizationServer(app, { server: authorizationServer, database })
+  }
+  if (login !== null) await mountLogin(app, login)
+  await describeApi(app, {
+    issuer: bearer.issuer,
+    isEmbedded: authorizationServer !== null,
+    version: openApiVersion,
+  })
+  await app.register(mountPlayground, { mayMaintain: authorizationServer !== null })
+  for (const schema of collections.map(itemSchema)) app.addSchema(schema)
   for (const collection of collections) await app.register(mountCollection, { collection, database, pace })
   await app.register(mountActions, { database })
   await app.register(mountRetries, { database, pace })
   await app.register(mountInvoices, { database, pace })
   await app.register(mountTerms)
   return app
+}
+
+/** The service uses what both versions of HTTP have in common, so its types are those of HTTP/1.1. */
+function secureServer(certificate: Certificate | null): FastifyServerOptions {
+  if (certificate === null) return {}
+  const options = { http2: true, https: { ...certificate, allowHTTP1: true } }
+  return options as FastifyServerOptions
+}
+
+/** An issuer that is part of the service answers without a request to its own port. */
+function sessionOptions(
+  app: FastifyInstance,
+  { clientId, secret }: Pick<SessionOptions, 'clientId' | 'secret'>,
+  issuer: string,
+  { certificate, authorizationServer }: Required<Pick<AppOptions, 'certificate' | 'authorizationServer'>>,
+): SessionOptions {
+  const options = { clientId, secret, issuer, isSecure: certificate !== null }
+  return authorizationServer === null ? options : { ...options, fetch: fetchFrom(app) }
+}
+
+/** Returns a `fetch` whose requests the service itself answers. */
+function fetchFrom(app: FastifyInstance): NonNullable<SessionOptions['fetch']> {
+  return async (url, { method, headers, body }) => {
+    const { host, pathname, search } = new URL(url)
+    const answer = await app.inject({
+      method: method as 'GET' | 'POST',
+      url: pathname + search,
+      headers: { ...headers, host },
+      ...(body === undefined || body === null ? {} : { payload: String(body) }),
+    })
+    return new Response(answer.body, {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
+    })
+  }
 }

@@ -1,58 +1,45 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import type { Database } from './database.js'
+import { adminScope } from './scopes.js'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Id of the user who is asking; `null` for a request without a token. */
-    callerId: bigint | null
-  }
-}
+/** Whose records: those of the user with an id, or of all users. */
+export type Owner = bigint | 'all'
 
-/** What a token looks like, for people. */
-export const tokenHint = 'Authorization: Bearer dev-user-<id>, with the id of a user'
-
-const developmentToken = /^Bearer dev-user-(\d{1,19})$/i
 const maxId = 2n ** 63n - 1n
 
-/**
- * Finds out who is asking, by a token that anybody can make up: `Authorization: Bearer dev-user-<id>`. FOR DEVELOPMENT
- * ONLY: it proves nothing. A real service asks whoever issues its tokens. A token that is of no user is refused, whatever
- * is asked for.
- */
-export function identifyCallers(app: FastifyInstance, { database }: { readonly database: Database }): void {
-  app.decorateRequest('callerId', null)
-  app.addHook('onRequest', async function identifyCaller(request) {
-    const { authorization } = request.headers
-    if (authorization === undefined) return
-    const id = BigInt(developmentToken.exec(authorization)?.[1] ?? -1)
-    const isId = id >= 0n && id <= maxId
-    const found = isId
-      ? await database.query({ text: 'select id from users where id = $1', values: [id] })
-      : []
-    if (found.length === 0) throw unauthorized('the token is of no user', 'Bearer error="invalid_token"')
-    request.callerId = id
-  })
-}
-
-/** Returns who is asking; `null` for a request without a token. */
-export function callerOf({ callerId }: FastifyRequest): bigint | null {
-  return callerId
+/** Returns the id of a user from the subject of a token; `null` if it is none. */
+export function userIdOf(subject: string): bigint | null {
+  if (!/^[1-9]\d{0,18}$/.test(subject)) return null
+  const id = BigInt(subject)
+  return id <= maxId ? id : null
 }
 
 /**
- * Returns who is asking.
+ * Returns whose records a request may see and change.
  *
- * @throws ProblemError 401 `unauthorized` for a request without a token
+ * @throws ProblemError 403 `forbidden` for the token of a client without the scope `admin`: it has no records of its own
  */
-export function requireCaller({ callerId }: FastifyRequest): bigint {
-  if (callerId === null) throw unauthorized('this needs a caller', 'Bearer')
-  return callerId
+export function ownerOf(request: FastifyRequest): Owner {
+  return isAdmin(request) ? 'all' : requireUser(request)
 }
 
-function unauthorized(reason: string, challenge: string): ProblemError {
-  return new ProblemError('unauthorized', {
-    detail: `${reason}: send ${tokenHint}`,
-    headers: { 'www-authenticate': challenge },
-  })
+/** Whether the token of a request is for the records of all users. */
+export function isAdmin({ caller }: FastifyRequest): boolean {
+  return caller?.scopes.includes(adminScope) === true
+}
+
+/**
+ * Returns the id of the user whose token the request has.
+ *
+ * @throws ProblemError 403 `forbidden` for the token of a client that acts for itself
+ */
+export function requireUser({ caller }: FastifyRequest): bigint {
+  const id = userIdOf(caller?.subject ?? '')
+  if (id === null) throw forbidden('the token is of a client that acts for itself, not of a user')
+  return id
+}
+
+/** Returns the problem of a request that its caller may not send: what it would need is no secret. */
+export function forbidden(detail: string): ProblemError {
+  return new ProblemError('forbidden', { status: 403, detail })
 }

@@ -5,12 +5,16 @@ import {
   ProblemError,
   type RouteValidators,
 } from 'fastify-conventions'
+import { type Owner, ownerOf } from './caller.js'
 import { changesOf } from './changes.js'
 import { problemOfDelete, problemOfWrite } from './constraint-problems.js'
 import { defineCreation, refuseDanglingReferences } from './creation.js'
 import type { Database, Row, SqlValue } from './database.js'
 import type { Collection } from './declaration.js'
+import { refuseForeign, refuseReserved } from './ownership.js'
+import { creationCodes, writeCodes } from './problem-codes.js'
 import { routeSchemas } from './route-schemas.js'
+import { scopeOf } from './scopes.js'
 import {
   countAll,
   deleteRow,
@@ -45,22 +49,41 @@ export async function mountCollection(
   app: FastifyInstance,
   { collection, database, pace }: CollectionOptions,
 ): Promise<void> {
-  const { name, singular, defaultFields, listCaching = {}, itemCaching = keptByCaller } = collection
+  const {
+    name,
+    singular,
+    defaultFields,
+    formats = [],
+    listCaching = {},
+    itemCaching = keptByCaller,
+  } = collection
   const path = `/v1/${name}`
   const itemPath = `${path}/:id`
   const schemas = routeSchemas(collection)
   const fields = defaultFields === undefined ? {} : { default: defaultFields }
-  const validators = (request: FastifyRequest) => findVersion((request as FastifyRequest<ById>).params.id)
-  const guarded = { caching: { validators, validatorsOf } }
+  const validators = (request: FastifyRequest) =>
+    findVersion((request as FastifyRequest<ById>).params.id, ownerOf(request))
+  const [reading, writing] = [
+    { scopes: [scopeOf(collection, 'read')] },
+    { scopes: [scopeOf(collection, 'write')] },
+  ]
+  // CSV is for lists.
+  const ofItems = formats.filter((format) => format !== 'csv')
+  const guarded = { bearer: writing, caching: { validators, validatorsOf } }
+  const codes = writeCodes(collection)
 
   app.get<{ Querystring: Values }>(
     path,
-    { schema: schemas.list, config: { lists: { member: name }, fields, caching: listCaching } },
+    {
+      schema: schemas.list,
+      config: { bearer: reading, lists: { member: name }, fields, formats, caching: listCaching },
+    },
     async function listItems(request, reply) {
       const names = request.fields?.names ?? null
-      const rows = await database.query(selectPage(collection, request.page, request.query, names))
+      const owner = ownerOf(request)
+      const rows = await database.query(selectPage(collection, owner, request.page, request.query, names))
       if (!request.page.includeTotal) return reply.list(rows)
-      const [count] = await database.query(countAll(collection, request.query))
+      const [count] = await database.query(countAll(collection, owner, request.query))
       return reply.list(rows, count?.total as bigint)
     },
   )
@@ -71,8 +94,18 @@ export async function mountCollection(
 
   app.post<WithBody>(
     path,
-    { schema: schemas.create, config: { ...startsCreation, caching: { validatorsOf } } },
+    {
+      schema: schemas.create,
+      config: {
+        ...startsCreation,
+        bearer: writing,
+        problems: { codes: creation === null ? codes : { ...codes, ...creationCodes } },
+        formats: { produces: ofItems, body: ofItems.includes('xml') },
+        caching: { validatorsOf },
+      },
+    },
     async function createItem(request, reply) {
+      await refuseCreation(ownerOf(request), request.body)
       if (creation !== null && request.prefer.respondAsync) {
         await refuseDanglingReferences(database, collection, request.body)
         return reply.startOperation(creation, request.body, { answer: createdAnswer })
@@ -83,22 +116,29 @@ export async function mountCollection(
 
   app.get<ById>(
     itemPath,
-    { schema: schemas.read, config: { fields, caching: { ...itemCaching, validators } } },
+    {
+      schema: schemas.read,
+      config: { bearer: reading, fields, formats: ofItems, caching: { ...itemCaching, validators } },
+    },
     async function readItem(request) {
       const { id } = request.params
-      const [row] = await database.query(selectOne(collection, id, request.fields?.names ?? null))
+      const names = request.fields?.names ?? null
+      const [row] = await database.query(selectOne(collection, id, names, ownerOf(request)))
       return row ?? missing(id)
     },
   )
 
   app.put<ById & WithBody>(
     itemPath,
-    { schema: schemas.replace, config: guarded },
+    {
+      schema: schemas.replace,
+      config: { ...guarded, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
+    },
     async function replaceItem(request, reply) {
       const { id } = request.params
       if (request.expectedVersion === null) {
-        // Any other precondition is about something that is gone.
-        if (request.headers['if-none-match'] !== '*') missing(id)
+        // Any other precondition is about something that is gone. Users do not choose ids: they would learn which are in use.
+        if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all') missing(id)
         const row = await createAt(id, request.body)
         return reply.code(201).header('location', `${path}/${id}`).send(row)
       }
@@ -113,7 +153,7 @@ export async function mountCollection(
 
     scope.patch<ById & WithBody>(
       itemPath,
-      { schema: schemas.update, config: guarded },
+      { schema: schemas.update, config: { ...guarded, problems: { codes } } },
       async function updateItem(request) {
         return update(request)
       },
@@ -122,11 +162,12 @@ export async function mountCollection(
 
   app.delete<ById>(
     itemPath,
-    { schema: schemas.delete, config: guarded },
+    { schema: schemas.delete, config: { ...guarded, problems: { codes: { 'still-referenced': 409 } } } },
     async function deleteItem(request, reply) {
       const { id } = request.params
       const { expectedVersion: expected } = request
-      const [row] = await database.query(deleteRow(collection, id, expected)).catch((error: unknown) => {
+      const deletion = deleteRow(collection, id, expected, ownerOf(request))
+      const [row] = await database.query(deletion).catch((error: unknown) => {
         throw problemOfDelete(error, collection, id)
       })
       if (row === undefined) notThere(id, expected)
@@ -148,24 +189,35 @@ export async function mountCollection(
       throw new ProblemError(code, { status, title, detail, errors })
     }
     const id = BigInt(end.resource?.split('/').at(-1) ?? '')
-    const [row] = await database.query(selectOne(collection, id, null))
+    const [row] = await database.query(selectOne(collection, id, null, 'all'))
     return created(reply, row)
   }
 
   async function update(request: FastifyRequest<ById & WithBody>): Promise<Row> {
     const { body, expectedVersion: expected } = request
     const { id } = request.params
+    const owner = ownerOf(request)
     return database
       .transaction(async (queries) => {
-        const [current] = await queries.query(lockOne(collection, id))
+        const [current] = await queries.query(lockOne(collection, id, owner))
         const isExpected = expected === undefined || current?.updated_at === expected
         if (current === undefined || !isExpected) notThere(id, expected)
-        const [row] = await queries.query(updateRow(collection, id, changesOf(collection, body, current)))
+        const changes = changesOf(collection, body, current)
+        refuseReserved(collection, owner, changes, current)
+        await refuseForeign(queries, collection, owner, { ...current, ...changes })
+        const [row] = await queries.query(updateRow(collection, id, changes))
         return row ?? current
       })
       .catch((error: unknown) => {
         throw problemOfWrite(error, collection, body)
       })
+  }
+
+  async function refuseCreation(owner: Owner, body: Values): Promise<void> {
+    refuseReserved(collection, owner, body)
+    await refuseForeign(database, collection, owner, body).catch((error: unknown) => {
+      throw problemOfWrite(error, collection, body)
+    })
   }
 
   async function createAt(id: bigint, body: Values): Promise<Row | undefined> {
@@ -180,8 +232,8 @@ export async function mountCollection(
     return insert({ id, ...changesOf(collection, body, { id }) })
   }
 
-  async function findVersion(id: bigint): Promise<RouteValidators | null> {
-    const [row] = await database.query(selectVersion(collection, id))
+  async function findVersion(id: bigint, owner: Owner): Promise<RouteValidators | null> {
+    const [row] = await database.query(selectVersion(collection, id, owner))
     return row === undefined ? null : validatorsOf(row)
   }
 

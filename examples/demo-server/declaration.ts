@@ -1,4 +1,4 @@
-import type { CachingRouteOptions } from 'fastify-conventions'
+import type { CachingRouteOptions, Format } from 'fastify-conventions'
 
 /** A JSON Schema (draft 7), as Fastify takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -13,6 +13,8 @@ export interface Field {
   readonly default?: string | number | boolean | null
   /** Set by the service alone: a body may repeat the value, and not change it. */
   readonly readOnly?: true
+  /** Only an admin gives it another value than the default, or than the one it has. */
+  readonly reserved?: true
   /** For a read-only field: goes back to its `default` when the field named here changes. */
   readonly resetBy?: string
   /** The collection whose id the field holds. */
@@ -37,6 +39,14 @@ export interface RowRule {
   readonly message: string
 }
 
+/** The field that says to whom an item belongs. */
+export interface Ownership {
+  /** Holds the id of a user; `id` where the items are users. */
+  readonly field: string
+  /** Where the field holds the id of an item of another collection: to whom that belongs, this one does too. */
+  readonly of?: Collection
+}
+
 /** Everything the service has to know about a collection; the routes and the SQL follow from it. */
 export interface Collection {
   /** Plural: the path segment, the table, and the member that holds the items of a list. */
@@ -46,6 +56,8 @@ export interface Collection {
   readonly description: string
   /** All fields but `id`, `created_at` and `updated_at`, which every collection has. */
   readonly fields: Readonly<Record<string, Field>>
+  /** To whom an item belongs: who sees it, besides admins. */
+  readonly owner: Ownership
   readonly unique?: readonly Uniqueness[]
   readonly rules?: readonly RowRule[]
   /** Values of `status` that no write leaves, as no action does. */
@@ -58,6 +70,8 @@ export interface Collection {
   readonly hasCallers?: true
   /** A create may be left to an operation, for clients that would rather not wait (`Prefer: respond-async`). */
   readonly createsAsync?: true
+  /** Formats of lists besides JSON. With XML, items have it too, and a create reads it. */
+  readonly formats?: readonly Format[]
   /** How a list may be kept by caches. Default: validated before each use. */
   readonly listCaching?: CachingRouteOptions
   /** The same for one item. Default: by the caller's own cache, validated before each use. */

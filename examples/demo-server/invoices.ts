@@ -1,8 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import type { Database, Queries, Row } from './database.js'
-import { problemResponses } from './problem-responses.js'
+import { type Owner, ownerOf } from './caller.js'
+import { orders } from './collections/orders.js'
+import type { Database, Queries, Row, Statement } from './database.js'
+import { startCodes } from './problem-codes.js'
 import { idParams, noQuery } from './schemas.js'
+import { scopeOf } from './scopes.js'
+import { ownRow } from './sql.js'
 import { takeTime } from './work.js'
 
 interface Invoice {
@@ -55,13 +59,18 @@ export async function mountInvoices(
           202: {
             description: 'It is being made: ask for it again',
             headers: { 'Retry-After': { type: 'integer', description: 'Seconds to wait before that' } },
-            type: 'null',
-            content: {},
+            type: 'object',
+            required: ['status'],
+            properties: {
+              status: { type: 'string', enum: ['In progress'] },
+              progress: { type: 'number', minimum: 0, maximum: 1 },
+            },
           },
-          ...problemResponses(400, 404, 406, 409, 412),
         },
       },
       config: {
+        bearer: { scopes: [scopeOf(orders, 'read')] },
+        problems: { codes: { 'not-paid': 409, ...startCodes } },
         caching: {
           cacheControl: { private: true, maxAge: oneYear, immutable: true },
           validators: madeInvoice,
@@ -70,9 +79,10 @@ export async function mountInvoices(
     },
     async function downloadInvoice(request, reply) {
       const { id } = request.params
-      const invoice = await findInvoice(id)
+      const owner = ownerOf(request)
+      const invoice = await findInvoice(id, owner)
       if (invoice === undefined) {
-        await refuseUnpaid(database, id)
+        await refuseUnpaid(database, id, owner)
         if (await isFirstToAsk(id)) await app.operations.start('invoices.make', { order_id: String(id) })
         return reply.notReady(1)
       }
@@ -87,20 +97,14 @@ export async function mountInvoices(
 
   async function madeInvoice(request: FastifyRequest) {
     const { id } = request.params as { id: bigint }
-    const [row] = await database.query({
-      text: 'select made_at from invoices where order_id = $1',
-      values: [id],
-    })
+    const [row] = await database.query(selectInvoice('made_at', id, ownerOf(request)))
     return row === undefined
       ? null
       : { version: row.made_at as string, lastModified: new Date(row.made_at as string) }
   }
 
-  async function findInvoice(id: bigint): Promise<Invoice | undefined> {
-    const [row] = await database.query({
-      text: 'select content, made_at from invoices where order_id = $1',
-      values: [id],
-    })
+  async function findInvoice(id: bigint, owner: Owner): Promise<Invoice | undefined> {
+    const [row] = await database.query(selectInvoice('content, made_at', id, owner))
     return row as Invoice | undefined
   }
 
@@ -117,7 +121,7 @@ export async function mountInvoices(
 
   async function makeInvoice(id: bigint): Promise<void> {
     await database.transaction(async (queries) => {
-      const order = await refuseUnpaid(queries, id)
+      const order = await refuseUnpaid(queries, id, 'all')
       await queries.query({
         text: 'insert into invoices (order_id, content) values ($1, $2) on conflict (order_id) do nothing',
         values: [id, csvOf(order)],
@@ -127,11 +131,21 @@ export async function mountInvoices(
   }
 }
 
+/** The invoice of an order; no row where that belongs to somebody else. */
+function selectInvoice(columns: string, id: bigint, owner: Owner): Statement {
+  const { condition, values } = ownRow(orders, id, owner)
+  return {
+    text: `select ${columns} from invoices where order_id = (select id from orders where ${condition})`,
+    values,
+  }
+}
+
 /** The order, which stays as it is to the end of the transaction. */
-async function refuseUnpaid(queries: Queries, id: bigint): Promise<Row> {
+async function refuseUnpaid(queries: Queries, id: bigint, owner: Owner): Promise<Row> {
+  const { condition, values } = ownRow(orders, id, owner)
   const [order] = await queries.query({
-    text: 'select id, status, currency, items, total_amount from orders where id = $1 for update',
-    values: [id],
+    text: `select id, status, currency, items, total_amount from orders where ${condition} for update`,
+    values,
   })
   if (order === undefined) throw new ProblemError('not-found', { detail: `there is no order ${id}` })
   if (order.status !== 'paid' && order.status !== 'fulfilled') {

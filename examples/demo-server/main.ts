@@ -1,21 +1,39 @@
-import { tokenHint } from './caller.js'
+import { clientIds, userGrantType } from './authorization/client-ids.js'
+import type { ClientSecrets } from './authorization/clients.js'
+import { endpoints } from './authorization/endpoints.js'
 import { firstId } from './migrations.js'
 import { runProcess } from './process.js'
+import type { Settings } from './settings.js'
 
-await runProcess(async (app, { host, port }) => {
-  console.log(welcome(await app.listen({ host, port })))
+await runProcess(async (app, settings, { port, origin }, secrets) => {
+  await app.listen({ host: settings.host, port })
+  console.log(welcome(origin, settings, secrets))
 })
 
-function welcome(origin: string): string {
+function welcome(origin: string, { authorization, tls }: Settings, secrets: ClientSecrets): string {
+  // Nobody vouches for the certificate.
+  const curl = tls === 'dev' ? 'curl -k' : 'curl'
+  const send = `${curl} -i -H "authorization: Bearer $TOKEN"`
   return `
-The demo listens on ${origin}. Its API is described at ${origin}/docs. Try:
+The demo listens on ${origin}. Its API is described at ${origin}/docs${authorization === null ? ', where one click logs in' : ''}. Try:
 
-  curl -i '${origin}/v1/users?limit=2&fields=id,name,email'
-  curl -i '${origin}/v1/users/me' -H 'authorization: Bearer dev-user-${firstId}'
-  curl -i '${origin}/v1/payments?status=failed'
-  curl -i -X PATCH '${origin}/v1/users/${firstId}' -H 'content-type: application/merge-patch+json' -d '{"age": 37}'
-  curl -i -X POST '${origin}/v1/payments/${firstId + 3n}/retry' -H 'prefer: wait=5'
+${authorization === null ? tokens(origin, curl, secrets) : `  TOKEN=…   # of ${authorization.issuer}, for ${authorization.audience}`}
+  ${send} '${origin}/v1/users?limit=2&fields=id,name,email'
+  ${send} '${origin}/v1/payments?status=failed'
+  ${send} -X PATCH '${origin}/v1/users/${firstId}' -H 'content-type: application/merge-patch+json' -d '{"age": 37}'
+  ${send} -X POST '${origin}/v1/payments/${firstId + 3n}/retry' -H 'prefer: wait=5'
+`
+}
 
-Who asks is the user of the token: ${tokenHint}. For development only.
+function tokens(origin: string, curl: string, { admin, service }: ClientSecrets): string {
+  const read = `node -pe 'JSON.parse(require("fs").readFileSync(0)).access_token'`
+  const token = `${origin}${endpoints.token}`
+  return `  TOKEN=$(${curl} -s -u ${clientIds.admin}:${admin} -d grant_type=client_credentials ${token} | ${read})
+
+of an admin, or of a user, who sees no records but their own:
+
+  TOKEN=$(${curl} -s -d client_id=${clientIds.app} -d grant_type=${userGrantType} -d user_id=${firstId} ${token} | ${read})
+
+Another program with a secret is ${clientIds.service}:${service}. For development only: whoever reaches the demo may be any user.
 `
 }

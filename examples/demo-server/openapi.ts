@@ -2,70 +2,140 @@ import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { tokenHint } from './caller.js'
+import { bearerSecuritySchemes } from 'fastify-conventions'
+import { clientIds } from './authorization/client-ids.js'
+import { endpoints } from './authorization/endpoints.js'
 import { collections } from './collections/index.js'
+import { scopes, userScopes } from './scopes.js'
+
+/** Name of the security scheme in the document. */
+export const securityScheme = 'oauth'
+
+/** The routes of the page, which another plugin makes. */
+export const openPages = [
+  { url: '/docs', reason: 'the description of the API is public' },
+  { url: '/docs/*', reason: 'the description of the API is public' },
+]
+
+/** What {@link describeApi} needs. */
+export interface DescriptionOptions {
+  /** Who issues the tokens. */
+  readonly issuer: string
+  /** Whether the issuer is part of the service. */
+  readonly isEmbedded: boolean
+  /** Version of OpenAPI. */
+  readonly version: OpenApiVersion
+}
+
+/** The versions of OpenAPI in which the service can describe itself. */
+export type OpenApiVersion = '3.0.3' | '3.1.0'
 
 /**
- * What browsers are told of the page: its own scripts, and no page around it. The package leaves pages alone, as the
- * policy of an API would break them.
+ * What browsers are told of the page: its own scripts, requests to the issuer for a login, and no page around it. The
+ * package leaves pages alone, as the policy of an API would break them.
  */
-const pageHeaders = {
+const pageHeaders = (issuer: string) => ({
   'content-security-policy':
-    "default-src 'self';img-src 'self' data:;style-src 'self' 'unsafe-inline';base-uri 'none';frame-ancestors 'none'",
+    `default-src 'self';connect-src 'self' ${new URL(issuer).origin};img-src 'self' data:;` +
+    "style-src 'self' 'unsafe-inline';base-uri 'none';frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-}
+})
 
 /**
- * The OpenAPI document at `/openapi.json` and a page to read and try it at `/docs`, where `/` leads; for the routes added
- * after it.
+ * The OpenAPI document at `/openapi.json` and a page to read and try it at `/docs`; for the routes added after it.
  */
-export async function describeApi(app: FastifyInstance): Promise<void> {
+export async function describeApi(
+  app: FastifyInstance,
+  { issuer, isEmbedded, version }: DescriptionOptions,
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
-      openapi: '3.1.0',
+      openapi: version,
       info: {
         title: 'Demo of fastify-conventions',
         version: '1.0.0',
         description: 'Users, their friends, what they order, subscribe to and pay for.',
       },
-      tags: collections.map(({ name, description }) => ({ name, description })),
+      servers: [{ url: '/', description: 'The service that this document is read from' }],
+      tags: [
+        ...collections.map(({ name, description }) => ({ name, description })),
+        { name: 'operations', description: 'Work that takes long' },
+      ],
       components: {
-        securitySchemes: {
-          developmentToken: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: 'dev-user-<id>',
-            description: `Who asks, for development only: ${tokenHint}`,
-          },
-        },
+        securitySchemes: isEmbedded
+          ? { [securityScheme]: flowsOf(issuer) }
+          : bearerSecuritySchemes({ issuer, securityScheme }),
       },
-      // Most routes need no token; one that is sent has to be of a user.
-      security: [{}, { developmentToken: [] }],
     },
     refResolver: {
       // The names of the components are those of the schemas, not numbers.
-      buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `schema-${index}`),
+      buildLocalReference: (schema, _base, _fragment, index) =>
+        String(schema.title ?? schema.$id ?? `schema-${index}`),
     },
   })
+  const headers = pageHeaders(issuer)
   await app.register(async function mountPages(pages) {
     pages.addHook('onSend', async function finishPage(request, reply, payload) {
-      reply.headers(pageHeaders)
+      reply.headers(headers)
       if (reply.statusCode !== 200 || typeof payload !== 'string') return payload
       const tag = `"${createHash('sha256').update(payload).digest('base64url')}"`
       reply.cacheControl({ noCache: true }).etag(tag)
-      if (request.headers['if-none-match'] !== tag) return payload
-      reply.code(304)
+      if (!hasCopy(request.headers['if-none-match'] ?? '', tag)) return payload
+      reply.code(304).removeHeader('content-type')
       return null
     })
-    await pages.register(swaggerUi, { routePrefix: '/docs' })
-    pages.get('/', { schema: { hide: true } }, function leadToDocs(_request, reply) {
-      return reply.redirect('/docs')
+    await pages.register(swaggerUi, {
+      routePrefix: '/docs',
+      uiConfig: { requestInterceptor: addXsrfToken },
+      initOAuth: {
+        clientId: clientIds.app,
+        scopes: [...userScopes],
+        usePkceWithAuthorizationCodeGrant: true,
+        // Who was logged in before is asked again: the next one may be another user.
+        additionalQueryStringParams: { prompt: 'login' },
+      },
     })
-    pages.get('/openapi.json', { schema: { hide: true } }, function openApiDocument() {
-      return app.swagger()
-    })
+    pages.get(
+      '/openapi.json',
+      { schema: { hide: true }, config: { bearer: false } },
+      function openApiDocument() {
+        return app.swagger()
+      },
+    )
   })
+}
+
+/** Whether `If-None-Match` names the tag, as a cache on the way may have weakened it (RFC 9110 §13.1.2). */
+function hasCopy(field: string, tag: string): boolean {
+  return field.split(',').some((one) => ['*', tag].includes(one.trim().replace(/^W\//, '')))
+}
+
+/** Runs in the page. A session of a cookie needs the token for each unsafe method. */
+function addXsrfToken<Sent extends object>(request: Sent): Sent {
+  const { document } = globalThis as unknown as { readonly document: { readonly cookie: string } }
+  const token = /(?:^|; )(?:__Host-)?XSRF-TOKEN=([^;]*)/.exec(document.cookie)?.[1]
+  const { headers } = request as { readonly headers?: object }
+  if (token !== undefined) Object.assign(headers ?? {}, { 'X-XSRF-TOKEN': token })
+  return request
+}
+
+/** How a client gets a token of the embedded authorization server. */
+function flowsOf(issuer: string) {
+  const tokenUrl = issuer + endpoints.token
+  return {
+    type: 'oauth2',
+    description:
+      'Users log in by one click. A program has an id and a secret: the demo prints them when it starts.',
+    flows: {
+      authorizationCode: {
+        authorizationUrl: issuer + endpoints.authorization,
+        tokenUrl,
+        scopes: { ...scopes },
+      },
+      clientCredentials: { tokenUrl, scopes: { ...scopes } },
+    },
+  } as const
 }

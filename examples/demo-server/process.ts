@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
-import { buildApp } from './app.js'
+import { type AppOptions, buildApp } from './app.js'
+import { type ClientSecrets, clientSecrets } from './authorization/clients.js'
 import type { Database } from './database.js'
 import { openEmbeddedDatabase } from './database-embedded.js'
 import { openServerDatabase } from './database-server.js'
 import { messageOf } from './message-of.js'
 import { migrate } from './migrate.js'
 import { openOperations } from './operations-backend.js'
+import { choosePlace, type Place } from './origin.js'
 import { openRedis } from './redis.js'
 import { seed } from './seed.js'
-import { readSettings, type Settings } from './settings.js'
+import { audienceOf, readSettings, type Settings } from './settings.js'
+import { openCertificate } from './tls.js'
 
 /**
  * Runs the service as this process: opens what the environment names, hands the app to `begin`, and closes all in the
@@ -18,7 +21,7 @@ import { readSettings, type Settings } from './settings.js'
  * @param begin lets the app do what this process is for
  */
 export async function runProcess(
-  begin: (app: FastifyInstance, settings: Settings) => Promise<void>,
+  begin: (app: FastifyInstance, settings: Settings, place: Place, secrets: ClientSecrets) => Promise<void>,
 ): Promise<void> {
   const opened: (() => unknown)[] = []
   async function close(): Promise<void> {
@@ -26,10 +29,12 @@ export async function runProcess(
   }
   try {
     const settings = readSettings(process.env)
-    const app = await open(settings, opened)
+    const place = await choosePlace(settings)
+    const secrets = clientSecrets(settings.host)
+    const app = await open(settings, place, secrets, opened)
     // Once: a second signal ends the process at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, close)
-    await begin(app, settings)
+    await begin(app, settings, place, secrets)
   } catch (error) {
     complain(messageOf(error))
     await close().catch((another: unknown) => complain(messageOf(another)))
@@ -37,7 +42,13 @@ export async function runProcess(
   }
 }
 
-async function open(settings: Settings, opened: (() => unknown)[]): Promise<FastifyInstance> {
+async function open(
+  settings: Settings,
+  { origin }: Place,
+  secrets: ClientSecrets,
+  opened: (() => unknown)[],
+): Promise<FastifyInstance> {
+  const certificate = await openCertificate(settings)
   const redis = settings.redisUrl === null ? null : await openRedis(settings.redisUrl, complain)
   if (redis !== null) opened.push(() => (redis as Redis).disconnect())
   const database = await openDatabase(settings.storage)
@@ -46,11 +57,19 @@ async function open(settings: Settings, opened: (() => unknown)[]): Promise<Fast
   await seed(database)
   const operations = await openOperations(settings, redis, complain)
   opened.push(() => operations.close())
+  const authorization =
+    settings.authorization === null
+      ? await embedAuthorization(origin, secrets, database)
+      : { bearer: settings.authorization }
   const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, pace } = settings
   const app = await buildApp({
     database,
     redis,
     logger: { level: logLevel },
+    certificate,
+    ...authorization,
+    sessions:
+      settings.clientId === null ? null : { clientId: settings.clientId, secret: settings.sessionSecret },
     maintenanceFile,
     corsOrigins,
     rateLimitMax,
@@ -59,6 +78,18 @@ async function open(settings: Settings, opened: (() => unknown)[]): Promise<Fast
   })
   opened.push(() => app.close())
   return app
+}
+
+/** Loaded only where it is used: a service with another issuer does not need it. */
+async function embedAuthorization(
+  origin: string,
+  secrets: ClientSecrets,
+  database: Database,
+): Promise<Pick<AppOptions, 'authorizationServer' | 'bearer'>> {
+  const { createAuthorizationServer } = await import('./authorization/server.js')
+  const audience = audienceOf(origin)
+  const server = await createAuthorizationServer({ issuer: origin, audience, secrets, database })
+  return { authorizationServer: server, bearer: server.bearer }
 }
 
 function openDatabase(storage: Settings['storage']): Promise<Database> {

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { type OperationContext, type OperationOutcome, ProblemError } from 'fastify-conventions'
+import { forbidden, isAdmin, type Owner, ownerOf } from './caller.js'
 import { orders } from './collections/orders.js'
 import { payments } from './collections/payments.js'
 import { users } from './collections/users.js'
 import type { Database, Queries, Row } from './database.js'
 import type { Collection } from './declaration.js'
 import { takeEmptyBodies } from './empty-bodies.js'
-import { problemResponses } from './problem-responses.js'
 import { claimRetry, releaseRetry, succeedRetry } from './retry-claims.js'
 import { idParams, noQuery } from './schemas.js'
+import { scopeOf } from './scopes.js'
 import { insertRow, nextVersion, selectOne, setStatus, type Values } from './sql.js'
 import { once, takeTime } from './work.js'
 
@@ -58,10 +59,10 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
       const { id, force_retry, retry_reason } = context.input
       context.log.info({ retry_reason }, `payment ${id} is tried again`)
       return claimed(context, 2_000, async (queries) => {
-        const payment = await found(queries, payments, BigInt(id))
+        const payment = await found(queries, payments, BigInt(id), 'all')
         refuseWithoutFunds(payment, force_retry)
         const { order_id, amount, currency } = payment
-        refusePaid(await found(queries, orders, order_id as bigint), force_retry)
+        refusePaid(await found(queries, orders, order_id as bigint, 'all'), force_retry)
         return { resource: await pay(queries, { order_id, amount, currency }) }
       })
     },
@@ -71,7 +72,7 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
     const { id, force_retry, retry_reason } = context.input
     context.log.info({ retry_reason }, `order ${id} is tried again`)
     return claimed(context, 3_000, async (queries) => {
-      const order = await found(queries, orders, BigInt(id))
+      const order = await found(queries, orders, BigInt(id), 'all')
       refuseWithoutFunds(await lastPayment(queries, BigInt(id)), force_retry)
       const payment = await pay(queries, {
         order_id: order.id,
@@ -120,12 +121,19 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
         schema: {
           ...about('retry', singular, name),
           body: retryBody,
-          response: problemResponses(400, 404, 409, 413, 415),
         },
-        config: { operations: { starts: `${name}.retry` } },
+        config: {
+          bearer: { scopes: [scopeOf(collection, 'write')] },
+          operations: { starts: `${name}.retry` },
+          problems: { codes: { 'not-retryable': 409, 'retry-running': 409, 'already-retried': 409 } },
+        },
       },
-      async function retry({ params: { id }, body }, reply) {
-        const item = await found(database, collection, id)
+      async function retry(request, reply) {
+        const { params, body } = request
+        const { id } = params
+        const item = await found(database, collection, id, ownerOf(request))
+        if (body?.force_retry === true && !isAdmin(request))
+          throw forbidden('force_retry: only an admin sets it')
         if (body?.force_retry !== true && item.status !== 'failed') {
           const detail = `the ${singular} ${id} is ${String(item.status)}; force_retry tries it all the same`
           throw new ProblemError('not-retryable', { status: 409, detail })
@@ -153,15 +161,16 @@ export async function mountRetries(app: FastifyInstance, { database, pace }: Ret
         ...about('verifyEmail', 'user', 'users'),
         summary: 'Verify the email address of a user',
         body: { type: ['object', 'null'], additionalProperties: false, properties: {} },
-        response: problemResponses(400, 404, 413, 415),
       },
       config: {
+        bearer: { scopes: [scopeOf(users, 'write')] },
         operations: { starts: 'users.verify-email' },
         pathGuard: { except: ['underscore'], reason: 'clients know it by this name' },
       },
     },
-    async function verifyEmail({ params: { id } }, reply) {
-      await found(database, users, id)
+    async function verifyEmail(request, reply) {
+      const { id } = request.params
+      await found(database, users, id, ownerOf(request))
       return reply.startOperation('users.verify-email', { id: String(id) })
     },
   )
@@ -172,8 +181,8 @@ function isInterrupted({ signal }: Pick<OperationContext, 'signal'>): boolean {
   return signal.reason instanceof ProblemError && signal.reason.code === 'operation-interrupted'
 }
 
-async function found(queries: Queries, collection: Collection, id: bigint): Promise<Row> {
-  const [row] = await queries.query(selectOne(collection, id, null))
+async function found(queries: Queries, collection: Collection, id: bigint, owner: Owner): Promise<Row> {
+  const [row] = await queries.query(selectOne(collection, id, null, owner))
   return row ?? missing(collection, id)
 }
 
@@ -210,7 +219,7 @@ function refusePaid({ id, status }: Row, isForced: boolean | undefined): void {
 async function pay(queries: Queries, payment: Values): Promise<string> {
   const [row] = await queries.query(insertRow(payments, { ...payment, status: 'succeeded' }))
   await queries.query(
-    setStatus(orders, payment.order_id as bigint, 'paid', ['pending', 'failed', 'cancelled']),
+    setStatus(orders, payment.order_id as bigint, 'paid', ['pending', 'failed', 'cancelled'], 'all'),
   )
   return `/v1/payments/${String(row?.id)}`
 }

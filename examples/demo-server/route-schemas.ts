@@ -1,6 +1,5 @@
 import type { FastifySchema } from 'fastify'
 import type { Collection } from './declaration.js'
-import { problemResponses } from './problem-responses.js'
 import {
   bodySchema,
   filterQuery,
@@ -26,7 +25,6 @@ export function routeSchemas(collection: Collection) {
       querystring: filterQuery(collection),
       response: {
         200: { description: `One page of the ${name}`, ...listSchema(collection) },
-        ...problemResponses(400, 406, 412),
       },
     },
     create: {
@@ -39,7 +37,6 @@ export function routeSchemas(collection: Collection) {
           headers: { Location: { type: 'string', description: `Where the ${singular} is` } },
           ...item,
         },
-        ...problemResponses(400, 406, 409, 413, 415, 422),
       },
     },
     read: {
@@ -48,7 +45,6 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         200: { description: `The ${singular}`, ...item },
-        ...problemResponses(400, 404, 406, 412),
       },
     },
     replace: {
@@ -63,7 +59,6 @@ export function routeSchemas(collection: Collection) {
           headers: { Location: { type: 'string', description: `Where the ${singular} is` } },
           ...item,
         },
-        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     update: {
@@ -74,7 +69,6 @@ export function routeSchemas(collection: Collection) {
       body: patchSchema(collection),
       response: {
         200: { description: `The ${singular} as it is now`, ...item },
-        ...problemResponses(400, 404, 406, 409, 412, 413, 415, 422),
       },
     },
     delete: {
@@ -83,7 +77,6 @@ export function routeSchemas(collection: Collection) {
       querystring: noQuery,
       response: {
         204: { description: `The ${singular} is gone`, type: 'null' },
-        ...problemResponses(400, 404, 409, 412),
       },
     },
   } as const satisfies Record<string, FastifySchema>

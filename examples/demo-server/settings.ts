@@ -1,8 +1,19 @@
+import { randomBytes } from 'node:crypto'
+import { clientIds } from './authorization/client-ids.js'
+
 /** How the service is started, from the environment. */
 export interface Settings {
   readonly host: string
   readonly port: number
+  /** Files in PEM, or a certificate that is made at the start; `null` without TLS. */
+  readonly tls: { readonly cert: string; readonly key: string } | 'dev' | null
   readonly logLevel: LogLevel
+  /** Who issues the tokens, and the API that they are for; `null` for the authorization server of the demo itself. */
+  readonly authorization: { readonly issuer: string; readonly audience: string } | null
+  /** The client of the issuer that browsers log in with; `null`: browsers do not log in. */
+  readonly clientId: string | null
+  /** Encrypts the cookies of sessions. */
+  readonly sessionSecret: string
   /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
   readonly storage: { readonly url: string } | { readonly folder: string } | null
   /** A Redis server for what instances share; without it each is by itself. */
@@ -26,8 +37,8 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 type LogLevel = (typeof logLevels)[number]
 
 /**
- * Reads `HOST`, `PORT`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`, `REDIS_URL`, `OPERATIONS`, `WORK`, `PACE`,
- * `MAINTENANCE_FILE`, `CORS_ORIGIN` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
+ * Reads `HOST`, `PORT`, `HTTPS`, `TLS_CERT`, `TLS_KEY`, `ISSUER_URL`, `AUDIENCE`, `CLIENT_ID`, `SESSION_SECRET`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`,
+ * `REDIS_URL`, `OPERATIONS`, `WORK`, `PACE`, `MAINTENANCE_FILE`, `CORS_ORIGIN` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
@@ -39,6 +50,10 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   return {
     host: value('HOST') ?? '127.0.0.1',
     port: portOf(value('PORT') ?? '3000'),
+    tls: tlsOf(value('HTTPS'), value('TLS_CERT'), value('TLS_KEY')),
+    authorization: authorizationOf(value('ISSUER_URL'), value('AUDIENCE')),
+    clientId: value('CLIENT_ID') ?? (value('ISSUER_URL') === undefined ? clientIds.app : null),
+    sessionSecret: secretOf(value('SESSION_SECRET')),
     logLevel: logLevelOf(value('LOG_LEVEL') ?? 'info'),
     storage,
     redisUrl,
@@ -55,6 +70,47 @@ function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= 65_535)) throw new Error(`PORT: expected a number from 0 to 65535, received '${text}'`)
   return port
+}
+
+/** Without one, sessions end with the process, and other instances do not know them. */
+function secretOf(text: string | undefined): string {
+  if (text === undefined) return randomBytes(32).toString('base64url')
+  // The message does not show it.
+  if (text.length < 32) throw new Error('SESSION_SECRET: expected at least 32 characters')
+  return text
+}
+
+function tlsOf(
+  https: string | undefined,
+  cert: string | undefined,
+  key: string | undefined,
+): Settings['tls'] {
+  if (https !== undefined && https !== 'dev') throw new Error(`HTTPS: expected 'dev', received '${https}'`)
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new Error('TLS_CERT and TLS_KEY: expected both, received one of them')
+  }
+  if (cert === undefined || key === undefined) return https ?? null
+  if (https !== undefined) throw new Error('HTTPS: expected no TLS_CERT beside it, received both')
+  return { cert, key }
+}
+
+function authorizationOf(
+  issuer: string | undefined,
+  audience: string | undefined,
+): Settings['authorization'] {
+  if (issuer === undefined) {
+    if (audience !== undefined) throw new Error('AUDIENCE: expected ISSUER_URL beside it')
+    return null
+  }
+  const isUrl = URL.canParse(issuer) && /^https?:$/.test(new URL(issuer).protocol) && !/[?#]/.test(issuer)
+  if (!isUrl)
+    throw new Error(`ISSUER_URL: expected a URL such as https://id.example.com, received '${issuer}'`)
+  return { issuer, audience: audience ?? audienceOf(issuer) }
+}
+
+/** The API that tokens are for, where nothing else is agreed on: instances of the demo may have one issuer. */
+export function audienceOf(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/v1`
 }
 
 function paceOf(text: string): number {

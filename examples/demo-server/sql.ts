@@ -1,4 +1,5 @@
 import { keyset, type Page } from 'fastify-conventions'
+import type { Owner } from './caller.js'
 import type { SqlValue, Statement } from './database.js'
 import type { Collection, Field } from './declaration.js'
 
@@ -15,12 +16,16 @@ export type Values = Readonly<Record<string, unknown>>
  */
 export function selectPage(
   collection: Collection,
-  page: Page,
+  owner: Owner,
+  page: Page<bigint | string>,
   filters: Values,
   names: FieldNames,
 ): Statement {
   const values: SqlValue[] = []
-  const conditions = filterConditions(collection, filters, values)
+  const conditions = [
+    ...filterConditions(collection, filters, values),
+    ...ownerConditions(collection, owner, values),
+  ]
   const walk = keyset(page, { first: values.length + 1 })
   values.push(...walk.values, page.fetch)
   conditions.push(walk.where)
@@ -36,17 +41,21 @@ export function selectPage(
 /** The next `updated_at` of a row: it moves on even where the clock has not. */
 export const nextVersion = `greatest(date_trunc('milliseconds', now()), updated_at + interval '1 ms')`
 
-/** How many rows the filters let through. */
-export function countAll(collection: Collection, filters: Values): Statement {
+/** How many rows of an owner the filters let through. */
+export function countAll(collection: Collection, owner: Owner, filters: Values): Statement {
   const values: SqlValue[] = []
-  const conditions = filterConditions(collection, filters, values)
+  const conditions = [
+    ...filterConditions(collection, filters, values),
+    ...ownerConditions(collection, owner, values),
+  ]
   return { text: `select count(*) as total from ${collection.name}${where(conditions)}`, values }
 }
 
-/** The named fields of the row of an id. */
-export function selectOne(collection: Collection, id: bigint, names: FieldNames): Statement {
+/** The named fields of the row of an id; no row where it belongs to somebody else. */
+export function selectOne(collection: Collection, id: bigint, names: FieldNames, owner: Owner): Statement {
   const columns = columnList(collection, names)
-  return { text: `select ${columns} from ${collection.name} where id = $1`, values: [id] }
+  const { condition, values } = ownRow(collection, id, owner)
+  return { text: `select ${columns} from ${collection.name} where ${condition}`, values }
 }
 
 /** A new row; columns without a value take the default of the table. */
@@ -66,13 +75,13 @@ export function selectGivenOut(collection: Collection, id: bigint): Statement {
 }
 
 /** When a row was last written: it moves on with each write, so it names the version. */
-export function selectVersion(collection: Collection, id: bigint): Statement {
-  return { text: `select updated_at from ${collection.name} where id = $1`, values: [id] }
+export function selectVersion(collection: Collection, id: bigint, owner: Owner): Statement {
+  return selectOne(collection, id, ['updated_at'], owner)
 }
 
 /** The row of an id, which nobody else writes before the transaction ends. */
-export function lockOne(collection: Collection, id: bigint): Statement {
-  const { text, values = [] } = selectOne(collection, id, null)
+export function lockOne(collection: Collection, id: bigint, owner: Owner): Statement {
+  const { text, values = [] } = selectOne(collection, id, null, owner)
   return { text: `${text} for no key update`, values }
 }
 
@@ -105,19 +114,21 @@ function castOf(field: Field | undefined): string {
   return field?.schema.format === 'date-time' ? '::timestamptz(3)' : ''
 }
 
-/** Brings a row from one of some states into another; no row where it is in none of them. */
+/** Brings a row from one of some states into another; no row where it is in none of them, or belongs to somebody else. */
 export function setStatus(
   collection: Collection,
   id: bigint,
   to: string,
   from: readonly string[],
+  owner: Owner,
 ): Statement {
-  const slots = from.map((_, index) => `$${index + 3}`)
+  const { condition, values } = ownRow(collection, id, owner)
+  const slotOf = (value: string) => `$${values.push(value)}`
   return {
     text:
-      `update ${collection.name} set status = $2, updated_at = ${nextVersion} ` +
-      `where id = $1 and status in (${slots.join(', ')}) returning ${columnList(collection)}`,
-    values: [id, to, ...from],
+      `update ${collection.name} set status = ${slotOf(to)}, updated_at = ${nextVersion} ` +
+      `where ${condition} and status in (${from.map(slotOf).join(', ')}) returning ${columnList(collection)}`,
+    values,
   }
 }
 
@@ -125,11 +136,37 @@ export function setStatus(
  * Removes the row of an id, and tells that id if there was one.
  *
  * @param expected the version that may be removed; any where it is `undefined`
+ * @param owner whose it may be
  */
-export function deleteRow(collection: Collection, id: bigint, expected: SqlValue | undefined): Statement {
-  const text = `delete from ${collection.name} where id = $1`
-  if (expected === undefined) return { text: `${text} returning id`, values: [id] }
-  return { text: `${text} and updated_at = $2 returning id`, values: [id, expected] }
+export function deleteRow(
+  collection: Collection,
+  id: bigint,
+  expected: SqlValue | undefined,
+  owner: Owner,
+): Statement {
+  const { condition, values } = ownRow(collection, id, owner)
+  const version = expected === undefined ? '' : ` and updated_at = $${values.push(expected)}`
+  return { text: `delete from ${collection.name} where ${condition}${version} returning id`, values }
+}
+
+/** The condition that a row is that of an id and of an owner, with its values. */
+export function ownRow(
+  collection: Collection,
+  id: bigint,
+  owner: Owner,
+): { readonly condition: string; readonly values: SqlValue[] } {
+  const values: SqlValue[] = [id]
+  return { condition: ['id = $1', ...ownerConditions(collection, owner, values)].join(' and '), values }
+}
+
+function ownerConditions(collection: Collection, owner: Owner, values: SqlValue[]): string[] {
+  return owner === 'all' ? [] : [belongsTo(collection, `$${values.push(owner)}`)]
+}
+
+function belongsTo({ owner: { field, of } }: Collection, slot: string): string {
+  return of === undefined
+    ? `${field} = ${slot}`
+    : `${field} in (select id from ${of.name} where ${belongsTo(of, slot)})`
 }
 
 function columnList(collection: Collection, names: FieldNames = null): string {

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
-import { problemResponses } from './problem-responses.js'
 import { noQuery } from './schemas.js'
 
 interface Terms {
@@ -43,10 +42,10 @@ export async function mountTerms(app: FastifyInstance): Promise<void> {
             additionalProperties: false,
             properties: { text: { type: 'string' } },
           },
-          ...problemResponses(400, 406, 412),
         },
       },
       config: {
+        bearer: false,
         fields: false,
         caching: {
           cacheControl: { public: true, maxAge: 3600 },

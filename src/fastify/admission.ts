@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedCache } from '../bounded-cache.js'
 import { acceptsAny } from '../http/media-types.js'
+import { notAcceptable } from '../problem/not-acceptable.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { refuse } from '../problem/send-problem.js'
 import type { Mode } from '../rules/modes.js'
 import type { Reporter } from '../rules/report.js'
 import { earlyRefusalOf } from './early-refusal.js'
+import { refuseFormat } from './formats.js'
 import { setFrameworkErrorHeaders } from './framework-error-headers.js'
 import { addAppHook } from './route.js'
 import { routeSlot } from './slots.js'
@@ -30,7 +32,7 @@ export interface AdmissionOptions {
   /** Seconds after which a client may come back when the server has closed. */
   readonly retryAfter: number
   /** Whether requests are refused that no route says anything about. */
-  readonly enforces: boolean
+  readonly mode: Mode
   readonly reporter: Reporter
 }
 
@@ -57,13 +59,15 @@ export class Admission {
   }
 
   readonly #admit: Admit = (request, reply, next) => {
-    if (this.#options.enforces) {
-      closeWhereFramingIsFaulty(request, reply)
+    const { mode } = this.#options
+    if (mode !== 'off') {
+      if (mode === 'enforce') closeWhereFramingIsFaulty(request, reply)
       const fault = this.#headerRefusal(request.raw)
-      if (fault !== null) {
+      if (fault !== null && mode === 'enforce') {
         refuseEarly(request, reply, fault, next)
         return
       }
+      if (fault !== null) this.#observe('header-fields', request, fault)
     }
     const { headers, httpVersionMajor } = request.raw
     const { accept } = headers
@@ -81,19 +85,24 @@ export class Admission {
   }
 
   #refusal(request: FastifyRequest, route: RouteAdmission | undefined): ProblemError | null {
-    const { enforces, reporter } = this.#options
-    if (enforces || route?.mode === 'enforce') {
-      const refusal = this.#serverRefusal(request)
-      if (refusal !== null) return refusal
+    const { mode, reporter } = this.#options
+    const ofServer = this.#serverRefusal(request)
+    if (ofServer !== null) {
+      if (mode === 'enforce' || route?.mode === 'enforce') return ofServer
+      if (mode === 'report') this.#observe('server', request, ofServer)
     }
-    if (route === undefined || route.accepts === null || route.accepts(request.raw.headers.accept))
-      return null
-    const produced = route.produced?.join(', ')
-    if (route.mode === 'enforce') {
-      return new ProblemError('not-acceptable', { detail: `The resource is available as ${produced}` })
-    }
-    reporter.observe('problems', 'accept', request, `Accept takes none of ${produced}`)
+    if (route === undefined || route.accepts === null) return null
+    const refuseOther = refuseFormat.of(request)
+    if (refuseOther !== undefined) return route.mode === 'enforce' ? refuseOther(request) : null
+    if (route.accepts(request.raw.headers.accept)) return null
+    const produced = route.produced ?? []
+    if (route.mode === 'enforce') return notAcceptable(produced)
+    reporter.observe('problems', 'accept', request, `Accept takes none of ${produced.join(', ')}`, 406)
     return null
+  }
+
+  #observe(rule: string, request: FastifyRequest, refusal: ProblemError): void {
+    this.#options.reporter.observe('problems', rule, request, refusal.message, refusal.statusCode)
   }
 
   /** Returns why a request is not admitted, wherever it goes to; `null` if it is. */

@@ -25,7 +25,7 @@ export function checkInternals(app: FastifyInstance): void {
   const key = appKey(app)
   if (checked.has(key)) return
   checked.add(key)
-  const Reply = replyPrototype(app).constructor as new (...parameters: unknown[]) => FastifyReply
+  const Reply = decorated(app, 'reply').constructor as new (...parameters: unknown[]) => FastifyReply
   const reply = new Reply({}, {}, app.log)
   const fields = {
     'fastify.contentTypeParser': bodyParsersField(app)?.customParsers instanceof Map,
@@ -35,6 +35,7 @@ export function checkInternals(app: FastifyInstance): void {
     'fastify.options': optionsField(app) !== undefined,
     'fastify.reply.serializer': serializerField(reply) !== undefined,
     'fastify.reply.trailers': trailersField(reply) !== undefined,
+    'fastify.Request': requestField(app) !== undefined,
   }
   const missing = Object.entries(fields).filter(([, isThere]) => !isThere)
   if (missing.length > 0) throw unsupported(app, missing.map(([name]) => name).join(', '))
@@ -92,24 +93,41 @@ export function hasSchemaErrorFormatter(app: FastifyInstance): boolean {
 }
 
 const replySerializerField = privateField<unknown>('fastify.replySerializerDefault')
-const schemaControllerField = privateField<{ readonly isCustomSerializerCompiler?: boolean }>(
-  'fastify.schemaController',
-)
+const schemaControllerField = privateField<{
+  readonly isCustomSerializerCompiler?: boolean
+  readonly isCustomValidatorCompiler?: boolean
+}>('fastify.schemaController')
 
-/**
- * Whether a context has a serializer of the app (`setReplySerializer()`, `setSerializerCompiler()`). Fastify has no public
- * getters.
- */
-export function hasAppSerializer(app: FastifyInstance): boolean {
-  const isCompiled = schemaControllerField(app)?.isCustomSerializerCompiler === true
-  return (replySerializerField(app) ?? null) !== null || isCompiled
+/** Whether a context has a serializer of the app for all replies (`setReplySerializer()`). Fastify has no public getter. */
+export function hasReplySerializer(app: FastifyInstance): boolean {
+  return (replySerializerField(app) ?? null) !== null
 }
 
-const optionsField = privateField<{ readonly serializerOpts?: object }>('fastify.options')
+/** Whether a context has a serializer compiler of the app (`setSerializerCompiler()`). Fastify has no public getter. */
+export function hasSerializerCompiler(app: FastifyInstance): boolean {
+  return schemaControllerField(app)?.isCustomSerializerCompiler === true
+}
+
+/** Whether a context has a validator compiler of the app (`setValidatorCompiler()`). Fastify has no public getter. */
+export function hasValidatorCompiler(app: FastifyInstance): boolean {
+  return schemaControllerField(app)?.isCustomValidatorCompiler === true
+}
+
+const optionsField = privateField<{
+  readonly serializerOpts?: object
+  readonly trustProxy?: unknown
+  readonly serverFactory?: unknown
+}>('fastify.options')
 
 /** Returns the `serializerOpts` of the app. `initialConfig` leaves them out. */
 export function serializerOptions(app: FastifyInstance): object {
   return optionsField(app)?.serializerOpts ?? {}
+}
+
+/** Returns which options of the app decide the protocol of requests. `initialConfig` leaves them out. */
+export function serverSettings(app: FastifyInstance): { trustProxy: boolean; hasServerFactory: boolean } {
+  const { trustProxy, serverFactory } = optionsField(app) ?? {}
+  return { trustProxy: Boolean(trustProxy), hasServerFactory: typeof serverFactory === 'function' }
 }
 
 const serializerField = privateField<unknown>('fastify.reply.serializer')
@@ -126,17 +144,41 @@ export function trailerNames(reply: FastifyReply): string[] {
   return Object.keys(trailersField(reply) ?? {})
 }
 
+/**
+ * Makes Fastify read the `Content-Type` of a request again, after a hook has changed it: `request.mediaType` keeps its first
+ * result, which chooses the parser. Fastify 5.0 does not keep it.
+ */
+export function forgetMediaType(request: FastifyRequest): void {
+  const symbol = symbolOf(request, 'fastify.request.contentType')
+  if (symbol !== undefined) Reflect.set(request, symbol, undefined)
+}
+
+const requestField = privateField<{ readonly prototype: object }>('fastify.Request')
 const replyField = privateField<{ readonly prototype: object }>('fastify.Reply')
 
+/** What decorators are added to. */
+export type NameOwner = 'app' | 'request' | 'reply'
+
 /**
- * Returns the prototype of a context's replies. A decorator takes its name for good: with the prototype, a name stays free
- * for plugins that decorate replies later. At the root, the prototype serves all apps until the app has decorated
- * replies.
+ * Returns the object that has the decorators of a context: the context, or the prototype of its requests or replies.
+ * Fastify refuses a decorator only if that object itself has a member of the name. A context without a decorator has the
+ * prototypes of the context above it.
  */
-export function replyPrototype(app: FastifyInstance): object {
-  const Reply = replyField(app)
-  if (Reply === undefined) throw unsupported(app, 'fastify.Reply')
-  return Reply.prototype
+export function decorated(app: FastifyInstance, owner: NameOwner): object {
+  if (owner === 'app') return app
+  const Constructor = (owner === 'request' ? requestField : replyField)(app)
+  if (Constructor === undefined) throw unsupported(app, `fastify.${owner}`)
+  return Constructor.prototype
+}
+
+/**
+ * Returns the names of the values that the requests or replies of a prototype get when they are created. The prototype has no
+ * such members.
+ */
+export function assignedNames(prototype: object): readonly unknown[] {
+  if (!Object.hasOwn(prototype, 'constructor')) return []
+  const { props } = prototype.constructor as { readonly props?: readonly { readonly key: unknown }[] }
+  return props?.map(({ key }) => key) ?? []
 }
 
 /**
@@ -176,8 +218,12 @@ export function appKey(app: FastifyInstance): object {
 
 /** Whether a context is the root of its app: each other context inherits from the context above it. */
 export function isRoot(app: FastifyInstance): boolean {
-  const above = Object.getPrototypeOf(app) as object
-  return Object.getPrototypeOf(above) === null
+  return !('register' in Object.getPrototypeOf(app))
+}
+
+/** Returns the root context of the app of a context. */
+export function rootOf(app: FastifyInstance): FastifyInstance {
+  return isRoot(app) ? app : rootOf(Object.getPrototypeOf(app) as FastifyInstance)
 }
 
 /** Whether a context is another one, or below it. */
@@ -193,6 +239,19 @@ export function hasErrorHandler(app: FastifyInstance): boolean {
   const above = Object.getPrototypeOf(app) as Partial<FastifyInstance>
   if (above.errorHandler !== undefined) return app.errorHandler !== above.errorHandler
   return !Object.hasOwn(app.errorHandler, 'prototype')
+}
+
+/**
+ * Sets an error handler that the app may replace in the same context. Fastify warns about a second one (FSTWRN004), or
+ * refuses it (`allowErrorHandlerOverride: false`). Fastify 5.0 does neither, and has no such field.
+ */
+export function setReplaceableErrorHandler(
+  app: FastifyInstance,
+  handler: Parameters<FastifyInstance['setErrorHandler']>[0],
+): void {
+  app.setErrorHandler(handler)
+  const symbol = symbolOf(app, 'fastify.errorHandlerAlreadySet')
+  if (symbol !== undefined) Reflect.set(app, symbol, false)
 }
 
 /** Whether `setNotFoundHandler()` has thrown because the context has a handler. The error has no code. */
@@ -296,4 +355,32 @@ export function pendingResponse(socket: object): ServerResponse | null {
 export function incomingRequest(socket: object): IncomingMessage | null {
   const { parser } = socket as { readonly parser?: { readonly incoming?: IncomingMessage | null } | null }
   return parser?.incoming ?? null
+}
+
+const documentMakers = new WeakSet<object>()
+
+/**
+ * Completes the OpenAPI documents that @fastify/swagger (checked with 9.9) makes for a context, each before anyone gets it.
+ * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns. Its YAML stays as it is.
+ */
+export function completeDocuments(app: FastifyInstance, complete: (document: object) => void): void {
+  for (
+    let owner: object | null = app;
+    owner !== null;
+    owner = Object.getPrototypeOf(owner) as object | null
+  ) {
+    const make: unknown = Object.getOwnPropertyDescriptor(owner, 'swagger')?.value
+    if (typeof make !== 'function' || documentMakers.has(make)) continue
+    const completed = new WeakSet<object>()
+    const makeCompleted = (...options: unknown[]): unknown => {
+      const document: unknown = make(...options)
+      if (typeof document === 'object' && document !== null && !completed.has(document)) {
+        completed.add(document)
+        complete(document)
+      }
+      return document
+    }
+    documentMakers.add(makeCompleted)
+    Object.assign(owner, { swagger: makeCompleted })
+  }
 }

@@ -7,14 +7,13 @@ export const routeHooks = 'hooks of the route'
 /**
  * The order of a request: the conventions that have a hook in each phase, and the hooks of the app among them. It holds
  * whichever plugin is registered first. A convention that has two places in a phase names the second one after a colon.
- *
- * `idempotency`, `bearer` and `xsrf` have their places before they have hooks.
  */
 export const order = {
   onRequest: [
     'problems:admission',
     'cors',
     'securityHeaders',
+    'httpsOnly',
     'maintenance',
     'rateLimit',
     'pathGuard',
@@ -37,10 +36,17 @@ export const order = {
     routeHooks,
     // A hook of the route may decode the content.
     'problems:content-coding',
+    // The body as JSON, for the hooks that read it.
+    'formats',
+    // The bytes of the body, decoded.
+    'idempotency',
     'integerTwins',
   ],
   preValidation: [
     appHooks,
+    // A token in a form is known once the body is parsed.
+    'xsrf:form',
+    'formats',
     'lists',
     'selfAlias',
     'methodOverride',
@@ -74,6 +80,8 @@ export const order = {
     'cors',
     'securityHeaders',
     appHooks,
+    // Before caching: each format has an entity tag of its own.
+    'formats',
     // Before the hooks of the route: one that compresses leaves no bytes to make an entity tag of.
     'caching',
     'caching:empty-304',
@@ -83,6 +91,10 @@ export const order = {
     'versions',
     'selfAlias',
     'caching:length-of-304',
+    // Last but one: the response as it is sent is what a repeated request gets.
+    'idempotency',
+    // The cookie with the token is of this response only, and depends on the cookies that the other hooks set.
+    'xsrf',
   ],
   // Headers that an answer needs even if a hook of the phase onSend fails.
   onError: [appHooks, 'versions', 'caching', routeHooks],

@@ -1,19 +1,26 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
-import { type Check, invalid, listOf, objectOf, text } from '../options.js'
+import type { ToJsonSchema } from '../json-schema/provider-schema.js'
+import { type Check, functionOf, invalid, listOf, objectOf, text } from '../options.js'
+import { declareProblemSchema } from '../problem/problem-schema.js'
 import { type Mode, modes } from '../rules/modes.js'
 import { checkInternals } from './internals.js'
+import { schemaConverter } from './route-schemas.js'
 import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './route-watch.js'
 
 /**
  * Makes a Fastify plugin of a convention: not encapsulated (what it sets up serves the context that registers it),
  * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
  * findings.
+ *
+ * @param hasMode whether the plugin has the option `mode`. One that has none adds nothing to the OpenAPI document until a
+ * route uses it
  */
 export function conventionPlugin<Options extends object>(
   name: string,
   setUp: (app: FastifyInstance, options: Options) => void | Promise<void>,
+  hasMode = true,
 ): FastifyPluginAsync<Options & RegistrationOptions> {
   const registered = Symbol.for(`fastify-conventions.${name}`)
   return fastifyPlugin(
@@ -24,7 +31,12 @@ export function conventionPlugin<Options extends object>(
       checkInternals(app)
       if (app.hasDecorator(registered)) throw new bootErrors.FST_CONV_ALREADY_REGISTERED(name)
       app.decorate(registered, true)
-      const { earlierRoutes, ...own } = options
+      const { earlierRoutes, toJsonSchema, ...own } = options
+      if (toJsonSchema !== undefined) {
+        checkConverter(`${name}.toJsonSchema`, toJsonSchema)
+        if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
+      }
+      if (hasMode && modeOf(own) === 'enforce') declareProblemSchema(app)
       const setUpIsDone = watchRoutes({
         app,
         plugin: name,
@@ -37,6 +49,8 @@ export function conventionPlugin<Options extends object>(
     { name: `fastify-conventions/${name}`, fastify: '5.x' },
   )
 }
+
+const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema that returns its JSON Schema')
 
 const checkRoute = objectOf<Partial<EarlierRoute>>({
   url: text("a path such as '/metrics' or '/docs/*'", /^\//),

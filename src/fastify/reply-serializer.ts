@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
-import { hasAppSerializer, replySerializer, serializerOptions } from './internals.js'
+import { hasReplySerializer, hasSerializerCompiler, replySerializer, serializerOptions } from './internals.js'
 import { lazily } from './lazily.js'
 
 /** Makes the reply send a string as it is, without the route's response schema. */
@@ -22,12 +22,20 @@ function asItIs(payload: unknown): string {
   return typeof payload === 'string' ? payload : JSON.stringify(payload)
 }
 
-/** Whether the app serializes a route's responses (`setReplySerializer()`, `setSerializerCompiler()`, `serializerCompiler`). */
+/** Whether the app compiles the serializers of a route's response schemas (`setSerializerCompiler()`, `serializerCompiler`). */
+export function hasCompiledSerializer(
+  app: FastifyInstance,
+  compiler: RouteOptions['serializerCompiler'],
+): boolean {
+  return (compiler !== undefined && !lazyCompilers.has(compiler)) || hasSerializerCompiler(app)
+}
+
+/** Whether the app serializes a route's responses: by a compiler, or all replies alike (`setReplySerializer()`). */
 export function hasSerializerOfTheApp(
   app: FastifyInstance,
   compiler: RouteOptions['serializerCompiler'],
 ): boolean {
-  return (compiler !== undefined && !lazyCompilers.has(compiler)) || hasAppSerializer(app)
+  return hasCompiledSerializer(app, compiler) || hasReplySerializer(app)
 }
 
 const lazyCompilers = new WeakSet<object>()

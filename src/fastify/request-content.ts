@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload, RouteOptions } from 'fastify'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { refuse } from '../problem/send-problem.js'
+import type { Reporter } from '../rules/report.js'
 import { clip } from '../text.js'
+import { listenAlong } from './body-bytes.js'
 import { type BodyParser, bodyParsers } from './internals.js'
 import { addHook } from './route.js'
 
@@ -88,12 +91,53 @@ function refuseCoded(
     next(null, payload)
     return
   }
+  refuse(request, reply, codedProblem(request), next)
+}
+
+function codedProblem(request: FastifyRequest): ProblemError {
+  const coding = clip(String(request.headers['content-encoding']), longestShown)
   // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
-  const problem = new ProblemError('unsupported-media-type', {
-    detail: `Content-Encoding ${clip(String(request.headers['content-encoding']), longestShown)} is not supported here`,
+  return new ProblemError('unsupported-media-type', {
+    detail: `Content-Encoding ${coding} is not supported here`,
     headers: { 'accept-encoding': 'identity' },
   })
-  refuse(request, reply, problem, next)
+}
+
+/** Adds the hook of `report` mode that counts the content which {@link RequestContent} refuses. */
+export function countContent(route: RouteOptions, reporter: Reporter): void {
+  if ([route.method].flat().every((method) => bodiless.has(method))) return
+  addHook(
+    route,
+    'preParsing',
+    'problems:content-coding',
+    function countContentOnPreParsing(request, _reply, payload, next) {
+      const observe = (refusal: ProblemError): void =>
+        reporter.observe('problems', 'content', request, refusal.message, refusal.statusCode)
+      if (payload === request.raw && isCoded(request)) observe(codedProblem(request))
+      else if (isJson(mediaTypeOf(request.headers['content-type']))) {
+        // The parser may have set an encoding, and then hears text that has lost the bytes.
+        onceNotUtf8(payload as Readable, () => observe(notUtf8()))
+      }
+      next(null, payload)
+    },
+  )
+}
+
+/** Calls back if the bytes that a parser reads are not UTF-8. */
+function onceNotUtf8(payload: Readable, callback: () => void): void {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let isDone = false
+  const read = (part?: string | Uint8Array): void => {
+    if (isDone) return
+    try {
+      if (typeof part === 'string') isDone = part.includes('\u{fffd}')
+      else decoder.decode(part, { stream: part !== undefined })
+    } catch {
+      isDone = true
+    }
+    if (isDone) callback()
+  }
+  listenAlong(payload, { part: read, end: () => read() })
 }
 
 const longestShown = 100

@@ -5,7 +5,9 @@ import { hasLongInteger } from '../json/json-text.js'
 import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
 import type { CompileSerializer } from '../json-schema/alternatives.js'
+import { compileConditions } from '../json-schema/conditions.js'
 import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../json-schema/json-schema.js'
+import { isProviderSchema } from '../json-schema/provider-schema.js'
 import { responseBodies } from '../json-schema/responses.js'
 import { anything, type Shape, someShape } from '../json-schema/shape.js'
 import { shapeOf } from '../json-schema/shape-reader.js'
@@ -41,6 +43,8 @@ export interface WritingPurpose {
   readonly fast: boolean
   /** Method and path pattern, for Fastify's compiler. */
   readonly route: string
+  /** Whether the app compiles serializers, which need not know JSON Schema. */
+  readonly isCompiled?: boolean
 }
 
 /**
@@ -65,7 +69,9 @@ function newWriters(
   response: unknown,
   purpose: WritingPurpose,
 ): readonly ResponseWriter[] {
-  const bodies = responseBodies(response).filter(({ schema }) => isSchemaObject(schema))
+  const bodies = responseBodies(response).filter(
+    ({ schema }) => isSchemaObject(schema) && !isProviderSchema(schema),
+  )
   return bodies.map(({ status, mediaType, schema }): ResponseWriter => {
     const { compile, ...writer } = bodyWriter(app, schema as Json, purpose)
     return {
@@ -124,14 +130,17 @@ export function openWriter(app: FastifyInstance, purpose: WritingPurpose): Respo
 function writtenBy(
   shape: Shape,
   app: FastifyInstance,
-  { twins, fast }: WritingPurpose,
+  { twins, fast, isCompiled }: WritingPurpose,
 ): ResponseWriter['by'] {
   if (twins && containsInt64(shape)) return 'own'
-  return fast && !someShape(shape, isOpen) && !hasSerializerOptions(app) ? 'fast' : 'fastify'
+  return fast && isCompiled !== true && !someShape(shape, isOpen) && !hasSerializerOptions(app)
+    ? 'fast'
+    : 'fastify'
 }
 
 /** Compiles a schema as Fastify does in the context of the route. */
-function compilerOf(app: FastifyInstance, { route }: WritingPurpose): CompileSerializer {
+function compilerOf(app: FastifyInstance, { route, isCompiled }: WritingPurpose): CompileSerializer {
+  if (isCompiled === true) return compileConditions
   return function compileAsFastify(schema) {
     const compile = app.serializerCompiler
     if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
@@ -154,8 +163,8 @@ function sharedWriters(app: FastifyInstance, purpose: WritingPurpose): SharedWri
   return shared
 }
 
-function keyOf({ twins, fast }: WritingPurpose): string {
-  return `${twins} ${fast}`
+function keyOf({ twins, fast, isCompiled = false }: WritingPurpose): string {
+  return `${twins} ${fast} ${isCompiled}`
 }
 
 // By the response schemas of a route.

@@ -1,9 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, RouteOptions } from 'fastify'
-import { exclusionReasonOf, matchesUrl } from '../rules/exceptions.js'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { ToJsonSchema } from '../json-schema/provider-schema.js'
+import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../rules/exceptions.js'
 import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
 import { appKey, headSiblings, isRoot, isWithin, printedRoutes } from './internals.js'
+import { completeWhenRead } from './lazy-route-schema.js'
+import { isForTransform, noteRoute } from './route-schemas.js'
 import { routeSlot } from './slots.js'
 
 /** A route that is declared before the plugin, and may stay without the convention. */
@@ -24,6 +27,14 @@ export interface RegistrationOptions {
    * @default []
    */
   readonly earlierRoutes?: readonly EarlierRoute[]
+  /**
+   * Returns the JSON Schema of a schema of another library, such as Valibot or Zod 3. Called once for each schema, when its
+   * route is declared. The first plugin of a context that has it decides for the context and those below.
+   *
+   * Not needed for Zod 4.2 and later, and for schemas that follow Standard JSON Schema: they give it themselves.
+   * @default none
+   */
+  readonly toJsonSchema?: ToJsonSchema
 }
 
 /** A plugin of this package in a context. */
@@ -58,6 +69,11 @@ export function watchRoutes(registration: Registration): () => void {
   registrations.push(watched)
   let isSettingUp = true
   app.addHook('onRoute', function seeRoute(route) {
+    if (noteRoute(this, route, plugin, reporter)) {
+      reporter.checkAtReady(() => {
+        if (route.schema !== undefined && isForTransform(route)) completeWhenRead(route, (schema) => schema)
+      })
+    }
     routes.see(plugin, route)
     watched.servesRoutes ||= !isSettingUp
   })
@@ -144,6 +160,37 @@ function routesOf(app: FastifyInstance): AppRoutes {
   return routes
 }
 
+/**
+ * Returns a function that tells whether a request is for a route that was declared before this call, and that no rule
+ * applies to: no `onRoute` hook sees it.
+ */
+export function excludedEarlier(app: FastifyInstance): (request: FastifyRequest) => boolean {
+  const excluded = new Set<string>()
+  for (const { methods, path, exclusionReason } of routesOf(app).declared) {
+    if (exclusionReason === null) continue
+    for (const method of methods) excluded.add(`${method} ${path}`)
+    if (methods.includes('GET')) excluded.add(`HEAD ${path}`)
+  }
+  return function isExcludedEarlier({ method, routeOptions: { url = '' } }) {
+    if (excluded.size === 0) return false
+    // A route at `/` below a prefix has a second form with a slash.
+    return excluded.has(`${method} ${url}`) || excluded.has(`${method} ${url.replace(/\/$/, '')}`)
+  }
+}
+
+/** Returns a function that tells whether a path is that of a route for all methods, as the root of a proxy is. */
+export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
+  let paths: ReadonlySet<string> | null = null
+  return function isProxyPath(path) {
+    paths ??= new Set(
+      routesOf(app)
+        .declared.filter(({ methods }) => servesAllMethods(methods))
+        .map((route) => route.path),
+    )
+    return paths.has(path)
+  }
+}
+
 function earlierRoutesOf(root: FastifyInstance): Declared[] {
   return printedRoutes(root).map(({ methods, path }) => {
     const exclusionReason = path.includes('*') ? 'a wildcard route: files or a proxy' : null
@@ -217,6 +264,7 @@ function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: R
         rule,
         request,
         `${request.method} ${url} is declared before the plugin is loaded`,
+        500,
       )
       next()
     } else next(new Error(`${url} is declared before ${plugin} is loaded: ${instead(plugin)}`))

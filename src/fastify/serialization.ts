@@ -2,15 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { mediaTypeOf } from '../http/media-types.js'
 import { holdsBigInt } from '../json/exact-json.js'
 import type { Write } from '../json/object-writer.js'
+import { parseExact } from '../json/parse-exact.js'
 import type { WriterCompiler } from '../json/writer.js'
+import { loadAjv } from '../json-schema/ajv.js'
 import { bodyFor } from '../json-schema/responses.js'
 import type { Shape } from '../json-schema/shape.js'
 import { reporterOf } from '../rules/report.js'
-import { headSiblings } from './internals.js'
+import { hasReplySerializer, headSiblings } from './internals.js'
 import {
   compileWhenNeeded,
+  hasCompiledSerializer,
   hasSerializerOfItsOwn,
-  hasSerializerOfTheApp,
   passString,
 } from './reply-serializer.js'
 import {
@@ -23,6 +25,7 @@ import {
   type WritingPurpose,
 } from './response-writers.js'
 import { addHook } from './route.js'
+import { jsonSchemasOf } from './route-schemas.js'
 import type { Selection } from './selection.js'
 import { requestSlot, routeSlot } from './slots.js'
 
@@ -50,7 +53,10 @@ export class RouteSerialization {
   #open: ResponseWriter | null = null
   #untwinned: WriterCompiler | null = null
   #prepared = false
+  // The app serializes all replies alike: its JSON need not follow the schemas.
   #isOfTheApp = false
+  // The app compiles the serializers: the conventions apply to the JSON that these make.
+  #isCompiled = false
 
   /** @param route method and path pattern, for the report */
   constructor(
@@ -68,7 +74,7 @@ export class RouteSerialization {
   }
 
   get #purpose(): WritingPurpose {
-    return { twins: this.twins, fast: this.fast, route: this.#route }
+    return { twins: this.twins, fast: this.fast, route: this.#route, isCompiled: this.#isCompiled }
   }
 
   /**
@@ -78,8 +84,9 @@ export class RouteSerialization {
   prepare(): void {
     if (this.#prepared) return
     this.#prepared = true
-    this.#isOfTheApp = hasSerializerOfTheApp(this.#app, this.#compiler)
+    this.#isOfTheApp = hasReplySerializer(this.#app)
     if (this.#isOfTheApp) return
+    this.#isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
     try {
       this.#writers = responseWriters(this.#app, this.#response, this.#purpose)
     } catch (error) {
@@ -94,6 +101,11 @@ export class RouteSerialization {
         })
       }
     }
+  }
+
+  /** Whether the app compiles the serializers of the route. Known once it is prepared. */
+  get isCompiled(): boolean {
+    return this.#isCompiled
   }
 
   /** Whether there is an answer that this package can write. Known once it is prepared. */
@@ -140,13 +152,30 @@ export class RouteSerialization {
     const selection = status < 300 ? this.#selectionFor(request) : null
     if (this.#isOfTheApp && selection?.hides !== true) return null
     const narrow = selection === null ? null : this.narrowing(selection, reply)
-    if (narrow !== null) return narrow.write(payload, throwLost)
+    if (narrow !== null) return narrow.write(this.#sentOf(reply, payload), throwLost)
     const writer = this.#writerOf(reply)
+    if (this.#isCompiled && this.#hasSchemaOf(status)) {
+      const isOurs = writer !== null && (writer.by === 'own' || (this.twins && holdsBigInt(payload)))
+      return isOurs ? writer.write(this.#sentOf(reply, payload), throwLost) : null
+    }
     if (writer?.by === 'own') return writer.write(payload, throwLost)
     if (writer?.by === 'fast') return jsonIfUsual(payload, writer)
     // Where the schema could not be read, only Fastify knows what it lets out.
     if (!this.twins || (writer === null && this.#hasSchemaOf(status))) return null
     return jsonOfFastify(reply, payload, writer)
+  }
+
+  /** The value that the app's serializer sends for a payload: converted and without what its schema leaves out. */
+  #sentOf(reply: FastifyReply, payload: unknown): unknown {
+    if (!this.#isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
+    try {
+      return parseExact(reply.serialize(payload as object) as string)
+    } catch (error) {
+      if (!(error instanceof TypeError) || !holdsBigInt(payload)) throw error
+      throw new TypeError('the serializer of the app cannot write a BigInt: see docs/type-providers.md', {
+        cause: error,
+      })
+    }
   }
 
   /**
@@ -211,7 +240,8 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   const known = serializations.get(route)
   if (known !== undefined) return known
   const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
+  const { response } = jsonSchemasOf(route) ?? {}
+  const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
   serializations.set(route, serialization)
   addHook(route, 'preSerialization', 'serialization', serialization.serialize)
   prepareWhenReady(app, serialization)
@@ -223,7 +253,7 @@ export function writeFast(app: FastifyInstance): void {
   const isHeadSibling = headSiblings(app)
   app.addHook('onRoute', function writeFastOnRoute(route) {
     const isSibling = isHeadSibling(route)
-    if (route.schema?.response === undefined) return
+    if (route.schema?.response === undefined || hasCompiledSerializer(this, route.serializerCompiler)) return
     serializationOf(this, route).fast = true
     if (isSibling) compileWhenNeeded(this, route)
   })
@@ -247,9 +277,9 @@ function prepareWhenReady(app: FastifyInstance, serialization: RouteSerializatio
   }
   const all = [serialization]
   pending.set(app, all)
-  app.addHook('onReady', function compileWriters(done) {
+  app.addHook('onReady', async function compileWriters() {
     for (const one of all) one.prepare()
-    done()
+    if (all.some((one) => one.isCompiled)) await loadAjv()
   })
 }
 

@@ -101,19 +101,3 @@ export function appSlot<T>(name: string): AppSlot<T> {
     own: (app) => (Object.hasOwn(app, key) ? get(app) : undefined),
   }
 }
-
-/**
- * Returns a function that adds decorators when it is called for the first time; if their names are free they are added
- * at once. An app in which no route needs them may have decorators of its own with these names. If a route does need
- * them, Fastify throws that the names are taken.
- */
-export function decorateOnce(areFree: boolean, decorate: () => void): () => void {
-  let isDone = false
-  function decorateIfNeeded(): void {
-    if (isDone) return
-    isDone = true
-    decorate()
-  }
-  if (areFree) decorateIfNeeded()
-  return decorateIfNeeded
-}

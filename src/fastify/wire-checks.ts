@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isHostValue, repeatsHost } from '../http/host-field.js'
+import { isHostValue } from '../http/host-field.js'
+import { isRepeated } from '../http/raw-headers.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { refuse, sendRawProblem } from '../problem/send-problem.js'
 import { rawFieldsOf } from './raw-fields.js'
@@ -56,7 +57,7 @@ export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null 
       const detail = `A request may have at most ${maxFieldLines} header fields`
       return new ProblemError('header-fields-too-large', { detail })
     }
-    if (repeatsHost(rawHeaders)) {
+    if (isRepeated(rawHeaders, 'host')) {
       return new ProblemError('request-malformed', { detail: 'A request must have exactly one Host header' })
     }
     const host = headers.host ?? headers[':authority']

@@ -6,17 +6,3 @@ const shape =
 export function isHostValue(text: string): boolean {
   return shape.test(text)
 }
-
-/**
- * Whether there is more than one `Host` line (RFC 9112 §3.2).
- *
- * @param rawHeaders names and values in turn, as Node gives them
- */
-export function repeatsHost(rawHeaders: readonly string[]): boolean {
-  let count = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
-  }
-  return count > 1
-}

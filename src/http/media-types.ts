@@ -21,6 +21,30 @@ export function prefers(accept: string, type: string, other: string): boolean {
   return qualityAmong(ranges, type) > qualityAmong(ranges, other)
 }
 
+/**
+ * Returns the media type that an `Accept` header gives the highest quality value, of equal ones the first; `null` if it
+ * accepts none. A header without a valid media range gives the first.
+ *
+ * @param produced media types in lowercase, without parameters
+ */
+export function preferredType<Type extends string>(accept: string, produced: readonly Type[]): Type | null {
+  const ranges = rangesOf(accept)
+  let preferred: Type | null = null
+  let highest = 0
+  for (const type of produced) {
+    const quality = qualityAmong(ranges, type)
+    if (quality <= highest) continue
+    preferred = type
+    highest = quality
+  }
+  return preferred
+}
+
+/** Whether an `Accept` header names a media type itself, rather than a range that contains it. */
+export function namesType(accept: string, type: string): boolean {
+  return rangesOf(accept).some((range) => range.type === type && range.quality > 0)
+}
+
 function rangesOf(accept: string): readonly MediaRange[] {
   return listMembers(accept).flatMap((member) => rangeOf(member) ?? [])
 }

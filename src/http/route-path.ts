@@ -31,6 +31,11 @@ export function routePath(pattern: string): readonly PathSegment[] {
   return segments
 }
 
+/** Whether a path pattern has a parameter or a wildcard. */
+export function hasParameter(pattern: string): boolean {
+  return routePath(pattern).some(({ kind }) => kind !== 'literal')
+}
+
 /** Returns the parts of a segment: `:id.json` is the parameter `:id` and the literal `.json`. */
 export function segmentParts(text: string): readonly SegmentPart[] {
   if (!text.includes(':') && !text.includes('*')) return text === '' ? [] : [{ literal: true, text }]

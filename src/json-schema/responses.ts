@@ -57,9 +57,14 @@ function isSuccess(status: string): boolean {
   return /^2(\d\d|xx)$/i.test(status)
 }
 
-/** The media types that a route declares for success; `null` if it declares none, or leaves them open. */
+/**
+ * The media types that a route declares for success; `null` if it declares none, or leaves them open. A 202 beside another
+ * success is the state of the work, which `Accept` does not select.
+ */
 export function producedTypes(response: unknown): readonly string[] | null {
-  const types = successBodies(response).flatMap(({ mediaType, schema }) => {
+  const bodies = successBodies(response)
+  const selected = bodies.filter(({ status }) => status !== '202')
+  const types = (selected.length === 0 ? bodies : selected).flatMap(({ mediaType, schema }) => {
     if (mediaType !== null) return [mediaType]
     if (isOfType(schema, 'null')) return []
     // The handler sets the media type of text.

@@ -224,6 +224,7 @@ export class ShapeReader {
         shape: this.#part(property),
       })),
       rest: rest === undefined || rest === false ? null : this.#part(rest),
+      ...(rest === false && { isClosed: true as const }),
       nullable,
     }
   }

@@ -40,6 +40,8 @@ interface ObjectForm {
   readonly patterns: readonly { readonly pattern: RegExp; readonly shape: Shape }[]
   /** Shape of members that are not declared; `null` where they are dropped. */
   readonly rest: Shape | null
+  /** Whether the schema forbids members that it does not declare (`additionalProperties: false`). */
+  readonly isClosed?: true
 }
 
 /** A declared member of an object. */

@@ -24,7 +24,7 @@ export function int64Digits(value: unknown, range: Int64Range, onLost: OnLostDig
     return value
   }
   if (value === null) return null
-  throw new TypeError(`a value of type ${typeof value} is no 64-bit integer`)
+  throw new TypeError(`a value of type ${typeof value} is not a 64-bit integer`)
 }
 
 // Text of up to 18 characters is within the range of both formats, unless it is negative.

@@ -1,5 +1,12 @@
 import type { ObjectShape, Shape } from '../json-schema/shape.js'
-import { isAlwaysTwinned, mayBeInteger, twinName, twinTest, twinWriter } from '../json-schema/twins.js'
+import {
+  isAlwaysTwinned,
+  isTwinned,
+  mayBeInteger,
+  twinName,
+  twinTest,
+  twinWriter,
+} from '../json-schema/twins.js'
 import { cutOf, type FieldCut, whole } from './field-tree.js'
 import { textOf } from './json-text.js'
 import type { Write, WriteRest } from './object-writer.js'
@@ -83,7 +90,7 @@ function entryFinder(compiler: ValueCompiler, object: ObjectShape): (name: strin
   const entry = (shape: Shape): Entry => ({
     shape,
     write: compiler.writerOf(shape),
-    twinOf: compiler.twins ? twinWriter(shape) : () => null,
+    twinOf: compiler.twins && (object.isClosed !== true || isTwinned(shape)) ? twinWriter(shape) : () => null,
   })
   const patterns = object.patterns.map(({ pattern, shape }) => ({ pattern, entry: entry(shape) }))
   const rest = object.rest === null ? null : entry(object.rest)

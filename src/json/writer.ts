@@ -84,6 +84,7 @@ export class WriterCompiler {
     const known = this.#members.get(shape)
     if (known !== undefined) return known
     const names = new Set(shape.members.map((member) => member.name))
+    const isTaken = (twin: string): boolean => shape.isClosed === true || names.has(twin)
     const twinned = shape.members.filter((member) => this.twins && isTwinned(member.shape))
     const replacing = new Map(twinned.map((member) => [twinName(member.name), member]))
     const members = shape.members
@@ -97,7 +98,7 @@ export class WriterCompiler {
         return {
           ...member,
           fallback: hasTwin ? withTwin(member.name, member.fallback) : member.fallback,
-          write: this.memberWriter(member.name, member.shape, names.has(twinName(member.name))),
+          write: this.memberWriter(member.name, member.shape, isTaken(twinName(member.name))),
           declaredTwin: number === undefined ? undefined : { of: number.name, isReplaced: twinTest(number) },
         }
       })
@@ -162,11 +163,16 @@ export class WriterCompiler {
     return write
   }
 
-  /** The writer of a member: of its value, followed by the twin and its key, where it has one. */
-  memberWriter(name: string, shape: Shape, twinIsDeclared = false): Write {
+  /**
+   * The writer of a member: of its value, followed by the twin and its key, where it has one.
+   *
+   * @param isTaken whether the name of the twin is that of another member, or is forbidden: then only a declared 64-bit
+   * integer has a twin
+   */
+  memberWriter(name: string, shape: Shape, isTaken = false): Write {
     const write = this.writerOf(shape)
     const isDeclared = isTwinned(shape)
-    if (!this.twins || (twinIsDeclared && !isDeclared) || !mayBeInteger(shape)) return write
+    if (!this.twins || (isTaken && !isDeclared) || !mayBeInteger(shape)) return write
     const key = `,${JSON.stringify(twinName(name))}:`
     if (shape.kind === 'integer' && shape.int64 !== null) {
       const range = shape.int64

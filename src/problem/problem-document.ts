@@ -1,3 +1,4 @@
+import { reasonPhrases } from '../http/status.js'
 import { clip } from '../text.js'
 import { type ProblemError, type ProblemIssue, problemTypes } from './problem-error.js'
 
@@ -32,19 +33,36 @@ export interface ProblemDocument {
 /** The `detail` of a 5xx. The cause is in the log, under the request id of `instance`. */
 export const serverFaultDetail = 'The server failed to answer. The cause is in its log, under the request id.'
 
-/** Returns the document for an error; for a 5xx without its cause. `title` and `detail` are cut. */
-export function problemDocument(error: ProblemError, typeBase: string, requestId?: string): ProblemDocument {
+/**
+ * Returns the document for an error; for a 5xx without its cause. `title` and `detail` are cut.
+ *
+ * @param keptMembers names of members of an earlier error format, see {@link keptMember}
+ */
+export function problemDocument(
+  error: ProblemError,
+  typeBase: string,
+  requestId?: string,
+  keptMembers: readonly string[] = [],
+): ProblemDocument {
   const isClientError = error.statusCode < 500
+  const detail = isClientError || isOurs(error.code) ? clip(error.message, longestDetail) : serverFaultDetail
   return {
+    ...Object.fromEntries(keptMembers.map((name) => [name, keptMember(name, error.statusCode, detail)])),
     ...(isClientError ? error.extensions : undefined),
     type: typeBase + error.code,
     title: clip(error.title, longestName),
     status: error.statusCode,
-    detail: isClientError || isOurs(error.code) ? clip(error.message, longestDetail) : serverFaultDetail,
+    detail,
     ...(requestId === undefined ? undefined : { instance: occurrence(requestId) }),
     code: error.code,
     ...(isClientError && error.errors !== undefined ? { errors: error.errors } : undefined),
   }
+}
+
+/** Returns the value of a member of an earlier error format: the status, the reason phrase, as in Fastify, or the detail. */
+function keptMember(name: string, status: number, detail: string): string | number {
+  if (name === 'statusCode') return status
+  return name === 'error' ? (reasonPhrases[status] ?? String(status)) : detail
 }
 
 /** Returns the URI of an occurrence, from the first 200 characters of the request id. */

@@ -35,6 +35,8 @@ function isOutage({ code }: ProblemError): boolean {
 }
 
 const outageCodes: ReadonlySet<string> = new Set<ProblemCode>([
+  'authentication-unavailable',
+  'idempotency-unavailable',
   'maintenance',
   'operations-full',
   'operations-unavailable',

@@ -84,22 +84,40 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 
 /**
  * Returns the problem for an error body that a handler has sent. A 4xx with a JSON object keeps its members: the `code` is
- * put in kebab case or dropped, `detail` or `message` becomes the detail, and members that repeat the status are dropped.
- * Other bodies, such as HTML, are dropped.
+ * put in kebab case or dropped, `detail`, `message`, or a text in `error` becomes the detail, and members that repeat the
+ * status are dropped. Other bodies, such as HTML, are dropped.
+ *
+ * @param problem that of the error which the handler has answered; it has what the body leaves out
+ * @param keepMembers names of members of an earlier error format, which keep what the handler has sent
  */
-export function problemOfBody(status: number, body: unknown): ProblemError {
-  const problem = problemOf({ statusCode: status })
-  if (status >= 500 || typeof body !== 'object' || body === null || Array.isArray(body)) return problem
-  const { message, detail, code, title, statusCode: _, ...members } = body as Record<string, unknown>
+export function problemOfBody(
+  status: number,
+  body: unknown,
+  problem: ProblemError = problemOf({ statusCode: status }),
+  keepMembers: readonly string[] = [],
+): ProblemError {
+  if (status >= 500 || !isRecord(body)) return problem
+  const { message, detail, code, title, statusCode: _, ...members } = body
   if (members.error === reasonPhrases[status]) delete members.error
-  const text = [detail, message].find(hasText)
+  const nested = isRecord(members.error) ? members.error : {}
+  const text = [detail, message, members.error, nested.message].find(hasText)
+  const words = text ?? (problem.message === problem.title ? undefined : problem.message)
+  if (text !== undefined && members.error === text && !keepMembers.includes('error')) delete members.error
   if (message !== undefined && message !== text) members.message = message
-  return new ProblemError(kebabCode(code) ?? problem.code, {
+  const ownCode = [code, nested.code].find((one) => typeof one === 'string' && !one.startsWith('FST_'))
+  return new ProblemError(kebabCode(ownCode) ?? problem.code, {
     status,
     title: hasText(title) ? title : problem.title,
-    ...(text === undefined ? {} : { detail: text }),
-    extensions: members,
+    ...(words === undefined ? {} : { detail: words }),
+    ...(problem.errors !== undefined && { errors: problem.errors }),
+    ...(problem.headers !== undefined && { headers: problem.headers }),
+    extensions: { ...problem.extensions, ...members },
+    cause: problem.cause,
   })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */

@@ -12,6 +12,8 @@ export interface ProblemStyle {
   /** Seconds in the `Retry-After` of a 503 without one. */
   readonly retryAfter: number
   readonly refusals: RefusalsAnsweredBy
+  /** Names of members of an earlier error format that each problem has too. */
+  readonly keepMembers: readonly string[]
 }
 
 /** The style of a context without the plugin `problems`. */
@@ -19,6 +21,7 @@ export const defaultStyle: ProblemStyle = Object.freeze({
   typeBase: defaultTypeBase,
   retryAfter: 5,
   refusals: 'answer',
+  keepMembers: [],
 })
 
 const styles = appSlot<ProblemStyle>('problemStyle')

@@ -52,10 +52,10 @@ export function writeProblem(reply: FastifyReply, given: ProblemError, style: Do
 /** Maximum number of characters of a problem document. */
 const maxDocumentLength = 65_536
 
-/** Returns the document as JSON; without the members that the error adds, if they are no JSON or too long. */
-function jsonOf(error: ProblemError, { typeBase }: DocumentStyle, { request, log }: FastifyReply): string {
+/** Returns the document as JSON; without the members that the error adds, if they are not JSON or too long. */
+function jsonOf(error: ProblemError, style: DocumentStyle, { request, log }: FastifyReply): string {
   const { code, statusCode: status, title, message: detail, errors } = error
-  const json = (problem: ProblemError): string => documentJson(problem, typeBase, request.id)
+  const json = (problem: ProblemError): string => documentJson(problem, style, request.id)
   try {
     const whole = json(error)
     if (whole.length <= maxDocumentLength) return whole
@@ -63,13 +63,13 @@ function jsonOf(error: ProblemError, { typeBase }: DocumentStyle, { request, log
     const withIssues = json(new ProblemError(code, { status, title, detail, ...(errors && { errors }) }))
     if (withIssues.length <= maxDocumentLength) return withIssues
   } catch (err) {
-    log.warn({ err }, 'the members of a problem are no JSON, and are not sent')
+    log.warn({ err }, 'the members of a problem are not JSON, and are not sent')
   }
   return json(new ProblemError(code, { status, title, detail }))
 }
 
-function documentJson(error: ProblemError, typeBase: string, requestId: string): string {
-  const json = exactJson(problemDocument(error, typeBase, requestId), false)
+function documentJson(error: ProblemError, style: DocumentStyle, requestId: string): string {
+  const json = exactJson(problemDocument(error, style.typeBase, requestId, style.keepMembers), false)
   if (json === undefined) throw new TypeError('a problem document became undefined')
   return json
 }

@@ -26,11 +26,24 @@ export function validationIssues(
 ): readonly ProblemIssue[] {
   const list = new IssueList()
   for (const given of faults) {
-    if (list.isFull) break
-    list.add(issueOf(faultOf(given), isPlace(part) ? places[part] : 'body'))
+    for (const fault of faultsOf(faultOf(given))) {
+      if (list.isFull) return list.issues
+      list.add(issueOf(fault, isPlace(part) ? places[part] : 'body'))
+    }
   }
   return list.issues
 }
+
+/** One error for each member that an error of TypeBox names. Its error of `false` repeats the one for an additional member. */
+function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
+  if (fault.keyword === 'boolean') return []
+  const names = listParams.map((name) => param(fault, name)).find(Array.isArray)
+  return names === undefined
+    ? [fault]
+    : names.filter(isText).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
+}
+
+const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
 
 /**
  * Returns the message of Fastify's own formatter, cut. Fastify's can be many times as long as the body, because it

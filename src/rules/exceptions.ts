@@ -63,8 +63,21 @@ export function matchesUrl(url: string, path: string): boolean {
   return url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url
 }
 
+const methodsOfApi = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Whether one handler serves the methods that an API gives different meanings. */
+export function servesAllMethods(methods: readonly string[]): boolean {
+  return methodsOfApi.every((method) => methods.includes(method))
+}
+
 /** Returns why no rule applies to a route: it does not send the API's JSON. Returns `null` for a route of the API. */
 export function exclusionReasonOf(route: RouteOptions & { path: string }): string | null {
+  const isProxy = servesAllMethods([route.method].flat())
+  return nonJsonReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
+}
+
+/** Returns why a route is known to send other content than JSON; `null` if it may send JSON. */
+export function nonJsonReasonOf(route: RouteOptions & { path: string }): string | null {
   if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
   if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
   if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {

@@ -1,9 +1,18 @@
+import { exceptBy, joinRows, pageOf } from './advice.js'
+import { textTable } from './text-table.js'
+
+/**
+ * What `enforce` does about a finding or an observation: it stops the boot, refuses the request, changes the request or the
+ * response, adds a header field to the response; or nothing, because the convention cannot hold there.
+ */
+export type Effect = 'boot stopped' | 'refused' | 'changed' | 'header added' | 'none'
+
 /** A route that breaks a rule, found while the app boots. */
 export interface Finding {
   /** Plugin that owns the rule. */
   readonly plugin: string
   readonly rule: string
-  /** Method and path pattern. */
+  /** Method and path pattern, as in {@link Observation}. */
   readonly route: string
   /** What is wrong. */
   readonly problem: string
@@ -11,6 +20,8 @@ export interface Finding {
   readonly instead: string
   /** `enforce` stops the boot, `report` only logs. */
   readonly mode: 'enforce' | 'report'
+  /** What `enforce` does about it. With `none`, it is logged in each mode, and the boot goes on. */
+  readonly effect: Extract<Effect, 'boot stopped' | 'none'>
 }
 
 /** Rules that do not apply to a route, by a declared exception or because no rule applies to the route. */
@@ -25,12 +36,16 @@ export interface Exception {
   readonly unused: boolean
 }
 
-/** How often requests broke a rule in `report` mode, per rule and route. */
+/** How often requests broke a rule in `report` mode, per rule, route and effect. */
 export interface Observation {
   readonly plugin: string
   readonly rule: string
-  /** Path pattern, or `*` for paths that no route serves. */
+  /** Method and path pattern, as in {@link Finding}, or `*` for paths that no route serves. */
   readonly route: string
+  /** What `enforce` does about it. */
+  readonly effect: Exclude<Effect, 'boot stopped'>
+  /** The status of the refusal. Absent for other effects. */
+  readonly status?: number
   readonly count: number
   /** The first occurrence; never has values of a body. */
   readonly example: string
@@ -38,22 +53,25 @@ export interface Observation {
   readonly requestId: string
 }
 
-/** Returns the findings as one table: route, rule, what is wrong, what to write instead. */
+/** What `enforce` does about a request: the status of a refusal, or another effect. */
+export type Observed = number | Exclude<Observation['effect'], 'refused'>
+
+/**
+ * Returns the findings as one table: route, rule, what is wrong, what to write instead, how to except the route, and the
+ * page about the convention. Routes with one cause are one row.
+ */
 export function findingsTable(findings: readonly Finding[]): string {
-  const header = ['route', 'rule', 'what is wrong', 'write instead']
-  const rows = findings.map(({ route, plugin, rule, problem, instead }) => [
-    route,
-    `${plugin}.${rule}`,
-    problem,
-    instead,
-  ])
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  return textTable(
+    ['route', 'rule', 'what is wrong', 'write instead', 'or except it by', 'see'],
+    joinRows(findings, ({ plugin, rule, problem, instead }) => [plugin, rule, problem, instead]).map(
+      ({ route, plugin, rule, problem, instead }) => [
+        route,
+        `${plugin}.${rule}`,
+        problem,
+        instead,
+        exceptBy(plugin, rule),
+        pageOf(plugin, rule),
+      ],
+    ),
   )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }

@@ -1,9 +1,11 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { appKey } from '../fastify/internals.js'
+import { routeNameOf } from '../fastify/route-name.js'
 import { appSlot } from '../fastify/slots.js'
+import { addYieldingNames } from '../fastify/yielding-names.js'
 import { clip } from '../text.js'
-import { type Exception, type Finding, findingsTable, type Observation } from './findings.js'
+import { type Exception, type Finding, findingsTable, type Observation, type Observed } from './findings.js'
 
 /** What the conventions found at boot, and by requests in `report` mode. */
 export interface ConventionsReport {
@@ -36,9 +38,13 @@ export class Reporter {
   // Bounded: routes by pattern, names of headers, and the texts of this package.
   readonly #noted = new Set<string>()
 
-  /** Adds a breach that was found at boot. */
-  addFinding(finding: Finding): void {
-    this.#findings.push(finding)
+  /**
+   * Adds a breach that was found at boot.
+   *
+   * @param effect what `enforce` does about it
+   */
+  addFinding(finding: Omit<Finding, 'effect'>, effect: Finding['effect'] = 'boot stopped'): void {
+    this.#findings.push({ ...finding, effect })
   }
 
   /** Adds an exception that was declared, or a route that no rule applies to. */
@@ -53,9 +59,9 @@ export class Reporter {
   }
 
   /** Logs a warning about the route of a request; once, however many requests cause it. */
-  warnOnce(plugin: string, { routeOptions: { url = '*' }, log }: FastifyRequest, message: string): void {
-    const text = `${plugin}: ${url}: ${message}`
-    if (this.#isNew(text)) log.warn(text)
+  warnOnce(plugin: string, request: FastifyRequest, message: string): void {
+    const text = `${plugin}: ${routeNameOf(request)}: ${message}`
+    if (this.#isNew(text)) logOf(request).warn(text)
   }
 
   /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
@@ -69,21 +75,25 @@ export class Reporter {
   }
 
   /**
-   * Counts a breach by a request, and logs the first one of each rule and route.
+   * Counts a breach by a request, and logs the first one of each rule.
    *
    * @param given what broke the rule, without values of a body
+   * @param does what `enforce` does about it: the status of a refusal, or another effect
    */
-  observe(plugin: string, rule: string, request: FastifyRequest, given: string): void {
-    const route = request.routeOptions.url ?? '*'
-    const key = `${plugin}.${rule} ${route}`
+  observe(plugin: string, rule: string, request: FastifyRequest, given: string, does: Observed): void {
+    const route = routeNameOf(request)
+    const key = `${plugin}.${rule} ${does} ${route}`
     const before = this.#observations.get(key)
-    const observation: Observation = before
-      ? { ...before, count: before.count + 1 }
-      : { plugin, rule, route, count: 1, example: clip(given, maxExample), requestId: request.id }
-    this.#observations.set(key, observation)
-    if (before) return
-    const { example } = observation
-    request.log.warn({ convention: `${plugin}.${rule}`, route, example }, 'convention not kept')
+    if (before !== undefined) {
+      this.#observations.set(key, { ...before, count: before.count + 1 })
+      return
+    }
+    const effect = typeof does === 'number' ? { effect: 'refused' as const, status: does } : { effect: does }
+    const example = clip(given, maxExample)
+    this.#observations.set(key, { plugin, rule, route, ...effect, count: 1, example, requestId: request.id })
+    const convention = `${plugin}.${rule}`
+    if (this.#isNew(convention))
+      logOf(request).warn({ convention, route, ...effect, example }, 'convention not kept')
   }
 
   /** Returns a snapshot of everything found so far. */
@@ -99,13 +109,22 @@ export class Reporter {
   conclude(app: FastifyInstance): Finding[] {
     for (const check of this.#checks.splice(0)) check()
     for (const callback of this.#afterChecks.splice(0)) callback()
-    const reported = this.#findings.filter((finding) => finding.mode === 'report')
-    if (reported.length > 0) app.log.warn(`conventions: ${summary(reported)}\n${findingsTable(reported)}`)
-    for (const exception of this.#exceptions) app.log.debug(exception, 'conventions: exception')
-    for (const { route, plugin, rules } of this.#exceptions.filter((exception) => exception.unused)) {
-      app.log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+    const log = logOf(app)
+    for (const [convention, found] of byRule(this.#findings.filter(({ mode }) => mode === 'report'))) {
+      const [{ effect, route, problem, instead }] = found
+      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route', 'routes')
+      log.warn(
+        { convention, effect, count: found.length, route, problem, instead },
+        `conventions: not kept in ${routes}`,
+      )
     }
-    return this.#findings.filter((finding) => finding.mode === 'enforce')
+    for (const exception of this.#exceptions) {
+      const { plugin, route, rules, unused } = exception
+      log.debug(exception, 'conventions: exception')
+      if (unused)
+        log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+    }
+    return this.#findings.filter(({ mode }) => mode === 'enforce')
   }
 
   #isNew(text: string): boolean {
@@ -128,7 +147,14 @@ export function reporterOf(app: FastifyInstance): Reporter {
   if (known !== undefined) return known
   const reporter = new Reporter()
   reporterSlot.set(app, reporter)
-  app.decorate('conventions', { report: () => reporter.report() })
+  const isOurs = addYieldingNames(app, 'app', { conventions: { value: { report: () => reporter.report() } } })
+  reporter.checkAtReady(function findTakenName() {
+    if (isOurs(app, 'conventions')) return
+    const problem = 'app.conventions is a decorator of the app, which keeps it'
+    const instead = 'conventionsReport(app) in place of app.conventions.report()'
+    const finding = { plugin: 'conventions', rule: 'decorators', route: '(all)', problem, instead } as const
+    reporter.addFinding({ ...finding, mode: 'report' }, 'none')
+  })
   const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
   pending.set(appKey(app), reporters.set(reporter, app))
   // All contexts are complete by then, so the first hook concludes for all of them.
@@ -139,6 +165,14 @@ export function reporterOf(app: FastifyInstance): Reporter {
   return reporter
 }
 
+/**
+ * Returns what the conventions of a context found so far, as `app.conventions.report()` does: for apps that have a decorator
+ * of their own with the name `conventions`. `null` for a context without conventions.
+ */
+export function conventionsReport(app: FastifyInstance): ConventionsReport | null {
+  return reporterSlot.get(app)?.report() ?? null
+}
+
 /** Throws all findings that stop the boot as one table. */
 function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
@@ -146,6 +180,23 @@ function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   if (refused.length > 0) {
     throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
   }
+}
+
+/** Returns the logger of an app or a request for the lines of this package. */
+function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger {
+  return log.child({ module: 'fastify-conventions' })
+}
+
+/** Returns the findings of each rule, by plugin and rule. */
+function byRule(findings: readonly Finding[]): Map<string, [Finding, ...Finding[]]> {
+  const rules = new Map<string, [Finding, ...Finding[]]>()
+  for (const finding of findings) {
+    const convention = `${finding.plugin}.${finding.rule}`
+    const known = rules.get(convention)
+    if (known === undefined) rules.set(convention, [finding])
+    else known.push(finding)
+  }
+  return rules
 }
 
 function counted(count: number, one: string, many: string): string {

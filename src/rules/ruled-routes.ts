@@ -10,6 +10,7 @@ import {
 } from './exceptions.js'
 import { type Mode, modesOf, type RouteRuleOptions, type RuleOptions } from './modes.js'
 import { reporterOf } from './report.js'
+import { exceptedReason } from './route-exceptions.js'
 
 /** A plugin with rules, and the options it was registered with. */
 export interface RuledPlugin<Rule extends string, Own extends RouteRuleOptions<Rule>> {
@@ -94,7 +95,10 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
       own,
       exceptions,
       modeOf: isDefault ? defaultModes : modesOf(rules, options, own, exceptions),
-      exclusionReason: own === false ? `config.${plugin} is false` : exclusionReasonOf(route),
+      exclusionReason:
+        own === false
+          ? (exceptedReason(route, plugin) ?? `config.${plugin} is false`)
+          : exclusionReasonOf(route),
       isHeadSibling: isHeadSibling(route),
       addExceptions(broken) {
         for (const exception of exceptions) {

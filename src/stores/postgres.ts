@@ -1,4 +1,11 @@
 export {
+  type PostgresIdempotencyOptions,
+  type PostgresIdempotencyPool,
+  type PostgresIdempotencyStore,
+  postgresIdempotency,
+} from '../plugins/idempotency/stores/postgres.js'
+export type { IdempotencyStore, IdempotencyTransaction } from '../plugins/idempotency/stores/store.js'
+export {
   type PostgresOperationStore,
   type PostgresOperationStoreOptions,
   postgresOperationStore,

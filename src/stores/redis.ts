@@ -1,3 +1,9 @@
+export {
+  type RedisIdempotencyClient,
+  type RedisIdempotencyOptions,
+  redisIdempotency,
+} from '../plugins/idempotency/stores/redis.js'
+export type { IdempotencyStore } from '../plugins/idempotency/stores/store.js'
 export type { MaintenanceNotice } from '../plugins/maintenance/notice.js'
 export {
   type RedisMaintenanceClient,
@@ -12,5 +18,6 @@ export {
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'
+export type { RedisInfoClient } from './redis-eviction.js'
 export type { RedisScriptClient } from './redis-script.js'
 export type { RedisSubscriber } from './redis-subscription.js'

@@ -1,8 +1,40 @@
+export {
+  type IdempotencyClaim,
+  type IdempotencyRecord,
+  type IdempotencyStore,
+  IdempotencyStoreFullError,
+} from '../plugins/idempotency/stores/store.js'
 export type { OperationRecord } from '../plugins/operations/record.js'
 export { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
+export type {
+  QuotaLimit,
+  QuotaOutcome,
+  QuotaState,
+  QuotaStore,
+} from '../plugins/rate-limit/stores/store.js'
+export {
+  assertConventions,
+  type InjectedResponse,
+  type ParameterValue,
+  type ProbedApp,
+  type ProbeOptions,
+  type ProbeReport,
+  type ProbeRequest,
+  type ProbeRule,
+  probeConventions,
+  type Verdict,
+} from './assert-conventions.js'
+export { type IdempotencyStoreSetUp, idempotencyStoreContract } from './idempotency-store-contract.js'
 export {
   type ContractClause,
   type ContractTransaction,
   type OperationStoreSetUp,
   operationStoreContract,
 } from './operation-store-contract.js'
+export { type QuotaStoreSetUp, quotaStoreContract } from './quota-store-contract.js'
+export {
+  type TestIssuer,
+  type TestIssuerOptions,
+  type TestTokenOptions,
+  testIssuer,
+} from './test-issuer.js'

@@ -40,7 +40,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const context = await freshContext(t, browser)
     const { page: one, origin: ofOne } = await openPage(t, context)
     const { page: other, origin: ofOther } = await openPage(t, context)
-    const { page: nobody } = await openPage(t, context)
+    const { page: anonymous } = await openPage(t, context)
     const { url, arrived } = await serveUsers(t, { cors: { origin: [ofOne, ofOther] } }, (app) => {
       const config = { caching: { cacheControl: { public: true, maxAge: 60 } } } as const
       app.get('/v1/rates', { config }, () => ({ rates: [] }))
@@ -54,7 +54,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal(arrived.length, 1, 'the second time it comes from the cache')
     t.equal((await fetchIn(other, `${url}/v1/rates`)).status, 200)
     t.equal((await fetchIn(one, `${url}/v1/rates`)).status, 200)
-    await t.rejects(fetchIn(nobody, `${url}/v1/rates`), /TypeError: Failed to fetch/)
+    await t.rejects(fetchIn(anonymous, `${url}/v1/rates`), /TypeError: Failed to fetch/)
     t.strictSame(
       arrived.map(({ status }) => status),
       [200, 304, 304, 304],

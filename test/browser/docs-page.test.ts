@@ -1,16 +1,27 @@
 /** The page of the demo that describes its API, as a newcomer opens it. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
-import { serve } from '../demo/client.js'
+import { developmentCertificate } from '../../examples/demo-server/development-certificate.js'
+import { serveEmbedded } from '../demo/embedded.js'
 import { freshContext, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 
-t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
-  const database = await openEmbeddedDatabase()
-  t.teardown(() => database.close())
-  // Before the browser, and so stopped after it: nothing waits for connections that it holds.
-  const { origin } = await serve(t, database)
+for (const scheme of ['http', 'https'] as const) {
+  t.test(`in Chromium, over ${scheme}`, { skip: skipWithoutBrowser() }, async (t) => {
+    const database = await openEmbeddedDatabase()
+    t.teardown(() => database.close())
+    // Before the browser, and so stopped after it: nothing waits for connections that it holds.
+    const certificate = scheme === 'https' ? await developmentCertificate('127.0.0.1') : null
+    const { origin } = await serveEmbedded(t, database, certificate)
+    // The page is opened by another name of the machine than the one that the issuer is known by.
+    await logsInByOneClick(t, origin, origin.replace('127.0.0.1', 'localhost'))
+  })
+}
+
+/** The authorization code flow, as a person sees it. */
+async function logsInByOneClick(t: Test, issuer: string, origin: string): Promise<void> {
   const browser = await startBrowser(t)
-  const page = await (await freshContext(t, browser)).newPage()
+  // Nobody vouches for the certificate.
+  const page = await (await freshContext(t, browser, { ignoreHTTPSErrors: true })).newPage()
   const faults: string[] = []
   const hosts = new Set<string>()
   page.on('console', (message) => {
@@ -19,16 +30,38 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('request', (request) => hosts.add(new URL(request.url()).host))
 
-  await t.test('the page of the document shows the operations, and calls them', async (t) => {
+  await t.test('one click logs in, and the page sends the token', async (t) => {
     await page.goto(`${origin}/docs`)
+    await page.locator('.btn.authorize').click()
+    const dialog = page.locator('.modal-ux')
+    const opened = page.waitForEvent('popup')
+    await dialog.locator('.btn.authorize').first().click()
+    const login = await opened
+    const closed = login.waitForEvent('close')
+    await login.getByRole('button', { name: 'Ada Allen' }).click()
+    await closed
+    await dialog.getByText('Logout').first().waitFor()
+    await dialog.locator('.btn-done').first().click()
+
     await page.getByText('List users').click()
     await page.getByRole('button', { name: 'Try it out' }).click()
     const answered = page.waitForResponse((response) => response.url().startsWith(`${origin}/v1/users`))
     await page.getByRole('button', { name: 'Execute' }).click()
-    t.equal((await answered).status(), 200)
+    const answer = await answered
+    t.equal(answer.status(), 200)
+    const { users } = (await answer.json()) as { users: readonly { readonly name: string }[] }
+    t.strictSame(
+      users.map(({ name }) => name),
+      ['Ada Allen'],
+      'a user sees no record but their own',
+    )
     await page.locator('.live-responses-table').getByText('"users"').waitFor()
   })
 
   t.strictSame(faults, [], 'nothing is refused by a policy, nothing fails')
-  t.strictSame([...hosts], [new URL(origin).host], 'and nothing is loaded from elsewhere')
-})
+  const known = [origin, issuer].map((url) => new URL(url).host)
+  t.ok(
+    [...hosts].every((host) => known.includes(host)),
+    `and nothing is loaded from elsewhere: ${[...hosts].join(', ')}`,
+  )
+}

@@ -1,4 +1,4 @@
-/** What a page of another site can have a browser send, with nobody's leave. */
+/** What a page of another site can have a browser send, without consent. */
 import { EventEmitter, once } from 'node:events'
 import type { Frame, Page } from 'playwright-core'
 import t from 'tap'

@@ -63,11 +63,11 @@ export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<R
 }
 
 async function listening(child: ChildProcess, socket: string): Promise<void> {
-  const said: string[] = []
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => said.push(String(text)))
+  const output: string[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => output.push(String(text)))
   await until(
     async () => {
-      if (child.exitCode !== null) throw new Error(`${child.spawnfile} did not start: ${said.join('')}`)
+      if (child.exitCode !== null) throw new Error(`${child.spawnfile} did not start: ${output.join('')}`)
       return accepts(socket)
     },
     (accepted) => accepted,

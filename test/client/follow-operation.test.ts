@@ -94,7 +94,7 @@ t.test('from the 202 to the end', async (t) => {
     t.equal(count('GET', '/v1/payments/8'), 0)
   })
 
-  await t.test('a Location of a status that is no 303 names no resource', async (t) => {
+  await t.test('a Location of a status that is not a 303 names no resource', async (t) => {
     const { operation } = await follow(t, {
       [poll]: { ...(running as object), headers: { location: locationPath } },
     })
@@ -246,7 +246,7 @@ t.test('what goes on for ever', async (t) => {
     t.equal(count('GET', statusPath), 5)
   })
 
-  await t.test('ends after 240 attempts where nobody says', async (t) => {
+  await t.test('ends after 240 attempts by default', async (t) => {
     const { operation, count } = await follow(t, { [poll]: running })
     await t.rejects(operation.finished(), { code: 'attempts-exhausted' })
     t.equal(count('GET', statusPath), 240)
@@ -278,7 +278,7 @@ t.test('what goes on for ever', async (t) => {
   }
 })
 
-t.test('what is no status', async (t) => {
+t.test('a body without a valid status', async (t) => {
   for (const status of [400, 401, 403, 404, 410]) {
     await t.test(`a ${status} ends it, with what it says`, async (t) => {
       const { operation, count } = await follow(t, { [poll]: [withStatus(status, '1'), succeeded] })
@@ -304,7 +304,7 @@ t.test('what is no status', async (t) => {
     ['a list', { body: [{ status: 'Succeeded' }] }],
     ['null', { body: 'null' }],
     ['a number', { body: '1' }],
-    ['a status that is no text', { body: { status: 200 } }],
+    ['a status that is not a text', { body: { status: 200 } }],
     ['no status', { body: { state: 'Succeeded' } }],
   ]
   for (const [name, turn] of garbled) {
@@ -561,7 +561,7 @@ t.test('whom it trusts', async (t) => {
     'ftp://127.0.0.1/',
   ]
   for (const location of named) {
-    await t.test(`${location} is no status URL`, async (t) => {
+    await t.test(`${location} is not a status URL`, async (t) => {
       const headers = { location }
       await t.rejects(follow(t, { [`POST ${startPath}`]: { status: 202, headers } }), {
         code: 'untrusted-url',

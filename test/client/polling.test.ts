@@ -72,7 +72,7 @@ t.test('a wait keeps within its bounds', async (t) => {
     t.equal(bounded(wait, longest), expected, `${wait} of ${longest}`)
 })
 
-t.test('whatever a service says, nobody is back at once or never', async () => {
+t.test('whatever a service sends, the next poll is neither at once nor never', async () => {
   const field = fc.oneof(
     fc.string(),
     fc.integer().map(String),

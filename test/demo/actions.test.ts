@@ -1,5 +1,5 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
-import { type Answer, type Client, serve } from './client.js'
+import { type Answer, type Caller, type Client, serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { type CollectionName, newBody, newUser } from './samples.js'
 
@@ -87,9 +87,8 @@ await onEachDatabase(async (t, database) => {
   await t.test('a caller follows a user once, under /v1/users and /v1/user', async (t) => {
     const caller = await newUser(client)
     const friend = await newUser(client)
-    const headers = { authorization: `Bearer dev-user-${caller.id}` }
     for (const collection of ['users', 'user', 'users']) {
-      const answer = await client.call('POST', `/v1/${collection}/${friend.id}/follow`, { headers })
+      const answer = await client.as(caller.id).call('POST', `/v1/${collection}/${friend.id}/follow`)
       t.match(answer, { status: 204, text: '' })
     }
     const { json } = await client.get(`/v1/friends?user_id=${caller.id}`)
@@ -97,65 +96,26 @@ await onEachDatabase(async (t, database) => {
     t.equal((json.friends as unknown[]).length, 1)
   })
 
-  await t.test(
-    'follow: 401 for an unknown caller, 404 for an unknown user, 422 for the caller itself',
-    async (t) => {
-      const user = await newUser(client)
-      const follow = (id: unknown, token: string | null) =>
-        client.call('POST', `/v1/users/${String(id)}/follow`, {
-          headers: token === null ? {} : { authorization: `Bearer dev-user-${token}` },
-        })
-      t.match(await follow(user.id, null), { status: 401, json: { code: 'unauthorized' } })
-      t.match(await follow(user.id, '1'), { status: 401, json: { code: 'unauthorized' } })
-      t.match(await follow(1, String(user.id)), { status: 404, json: { code: 'not-found' } })
-      t.match(await follow(user.id, String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
-      t.match(await follow('me', String(user.id)), { status: 422, json: { code: 'friend-of-self' } })
-    },
-  )
-
-  await t.test('a token of no user is a 401 on all routes; the detail has the form of a token', async (t) => {
-    const tokens = [
-      'dev-user-1',
-      'dev-user-9999999999999999999',
-      'dev-user-9223372036854775808',
-      'dev-user-',
-      'ada',
-      '',
-    ]
-    const targets = [
-      ['GET', '/v1/users/me'],
-      ['GET', '/v1/users'],
-      ['GET', '/v1/terms'],
-      ['GET', '/v1/operations/0'],
-      ['PATCH', `/v1/users/${firstId}`],
-      ['POST', `/v1/users/${firstId}/follow`],
-      ['POST', `/v1/payments/${firstId}/retry`],
-    ] as const
-    for (const token of tokens) {
-      for (const [method, target] of targets) {
-        const answer = await client.call(method, target, { headers: { authorization: `Bearer ${token}` } })
-        t.match(
-          answer,
-          { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } },
-          target,
-        )
-        t.match(answer.headers.get('www-authenticate'), /^Bearer/)
-      }
-    }
-    for (const target of ['/v1/users/me', `/v1/users/${firstId}/follow`]) {
-      const answer = await client.call(target.endsWith('me') ? 'GET' : 'POST', target)
-      t.match(answer, { status: 401, json: { code: 'unauthorized', detail: /Bearer dev-user-<id>/ } }, 'none')
-    }
+  await t.test('follow: 404 for an unknown user, 422 for the caller itself, 403 for a program', async (t) => {
+    const user = await newUser(client)
+    const follow = (id: unknown, caller: Caller = client.as(user.id)) =>
+      caller.call('POST', `/v1/users/${String(id)}/follow`)
+    t.match(await follow(1), { status: 404, json: { code: 'not-found', detail: 'there is no user 1' } })
+    t.match(await follow(user.id), { status: 422, json: { code: 'friend-of-self' } })
+    t.match(await follow('me'), { status: 422, json: { code: 'friend-of-self' } })
+    t.match(await follow(user.id, client), { status: 403, json: { code: 'forbidden' } })
+    const gone = { status: 422, json: { code: 'reference-not-found', errors: [{ pointer: '/user_id' }] } }
+    t.match(await follow(user.id, client.as(1)), gone, 'whose user is no more')
   })
 
-  await t.test('me is the record of the caller, with its own tag; without a token it is a 401', async (t) => {
+  await t.test('me is the record of the user of the token; a program has none', async (t) => {
     const user = await newUser(client)
-    const headers = { authorization: `Bearer dev-user-${user.id}` }
-    const me = await client.call('GET', '/v1/users/me', { headers })
+    const me = await client.as(user.id).get('/v1/users/me')
     t.match(me, { status: 200, json: { id: user.id } })
     t.equal(me.headers.get('content-location'), `/v1/users/${user.id}`)
     t.match(me.headers.get('cache-control'), /private/)
-    t.equal((await client.get('/v1/users/me')).status, 401)
+    t.match(await client.anonymous.get('/v1/users/me'), { status: 401, json: { code: 'unauthorized' } })
+    t.match(await client.get('/v1/users/me'), { status: 403, json: { code: 'forbidden' } })
   })
 })
 

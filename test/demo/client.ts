@@ -4,7 +4,9 @@ import type { Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrate.js'
+import { type Judge, judgeOf } from './document-judge.js'
 import { faultyTwin, parseExact, writeExact } from './exact-json.js'
+import { adminToken, issuer, userToken } from './issuer.js'
 
 /** A JSON object of an answer. */
 export type Json = Record<string, unknown>
@@ -40,7 +42,35 @@ export interface Caller {
 /** Talks to a service of this process. */
 export interface Client extends Caller {
   readonly app: FastifyInstance
+  /** The same with a token of a user, by default with all scopes that a user may give. */
+  as(user: unknown, scopes?: readonly string[]): Caller
+  /** The same without a token. */
+  readonly anonymous: Caller
 }
+
+/** How a {@link Caller} sends requests. */
+export interface CallerOptions {
+  /** Default: for the records of all users. */
+  readonly token?: Promise<string> | null
+  readonly send?: Fetch
+  /** Compares each answer with the OpenAPI document. */
+  readonly judge?: Judge
+}
+
+/** Sends requests as `fetch` does. */
+export type Fetch = (url: string, request: FetchRequest) => Promise<FetchResponse>
+
+interface FetchRequest {
+  readonly method: string
+  readonly redirect: 'manual'
+  readonly headers: Record<string, string>
+  readonly body?: string
+}
+
+/** What of a response is read here. */
+type FetchResponse = Pick<Response, 'status' | 'headers' | 'text'>
+
+let judgeOfDemo: Judge | undefined
 
 /**
  * Starts the demo on a database, which is migrated first, and stops it when the test ends.
@@ -49,16 +79,31 @@ export interface Client extends Caller {
  */
 export async function serve(t: Test, database: Database, pace = 0.02): Promise<Client> {
   await migrate(database)
-  const app = await buildApp({ database, rateLimitMax: 1_000_000_000, pace })
+  const { options: bearer } = await issuer()
+  const app = await buildApp({ database, bearer, rateLimitMax: 1_000_000_000, pace })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
-  return { app, ...callerOf(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`) }
+  // All these services have the same document, and it takes long to make.
+  judgeOfDemo ??= judgeOf(app.swagger())
+  const judge = judgeOfDemo
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  return {
+    app,
+    ...callerOf(origin, { judge }),
+    as: (user, scopes) => callerOf(origin, { token: userToken(user, scopes), judge }),
+    anonymous: callerOf(origin, { token: null, judge }),
+  }
 }
 
 /** Talks to the service at an origin. */
-export function callerOf(origin: string): Caller {
-  async function call(method: string, target: string, { body, headers = {} }: Sent = {}): Promise<Answer> {
-    const response = await fetch(origin + target, {
+export function callerOf(
+  origin: string,
+  { token = adminToken(), send = fetch, judge }: CallerOptions = {},
+): Caller {
+  async function call(method: string, target: string, { body, headers: sent }: Sent = {}): Promise<Answer> {
+    const authorization = token === null ? {} : { authorization: `Bearer ${await token}` }
+    const headers = { ...authorization, ...sent }
+    const response = await send(origin + target, {
       method,
       // A 303 is an answer like others.
       redirect: 'manual',
@@ -70,7 +115,9 @@ export function callerOf(origin: string): Caller {
     const json = isJson ? (parseExact(text) as Json) : {}
     const fault = faultyTwin(json)
     if (fault !== null) throw new Error(`${method} ${target}: ${fault} is no twin: ${text}`)
-    return { status: response.status, headers: response.headers, text, json }
+    const answer = { status: response.status, headers: response.headers, text, json }
+    judge?.(method, target, answer)
+    return answer
   }
   return {
     origin,

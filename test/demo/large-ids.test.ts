@@ -7,6 +7,7 @@ import { ask, requestBytes } from '../support/raw.js'
 import { type Client, itemsOf, type Json, serve, walk } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { writeExact } from './exact-json.js'
+import { adminToken } from './issuer.js'
 import { newOrder, newUser, sampleOf } from './samples.js'
 
 const id = firstId
@@ -27,14 +28,15 @@ await onEachDatabase(async (t, database) => {
   const references = await referencesOf(client)
 
   await t.test('the JSON has all digits of the id, followed by its twin', async (t) => {
+    const headers = { authorization: `Bearer ${await adminToken()}` }
     for (const { name } of collections) {
-      const one = await ask(port, requestBytes('GET', `/v1/${name}/${id}`))
+      const one = await ask(port, requestBytes('GET', `/v1/${name}/${id}`, headers))
       t.equal(one.status, 200, name)
       t.ok(one.body.startsWith(`{"id":${id},"id_str":"${id}",`), one.body)
-      const list = await ask(port, requestBytes('GET', `/v1/${name}?after_id=${id}&limit=1`))
+      const list = await ask(port, requestBytes('GET', `/v1/${name}?after_id=${id}&limit=1`, headers))
       t.ok(list.body.startsWith(`{"${name}":[{"id":${id + 1n},"id_str":"${id + 1n}",`), list.body)
     }
-    const { body } = await ask(port, requestBytes('GET', `/v1/orders/${id}`))
+    const { body } = await ask(port, requestBytes('GET', `/v1/orders/${id}`, headers))
     t.match(body, `,"user_id":${id},"user_id_str":"${id}",`, 'references too')
   })
 

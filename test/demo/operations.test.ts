@@ -171,17 +171,17 @@ await onEachDatabase(async (t, database) => {
   })
 
   await t.test('an operation is visible only to the caller who started it', async (t) => {
-    const { payment } = await failedPayment(client, 'timeout')
-    const tokenOf = async () => ({ authorization: `Bearer dev-user-${(await newUser(client)).id}` })
-    const [headers, other] = [await tokenOf(), await tokenOf()]
-    const start = await client.call('POST', `/v1/payments/${payment.id}/retry`, { headers })
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const [owner, other] = [client.as(order.user_id), client.as((await newUser(client)).id)]
+    const start = await owner.call('POST', `/v1/payments/${payment.id}/retry`)
     const location = start.headers.get('location') ?? ''
-    t.match(await client.call('GET', location, { headers }), { status: 200 })
+    t.match(await owner.get(location), { status: 200 })
     for (const target of [location, `${location}/status`]) {
-      t.match(await client.get(target), { status: 404 }, 'nobody')
-      t.match(await client.call('GET', target, { headers: other }), { status: 404 }, 'another')
+      t.match(await client.anonymous.get(target), { status: 401 }, 'nobody')
+      t.match(await other.get(target), { status: 404 }, 'another')
+      t.match(await client.get(target), { status: 404 }, 'an admin')
     }
-    t.match(await client.delete(location), { status: 404 })
+    t.match(await other.delete(location), { status: 404 })
   })
 
   await t.test('a cancelled retry makes no payment', async (t) => {

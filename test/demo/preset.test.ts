@@ -58,10 +58,12 @@ t.test('the conventions of the package hold in the demo', async (t) => {
     t.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
   })
 
-  await t.test('GET / redirects to the page of the document', async (t) => {
-    const answer = await client.get('/')
-    t.match(answer, { status: 302 })
-    t.equal(answer.headers.get('location'), '/docs')
+  await t.test('GET / is the playground, for everybody', async (t) => {
+    const answer = await client.anonymous.get('/')
+    t.match(answer, { status: 200, text: '<title>Playground' })
+    t.match(answer.headers.get('content-security-policy'), "default-src 'self'")
+    const turned = await client.anonymous.call('POST', '/playground/maintenance')
+    t.equal(turned.status, 405, 'with another issuer than its own, the demo lets no visitor turn it off')
   })
 
   await t.test('a request that does not accept JSON is a 406', async (t) => {

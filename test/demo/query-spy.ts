@@ -23,6 +23,6 @@ export function spyOn(database: Database): SpiedDatabase {
 }
 
 function columnsOf(text: string): string[][] {
-  const columns = /^select (.+) from \w+/.exec(text)?.[1]
+  const columns = /^select (.+?) from \w+/.exec(text)?.[1]
   return columns === undefined ? [] : [columns.split(', ')]
 }

@@ -7,6 +7,7 @@ import { seed } from '../../examples/demo-server/seed.js'
 import { type Client, serve, walk } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { faultyTwin, parseExact } from './exact-json.js'
+import { adminToken } from './issuer.js'
 import { randomMethod, randomTarget, randomWrite } from './random-inputs.js'
 
 /** What is checked of an answer, however it came. */
@@ -86,8 +87,9 @@ function faultOf({ status, type, body }: Seen): string | null {
     if (type.startsWith('application/json') && body !== '') {
       return faultyTwin(parseExact(body)) === null ? null : 'an integer without a true twin'
     }
-    // The human page is the one place for HTML.
-    return type.startsWith('text/html') && body !== '' && !body.includes('swagger-ui') ? 'HTML' : null
+    // Two pages are for people: the description of the API, and the playground.
+    const isPage = body === '' || /swagger-ui|<title>Playground /.test(body)
+    return type.startsWith('text/html') && !isPage ? 'HTML' : null
   }
   if (!type.startsWith('application/problem+json')) return 'no problem document'
   // HEAD has none.
@@ -101,11 +103,14 @@ async function inject(
   client: Client,
   request: { method: string } & Omit<InjectOptions, 'method'>,
 ): Promise<Seen> {
-  const { statusCode, headers, body } = await client.app.inject(request as InjectOptions)
+  const authorization = `Bearer ${await adminToken()}`
+  const sent = { ...request, headers: { authorization, ...request.headers } }
+  const { statusCode, headers, body } = await client.app.inject(sent as InjectOptions)
   return { status: statusCode, type: String(headers['content-type']), body }
 }
 
-function sendRaw(client: Client, target: string): Promise<Seen> {
+async function sendRaw(client: Client, target: string): Promise<Seen> {
+  const token = await adminToken()
   const { hostname, port } = new URL(client.origin)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -113,7 +118,9 @@ function sendRaw(client: Client, target: string): Promise<Seen> {
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.on('error', reject)
     socket.on('end', () => resolve(parsed(Buffer.concat(chunks).toString())))
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+    socket.write(
+      `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+    )
   })
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { programArguments } from '../support/program.js'
+import { issuer } from './issuer.js'
 
 /** A demo that runs as a process of its own. */
 export interface RunningDemo {
@@ -19,7 +20,14 @@ export interface RunningDemo {
 const variables: ReadonlySet<string> = new Set([
   'HOST',
   'PORT',
+  'HTTPS',
+  'TLS_CERT',
+  'TLS_KEY',
   'LOG_LEVEL',
+  'ISSUER_URL',
+  'AUDIENCE',
+  'CLIENT_ID',
+  'SESSION_SECRET',
   'DATABASE_URL',
   'DATA_DIR',
   'REDIS_URL',
@@ -36,25 +44,34 @@ const programs = {
   worker: new URL('../../examples/demo-server/worker.ts', import.meta.url),
 }
 
-/** Starts the demo on a free port and waits until it listens; it ends with the test. */
-export function startDemo(t: Test, environment: Record<string, string> = {}): Promise<RunningDemo> {
-  return started(t, spawnDemo({ PORT: '0', LOG_LEVEL: 'silent', ...environment }))
+/**
+ * Starts the demo on a free port and waits until it listens; it ends with the test. It takes the tokens of the issuer of
+ * the tests; with an empty `ISSUER_URL` those of its own.
+ */
+export async function startDemo(t: Test, environment: Record<string, string> = {}): Promise<RunningDemo> {
+  return started(t, spawnDemo({ ...(await defaults()), PORT: '0', ...environment }))
 }
 
 /** Starts a process that runs operations alone, and waits until it does; it ends with the test. */
-export function startWorker(t: Test, environment: Record<string, string>): Promise<RunningDemo> {
-  return started(t, spawnDemo({ LOG_LEVEL: 'silent', ...environment }, 'worker'))
+export async function startWorker(t: Test, environment: Record<string, string>): Promise<RunningDemo> {
+  return started(t, spawnDemo({ ...(await defaults()), ...environment }, 'worker'))
+}
+
+async function defaults(): Promise<Record<string, string>> {
+  return { LOG_LEVEL: 'silent', ISSUER_URL: (await issuer()).options.issuer }
 }
 
 async function started(t: Test, child: ReturnType<typeof spawnDemo>): Promise<RunningDemo> {
   t.teardown(() => stopDemo(child, 'SIGKILL'))
   const printed: string[] = []
   const complaints: string[] = []
-  createInterface({ input: child.stderr }).on('line', (line) => complaints.push(line))
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (!isAboutRuntime(line)) complaints.push(line)
+  })
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       printed.push(line)
-      const origin = line.startsWith('The worker ') ? '' : /listens on (http:\S+)\. /.exec(line)?.[1]
+      const origin = line.startsWith('The worker ') ? '' : /listens on (https?:\S+)\. /.exec(line)?.[1]
       if (origin !== undefined) resolve({ origin, process: child, printed, complaints })
     })
     child.once('close', () => reject(new Error(complaints.join('\n'))))
@@ -85,7 +102,13 @@ export async function failureOf(child: ReturnType<typeof spawnDemo>): Promise<st
   const text = failureText(child)
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code !== 1) throw new Error(`expected exit code 1, received ${code}: ${await text}`)
-  return (await text).trim()
+  const lines = (await text).trim().split('\n')
+  return lines.filter((line) => !isAboutRuntime(line)).join('\n')
+}
+
+/** What oidc-provider says on Node.js 20 when it is loaded. */
+function isAboutRuntime(line: string): boolean {
+  return line.startsWith('oidc-provider WARNING: Unsupported runtime')
 }
 
 async function failureText(child: ReturnType<typeof spawnDemo>): Promise<string> {

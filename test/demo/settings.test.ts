@@ -2,9 +2,13 @@ import t from 'tap'
 import { readSettings } from '../../examples/demo-server/settings.js'
 
 t.test('the defaults without variables', async (t) => {
+  const sessionSecret = /^[\w-]{43}$/
   const defaults = {
     host: '127.0.0.1',
     port: 3000,
+    tls: null,
+    authorization: null,
+    clientId: 'demo-app',
     logLevel: 'info',
     storage: null,
     redisUrl: null,
@@ -15,9 +19,27 @@ t.test('the defaults without variables', async (t) => {
     corsOrigins: [],
     rateLimitMax: 1000,
   }
-  t.strictSame(readSettings({}), defaults)
-  t.strictSame(readSettings({ PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' }), defaults)
-  t.strictSame(readSettings({ REDIS_URL: '', MAINTENANCE_FILE: ' ', RATE_LIMIT_MAX: '' }), defaults)
+  for (const variables of [
+    {},
+    { PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' },
+    { REDIS_URL: '', MAINTENANCE_FILE: ' ', RATE_LIMIT_MAX: '', SESSION_SECRET: '', CLIENT_ID: '' },
+  ]) {
+    const { sessionSecret: secret, ...settings } = readSettings(variables)
+    t.strictSame(settings, defaults)
+    t.match(secret, sessionSecret)
+  }
+})
+
+t.test('browsers log in by the embedded issuer, or with a client of another one', async (t) => {
+  const ISSUER_URL = 'https://id.example'
+  t.equal(readSettings({ ISSUER_URL }).clientId, null)
+  t.equal(readSettings({ ISSUER_URL, CLIENT_ID: 'shop' }).clientId, 'shop')
+  t.not(readSettings({}).sessionSecret, readSettings({}).sessionSecret, 'the secret is random')
+  const SESSION_SECRET = 'a secret of at least 32 characters'
+  t.equal(readSettings({ SESSION_SECRET }).sessionSecret, SESSION_SECRET)
+  t.throws(() => readSettings({ SESSION_SECRET: 'short' }), {
+    message: 'SESSION_SECRET: expected at least 32 characters',
+  })
 })
 
 t.test('all variables are read', async (t) => {
@@ -83,6 +105,37 @@ t.test('an invalid value is an error of one line that names the variable', async
     () => readSettings({ DATABASE_URL: 'postgres://host', DATA_DIR: 'data' }),
     /DATABASE_URL and DATA_DIR/,
   )
+})
+
+t.test('TLS has a certificate of its own, or one of files', async (t) => {
+  t.equal(readSettings({ HTTPS: 'dev' }).tls, 'dev')
+  t.same(readSettings({ TLS_CERT: 'a.pem', TLS_KEY: 'b.pem' }).tls, { cert: 'a.pem', key: 'b.pem' })
+  const refused = [
+    [{ HTTPS: 'on' }, "HTTPS: expected 'dev', received 'on'"],
+    [{ TLS_CERT: 'a.pem' }, 'TLS_CERT and TLS_KEY: expected both, received one of them'],
+    [{ TLS_KEY: 'b.pem' }, 'TLS_CERT and TLS_KEY: expected both, received one of them'],
+    [
+      { HTTPS: 'dev', TLS_CERT: 'a.pem', TLS_KEY: 'b.pem' },
+      'HTTPS: expected no TLS_CERT beside it, received both',
+    ],
+  ] as const
+  for (const [environment, message] of refused) t.throws(() => readSettings(environment), { message })
+})
+
+t.test('tokens are those of another issuer, for an API of a name', async (t) => {
+  const issuer = 'https://id.example'
+  t.same(readSettings({ ISSUER_URL: issuer }).authorization, { issuer, audience: `${issuer}/v1` })
+  t.same(readSettings({ ISSUER_URL: `${issuer}/` }).authorization, {
+    issuer: `${issuer}/`,
+    audience: `${issuer}/v1`,
+  })
+  t.same(readSettings({ ISSUER_URL: issuer, AUDIENCE: 'shop' }).authorization, { issuer, audience: 'shop' })
+  for (const ISSUER_URL of ['id.example', 'ftp://id.example', `${issuer}?a`, `${issuer}#a`]) {
+    t.throws(() => readSettings({ ISSUER_URL }), {
+      message: `ISSUER_URL: expected a URL such as https://id.example.com, received '${ISSUER_URL}'`,
+    })
+  }
+  t.throws(() => readSettings({ AUDIENCE: 'shop' }), { message: 'AUDIENCE: expected ISSUER_URL beside it' })
 })
 
 t.test('an origin has a scheme, a host and a port only', async (t) => {

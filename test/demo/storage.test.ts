@@ -1,6 +1,7 @@
 import t from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { callerOf } from './client.js'
 import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 
 t.test('DATA_DIR keeps the data, also after a crash, for one process', async (t) => {
@@ -28,20 +29,15 @@ t.test('DATABASE_URL: two instances share the data', { skip }, async (t) => {
   const [one, other] = instances
   await rename(one.origin, 'Renamed')
   t.equal(await nameOfFirst(other.origin), 'Renamed')
-  const users = await (await fetch(`${other.origin}/v1/users?include_total=true&limit=1`)).json()
-  t.match(users, { total: 40 }, 'seeded once')
+  const users = await callerOf(other.origin).get('/v1/users?include_total=true&limit=1')
+  t.match(users.json, { total: 40 }, 'seeded once')
   for (const { process } of instances) await stopDemo(process, 'SIGTERM')
 })
 
 async function rename(origin: string, name: string): Promise<void> {
-  await fetch(`${origin}/v1/users/${firstId}`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/merge-patch+json' },
-    body: JSON.stringify({ name }),
-  })
+  await callerOf(origin).patch(`/v1/users/${firstId}`, { name })
 }
 
 async function nameOfFirst(origin: string): Promise<unknown> {
-  const { name } = (await (await fetch(`${origin}/v1/users/${firstId}`)).json()) as { name: unknown }
-  return name
+  return (await callerOf(origin).get(`/v1/users/${firstId}`)).json.name
 }

@@ -19,9 +19,13 @@ export async function hasCurl(): Promise<boolean> {
   return (await run('command -v curl', {})).exitCode === 0
 }
 
-/** Runs a line of shell as it stands, with the curl that is installed; the folder holds {@link curlSettings}. */
-export async function runLine(line: string, folder: string): Promise<Outcome> {
-  const { exitCode, stdout, stderr } = await run(line, { CURL_HOME: folder })
+/** Runs a line of shell as it stands, with the curl that is installed; the folder holds {@link curlSettings}. `variables` are those of the shell. */
+export async function runLine(
+  line: string,
+  folder: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  const { exitCode, stdout, stderr } = await run(line, { ...variables, CURL_HOME: folder })
   const statuses = [...stderr.matchAll(/^answered (\d{3})$/gm)].map(([, status]) => Number(status))
   return { exitCode, printed: stdout, complaints: stderr.replace(/^answered \d{3}\n/gm, ''), statuses }
 }

@@ -30,5 +30,5 @@ t.test('a long Accept header is evaluated, and not cached', async (t) => {
 })
 
 function newAdmission(): Admission {
-  return new Admission({ retryAfter: 5, enforces: true, reporter: reporterOf(Fastify()) })
+  return new Admission({ retryAfter: 5, mode: 'enforce', reporter: reporterOf(Fastify()) })
 }

@@ -1,5 +1,6 @@
 /** What this package relies on although Fastify does not promise it, on both ends of the supported range. */
 import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
 import cors from '@fastify/cors'
 import newest, { type FastifyReply } from 'fastify'
 import oldest from 'fastify-oldest'
@@ -20,6 +21,22 @@ for (const [release, Fastify] of Object.entries(releases)) {
       const field = Object.getOwnPropertySymbols(app).find((one) => one.description === 'fastify.options')
       t.ok(field !== undefined && Reflect.deleteProperty(app, field))
       t.throws(() => internals.checkInternals(app), { message: /Fastify 5\..*fastify\.options is missing/ })
+    })
+
+    t.test('an error handler that the app may replace, once', async (t) => {
+      // The oldest release does not have the option.
+      const strict = release === 'oldest' ? {} : { allowErrorHandlerOverride: false }
+      const app = Fastify({ ...strict })
+      const answer = (text: string) => (_error: unknown, _request: unknown, reply: FastifyReply) =>
+        void reply.send(text)
+      internals.setReplaceableErrorHandler(app, answer('ours'))
+      app.get('/', async () => Promise.reject(new Error('broken')))
+      t.doesNotThrow(() => app.setErrorHandler(answer('theirs')))
+      t.equal((await app.inject('/')).body, 'theirs')
+      const again = Fastify({ ...strict })
+      internals.setReplaceableErrorHandler(again, answer('ours'))
+      again.get('/', async () => Promise.reject(new Error('broken')))
+      t.equal((await again.inject('/')).body, 'ours')
     })
 
     t.test('body parsers', async (t) => {
@@ -62,20 +79,33 @@ for (const [release, Fastify] of Object.entries(releases)) {
     t.test('formatters and serializers of the app', async (t) => {
       const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
       t.equal(internals.hasSchemaErrorFormatter(app), false)
-      t.equal(internals.hasAppSerializer(app), false)
+      t.equal(internals.hasReplySerializer(app), false)
+      t.equal(internals.hasSerializerCompiler(app), false)
+      t.equal(internals.hasValidatorCompiler(app), false)
       t.strictSame(internals.serializerOptions(app), { rounding: 'ceil' })
       t.strictSame(internals.serializerOptions(Fastify()), {})
+      t.strictSame(internals.serverSettings(Fastify()), { trustProxy: false, hasServerFactory: false })
+      const serverFactory = (handler: RequestListener) => createServer(handler)
+      const proxied = Fastify({ trustProxy: '127.0.0.1', serverFactory })
+      t.strictSame(internals.serverSettings(proxied), { trustProxy: true, hasServerFactory: true })
       await app.register(async (child) => {
         child.setSchemaErrorFormatter(() => new Error('x'))
         t.equal(internals.hasSchemaErrorFormatter(child), true)
         child.setReplySerializer(() => '')
-        t.equal(internals.hasAppSerializer(child), true)
+        t.equal(internals.hasReplySerializer(child), true)
       })
       await app.register(async (child) => {
         child.setSerializerCompiler(() => () => '')
-        t.equal(internals.hasAppSerializer(child), true)
+        t.equal(internals.hasSerializerCompiler(child), true)
+        child.setValidatorCompiler(() => () => true)
+        t.equal(internals.hasValidatorCompiler(child), true)
       })
-      t.equal(internals.hasAppSerializer(app), false, 'those of a context below are not those of the app')
+      t.equal(internals.hasReplySerializer(app), false)
+      t.equal(
+        internals.hasSerializerCompiler(app),
+        false,
+        'those of a context below are not those of the app',
+      )
     })
 
     t.test('serializer, trailers and prototype of a reply', async (t) => {
@@ -93,7 +123,25 @@ for (const [release, Fastify] of Object.entries(releases)) {
         return 'x'
       })
       await app.inject('/')
-      t.ok(seen !== undefined && Object.prototype.isPrototypeOf.call(internals.replyPrototype(app), seen))
+      t.ok(seen !== undefined && Object.prototype.isPrototypeOf.call(internals.decorated(app, 'reply'), seen))
+    })
+
+    t.test('prototypes of requests and replies, and the values that they get', async (t) => {
+      const app = Fastify()
+      app.decorateRequest('value', null)
+      app.decorateReply('method', () => {})
+      t.strictSame(internals.assignedNames(internals.decorated(app, 'request')), ['value'])
+      t.strictSame(internals.assignedNames(internals.decorated(app, 'reply')), [])
+      t.strictSame(internals.assignedNames(app), [])
+      t.equal(internals.decorated(app, 'app'), app)
+      app.get('/', (request, reply) => {
+        for (const [owner, object] of Object.entries({ request, reply })) {
+          const prototype = internals.decorated(app, owner as 'request' | 'reply')
+          t.ok(Object.prototype.isPrototypeOf.call(prototype, object), owner)
+        }
+        return {}
+      })
+      await app.inject('/')
     })
 
     t.test('contexts', async (t) => {

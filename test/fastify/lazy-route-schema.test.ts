@@ -1,6 +1,6 @@
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { test } from 'tap'
-import { completeWhenRead } from '../../src/fastify/lazy-route-schema.js'
+import { completeAtEnd, completeWhenRead } from '../../src/fastify/lazy-route-schema.js'
 
 const schema: FastifySchema = { response: { 200: { type: 'object' } } }
 
@@ -34,16 +34,22 @@ test('a step that is added after a read applies to the next read', async (t) => 
   t.strictSame(route.schema, { ...schema, body: true, headers: true })
 })
 
-test('a schema that replaces another one is completed; a missing schema stays missing', async (t) => {
+test('a schema that replaces another one is completed; a missing schema is an empty one', async (t) => {
   const route = routeWith(schema)
   completeWhenRead(route, (before) => ({ ...before, body: true }))
   route.schema = { params: true }
   t.strictSame(route.schema, { params: true, body: true })
 
   const bare = routeWith(undefined)
-  completeWhenRead(bare, (before) => {
-    t.fail('there is nothing to complete')
-    return before
-  })
-  t.equal(bare.schema, undefined)
+  completeWhenRead(bare, (before) => ({ ...before, body: true }))
+  t.strictSame(bare.schema, { body: true })
+})
+
+test('the last completion runs after all others, and again if one is added', async (t) => {
+  const route = routeWith({})
+  completeAtEnd(route, (before) => ({ ...before, querystring: Object.keys(before).join() }))
+  completeWhenRead(route, (before) => ({ ...before, body: true }))
+  t.strictSame(route.schema, { body: true, querystring: 'body' })
+  completeWhenRead(route, (before) => ({ ...before, params: true }))
+  t.strictSame(route.schema, { body: true, params: true, querystring: 'body,params' })
 })

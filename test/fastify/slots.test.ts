@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { appSlot, decorateOnce, requestSlot, routeSlot } from '../../src/fastify/slots.js'
+import { appSlot, requestSlot, routeSlot } from '../../src/fastify/slots.js'
 
 t.test('a value of a route is visible to its requests only', async (t) => {
   const slot = routeSlot<string>('test.route')
@@ -67,17 +67,3 @@ t.test('a value of a context applies to its child contexts', async (t) => {
   await app.ready()
   t.equal(slot.own(app), 'root')
 })
-
-t.test(
-  'decorators are added once: at once if their names are free, else by the first route that needs them',
-  async (t) => {
-    for (const areFree of [true, false]) {
-      let count = 0
-      const decorate = decorateOnce(areFree, () => void count++)
-      t.equal(count, areFree ? 1 : 0)
-      decorate()
-      decorate()
-      t.equal(count, 1)
-    }
-  },
-)

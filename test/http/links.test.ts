@@ -59,7 +59,7 @@ t.test('parameters of a link to the next page', async (t) => {
   for (const [query, set, href] of rows)
     t.equal(hrefWith('/v1/users', query, ['before_id'], set), href, query)
   for (const path of ['//v1/users', '///v1/users', '/\\v1/users', '\\\\v1/users'])
-    t.equal(hrefWith(path, 'a=1', [], {}), '/v1/users?a=1', `${path} is no host`)
+    t.equal(hrefWith(path, 'a=1', [], {}), '/v1/users?a=1', `${path} is not a host`)
   t.equal(hrefWith('', 'a=1', [], {}), '?a=1')
   t.equal(hrefWith('/p', 'a=1&b=2', [], { a: '3' }), '/p?a=1&b=2&a=3', 'what is not replaced stays')
 })

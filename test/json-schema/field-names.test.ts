@@ -40,7 +40,7 @@ t.test('the field names of a shape; a twin has the name of its number', async (t
     ['the items of arrays of arrays', nested, ['a']],
     ['all alternatives', { anyOf: [object({ a: text }), object({ b: text, a: id })] }, ['a', 'b']],
     ['a number and its twin', object({ id, id_str: text }), ['id']],
-    ['nothing is said', {}, []],
+    ['an empty schema', {}, []],
     ['a map', { type: 'object', additionalProperties: text }, []],
     ['a tuple is a value', pair, []],
   ]

@@ -76,6 +76,8 @@ t.test('the media types of success in a response schema', async (t) => {
     [{ 200: { content: { 'Text/CSV; charset=utf-8': {} } } }, ['text/csv']],
     [{ 200: { content: { 'application/json': {}, 'text/csv': {} } } }, both],
     [{ 200: object, 206: { content: { 'text/csv': {} } } }, both],
+    [{ 200: { content: { 'text/csv': {} } }, 202: object }, ['text/csv']],
+    [{ 202: object }, json],
     [{ 200: { content: { '*/*': {} } } }, null],
     [{ 200: { content: {} }, default: object }, null],
   ]

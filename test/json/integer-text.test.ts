@@ -80,7 +80,7 @@ t.test('a value that is not an integer is refused, without the value in the mess
     undefined,
   ]
   for (const value of others) {
-    const refused = { name: 'TypeError', message: `a value of type ${typeof value} is no 64-bit integer` }
+    const refused = { name: 'TypeError', message: `a value of type ${typeof value} is not a 64-bit integer` }
     t.throws(() => int64Digits(value, any, refuseLost), refused, String(value))
   }
 })

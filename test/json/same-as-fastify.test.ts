@@ -37,7 +37,7 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
         const given = (): unknown => hostileFor(schema, choices, index)
         const expected = outcome(theirs, given())
         seen[expected === refused ? 'refused' : 'written']++
-        // Text that is no JSON is for nobody to copy.
+        // Text that is not JSON is not copied.
         if (!isJson(expected)) continue
         for (const writer of ours) {
           const received = outcome(writer as Stringify, given())

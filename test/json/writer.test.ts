@@ -88,7 +88,7 @@ const written: readonly (readonly [about: string, schema: Json, value: unknown])
   ['lists of types', { type: ['object', 'array', 'string'], properties: { a: text }, items: text }, ['a']],
   ['an unknown keyword', { type: 'string', 'x-mine': { type: 'object' } }, 'a'],
   [
-    'a name that is no identifier',
+    'a name that is not an identifier',
     { type: 'object', properties: { 'a-b c"\n': text, '': text } },
     { 'a-b c"\n': 'x', '': 'y' },
   ],

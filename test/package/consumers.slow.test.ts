@@ -2,11 +2,12 @@
  * The package as users meet it: the tarball, installed into empty folders, in JavaScript and TypeScript, as ESM and
  * as CommonJS; servers in processes of their own, asked over sockets.
  */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { blocksOf } from '../docs/markdown.js'
 import { manifestOf, pack, type Tarball } from './pack.js'
 import { runCommand } from './run-command.js'
 import { startServer } from './start-server.js'
@@ -15,7 +16,7 @@ import { startServer } from './start-server.js'
 interface Row {
   readonly asked: `${string} ${string}`
   readonly status: number
-  /** Of the problem that the answer is; none: it is no problem. */
+  /** Code of the problem; none if the response is not a problem. */
   readonly code?: string
   readonly headers?: Readonly<Record<string, string | RegExp>>
   /** The answer, byte for byte. */
@@ -129,9 +130,24 @@ const followed = 'In progress, 0.5 DELETE, Succeeded, r-7, id, refused 404 not-f
 
 // Outside the repository, or the consumers would find its node_modules.
 const work = await mkdtemp(join(tmpdir(), 'consumers-'))
-const compiler = join(work, 'node_modules/typescript/bin/tsc')
+// The oldest version is the one in docs/type-providers.md.
+const [oldest, newest] = ['5.4', '7.0'] as const
 t.teardown(() => rm(work, { recursive: true, force: true }))
-await install(await pack(work), ['fastify', 'typescript', '@types/node'])
+await install(
+  await pack(work),
+  [
+    'fastify',
+    '@types/node',
+    'typebox',
+    'zod',
+    '@fastify/swagger',
+    '@fastify/type-provider-json-schema-to-ts',
+    '@fastify/type-provider-typebox',
+    'fastify-type-provider-zod',
+    'json-schema-to-ts',
+  ],
+  [oldest, newest].map((version) => `typescript-${version}@npm:typescript@~${version}.0`),
+)
 
 const programNames = [
   'server',
@@ -139,20 +155,32 @@ const programNames = [
   'lists',
   'problems',
   'fields',
+  'formats',
   'integer-twins',
+  'idempotency',
   'response-rules',
   'caching',
   'maintenance',
   'method-override',
   'versions',
   'self-alias',
+  'bearer',
   'security-headers',
   'cors',
+  'https-only',
+  'xsrf',
   'rate-limit',
   'operations',
   'testing',
+  'spectral',
   'client',
   'stores',
+  'typebox',
+  'zod',
+  'with-json-schema',
+  'with-typebox',
+  'with-zod',
+  'routes',
 ]
 
 // Most of the time goes into installing and compiling.
@@ -172,8 +200,7 @@ for (const type of ['module', 'commonjs']) {
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
     // A program for each file: the types that one subpath brings along must not be there through another.
     const programs = programNames.map((name) => `tsconfig.${name}.json`)
-    const compile = [compiler, '--build', ...programs]
-    await t.resolves(runCommand(process.execPath, compile, folder), 'compiles')
+    await t.resolves(compile(newest, folder, '--build', ...programs), 'compiles')
     await serves(t, folder, 'dist/server.js', whole)
     await serves(t, folder, 'dist/path-guard.js', pathGuardAlone)
     await serves(t, folder, 'dist/lists.js', listsAlone)
@@ -189,12 +216,12 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/cors.js', corsAlone)
     await serves(t, folder, 'dist/rate-limit.js', rateLimitAlone)
     await serves(t, folder, 'dist/operations.js', operationsAlone)
-    const said = (file: string) => runCommand(process.execPath, [`dist/${file}`], folder)
-    t.match(await said('testing.js'), /clauses are kept/)
-    t.match(await said('client.js'), followed)
-    t.match(await said('stores.js'), 'The database moves [ null, null ] true')
-    const ofClient = [compiler, '--project', 'tsconfig.client.json', '--listFilesOnly']
-    const read = await runCommand(process.execPath, ofClient, folder)
+    const outputOf = (file: string) => runCommand(process.execPath, [`dist/${file}`], folder)
+    t.match(await outputOf('testing.js'), /clauses are kept/)
+    t.match(await outputOf('spectral.js'), /pathGuard\.plural/)
+    t.match(await outputOf('client.js'), followed)
+    t.match(await outputOf('stores.js'), 'The database moves [ null, null ] true')
+    const read = await compile(newest, folder, '--project', 'tsconfig.client.json', '--listFilesOnly')
     t.match(read, /fastify-conventions\/dist\/client\.d\.c?ts/)
     t.notMatch(
       read,
@@ -204,12 +231,57 @@ for (const type of ['module', 'commonjs']) {
   })
 }
 
+for (const type of ['module', 'commonjs']) {
+  t.test(`TypeScript ${oldest}, ${type}, without skipLibCheck`, { buffered: true }, async (t) => {
+    const folder = await consumer(`oldest-${type}`, 'typescript')
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
+    // TypeBox is an ES module, which CommonJS may import with the types of TypeScript 5.8.
+    const program = type === 'module' ? 'tsconfig.oldest.json' : 'tsconfig.oldest-commonjs.json'
+    await t.resolves(compile(oldest, folder, '--noEmit', '--project', program), 'compiles')
+    // The declarations of fastify-type-provider-zod need TypeScript 5.8.
+    const withZod = ['--noEmit', '--project', 'tsconfig.with-zod.json', '--skipLibCheck']
+    await t.resolves(compile(oldest, folder, ...withZod), 'compiles with Zod')
+  })
+}
+
+t.test('the TypeScript of the pages compiles', { buffered: true }, async (t) => {
+  const folder = await consumer('pages', 'typescript')
+  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  const root = new URL('../../', import.meta.url)
+  // The tutorial is a program in several files, which a test of its own runs.
+  const isPage = (name: string) => name.endsWith('.md') && name !== 'tutorial.md'
+  const pages = (await readdir(new URL('docs/', root))).filter(isPage)
+  const written: string[] = []
+  for (const page of ['README.md', ...pages.map((name) => `docs/${name}`)]) {
+    const blocks = blocksOf(await readFile(new URL(page, root), 'utf8'))
+    for (const [index, { language, text }] of blocks.entries()) {
+      if (language !== 'ts') continue
+      written.push(page)
+      const file = `${page.replace('/', '-')}-${index + 1}.ts`
+      await writeFile(join(folder, 'src/pages', file), `${text}\nexport {}\n`)
+    }
+  }
+  t.ok(written.includes('docs/type-providers.md'))
+  await t.resolves(compile(newest, folder, '--noEmit', '--project', 'tsconfig.pages.json'), 'compiles')
+})
+
 /** Installs the package, and what consumers need beside it, once for all of them. */
-async function install(tarball: Tarball, dependencies: readonly string[]): Promise<void> {
+async function install(
+  tarball: Tarball,
+  dependencies: readonly string[],
+  others: readonly string[],
+): Promise<void> {
   await writeFile(join(work, 'package.json'), '{ "private": true }')
   const versions = dependencies.map((dependency) => `${dependency}@${manifestOf(dependency).version}`)
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-  await runCommand('npm', ['install', ...flags, tarball.path, ...versions], work)
+  await runCommand('npm', ['install', ...flags, tarball.path, ...versions, ...others], work)
+}
+
+/** Runs a version of TypeScript. */
+function compile(version: string, folder: string, ...options: readonly string[]): Promise<string> {
+  const compiler = join(work, `node_modules/typescript-${version}/bin/tsc`)
+  // tap adds its loader to every Node.js, and it cannot load the compiler of TypeScript 7.
+  return runCommand('env', ['-u', 'NODE_OPTIONS', process.execPath, compiler, ...options], folder)
 }
 
 /** A folder of its own with a fixture in it. */

@@ -23,18 +23,23 @@ const names = [
   'problems',
   'cors',
   'securityHeaders',
+  'httpsOnly',
   'maintenance',
   'rateLimit',
   'pathGuard',
   'methodOverride',
   'versions',
+  'bearer',
+  'xsrf',
   'selfAlias',
   'lists',
   'responseRules',
   'fields',
   'integerTwins',
+  'idempotency',
   'caching',
   'operations',
+  'formats',
 ] as const
 
 t.test('import and require load two copies of each plugin', async (t) => {
@@ -56,7 +61,9 @@ t.test('the hooks of both stand in the order of the table, whichever is register
 t.test('an app with plugins of both keeps the conventions', async (t) => {
   for (const create of Object.values(releases)) {
     for (const [, one, other] of pairs) {
-      await keepsConventions(t, await buildService(create, registering(mixed(one, other))))
+      // The requests have no token.
+      const plugins = mixed(one, other).filter(([name]) => name !== 'bearer')
+      await keepsConventions(t, await buildService(create, registering(plugins)))
     }
   }
 })

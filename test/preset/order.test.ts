@@ -4,9 +4,12 @@ import type { FastifyPluginAsync } from 'fastify'
 import t from 'tap'
 import { order } from '../../src/fastify/order.js'
 import conventions, {
+  bearer,
   caching,
   cors,
   fields,
+  httpsOnly,
+  idempotency,
   integerTwins,
   lists,
   maintenance,
@@ -19,6 +22,7 @@ import conventions, {
   securityHeaders,
   selfAlias,
   versions,
+  xsrf,
 } from '../../src/index.js'
 import { expected, hooksOf, options, own } from './sample-hooks.js'
 
@@ -36,13 +40,16 @@ t.test(
       problems,
       cors,
       securityHeaders,
+      httpsOnly,
       maintenance,
       rateLimit,
       pathGuard,
       methodOverride,
       versions,
+      bearer,
+      xsrf,
     }
-    const rest = { selfAlias, lists, responseRules, fields, integerTwins, caching, operations }
+    const rest = { selfAlias, lists, responseRules, fields, integerTwins, idempotency, caching, operations }
     const all = Object.entries({ ...plugins, ...rest }) as [string, FastifyPluginAsync<object>][]
     const given: Readonly<Record<string, object>> = options
     const hooks = await hooksOf(async (app) => {

@@ -8,10 +8,14 @@ const cachingOfRoute = { validators: () => ({ etag: 'v1' }), vary: ['accept-lang
 const id = { type: 'integer', format: 'int64' }
 /** Options of the plugins that need some to have hooks. */
 export const options = {
+  bearer: { issuer: 'https://id.example', audience: 'https://api.example' },
   cors: { origin: ['https://shop.example'] },
   selfAlias: { collections: ['users'], identify },
   versions: { versions: { 1: { deprecated: '2026-01-01T00:00:00Z' } } },
   methodOverride: { form: true },
+  xsrf: { cookies: ['session'], secret: 'a secret of at least 32 characters' },
+  // Its samples are served over plain HTTP.
+  httpsOnly: { mode: 'report' as const },
 }
 
 /** The hooks of the app and of the sample routes, which use as many conventions as they can. */
@@ -21,11 +25,14 @@ export const expected = {
       'problems:admission',
       'cors',
       'securityHeaders',
+      'httpsOnly',
       'maintenance',
       'rateLimit',
       'pathGuard',
       'methodOverride',
       'versions',
+      'bearer',
+      'xsrf',
     ],
     onSend: ['problems', 'cors', 'securityHeaders', 'caching', 'versions'],
   },
@@ -35,7 +42,7 @@ export const expected = {
     preValidation: ['lists', own],
     preHandler: [own, 'fields', 'caching'],
     preSerialization: ['caching', own, 'serialization'],
-    onSend: ['caching', 'fields', own, 'versions'],
+    onSend: ['caching', 'fields', own, 'versions', 'xsrf'],
     onError: ['versions', 'caching', own],
   },
   'HEAD /v1/users': {
@@ -52,25 +59,26 @@ export const expected = {
       'of Fastify',
       'versions',
       'caching:length-of-304',
+      'xsrf',
     ],
     onError: ['versions', 'caching', own],
   },
   'PUT /v1/users/:id': {
     onRequest: [own, 'problems:expectation'],
-    preParsing: ['selfAlias', own, 'problems:content-coding', 'integerTwins'],
-    preValidation: ['selfAlias', 'methodOverride', own, 'integerTwins'],
-    preHandler: ['integerTwins', own, 'fields', 'caching'],
+    preParsing: ['selfAlias', own, 'problems:content-coding', 'idempotency', 'integerTwins'],
+    preValidation: ['xsrf:form', 'selfAlias', 'methodOverride', own, 'integerTwins'],
+    preHandler: ['integerTwins', own, 'fields', 'idempotency', 'caching'],
     preSerialization: [own, 'serialization'],
-    onSend: ['caching', 'fields', own, 'versions', 'selfAlias'],
+    onSend: ['caching', 'fields', own, 'versions', 'selfAlias', 'idempotency', 'xsrf'],
     onError: ['versions', 'caching', own],
   },
   'DELETE /v1/orders/:id': {
     onRequest: [own, 'problems:expectation'],
-    preParsing: ['problems:empty-body', own, 'problems:content-coding'],
-    preValidation: [own],
-    preHandler: [own],
+    preParsing: ['problems:empty-body', own, 'problems:content-coding', 'idempotency'],
+    preValidation: ['xsrf:form', own],
+    preHandler: [own, 'idempotency'],
     preSerialization: [own, 'responseRules', 'serialization'],
-    onSend: ['caching', own, 'versions'],
+    onSend: ['caching', own, 'versions', 'idempotency', 'xsrf'],
     onError: ['versions', 'caching', own],
   },
 }

@@ -175,13 +175,20 @@ t.test('docs/errors.md: a row and a section for each boot error, and no other', 
 
 t.test('docs/errors.md: the table of findings is that of the rules', async (t) => {
   const vocabulary = {
+    singletons: new Set<string>(),
     collections: new Set<string>(),
     verbs: new Set<string>(),
     selfAliases: new Set<string>(),
   }
   const findings = ['/v1/user/:id', '/v1/users/list'].flatMap((path) =>
     pathBreaches(['GET'], path, vocabulary).map(
-      (breach): Finding => ({ plugin: 'pathGuard', route: `GET ${path}`, mode: 'enforce', ...breach }),
+      (breach): Finding => ({
+        plugin: 'pathGuard',
+        route: `GET ${path}`,
+        mode: 'enforce',
+        effect: 'boot stopped',
+        ...breach,
+      }),
     ),
   )
   t.ok(docs.includes(`2 breaches of conventions in 2 routes\n\n${findingsTable(findings)}\n`))

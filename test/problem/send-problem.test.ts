@@ -6,7 +6,7 @@ import { defaultStyle, refuse, sendProblem, writeProblem } from '../../src/probl
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
-const style = { typeBase: 'https://errors.example/', retryAfter: 9 }
+const style = { typeBase: 'https://errors.example/', retryAfter: 9, keepMembers: [] }
 
 t.test('writeProblem sets status and headers of the reply and returns the document', async (t) => {
   const seen = await withReply((reply) => {
@@ -155,6 +155,7 @@ t.test('the default style has the defaults of the options of problems', async (t
     typeBase: 'urn:problem-type:fastify-conventions:',
     retryAfter: 5,
     refusals: 'answer',
+    keepMembers: [],
   })
 })
 

@@ -48,14 +48,14 @@ t.test('any combination: the mode is the first one set, in the order of preceden
     fc.property(fc.record({ mode, rules }), own, excepted, (options, route, except) => {
       const modeOf = modesOf(names, options, route, [{ except, reason: 'why' }])
       return names.every((rule) => {
-        const said: (Mode | undefined)[] = [
+        const settings: (Mode | undefined)[] = [
           except.includes(rule) ? 'off' : undefined,
           route.rules?.[rule],
           route.mode,
           options.rules[rule],
           options.mode,
         ]
-        return modeOf[rule] === said.find((word) => word !== undefined)
+        return modeOf[rule] === settings.find((setting) => setting !== undefined)
       })
     }),
   )

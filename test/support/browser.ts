@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Frame, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Frame,
+  type Page,
+} from 'playwright-core'
 import type { Test } from 'tap'
 
 /** A page of an origin of its own. */
@@ -53,9 +60,29 @@ export async function startBrowser(t: Test): Promise<Browser> {
   return browser
 }
 
-/** A profile of a test alone: its pages share cookies and cache, and nobody else's. */
-export async function freshContext(t: Test, browser: Browser): Promise<BrowserContext> {
-  const context = await browser.newContext()
+/**
+ * Starts a headless Chromium whose profile sends cookies to other sites too, as browsers did for decades, and some still do;
+ * it trusts every certificate. It ends with the test.
+ */
+export async function startWithThirdPartyCookies(t: Test): Promise<BrowserContext> {
+  const executablePath = findProgram()
+  if (executablePath === null) throw new Error('there is no Chromium: install the Debian package chromium')
+  const preferences = JSON.stringify({ profile: { cookie_controls_mode: 0 } })
+  const folder = t.testdir({ Default: { Preferences: preferences } })
+  const options = { executablePath, args, timeout, ignoreHTTPSErrors: true }
+  const context = await chromium.launchPersistentContext(folder, options)
+  context.setDefaultTimeout(timeout)
+  t.teardown(() => context.close())
+  return context
+}
+
+/** Opens a profile for one test: its pages share cookies and cache with each other only. */
+export async function freshContext(
+  t: Test,
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext(options)
   context.setDefaultTimeout(timeout)
   t.teardown(() => context.close())
   return context

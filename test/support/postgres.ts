@@ -85,15 +85,15 @@ async function startServer(
   })
   // A test that is killed takes its server along.
   process.once('exit', () => server.kill('SIGQUIT'))
-  const said: string[] = []
+  const output: string[] = []
   for await (const line of createInterface({ input: server.stderr })) {
-    said.push(line)
+    output.push(line)
     if (line.includes('ready to accept connections')) {
       server.stderr.resume()
       return server
     }
   }
-  throw new Error(`PostgreSQL did not start:\n${said.join('\n')}`)
+  throw new Error(`PostgreSQL did not start:\n${output.join('\n')}`)
 }
 
 async function stopServer(server: ChildProcess): Promise<void> {

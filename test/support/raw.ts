@@ -29,7 +29,8 @@ export function requestBytes(
   body = '',
 ): string {
   const fields = Object.entries({ host: 'localhost', connection: 'close', ...headers })
-  if (body !== '') fields.push(['content-length', String(Buffer.byteLength(body))])
+  const isMeasured = 'content-length' in headers || 'transfer-encoding' in headers
+  if (body !== '' && !isMeasured) fields.push(['content-length', String(Buffer.byteLength(body))])
   return `${method} ${target} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
@@ -87,7 +88,7 @@ export async function ask(port: number, bytes: string | Buffer): Promise<RawAnsw
   return answer
 }
 
-/** Takes apart what a connection answered, framed by Content-Length or chunks; throws where it is no HTTP/1.1. */
+/** Takes apart what a connection answered, framed by Content-Length or chunks; throws where it is not HTTP/1.1. */
 export function parseAnswers(bytes: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = bytes; rest !== ''; ) {

@@ -35,6 +35,11 @@ export interface RedisSetup {
    * @default false: nothing outlives a restart
    */
   readonly persistent?: boolean
+  /**
+   * Is it a cluster of one node? It has no slots before a client adds them.
+   * @default false
+   */
+  readonly cluster?: boolean
 }
 
 /** Why there can be no private server on this machine; `null` where there can. */
@@ -43,12 +48,15 @@ export async function obstacleToRedis(): Promise<string | null> {
 }
 
 /** Starts an empty server in a temporary folder. */
-export async function startRedis({ persistent = false }: RedisSetup = {}): Promise<PrivateRedis> {
+export async function startRedis({
+  persistent = false,
+  cluster = false,
+}: RedisSetup = {}): Promise<PrivateRedis> {
   const program = findProgram()
   if (program === null) throw new Error((await obstacleToRedis()) ?? 'no Redis')
 
   const folder = await mkdtemp(join(tmpdir(), 'redis-'))
-  const start = (port: number) => startServer(program, port, folder, persistent)
+  const start = (port: number) => startServer(program, port, folder, { persistent, cluster })
   let port: number
   let server: ChildProcess
   try {
@@ -102,11 +110,12 @@ async function startServer(
   program: string,
   port: number,
   folder: string,
-  persistent: boolean,
+  { persistent, cluster }: Required<RedisSetup>,
 ): Promise<ChildProcess> {
   const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no' }
   const durability = persistent ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }
-  const options = Object.entries({ ...settings, ...durability }).flatMap(([name, value]) => [
+  const nodes = cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}
+  const options = Object.entries({ ...settings, ...durability, ...nodes }).flatMap(([name, value]) => [
     `--${name}`,
     value,
   ])
@@ -117,18 +126,18 @@ async function startServer(
   const lifeline = server.stdio[3] as Writable
   server.once('exit', () => lifeline.end('over\n'))
   lifeline.on('error', () => {})
-  const said: string[] = []
-  server.stderr?.on('data', (chunk) => said.push(String(chunk)))
+  const output: string[] = []
+  server.stderr?.on('data', (chunk) => output.push(String(chunk)))
   for await (const line of createInterface({ input: server.stdout as Readable })) {
-    said.push(line)
+    output.push(line)
     if (line.includes('Ready to accept connections')) {
       server.stdout?.resume()
       return server
     }
   }
-  const saying = said.join('\n')
-  if (saying.includes('Address already in use')) throw new PortTaken(saying)
-  throw new Error(`Redis did not start:\n${saying}`)
+  const text = output.join('\n')
+  if (text.includes('Address already in use')) throw new PortTaken(text)
+  throw new Error(`Redis did not start:\n${text}`)
 }
 
 async function endServer(server: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

@@ -1,3 +1,4 @@
+import dgram from 'node:dgram'
 import t from 'tap'
 import { inTime, LateError } from '../../src/time/in-time.js'
 import { manualClock } from '../support/manual-clock.js'
@@ -20,4 +21,16 @@ t.test('a promise that is late rejects, and its later rejection is handled', asy
   await clock.advance(10)
   await rejected
   fail(new Error('later'))
+})
+
+t.test('a reply that came while the event loop was blocked is in time', async (t) => {
+  const socket = dgram.createSocket('udp4')
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  const reply = new Promise((resolve) => socket.once('message', resolve))
+  const waited = inTime(reply, 20, 'a reply')
+  await new Promise((resolve) => socket.send('reply', socket.address().port, '127.0.0.1', resolve))
+  const end = performance.now() + 60
+  while (performance.now() < end);
+  t.same(await waited, Buffer.from('reply'))
+  socket.close()
 })

@@ -28,7 +28,7 @@ const otherPlurals = ['indices', 'schemata', 'viri', 'quora', 'monies', 'stigmat
 t.test('singular and plural', async (t) => {
   for (const [one = '', many = ''] of pairs) {
     t.notOk(isPlural(one), `${one} is none`)
-    t.notOk(isCountedPlural(one), `${one} is no plural of another word`)
+    t.notOk(isCountedPlural(one), `${one} is not a plural of another word`)
     t.equal(plural(one), many, one)
     t.ok(isPlural(many), `${many} is one`)
     t.ok(isCountedPlural(many), `${many} is the plural of another word`)

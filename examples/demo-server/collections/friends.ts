@@ -10,6 +10,7 @@ export const friends: Collection = {
     user_id: { schema: reference('The user who has the friend'), required: true, references: 'users' },
     friend_user_id: { schema: reference('The user who is the friend'), required: true, references: 'users' },
   },
+  owner: { field: 'user_id' },
   unique: [{ fields: ['user_id', 'friend_user_id'] }],
   rules: [
     {
@@ -20,6 +21,9 @@ export const friends: Collection = {
     },
   ],
   filters: ['user_id', 'friend_user_id'],
-  // Ids alone, for everybody to see.
-  listCaching: { cacheControl: { public: true, maxAge: 5, staleWhileRevalidate: 30 } },
+  // Used without asking again, by one browser; who logs in to it next has other friends.
+  listCaching: {
+    cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 },
+    vary: ['Authorization'],
+  },
 }

@@ -11,6 +11,7 @@ export const orders: Collection = {
     status: {
       schema: oneOf(['pending', 'paid', 'fulfilled', 'failed', 'cancelled'], 'How far the order has come'),
       default: 'pending',
+      reserved: true,
     },
     total_amount: { schema: minorUnits('What the order costs, in minor units'), required: true },
     currency: { schema: currency, required: true },
@@ -38,7 +39,9 @@ export const orders: Collection = {
       required: true,
     },
   },
+  owner: { field: 'user_id' },
   finalStatuses: ['fulfilled'],
+  formats: ['xml', 'csv'],
   filters: ['user_id', 'status', 'currency'],
   createsAsync: true,
 }

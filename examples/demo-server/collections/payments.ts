@@ -1,5 +1,6 @@
 import type { Collection } from '../declaration.js'
 import { currency, line, minorUnits, nullable, oneOf, reference } from '../field-types.js'
+import { orders } from './orders.js'
 
 /** Attempts to pay for orders. */
 export const payments: Collection = {
@@ -13,12 +14,15 @@ export const payments: Collection = {
     status: {
       schema: oneOf(['pending', 'succeeded', 'failed', 'cancelled'], 'How the payment went'),
       default: 'pending',
+      reserved: true,
     },
     failure_reason: {
       schema: nullable(line(100, 'Why it failed, such as timeout or insufficient_funds')),
       default: null,
+      reserved: true,
     },
   },
+  owner: { field: 'order_id', of: orders },
   filters: ['order_id', 'status'],
   listCaching: { confidential: true },
   itemCaching: { confidential: true },

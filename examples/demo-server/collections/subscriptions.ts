@@ -12,9 +12,11 @@ export const subscriptions: Collection = {
     status: {
       schema: oneOf(['active', 'suspended', 'cancelled'], 'Does the subscription run?'),
       default: 'active',
+      reserved: true,
     },
     renews_at: { schema: nullable(timestamp('When the next period begins, if one does')), default: null },
   },
+  owner: { field: 'user_id' },
   finalStatuses: ['cancelled'],
   filters: ['user_id', 'status', 'plan'],
 }

@@ -29,7 +29,9 @@ export const users: Collection = {
       resetBy: 'email',
     },
   },
+  owner: { field: 'id' },
   unique: [{ fields: ['email'], ignoreCase: true }],
+  formats: ['xml', 'csv'],
   filters: ['email', 'email_verified'],
   // An address is answered to those who ask for it.
   defaultFields: ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at'],

@@ -1,5 +1,4 @@
 import { isFieldName } from '../../http/field-name.js'
-import { directiveName, listMembers } from '../../http/list-header.js'
 
 /**
  * Directives of `Cache-Control` in a response: RFC 9111 §5.2.2, RFC 5861 and RFC 8246. `false` is the same as absent.
@@ -68,18 +67,6 @@ export function cacheControl(given: CacheDirectives): string {
     written.push(`${name}${argument}`)
   }
   return written.join(', ')
-}
-
-const namesAudience: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
-
-/**
- * Returns a `Cache-Control` with `private` added, for a response to a request with credentials. A value with `public`,
- * `private`, `no-store` or `s-maxage` says who may store the response (RFC 9111 §3.5) and is returned as it is.
- */
-export function withPrivate(value: string): string {
-  const names = listMembers(value).map(directiveName)
-  if (names.length === 0) return 'private'
-  return names.some((name) => namesAudience.has(name)) ? value : `${value}, private`
 }
 
 const contradictions: readonly (readonly [

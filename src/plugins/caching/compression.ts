@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { otherFormats, tagOfFormat } from '../../fastify/formats.js'
 import { directiveName, listMembers, memberParts } from '../../http/list-header.js'
 
 /** The content codings of plugins that compress (RFC 9110 §8.4.1, RFC 7932, RFC 8878). */
@@ -27,6 +28,18 @@ export function uncodedTags(
     // A function, because a tag may have `$`.
     (value, coding) => (isAccepted(coding) ? value.replaceAll(codedTag(etag, coding), () => etag) : value),
     fieldValue,
+  )
+}
+
+/** Returns a list of entity tags in which the forms of a tag in other formats, coded or not, are replaced by the tag. */
+export function plainTags(fieldValue: string, etag: string): string {
+  if (!fieldValue.includes('--')) return fieldValue
+  return otherFormats.reduce(
+    (value, format) => {
+      const tag = tagOfFormat(etag, format)
+      return uncodedTags(value, tag).replaceAll(tag, () => etag)
+    },
+    uncodedTags(fieldValue, etag),
   )
 }
 

@@ -1,9 +1,10 @@
 import { headerOf } from '../../fastify/header-of.js'
 import { isBytes, isResponse } from '../../fastify/payloads.js'
+import { withPrivate } from '../../http/cache-control.js'
 import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
 import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
-import { withPrivate } from './cache-control.js'
+import type { Observed } from '../../rules/findings.js'
 import { byteTag } from './entity-tag.js'
 import { payloadDate } from './last-modified.js'
 import type { RouteValidators } from './options.js'
@@ -149,7 +150,7 @@ function cacheControlFor(
   status: number,
   current: string | undefined,
 ): string | null {
-  if (plan.cacheControl === null) return null
+  if (plan.cacheControl === null || (isPermanentRedirect(status) && !plan.isOfRoute)) return null
   // A pending operation has another status soon, and a redirect to a login is not to be stored as long as the response.
   const ofStatus =
     status === 202 ? 'no-store' : isTemporaryRedirect(status) && plan.isStored ? 'no-cache' : undefined
@@ -158,6 +159,11 @@ function cacheControlFor(
   if (given === undefined) return isPrivate ? plan.privateCacheControl : plan.cacheControl
   const value = isPrivate ? withPrivate(given) : given
   return value === current ? null : value
+}
+
+// A cache may store it as it is (RFC 9110 §15.1).
+function isPermanentRedirect(status: number): boolean {
+  return status === 301 || status === 308
 }
 
 function expiresFor({ expires, now }: CachingPlan, reply: ResponseHead, status: number): string | null {
@@ -196,15 +202,31 @@ function notModified(
   return { ...changes, verdict: 'not-modified', etag: isSet ? null : listed, removed: removedFromTagged304 }
 }
 
-/** Returns the rules by which `report` mode counts the changes, each with an example. */
-export function observationsOf(changes: ResponseChanges): (readonly [rule: string, example: string])[] {
-  const { verdict, cacheControl, etag, lacksDate } = changes
-  const observations: [string, string][] = []
-  if (lacksDate) observations.push(['last-modified', missingDate])
-  if (cacheControl !== null) observations.push(['cache-control', `would get Cache-Control: ${cacheControl}`])
-  if (etag !== null) observations.push(['etag', 'would get an ETag'])
-  if (verdict === 'not-modified') observations.push(['not-modified', 'would be answered with 304'])
-  if (verdict === 'precondition-failed') observations.push(['precondition', 'would be refused with 412'])
+/** What `enforce` does by setting a header field: it adds it, or replaces what the app has set. */
+export function effectOn(reply: ResponseHead, name: string): 'changed' | 'header added' {
+  return headerOf(reply, name) === undefined ? 'header added' : 'changed'
+}
+
+/** Returns the rules by which `report` mode counts the changes of a response, each with an example. */
+export function observationsOf(
+  changes: ResponseChanges,
+  { reply, found }: Pick<Exchange, 'reply' | 'found'>,
+): (readonly [rule: string, example: string, does: Observed])[] {
+  const { verdict, cacheControl, expires, vary, etag, removed, lacksDate } = changes
+  const observations: [string, string, Observed][] = []
+  if (lacksDate) observations.push(['last-modified', missingDate, 'none'])
+  const fields = { 'Cache-Control': cacheControl, Expires: expires, Vary: vary }
+  for (const [name, value] of Object.entries(fields)) {
+    const rule = name.toLowerCase()
+    if (value !== null) observations.push([rule, `would get ${name}: ${value}`, effectOn(reply, rule)])
+  }
+  if (etag !== null) observations.push(['etag', 'would get an ETag', 'header added'])
+  if (found?.lastModified !== undefined && headerOf(reply, 'last-modified') === undefined)
+    observations.push(['last-modified', 'would get Last-Modified', 'header added'])
+  const lost = verdict === 'proceed' ? removed.filter((name) => headerOf(reply, name) !== undefined) : []
+  if (lost.length > 0) observations.push(['error', `would lose ${lost.join(', ')}`, 'changed'])
+  if (verdict === 'not-modified') observations.push(['not-modified', 'would be answered with 304', 'changed'])
+  if (verdict === 'precondition-failed') observations.push(['precondition', 'its precondition fails', 412])
   return observations
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { tagInFormat } from '../../fastify/formats.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { trailerNames } from '../../fastify/internals.js'
 import { discard, isResponse } from '../../fastify/payloads.js'
@@ -8,12 +9,14 @@ import { formatHttpDate } from '../../http/http-date.js'
 import { varyMerger } from '../../http/vary.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
+import type { Observed } from '../../rules/findings.js'
 import type { Reporter } from '../../rules/report.js'
 import { tagCodedContent } from './compression.js'
 import {
   decideRead,
   decideResponse,
   decideWrite,
+  effectOn,
   missingDate,
   observationsOf,
   type PayloadValidators,
@@ -39,7 +42,7 @@ export interface CachingCounts {
 
 const expectedVersion = requestSlot<ResourceVersion | null | undefined>('expectedVersion')
 const foundInPayload = replySlot<PayloadValidators>('caching.found')
-const varyOfRoute = routeSlot<(current: string | undefined) => string>('caching.vary')
+const varyOfRoute = routeSlot<RouteVary>('caching.vary')
 
 type Next = (error: Error | null, payload?: unknown) => void
 
@@ -48,19 +51,15 @@ type Done = (error?: Error) => void
 /** The hooks that routes with one plan share. */
 export type CachingHooks = ReturnType<typeof cachingHooks>
 
-/** Decorates the replies of a context for the hooks. */
-export function decorateReplies(app: FastifyInstance): void {
+/** Declares what the hooks keep on the requests and replies of a context. */
+export function declareSlots(app: FastifyInstance): void {
+  expectedVersion.declare(app)
   foundInPayload.declare(app)
 }
 
-/** Decorates the requests of a context with `expectedVersion`. */
-export function decorateRequests(app: FastifyInstance): void {
-  expectedVersion.declare(app)
-  app.decorateRequest('expectedVersion', {
-    getter() {
-      return expectedVersion.get(this as FastifyRequest)
-    },
-  })
+/** The getter of `request.expectedVersion`. */
+export function versionOf(this: FastifyRequest): ResourceVersion | null | undefined {
+  return expectedVersion.get(this)
 }
 
 /** Returns the hooks of a plan. In `report` mode they count what they would change. */
@@ -69,8 +68,8 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
   const isReport = plan.mode === 'report'
   let isMissingDateReported = false
 
-  function observe(request: FastifyRequest, rule: string, example: string): void {
-    reporter.observe('caching', rule, request, example)
+  function observe(request: FastifyRequest, rule: string, example: string, does: Observed): void {
+    reporter.observe('caching', rule, request, example, does)
   }
 
   function checkPreconditionsOnPreHandler(request: FastifyRequest, reply: FastifyReply, next: Done): void {
@@ -86,8 +85,10 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
       next,
       (found) => {
         const known = found && readValidators(found, now)
+        // The plugin `formats` completes the tag when the response is sent.
         if (known !== null) setValidators(reply, known)
-        return decideRead(request, known, now)
+        const etag = known?.etag && tagInFormat(request, known.etag)
+        return decideRead(request, known && { ...known, etag }, now)
       },
       (verdict) => {
         if (verdict === 'not-modified') {
@@ -103,8 +104,8 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     const need = writePrecondition(plan, request)
     if (need === 'none') next()
     else if (isReport) {
-      const example = need === 'missing' ? 'would be refused with 428' : 'its precondition would be evaluated'
-      observe(request, 'precondition', example)
+      if (need === 'missing') observe(request, 'precondition', 'has no precondition', 428)
+      else observe(request, 'precondition', 'would be refused if its precondition fails', 412)
       next()
     } else if (need === 'missing') {
       refuse(request, reply, new ProblemError('precondition-required', { detail: howToGuard }), next)
@@ -147,7 +148,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
         next(error as Error)
         return
       }
-      observe(request, 'etag', `validatorsOf would fail: ${String(error)}`)
+      observe(request, 'etag', `validatorsOf would fail: ${String(error)}`, 500)
     }
     if (found !== null) {
       if (!isReport) setMissingValidators(reply, found)
@@ -170,7 +171,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     // Once per route, because counting costs as much as all other work here.
     if (changes.lacksDate && !isMissingDateReported) {
       isMissingDateReported = true
-      observe(request, 'last-modified', missingDate)
+      observe(request, 'last-modified', missingDate, 'none')
     }
     applyChanges(reply, changes)
     if (changes.verdict === 'proceed') {
@@ -197,10 +198,10 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
   ): void {
     const { request } = response
     try {
-      for (const [rule, example] of observationsOf(decideResponse(plan, response)))
-        observe(request, rule, example)
+      for (const [rule, example, does] of observationsOf(decideResponse(plan, response), response))
+        observe(request, rule, example, does)
     } catch (error) {
-      observe(request, 'cache-control', `isAuthenticated would fail: ${String(error)}`)
+      observe(request, 'cache-control', `isAuthenticated would fail: ${String(error)}`, 500)
     }
   }
 
@@ -250,20 +251,38 @@ function removeHeader(reply: FastifyReply, name: string): void {
   if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
+/** The names that the responses of a route have in `Vary`, added to those of other plugins. */
+export interface RouteVary {
+  merge: (current: string | undefined) => string
+}
+
 /** Adds names to the `Vary` of all responses of a route, refusals and {@link varyEarly} included. */
-export function addVary(route: RouteOptions, names: readonly string[]): void {
-  const merge = varyMerger(names)
+export function addVary(route: RouteOptions, names: readonly string[]): RouteVary {
+  const vary: RouteVary = { merge: varyMerger(names) }
   addHook(route, 'onRequest', 'caching', function varyOnRequest(_request, reply, next) {
-    reply.header('vary', merge(headerOf(reply, 'vary')))
+    reply.header('vary', vary.merge(headerOf(reply, 'vary')))
     next()
   })
-  varyOfRoute.set(route, merge)
+  varyOfRoute.set(route, vary)
+  return vary
+}
+
+/** Adds the hook of `report` mode that counts responses that would get names in `Vary`. */
+export function countVary(route: RouteOptions, names: readonly string[], reporter: Reporter): void {
+  const merge = varyMerger(names)
+  addHook(route, 'onSend', 'caching', function countVaryOnSend(request, reply, payload, next) {
+    const current = headerOf(reply, 'vary')
+    const vary = merge(current)
+    if (vary !== current)
+      reporter.observe('caching', 'vary', request, `would get Vary: ${vary}`, effectOn(reply, 'vary'))
+    next(null, payload)
+  })
 }
 
 /** Sets the `Vary` of a route for a request that is refused before the hooks of the route run. */
 export function varyEarly(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-  const merge = varyOfRoute.of(request)
-  if (merge !== undefined) reply.header('vary', merge(headerOf(reply, 'vary')))
+  const vary = varyOfRoute.of(request)
+  if (vary !== undefined) reply.header('vary', vary.merge(headerOf(reply, 'vary')))
   next()
 }
 

@@ -1,30 +1,35 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { callerFields } from '../../fastify/caller.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
+import { headerOf } from '../../fastify/header-of.js'
 import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { needFields } from '../../fastify/needed-fields.js'
+import { watchNeighbour } from '../../fastify/neighbours.js'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { addReplyMethods } from '../../fastify/reply-methods.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
-import { withResponses } from '../../json-schema/added-responses.js'
+import { varyMerger } from '../../http/vary.js'
 import { resolveOptions } from '../../options.js'
+import { describeRoute } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
 import type { CacheDirectives } from './cache-control.js'
+import { effectOn } from './decision.js'
 import {
   addVary,
   allowHead304,
   type CachingCounts,
   type CachingHooks,
   cachingHooks,
-  decorateReplies,
-  decorateRequests,
+  countVary,
+  declareSlots,
   forbidStoring,
   forbidStoringOnError,
   varyEarly,
+  versionOf,
 } from './hooks.js'
-import { cachingResponses } from './openapi.js'
+import { describeCaching } from './openapi.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
@@ -32,9 +37,9 @@ import {
   cachingDefaults,
   cachingRouteChecks,
   cachingRuleNames,
-  type ResourceVersion,
+  type VersionOf,
 } from './options.js'
-import { type CachedRoute, type CachingPlan, findingsOf, planner } from './plan.js'
+import { type CachedRoute, type CachingPlan, callerFindings, findingsOf, planner } from './plan.js'
 import { isRead } from './preconditions.js'
 import { cachingHelpers, type ModificationTimes, mergeHelpers, type VaryHelper } from './reply-helpers.js'
 
@@ -64,13 +69,13 @@ declare module 'fastify' {
       counts(): Readonly<CachingCounts>
     }
   }
-  interface FastifyRequest {
+  interface FastifyRequest<RouteGeneric, RawServer, RawRequest, SchemaCompiler, TypeProvider, ContextConfig> {
     /**
      * The version that this write may overwrite, as `config.caching.validators` returned it: `null` if the resource must
      * not exist yet, `undefined` if the request has no precondition. Compare it in the statement that writes, and throw
      * `ProblemError('precondition-failed')` if it has changed.
      */
-    readonly expectedVersion: ResourceVersion | null | undefined
+    readonly expectedVersion: VersionOf<ContextConfig> | null | undefined
   }
   interface FastifyReply extends ReplyWithVary {
     /**
@@ -96,6 +101,22 @@ declare module 'fastify' {
     etag(tag: string): this
   }
 }
+
+/** Plugins whose headers stay. */
+const neighbours = [
+  {
+    name: '@fastify/etag',
+    isIn: (app: FastifyInstance) => app.hasPlugin('@fastify/etag'),
+    problem: 'makes the entity tags here: this plugin makes none',
+    instead: 'no @fastify/etag',
+  },
+  {
+    name: '@fastify/caching',
+    isIn: (app: FastifyInstance) => app.hasPlugin('@fastify/caching'),
+    problem: 'sets Cache-Control here, and it stays: the options of this plugin do not apply to it',
+    instead: 'no @fastify/caching',
+  },
+] as const
 
 /**
  * Caching headers and conditional requests (RFC 9110 §13, RFC 9111). Every 200 to a GET or HEAD has `Cache-Control`,
@@ -130,17 +151,31 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   }
   const hooksOf = new WeakMap<CachingPlan, CachingHooks>()
   const enforced: { readonly route: RouteOptions; readonly plan: CachingPlan }[] = []
-  let areRequestsDecorated = false
+  if (options.mode !== 'off') {
+    for (const neighbour of neighbours) watchNeighbour(app, neighbour, { plugin: 'caching', ...neighbour })
+  }
 
-  app.decorate('caching', { counts: () => ({ ...counts }) })
-  decorateReplies(app)
-  const merge = options.mode === 'enforce' ? mergeHelpers : null
-  addReplyMethods(app, 'caching', cachingHelpers(options.now), merge)
+  declareSlots(app)
+  const offered = { plugin: 'caching', mode: options.mode }
+  const value = { counts: () => ({ ...counts }) }
+  offerNames(app, { ...offered, owner: 'app', members: { caching: { value } } })
+  const helpers = Object.entries(cachingHelpers(options.now)).map(([name, value]) => [name, { value }])
+  offerNames(app, { ...offered, owner: 'reply', members: Object.fromEntries(helpers), merge: mergeHelpers })
+  const needVersion = offerNames(app, {
+    ...offered,
+    owner: 'request',
+    members: { expectedVersion: { get: versionOf } },
+  })
   if (options.mode !== 'off') addFrameworkErrorHeaders(app, varyEarly)
   // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
-  if (options.mode === 'enforce') {
+  if (options.mode !== 'off') {
     addAppHook(app, 'onSend', 'caching', function forbidStoringUnknownPaths(request, reply, payload, next) {
-      if (request.is404 && reply.statusCode >= 400) forbidStoring(reply)
+      const isUnknown = request.is404 && reply.statusCode >= 400
+      if (isUnknown && options.mode === 'enforce') forbidStoring(reply)
+      else if (isUnknown && headerOf(reply, 'cache-control') !== 'no-store') {
+        const effect = effectOn(reply, 'cache-control')
+        reporter.observe('caching', 'cache-control', request, 'would get Cache-Control: no-store', effect)
+      }
       next(null, payload)
     })
   }
@@ -152,25 +187,26 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     if (own === false || ruled.exclusionReason !== null) return
     const plan = planFor(ruled, own, route.config?.caching === undefined, keyStyleOf(this))
     if (plan.mode === 'off') return
-    if (!isHeadSibling) addFindings(ruled, findingsOf(plan, own, ruled, hiddenFieldsOf(route)))
-    if (plan.validators !== null && !areRequestsDecorated) {
-      // Not before: an app without validators may have an `expectedVersion` of its own.
-      areRequestsDecorated = true
-      decorateRequests(app)
+    if (!isHeadSibling) {
+      addFindings(ruled, findingsOf(plan, own, ruled, hiddenFieldsOf(route)))
+      if (plan.isShared && ruled.methods.some(isRead))
+        reporter.checkAtReady(() => addFindings(ruled, callerFindings(callerFields.get(route))))
     }
+    if (plan.validators !== null && !isHeadSibling && !ruled.methods.every(isRead))
+      needVersion(this, ruled.name, 'expectedVersion')
     addHooks(route, plan, ruled.methods)
-    if (plan.mode === 'report') return
+    if (plan.mode === 'report') {
+      if (own.vary !== undefined && ruled.methods.some(isRead)) countVary(route, own.vary, reporter)
+      return
+    }
     addHook(route, 'onError', 'caching', forbidStoringOnError)
-    if (ruled.methods.some(isRead) && own.vary?.length) addVary(route, own.vary)
+    if (ruled.methods.some(isRead)) varyByCaller(route, own.vary ?? [])
     if (isHeadSibling) allowHead304(route)
     else enforced.push({ route, plan })
   })
 
-  app.addHook('onReady', function describeCaching(done) {
-    for (const { route, plan } of enforced)
-      completeWhenRead(route, (schema) =>
-        withResponses(schema, cachingResponses([route.method].flat(), plan)),
-      )
+  app.addHook('onReady', function describeOnReady(done) {
+    for (const { route, plan } of enforced) describeRoute(route, describeCaching([route.method].flat(), plan))
     done()
   })
 
@@ -187,6 +223,20 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
       addHook(route, 'preSerialization', 'caching', hooks.readPayloadOnPreSerialization)
     if (reads && lastModified !== false && plan.mode === 'enforce')
       needFields(route, () => [lastModified], true)
+  }
+
+  function varyByCaller(route: RouteOptions, vary: readonly string[]): void {
+    const fields = callerFields.get(route)
+    const names = [...vary, ...(fields ?? [])]
+    const added = names.length > 0 ? addVary(route, names) : null
+    if (fields !== undefined) return
+    // A plugin that is registered later may authenticate the route.
+    queueMicrotask(() => {
+      const later = callerFields.get(route)
+      if (later === undefined) return
+      if (added === null) addVary(route, later)
+      else added.merge = varyMerger([...vary, ...later])
+    })
   }
 
   function addFindings({ name, modeOf }: CachedRoute, findings: ReturnType<typeof findingsOf>): void {

@@ -1,4 +1,4 @@
-import type { AddedResponses } from '../../json-schema/added-responses.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { CachingPlan } from './plan.js'
 import { isRead } from './preconditions.js'
 
@@ -12,22 +12,47 @@ const writeHeaders = Object.freeze({
   ETag: { type: 'string', description: 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)' },
 })
 
-/** Returns what caching adds to the responses of a route: headers, 304 to reads, 412, and 428 if it is required. */
-export function cachingResponses(
+const varyHeader = Object.freeze({
+  Vary: { type: 'string', description: 'The request header fields that the response depends on' },
+})
+
+const readParameters = Object.freeze({
+  'If-None-Match': condition(
+    'The ETag of the copy that the client has: if it is current, the response is 304',
+  ),
+  'If-Modified-Since': condition(
+    'The Last-Modified of the copy that the client has; only without If-None-Match',
+  ),
+  'If-Match': condition('The ETag that the client expects; for another one, the response is 412'),
+})
+
+const writeParameters = Object.freeze({
+  'If-Match': condition('The ETag of what was read; if it has changed since, nothing is written'),
+  'If-Unmodified-Since': condition('The Last-Modified of what was read; only without If-Match'),
+  'If-None-Match': condition('*: only if there is nothing yet'),
+})
+
+/** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
+export function describeCaching(
   methods: readonly string[],
   plan: Pick<CachingPlan, 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
-): AddedResponses {
+): RouteDescription {
   const reads = methods.some(isRead)
   const guards = plan.validators !== null && !methods.every(isRead)
   return {
     headers: reads ? readHeaders : plan.validatorsOf !== null ? writeHeaders : {},
-    statuses: {
-      ...(reads ? { 304: 'Not modified: the copy of the client is current' } : {}),
-      ...(reads ? { 412: 'A precondition of the request does not hold' } : {}),
-      ...(guards ? { 412: 'A precondition of the request does not hold: it was changed since' } : {}),
+    ...(reads ? { statuses: { 304: 'Not modified: the copy of the client is current' } } : {}),
+    ...(reads ? { headersOf: { 304: { ...readHeaders, ...varyHeader } } } : {}),
+    parameters: { ...(reads ? readParameters : {}), ...(guards ? writeParameters : {}) },
+    problems: problemsOf({
+      ...(reads || guards ? { 'precondition-failed': 'A precondition of the request does not hold' } : {}),
       ...(guards && plan.isPreconditionRequired
-        ? { 428: 'A precondition is needed: If-Match, or If-None-Match: *' }
+        ? { 'precondition-required': 'A precondition is needed: If-Match, or If-None-Match: *' }
         : {}),
-    },
+    }),
   }
+}
+
+function condition(description: string) {
+  return { schema: { type: 'string', description } }
 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { AnyRequest } from '../../fastify/any-request.js'
 import { fieldName } from '../../http/field-name.js'
 import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
@@ -6,7 +7,7 @@ import { type CacheDirectives, cacheControlFaults } from './cache-control.js'
 
 /**
  * The rules of caching: `directives` (no contradictions), `expires` (a date within a year), `confidential` (no directives
- * that allow storing), `hidden` (no header shows a hidden field), `last-modified` (a 200 has `Last-Modified`).
+ * that allow storing, or that let shared caches store what authenticated callers get), `hidden` (no header shows a hidden field), `last-modified` (a 200 has `Last-Modified`).
  */
 export type CachingRule = 'directives' | 'expires' | 'confidential' | 'hidden' | 'last-modified'
 
@@ -21,6 +22,19 @@ export const cachingRuleNames: readonly CachingRule[] = [
 
 /** What distinguishes a version of a resource from all others: a counter, or the time of the last change as stored. */
 export type ResourceVersion = string | number | bigint
+
+/** The type of the version that `config.caching.validators` of a route returns, where TypeScript sees the config. */
+export type VersionOf<Config> = Config extends {
+  readonly caching: { readonly validators: (...given: never) => infer Found }
+}
+  ? VersionIn<Awaited<Found>>
+  : ResourceVersion
+
+type VersionIn<Found> = Found extends object
+  ? 'version' extends keyof Found
+    ? Extract<Found['version'], ResourceVersion>
+    : never
+  : never
 
 /** The validators of a representation that a service knows without making it (RFC 9110 §8.8). */
 export interface RouteValidators {
@@ -40,9 +54,7 @@ export interface RouteValidators {
  * Finds the validators of the requested resource before the handler runs. Returns `null` if there is no such resource,
  * or none that the caller may see. It should cost less than the handler: one row by its key, two columns.
  */
-export type FindValidators = (
-  request: FastifyRequest,
-) => RouteValidators | null | Promise<RouteValidators | null>
+export type FindValidators = AnyRequest<[], RouteValidators | null | Promise<RouteValidators | null>>
 
 /** Options of the plugin `caching`. */
 export interface CachingOptions extends RuleOptions<CachingRule> {
@@ -68,7 +80,7 @@ export interface CachingOptions extends RuleOptions<CachingRule> {
    * response.
    * @default whether it has `Authorization` or `Cookie`
    */
-  readonly isAuthenticated?: (request: FastifyRequest) => boolean
+  readonly isAuthenticated?: AnyRequest<[], boolean>
   /**
    * Returns the time, in milliseconds since the epoch.
    * @default Date.now

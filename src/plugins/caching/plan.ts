@@ -1,8 +1,9 @@
+import { withPrivate } from '../../http/cache-control.js'
 import { invalid } from '../../options.js'
 import type { Mode } from '../../rules/modes.js'
 import type { RuledRoute } from '../../rules/ruled-routes.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { cacheControl, cacheControlFaults, withPrivate } from './cache-control.js'
+import { cacheControl, cacheControlFaults } from './cache-control.js'
 import { judgeExpires } from './expires.js'
 import type {
   CachingOptions,
@@ -27,6 +28,8 @@ export interface CachingPlan {
   /** `Cache-Control` of responses to requests without and with credentials; `null` for none. */
   readonly cacheControl: string | null
   readonly privateCacheControl: string | null
+  /** Whether `cacheControl` is the route's own. */
+  readonly isOfRoute: boolean
   /** Whether a cache may store the response. */
   readonly isStored: boolean
   /** Whether shared caches may use one response for several callers: `public`, `s-maxage` (RFC 9111 §3.5). */
@@ -66,6 +69,7 @@ function planOf(
     mode: own.mode ?? options.mode,
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),
+    isOfRoute: own.cacheControl !== undefined || own.confidential === true,
     isStored,
     isShared: given !== false && (given.public === true || given.sMaxAge !== undefined),
     isConfidential: own.confidential === true,
@@ -133,6 +137,18 @@ export function findingsOf(
   if (verdict !== 'ok')
     findings.push(['expires', `expires is ${expiresFaults[verdict]}`, 'a date within a year from now'])
   return methods.some(isRead) ? [...findings, ...hiddenFindings(plan, hidden)] : findings
+}
+
+/**
+ * Returns the findings of a route that shared caches may store, if its requests are authenticated.
+ *
+ * @param fields the request headers that identify the caller; `undefined` if nothing authenticates the route
+ */
+export function callerFindings(fields: readonly string[] | undefined): readonly CachingFinding[] {
+  if (fields === undefined || fields.length === 0) return []
+  const problem =
+    'callers are authenticated, and public or sMaxAge lets shared caches store their responses (RFC 9111 §3.5)'
+  return [['confidential', problem, 'cacheControl without public and sMaxAge']]
 }
 
 const expiresFaults = {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestFields } from '../../http/field-name.js'
 import { parseHttpDate } from '../../http/http-date.js'
-import { acceptsCoding, listedForm, uncodedTags } from './compression.js'
+import { acceptsCoding, listedForm, plainTags, uncodedTags } from './compression.js'
 import { isEntityTag, isWeak, parseEntityTags, strongMatch, weakMatch } from './entity-tag.js'
 
 /** The validators of the selected representation before the method is performed (RFC 9110 §8.8). */
@@ -58,7 +58,10 @@ export function hasRepresentation(status: number): boolean {
   return status === 200 || status === 203 || status === 206
 }
 
-/** Evaluates the preconditions of a request. Tags with a content coding count as the tag of the uncoded content. */
+/**
+ * Evaluates the preconditions of a request. Tags with a content coding count as the tag of the uncoded content. For a write,
+ * tags of other formats count as that of JSON: they are of the same state of the resource.
+ */
 export function evaluateRequest(
   { method, headers, raw }: ConditionalRequest,
   validators: Validators,
@@ -69,8 +72,10 @@ export function evaluateRequest(
   const dates = (name: 'if-modified-since' | 'if-unmodified-since') =>
     headers[name] === undefined ? undefined : (raw.headersDistinct?.[name] ?? headers[name])
   const fields = {
-    'if-match': uncoded(headers['if-match'], etag),
-    'if-none-match': uncoded(headers['if-none-match'], etag, codingsOf(headers)),
+    'if-match': uncoded(headers['if-match'], etag, isRead(method) ? uncodedTags : plainTags),
+    'if-none-match': uncoded(headers['if-none-match'], etag, (tags, tag) =>
+      uncodedTags(tags, tag, codingsOf(headers)),
+    ),
     'if-modified-since': dates('if-modified-since'),
     'if-unmodified-since': dates('if-unmodified-since'),
   }
@@ -80,9 +85,9 @@ export function evaluateRequest(
 function uncoded(
   tags: string | undefined,
   etag: string | undefined,
-  isAccepted?: (coding: string) => boolean,
+  replace: (tags: string, etag: string) => string,
 ): string | undefined {
-  return tags === undefined || etag === undefined ? tags : uncodedTags(tags, etag, isAccepted)
+  return tags === undefined || etag === undefined ? tags : replace(tags, etag)
 }
 
 /** Returns the entity tag of a 304: the form by which the client has it, with a content coding or without. */

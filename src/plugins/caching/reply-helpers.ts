@@ -1,5 +1,5 @@
 import { headerOf } from '../../fastify/header-of.js'
-import type { ReplyMethodConflict } from '../../fastify/reply-methods.js'
+import type { MethodConflict } from '../../fastify/offer-names.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
 import { invalid, isObject } from '../../options.js'
@@ -74,7 +74,7 @@ export function cachingHelpers(now: () => number) {
  * Returns a method that calls one of the app where it has the same name: calls in a form that only ours has are ours.
  * The `ETag` that the app's method sets is put in quotes. Without a result it returns the reply, as ours do.
  */
-export function mergeHelpers({ name, own, other }: ReplyMethodConflict): ReplyMethodConflict['own'] {
+export function mergeHelpers({ name, own, other }: MethodConflict): MethodConflict['own'] {
   const merged: typeof own = function mergedHelper(this, ...parameters) {
     if (isOwnForm(name, parameters[0])) return own.apply(this, parameters)
     const result = other.apply(this, parameters)

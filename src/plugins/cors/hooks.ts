@@ -1,13 +1,14 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
-import { hookOfPlugin } from '../../fastify/internals.js'
+import { hookOfPlugin, isRoot } from '../../fastify/internals.js'
 import { isResponse } from '../../fastify/payloads.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { varyMerger } from '../../http/vary.js'
 
 /**
- * Sets up @fastify/cors with its route for preflights. Returns its hook, for preflights and for other requests: that of
+ * Sets up @fastify/cors. Its route for preflights is declared only where it is needed: in the OpenAPI document, and in a
+ * context with a prefix, whose hooks do not run for paths without a route. Returns its hook, for preflights and for other requests: that of
  * @fastify/cors answers each `OPTIONS` as a preflight.
  */
 export async function corsHook(
@@ -18,18 +19,21 @@ export async function corsHook(
   const { default: plugin } = await import('@fastify/cors')
   const common = { ...options, strictPreflight: false }
   const ignore = (): void => {}
-  const preflight = hookOfPlugin(plugin, app, common, {
-    decorateRequest: app.decorateRequest.bind(app),
-    options: app.options.bind(app),
-  })
+  // An app may register @fastify/cors itself, which declares the same decorator and route.
   const others = { decorateRequest: ignore, options: ignore }
+  const needsRoute = !isRoot(app) || options.hideOptionsRoute === false
+  const preflight = hookOfPlugin(plugin, app, common, {
+    ...others,
+    ...(needsRoute ? { options: app.options.bind(app) } : {}),
+  })
   const response = hookOfPlugin(plugin, app, { ...common, preflight: false }, others)
   return function setCorsHeaders(request, reply, next) {
     ;(isPreflight(request) ? preflight : response).call(this, request, reply, next)
   }
 }
 
-const withOrigin = varyMerger('Origin')
+/** Returns a `Vary` with `Origin`. */
+export const withOrigin = varyMerger('Origin')
 
 /** Adds `Origin` to the `Vary` of a reply. */
 export function varyByOrigin(reply: FastifyReply): void {

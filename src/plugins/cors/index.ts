@@ -1,9 +1,12 @@
+import type { FastifyInstance } from 'fastify'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
+import { headerOf } from '../../fastify/header-of.js'
+import { watchNeighbour } from '../../fastify/neighbours.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
-import { corsHook, varyByOrigin, varyByOriginOnSend } from './hooks.js'
+import { corsHook, varyByOrigin, varyByOriginOnSend, withOrigin } from './hooks.js'
 import {
   type CorsOptions,
   type CorsRouteOptions,
@@ -20,6 +23,11 @@ export type {
   CorsOriginFunction,
   CorsRouteOptions,
 } from './options.js'
+
+const neighbour = {
+  name: '@fastify/cors',
+  isIn: (app: FastifyInstance) => app.hasRequestDecorator('corsPreflightEnabled'),
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -45,16 +53,32 @@ export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCo
   const { mode, origin, allowedHeaders, methods, maxAge, optionsSuccessStatus, hideOptionsRoute } = options
   const common = fastifyCorsOptions('cors', options)
   if (origin === false || mode === 'off') return
+  const isAnsweredByApp = watchNeighbour(app, neighbour, {
+    plugin: 'cors',
+    problem: 'answers pages of other origins here: this plugin does not',
+    instead: 'one of the two: cors: false, or no @fastify/cors',
+  })
   if (mode === 'report') {
     const reporter = reporterOf(app)
     addAppHook(app, 'onRequest', 'cors', function observeOriginOnRequest(request, _reply, next) {
       const { origin: from } = request.headers
-      if (from !== undefined) reporter.observe('cors', 'origin', request, `asked from ${from}`)
+      if (from !== undefined && !isAnsweredByApp(request))
+        reporter.observe('cors', 'origin', request, `asked from ${from}`, 'header added')
       next()
+    })
+    if (!variesByOrigin(origin)) return
+    addAppHook(app, 'onSend', 'cors', function observeVaryOnSend(request, reply, payload, next) {
+      const vary = headerOf(reply, 'vary')
+      const effect = vary === undefined ? 'header added' : 'changed'
+      if (!isAnsweredByApp(request) && vary !== withOrigin(vary))
+        reporter.observe('cors', 'vary', request, 'without Origin in Vary', effect)
+      next(null, payload)
     })
     return
   }
 
+  // Both have a route for preflights.
+  if (neighbour.isIn(app)) return
   const setHeaders = await corsHook(app, {
     ...common,
     methods: [...methods],
@@ -67,11 +91,20 @@ export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCo
 
   addAppHook(app, 'onRequest', 'cors', function corsOnRequest(request, reply, next) {
     // Headers that are the same for all origins are always set: a cache may give the response to a page.
-    if (varies && request.headers.origin === undefined) next()
+    if ((varies && request.headers.origin === undefined) || isAnsweredByApp(request)) next()
     else setHeaders.call(this, request, reply, next)
   })
-  if (varies) addAppHook(app, 'onSend', 'cors', varyByOriginOnSend)
+  if (varies) {
+    addAppHook(app, 'onSend', 'cors', function varyOnSend(request, reply, payload, next) {
+      if (isAnsweredByApp(request)) next(null, payload)
+      else varyByOriginOnSend(request, reply, payload, next)
+    })
+  }
   addFrameworkErrorHeaders(app, (request, reply, next) => {
+    if (isAnsweredByApp(request)) {
+      next()
+      return
+    }
     if (varies) varyByOrigin(reply)
     // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
     setHeaders.call(app, request, reply, next)

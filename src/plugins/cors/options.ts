@@ -75,7 +75,7 @@ export interface CorsOptions {
    */
   readonly optionsSuccessStatus?: 200 | 204
   /**
-   * Whether the route for preflights is left out of the OpenAPI document.
+   * Whether the OpenAPI document leaves out the route for preflights. At the root, `true` also declares no such route.
    * @default true
    */
   readonly hideOptionsRoute?: boolean

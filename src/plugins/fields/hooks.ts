@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { ReadParameter } from '../../fastify/bypass-query-validation.js'
 import { discard, isResponse } from '../../fastify/payloads.js'
 import { hasSerializerOfItsOwn, isWrittenByUs } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
@@ -6,8 +7,8 @@ import type { Selection } from '../../fastify/selection.js'
 import { type RouteSerialization, selectionOf, selections } from '../../fastify/serialization.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
+import type { Observed } from '../../rules/findings.js'
 import type { Reporter } from '../../rules/report.js'
-import type { ReadParameter } from './bypass-query-validation.js'
 import type { FieldSelector } from './field-selector.js'
 import { type IsHidden, narrowsUnasked, type ResolvedFields } from './options.js'
 import { type RouteFacts, selectableOf } from './selectable.js'
@@ -162,18 +163,30 @@ export function addCountHooks(
   reporter: Reporter,
 ): void {
   const pending = new WeakMap<FastifyRequest, Selection>()
-  const observe = (request: FastifyRequest, change: string): void =>
-    reporter.observe('fields', 'projection', request, change)
+  const observe = (request: FastifyRequest, change: string, does: Observed = 'changed'): void =>
+    reporter.observe('fields', 'projection', request, change, does)
 
   addHook(route, 'preHandler', 'fields', function countRequest(request, _reply, next) {
     const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-    if (received !== undefined && isRead(request.method)) observe(request, 'the answer would be projected')
-    else if (narrowsUnasked(options)) {
+    if (received !== undefined && isRead(request.method)) {
+      try {
+        const selection = fields.select(request, valuesOf(received))
+        if (selection instanceof ProblemError)
+          observe(
+            request,
+            'the request would be refused: fields that cannot be selected',
+            selection.statusCode,
+          )
+        else if (selection !== null) observe(request, 'the answer would be projected')
+      } catch {
+        observe(request, 'the request would fail: a predicate of a hidden field throws', 500)
+      }
+    } else if (narrowsUnasked(options)) {
       try {
         const selection = fields.unasked(request)
         if (selection !== null) pending.set(request, selection)
       } catch {
-        observe(request, 'the request would fail: a predicate of a hidden field throws')
+        observe(request, 'the request would fail: a predicate of a hidden field throws', 500)
       }
     }
     next()
@@ -200,6 +213,7 @@ export function addCountHooks(
       observe(
         request,
         'the response would not be sent: hidden fields cannot be removed, because it is not an object',
+        500,
       )
     next(null, payload)
   })

@@ -1,20 +1,22 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { bypassQueryValidation, type ReadParameter } from '../../fastify/bypass-query-validation.js'
+import { hasReplySerializer } from '../../fastify/internals.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { neededFields } from '../../fastify/needed-fields.js'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
+import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { FieldSelection } from '../../fastify/selection.js'
 import { RouteSerialization, selectionOf, selections, serializationOf } from '../../fastify/serialization.js'
-import { decorateOnce } from '../../fastify/slots.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { invalid, resolveOptions, resolveRouteOptions } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { bypassQueryValidation, type ReadParameter } from './bypass-query-validation.js'
 import { addCountHooks, addSelectHooks, isRead, RouteFields } from './hooks.js'
-import { namesFields, withFieldsParameter } from './openapi.js'
+import { describeSelection, namesFields, withFieldsParameter, withSelectedFields } from './openapi.js'
 import {
   type FieldsOptions,
   type FieldsRouteOptions,
@@ -57,19 +59,12 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   const reporter = reporterOf(app)
   const routes: RouteFields[] = []
   const asked: Asked = new WeakMap()
+  const describe = routeDescriber(app)
   const described: { readonly route: RouteOptions; readonly complete: CompleteSchema }[] = []
 
-  const decorate = decorateOnce(!app.hasRequestDecorator('fields'), () => {
-    selections.declare(app)
-    app.decorateRequest('fields', {
-      getter() {
-        const request = this as FastifyRequest
-        const selection = selectionOf(request) ?? null
-        if (selection === null) return null
-        return selection.needing(neededFields(request, (name) => selection.isNamed(name)))
-      },
-    })
-  })
+  selections.declare(app)
+  const members = { fields: { get: fieldsOf } }
+  offerNames(app, { plugin: 'fields', mode: options.mode, owner: 'request', members })
 
   app.addHook('onRoute', function selectOnRoute(route) {
     const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
@@ -92,8 +87,10 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   })
 
   function select(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
-    decorate()
     const read = facts.reads ? addParameter(context, route, own) : () => undefined
+    if (facts.reads) describe(route, describeSelection)
+    const complete: CompleteSchema = (schema) => withSelectedFields(schema, facts.lists, schemasOf(context))
+    described.push({ route, complete })
     const serialization = serializationOf(context, route)
     const fields = new RouteFields(facts, own, serialization)
     routes.push(fields)
@@ -116,23 +113,28 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
   function addParameter(context: FastifyInstance, route: Route, own: ResolvedFields): ReadParameter {
     const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
     const declared = querystring ?? query
-    const complete: CompleteSchema = (schema) =>
-      withFieldsParameter(schema, own.default ?? null, schemasOf(context))
-    // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone.
-    if (declared === undefined) described.push({ route, complete })
+    const complete: CompleteSchema = (schema) => withFieldsParameter(schema, own, schemasOf(context))
+    // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone. A compiler of
+    // the app need not know JSON Schema.
+    if (declared === undefined || hasValidatorOfTheApp(context, route)) described.push({ route, complete })
     else route.schema = complete(route.schema ?? {})
-    return bypassQueryValidation(context, route, declared, 'fields')
+    return bypassQueryValidation(context, route, declared, 'fields', 'fields')
   }
 
   function count(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
     const name = `${[route.method].flat().join(', ')} ${route.url}`
-    const { response } = route.schema ?? {}
+    const { response } = jsonSchemasOf(route) ?? {}
     const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
     const fields = new RouteFields(facts, own, serialization)
     routes.push(fields)
     addCountHooks(route, fields, own, reporter)
   }
 })
+
+function fieldsOf(this: FastifyRequest): FieldSelection | null {
+  const selection = selectionOf(this) ?? null
+  return selection === null ? null : selection.needing(neededFields(this, (name) => selection.isNamed(name)))
+}
 
 type Route = RouteOptions & { readonly path: string }
 
@@ -153,13 +155,13 @@ function concerns(
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
   if (!reads && own.hidden === undefined) return false
-  const response: unknown = route.schema?.response
+  const response: unknown = jsonSchemasOf(route)?.response
   // A list is selected from by what its items have, where no schema says it.
   if (reads && isList && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
-    return !hasSerializerOfTheApp(app, route.serializerCompiler)
+    return !hasReplySerializer(app)
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true
-    if (hasSerializerOfTheApp(app, route.serializerCompiler)) return false
+    if (hasReplySerializer(app)) return false
     const known = asked.get(response)
     if (known?.path === route.path) return known.namesFields
     const answer = namesFields(response, lists, schemasOf(app))
@@ -178,7 +180,7 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
 
 function factsOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): RouteFacts {
   const { lists } = route.config ?? {}
-  const list = typeof lists === 'object' ? lists : null
+  const list = lists === true ? {} : typeof lists === 'object' ? lists : null
   return {
     label,
     reads: [route.method].flat().some(isRead),

@@ -1,3 +1,4 @@
+import type { FastifySchema } from 'fastify'
 import {
   isSchemaObject,
   type Json,
@@ -7,9 +8,12 @@ import {
   type SchemaStore,
 } from '../../json-schema/json-schema.js'
 import { partsOf, propertiesOf } from '../../json-schema/parts.js'
-import { type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
+import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
 import { isPlain, SchemaReader } from '../../json-schema/reader.js'
-import { bodyFor, responseBodies } from '../../json-schema/responses.js'
+import { bodyFor, mapBodies, responseBodies } from '../../json-schema/responses.js'
+import { writtenOut } from '../../json-schema/written-out.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import type { ResolvedFields } from './options.js'
 
 /**
  * The schema of a route with the `fields` parameter in its query.
@@ -18,16 +22,60 @@ import { bodyFor, responseBodies } from '../../json-schema/responses.js'
  */
 export function withFieldsParameter<Schema extends RouteSchema>(
   schema: Schema | undefined,
-  defaults: readonly string[] | null,
+  { default: defaults, maxNames, maxLength, maxDepth }: ResolvedFields,
   shared: () => SchemaStore = () => ({}),
 ): Schema {
-  const otherwise = defaults === null ? 'all' : defaults.join(', ')
+  const otherwise = defaults === undefined ? 'all' : defaults.join(', ')
+  const limits = `At most ${maxNames} names, ${maxLength} characters, and ${maxDepth} names with dots between them`
   const fields = {
     // Given more than once it is a list: the union.
     anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-    description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. Default: ${otherwise}`,
+    description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${otherwise}`,
   }
   return withQueryParameters(schema, { fields }, shared)
+}
+
+/**
+ * The schema of a route whose responses may lack fields, for the document: nothing is required of what is selected from. What
+ * is beside the items of a list stays required.
+ *
+ * @param lists names that the member with the items of a list may have
+ */
+export function withSelectedFields(
+  schema: FastifySchema,
+  lists: readonly string[],
+  shared: () => SchemaStore,
+): FastifySchema {
+  const { response } = schema
+  if (!isObjectSchema(response)) return schema
+  const store = shared()
+  const selected = mapBodies(response, (body) => (isSchemaObject(body) ? optional(body, lists, store) : body))
+  // Others than 2xx are not projected.
+  const entries = Object.entries(selected as object).map(([status, answer]) => [
+    status,
+    /^2(?:00|xx)$/i.test(status) ? answer : response[status],
+  ])
+  return { ...schema, response: Object.fromEntries(entries) }
+}
+
+function optional(body: SchemaObject, lists: readonly string[], shared: SchemaStore): Json {
+  return writtenOut(body, shared, (part, depth) => {
+    const { required, ...rest } = part
+    if (required === undefined) return part
+    const { properties } = part
+    const isList =
+      depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))
+    return isList ? part : rest
+  })
+}
+
+function isArray(schema: Json | undefined): boolean {
+  return isSchemaObject(schema) && (schema.items !== undefined || [schema.type].flat().includes('array'))
+}
+
+/** The refusal of names that are not fields, for the OpenAPI document. */
+export const describeSelection: RouteDescription = {
+  problems: problemsOf({ 'fields-invalid': 'fields has names that are not fields' }),
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { AnyRequest } from '../../fastify/any-request.js'
 import { type Checks, integer, invalid, listOf, oneOf, text } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 
@@ -50,7 +50,7 @@ export interface FieldsRouteOptions extends FieldsOptions {
 }
 
 /** Whether a field is hidden from a request. */
-export type IsHidden = (request: FastifyRequest) => boolean
+export type IsHidden = AnyRequest<[], boolean>
 
 /** The options of a route, with those of the plugin. */
 export type ResolvedFields = Required<FieldsOptions> & FieldsRouteOptions

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import { listenAlong } from '../../fastify/body-bytes.js'
 import { quoteLongNumbers } from '../../json/parse-exact.js'
 
 /** The text of a body, of which a parser keeps rounded Numbers. */
@@ -10,24 +11,19 @@ export interface BodyText {
   isMalformed: boolean
 }
 
-/**
- * Collects the text of a body while a parser reads it. Listening to a stream makes it flow, so this waits until the parser
- * listens, and hears what the parser hears.
- */
+/** Collects the text of a body while a parser reads it. */
 export function collectText(payload: Readable, limit: number, state: BodyText): void {
-  payload.on('newListener', function listenAlong(event) {
-    if (event !== 'data') return
-    payload.removeListener('newListener', listenAlong)
-    const chunks: (string | Uint8Array)[] = []
-    let length = 0
-    payload.on('data', (chunk: string | Uint8Array) => {
+  const chunks: (string | Uint8Array)[] = []
+  let length = 0
+  listenAlong(payload, {
+    part(chunk) {
       length += chunk.length
       // The parser refuses what is over its limit: no need to keep it.
       if (length <= limit) chunks.push(chunk)
-    })
-    payload.on('end', () => {
+    },
+    end() {
       if (length <= limit) readText(chunks, state)
-    })
+    },
   })
 }
 

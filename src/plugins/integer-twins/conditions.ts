@@ -1,5 +1,6 @@
 import type { Ajv } from 'ajv'
 import { utcDateTime } from '../../http/date-time.js'
+import { newAjv } from '../../json-schema/ajv.js'
 import {
   isSchemaObject,
   type Json,
@@ -11,16 +12,9 @@ import { type Alternative, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
 import { acceptsTwin } from './accepted-twins.js'
 
-let AjvClass: typeof Ajv | undefined
-
-/** Loads Ajv, which not every app that imports this package needs. Call it before the first {@link Conditions}. */
-export async function loadAjv(): Promise<void> {
-  AjvClass ??= (await import('ajv')).Ajv
-}
-
 /**
  * Tells the alternatives of a schema apart (`anyOf`, `oneOf`, `if`) by Ajv, whatever validator the app has: the input is
- * valid by that one already, or will be judged by it.
+ * valid by that one already, or will be judged by it. Ajv has to be loaded.
  */
 export class Conditions {
   readonly #reader: SchemaReader
@@ -32,7 +26,6 @@ export class Conditions {
 
   /** Compiles the test of an alternative. One that cannot be tested may always hold. */
   test({ condition, isMet }: Omit<Alternative, 'schema'>): (value: unknown, formats: boolean) => boolean {
-    if (typeof condition === 'boolean') return () => condition === isMet
     try {
       const schema = withTwins(this.#reader.bundle(condition)) as object
       const [plain, withFormats] = [this.#validator(0).compile(schema), this.#validator(1).compile(schema)]
@@ -49,16 +42,7 @@ export class Conditions {
   }
 
   #validator(index: 0 | 1): Ajv {
-    if (AjvClass === undefined) throw new TypeError('Ajv is not loaded')
-    this.#validators[index] ??= new AjvClass({
-      strict: false,
-      validateSchema: false,
-      allowUnionTypes: true,
-      $data: true,
-      logger: false,
-      formats,
-      validateFormats: index === 1,
-    })
+    this.#validators[index] ??= newAjv({ $data: true, formats, validateFormats: index === 1 })
     return this.#validators[index]
   }
 }

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import { notUtf8 } from '../../fastify/request-content.js'
 import { addHook } from '../../fastify/route.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
@@ -43,6 +44,8 @@ interface PlannedPart {
   readonly plan: Int64Plan
   /** The members that may have 64-bit integers; `null` where others may too. */
   readonly members: readonly string[] | null
+  /** Whether the validator is of another library: it gets the BigInts, and may convert them. */
+  readonly isConverted: boolean
 }
 
 /** What is known of a request from its first hook to its last. */
@@ -67,25 +70,22 @@ function stateOf(request: FastifyRequest): InputState {
  * @returns a function that reads the schemas, for when all shared schemas are known; `null` for a route without them
  */
 export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
-  const { schema } = route
+  const schema = jsonSchemasOf(route)
   if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
+  const { schema: given = {} } = route
   let planned: readonly PlannedPart[] = []
   let hasBody = false
   states.declare(app)
 
-  if (mentionsInt64(schema.body)) {
-    addHook(route, 'preParsing', 'integerTwins', function collectBody(request, _reply, payload, next) {
-      if (hasBody && isJson(mediaTypeOf(request.headers['content-type']))) {
-        collectText(payload as Readable, request.routeOptions.bodyLimit, stateOf(request))
-      }
-      next(null, payload)
-    })
-  }
+  if (mentionsInt64(schema.body)) collectBodyOf(route, () => hasBody)
   addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
     if (hasNone(planned, request) && states.get(request) === undefined) return next()
     const state = stateOf(request)
     if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
-    const refusals = planned.flatMap(({ name, plan }) => preparePart(request, name, plan, state) ?? [])
+    const refusals = planned.flatMap(({ name, plan, isConverted }) => {
+      const refusal = preparePart(request, name, plan, state)
+      return (isConverted ? (refusal ?? putExact(request, name, plan, state.inputs)) : refusal) ?? []
+    })
     state.text = null
     if (refusals.length === 0) return next()
     refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
@@ -94,21 +94,83 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     // The validator may have put in defaults.
     if (hasNone(planned, request)) return next()
     const { inputs } = stateOf(request)
-    for (const { name, plan } of planned) {
+    for (const { name, plan, isConverted } of planned) {
+      if (isConverted) continue
       const refusal = putExact(request, name, plan, inputs)
       if (refusal !== null) return refuseInput(request, reply, refusal, next)
     }
     next()
   })
   return function readSchemas() {
-    const shared = app.getSchemas() as SchemaStore
-    planned = parts.flatMap(({ keyword, name, part }) => {
-      const places = int64PlacesOf(schema[keyword], shared)
-      return places === null
-        ? []
-        : [{ name, plan: { ...places, part }, members: namesWithInt64(places.root) }]
-    })
+    planned = plannedParts(app, schema, given)
     hasBody = planned.some(({ name }) => name === 'body')
+  }
+}
+
+function collectBodyOf(route: RouteOptions, hasBody: () => boolean): void {
+  addHook(route, 'preParsing', 'integerTwins', function collectBody(request, _reply, payload, next) {
+    if (hasBody() && isJson(mediaTypeOf(request.headers['content-type']))) {
+      collectText(payload as Readable, request.routeOptions.bodyLimit, stateOf(request))
+    }
+    next(null, payload)
+  })
+}
+
+function plannedParts(
+  app: FastifyInstance,
+  schema: FastifySchema,
+  given: FastifySchema,
+): readonly PlannedPart[] {
+  const shared = app.getSchemas() as SchemaStore
+  return parts.flatMap(({ keyword, name, part }) => {
+    const places = int64PlacesOf(schema[keyword], shared)
+    return places === null
+      ? []
+      : [
+          {
+            name,
+            plan: { ...places, part },
+            members: namesWithInt64(places.root),
+            isConverted: schema[keyword] !== given[keyword],
+          },
+        ]
+  })
+}
+
+/**
+ * Adds the hook of `report` mode, which counts the requests whose 64-bit integers would reach the handler as BigInts, or
+ * would be refused.
+ *
+ * @returns a function that reads the schemas, as {@link addInputHooks} does
+ */
+export function addInputCountHook(
+  app: FastifyInstance,
+  route: RouteOptions,
+  reporter: Reporter,
+): (() => void) | null {
+  const schema = jsonSchemasOf(route)
+  if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
+  let planned: readonly PlannedPart[] = []
+  states.declare(app)
+  if (mentionsInt64(schema.body)) collectBodyOf(route, () => true)
+  addHook(route, 'preValidation', 'integerTwins', function countInputs(request, _reply, next) {
+    const { text = null, isMalformed = false } = states.get(request) ?? {}
+    for (const { name, plan, members, isConverted } of isMalformed ? [] : planned) {
+      if (hasNone([{ name, plan, members, isConverted }], request)) continue
+      // Of a copy, because the integers are put in in place.
+      const copy = { [name]: copyOf(request[name]) } as unknown as FastifyRequest
+      const state: InputState = { text, isMalformed, inputs: {} }
+      const refusal = preparePart(copy, name, plan, state) ?? putExact(copy, name, plan, state.inputs)
+      const [example, does] =
+        refusal === null
+          ? [`64-bit integers of the ${plan.part} would be BigInts`, 'changed' as const]
+          : [textOfIssues(refusal.issues), 400]
+      reporter.observe('integerTwins', 'input', request, example, does)
+    }
+    next()
+  })
+  return () => {
+    planned = plannedParts(app, schema, route.schema ?? {})
   }
 }
 
@@ -227,7 +289,8 @@ export function addCountHook(
   reporter: Reporter,
 ): RouteSerialization {
   const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const serialization = new RouteSerialization(app, route.schema?.response, name, route.serializerCompiler)
+  const { response } = jsonSchemasOf(route) ?? {}
+  const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
   serialization.twins = true
   addHook(
     route,
@@ -237,9 +300,10 @@ export function addCountHook(
       const { twin, lost } = changesOf(serialization, reply, payload)
       if (lost !== null) {
         const example = `${lost} is a Number beyond 2^53 in a declared 64-bit integer: its digits are lost`
-        reporter.observe('integerTwins', 'lost-digits', request, example)
+        reporter.observe('integerTwins', 'lost-digits', request, example, 500)
       }
-      if (twin !== null) reporter.observe('integerTwins', 'twin', request, `${twin} would get a twin`)
+      if (twin !== null)
+        reporter.observe('integerTwins', 'twin', request, `${twin} would get a twin`, 'changed')
       next(null, payload)
     },
   )

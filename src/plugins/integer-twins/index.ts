@@ -1,15 +1,17 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { type RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { loadAjv } from '../../json-schema/ajv.js'
 import { mentionsInt64 } from '../../json-schema/int64-mentions.js'
-import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
+import { isPlainObject, type Json, type SchemaStore } from '../../json-schema/json-schema.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { loadAjv } from './conditions.js'
-import { addCountHook, addInputHooks } from './hooks.js'
-import { completeShared, withTwins, withTwinsInResponse } from './openapi.js'
+import { addCountHook, addInputCountHook, addInputHooks } from './hooks.js'
+import { completeShared, describeIntegers, withDigits, withTwins, withTwinsInResponse } from './openapi.js'
 import {
   type IntegerTwinsOptions,
   type IntegerTwinsRouteOptions,
@@ -58,23 +60,32 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
         options,
       )
       if (own === false || own.mode === 'off') return
-      const declares = mentionsInt64(route.schema?.response)
+      const schemas = jsonSchemasOf(route) ?? {}
+      const { body, response } = schemas
+      const declares = mentionsInt64(response)
       if (own.mode === 'report') {
+        const readInputs = addInputCountHook(this, route, reporter)
+        if (readInputs !== null) prepared.push({ prepare: readInputs })
         const serialization = addCountHook(this, route, reporter)
         if (declares) prepared.push(serialization)
         return
       }
+      describe(route, describeIntegers)
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
       const readSchemas = addInputHooks(this, route)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      if (mentionsInt64(route.schema?.body)) {
+      // The validator of another library gets numbers in the place of their twins.
+      if (mentionsInt64(body) && body === route.schema?.body) {
         const { schema = {} } = route
-        route.schema = { ...schema, ...bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation') }
+        const completed = bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation')
+        if (isObjectSchema(completed.body)) declaredBodies.set(completed.body, body)
+        route.schema = { ...schema, ...completed }
       }
-      if (declares || mentionsInt64(route.schema?.body)) twinned.push({ app: this, route, serialization })
+      if (Object.values(schemas).some(mentionsInt64)) twinned.push({ app: this, route, serialization })
     })
+    const describe = routeDescriber(app)
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()
       for (const { app, route, serialization } of twinned) {
@@ -89,6 +100,11 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
   },
 )
 
+/** The bodies as the app declared them, by those to validate by. */
+const declaredBodies = new WeakMap<object, unknown>()
+
+type DescribedParts = Readonly<Partial<Record<'body' | 'params' | 'querystring' | 'query', unknown>>>
+
 interface TwinnedRoute {
   readonly app: FastifyInstance
   readonly route: RouteOptions
@@ -97,7 +113,12 @@ interface TwinnedRoute {
 
 /** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
 function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
-  const described = { ...schema, ...bodyWithTwins(schema, shared, 'input') }
+  const body = isObjectSchema(schema.body) ? (declaredBodies.get(schema.body) ?? schema.body) : schema.body
+  const described = { ...schema, ...bodyWithTwins({ body }, shared, 'input') }
+  for (const part of ['params', 'querystring', 'query'] as const) {
+    const declared = (schema as DescribedParts)[part]
+    if (isPlainObject(declared)) Object.assign(described, { [part]: withDigits(declared as Json, shared) })
+  }
   return schema.response === undefined || !isReadable
     ? described
     : { ...described, response: withTwinsInResponse(schema.response, shared) }

@@ -1,12 +1,17 @@
+import type { FastifySchema } from 'fastify'
+import type { Int64Range } from '../../json/int64.js'
 import { int64Mentions, mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import {
+  int64RangeOf,
   isPlainObject,
   isSchemaObject,
   type Json,
+  mapSchema,
   mapSubschemas,
   namedSchemas,
   type SchemaObject,
   type SchemaStore,
+  schemaList,
 } from '../../json-schema/json-schema.js'
 import { partsOf } from '../../json-schema/parts.js'
 import { SchemaReader } from '../../json-schema/reader.js'
@@ -14,15 +19,37 @@ import { mapBodies } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
 import { isAlwaysTwinned, isInt64, isTwinned, twinName } from '../../json-schema/twins.js'
+import { writtenOut } from '../../json-schema/written-out.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 
 /** What a completed schema is for. */
 export type TwinPurpose =
   /** To validate by: members have their twins, and nothing is demanded or allowed besides. */
   | 'validation'
-  /** To read what may come in: maps have their twins too. */
+  /** To read, and to validate by: maps have their twins too. */
+  | 'shared'
+  /** To read what may come in: either the required member or its twin is required, and the twin has its bounds. */
   | 'input'
   /** To read what goes out: the twin of a required member is required. */
   | 'output'
+
+/**
+ * Returns the refusals of integers, for the OpenAPI document.
+ *
+ * @param schema the schema of the route
+ */
+export function describeIntegers({ body, response }: FastifySchema): RouteDescription {
+  return {
+    problems: problemsOf({
+      ...(mentionsInt64(body)
+        ? { 'integer-twin-mismatch': 'An integer and its twin in the body differ' }
+        : {}),
+      ...(mentionsInt64(response)
+        ? { 'response-invalid': 'The response would have had an integer without its exact digits' }
+        : {}),
+    }),
+  }
+}
 
 /**
  * A schema in which every declared 64-bit integer has its string twin right behind it, at every depth; the given one
@@ -34,11 +61,68 @@ export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinP
 
 /** The response schemas of a route, by status and media type, as they are with the twins of their integers. */
 export function withTwinsInResponse(response: unknown, shared: SchemaStore): unknown {
-  return mapBodies(response, (schema) =>
-    isPlainObject(schema) && !('$ref' in schema)
-      ? withTwins(schema as SchemaObject, shared, 'output')
-      : schema,
-  )
+  return mapBodies(response, (schema) => {
+    if (!isPlainObject(schema)) return schema
+    const body = schema as SchemaObject
+    const completer = new TwinCompleter(shared, body, 'output')
+    return completer.demandingTwins('$ref' in body ? body : withTwins(body, shared, 'output'))
+  })
+}
+
+/**
+ * The schema of parameters in a path or a query as the document is to show them: a 64-bit integer is a text of digits, which
+ * a client that has no such numbers can send exactly.
+ */
+export function withDigits(schema: Json, shared: SchemaStore): Json {
+  if (!mentionsInt64(schema)) return schema
+  const plain = writtenOut(schema, shared, (part) => part)
+  return mapSchema(plain, (part) => {
+    const range = int64RangeOf(part)
+    return range === null ? part : digitsOf(part, range)
+  })
+}
+
+function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
+  const { format: _, minimum: _a, maximum: _b, exclusiveMinimum: _c, exclusiveMaximum: _d, ...rest } = part
+  const { multipleOf: _e, type, default: fallback, enum: values, description, ...others } = rest
+  const types = [type].flat().map((one) => (one === 'integer' ? 'string' : one)) as string[]
+  const { pattern, maxLength, told } = boundsOf(part, range)
+  return {
+    ...others,
+    type: types.length === 1 ? (types[0] as string) : types,
+    pattern,
+    maxLength,
+    description: typeof description === 'string' ? `${description}; ${told}` : told,
+    ...(fallback === undefined ? {} : { default: asText(fallback) }),
+    ...(Array.isArray(values) ? { enum: values.map(asText) } : {}),
+  }
+}
+
+/** What the schema of the digits of a 64-bit integer has of its bounds; `told` has those that a pattern cannot have. */
+function boundsOf(
+  { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: SchemaObject,
+  { min, max }: Int64Range,
+): { readonly pattern: string; readonly maxLength: number; readonly told: string } {
+  const above = [minimum, isNumber(exclusiveMinimum) ? Math.floor(exclusiveMinimum) + 1 : undefined]
+  const below = [maximum, isNumber(exclusiveMaximum) ? Math.ceil(exclusiveMaximum) - 1 : undefined]
+  const from = above.filter(isNumber).map((bound) => BigInt(Math.ceil(bound)))
+  const to = below.filter(isNumber).map((bound) => BigInt(Math.floor(bound)))
+  const lowest = from.reduce((one, other) => (one > other ? one : other), min)
+  const highest = to.reduce((one, other) => (one < other ? one : other), max)
+  const sign = lowest < 0n ? '-' : ''
+  return {
+    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
+    maxLength: `${sign}${max}`.length,
+    told: `an integer from ${lowest} to ${highest}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
+  }
+}
+
+function isNumber(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function asText(value: Json): Json {
+  return typeof value === 'number' ? String(value) : value
 }
 
 /**
@@ -47,12 +131,13 @@ export function withTwinsInResponse(response: unknown, shared: SchemaStore): unk
  */
 export function completeShared(shared: SchemaStore): void {
   for (const schema of Object.values(shared))
-    if (isSchemaObject(schema)) Object.assign(schema, withTwins(schema, shared, 'input'))
+    if (isSchemaObject(schema)) Object.assign(schema, withTwins(schema, shared, 'shared'))
 }
 
 // A schema without references is completed once, however many routes have it.
 const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
   validation: new WeakMap(),
+  shared: new WeakMap(),
   input: new WeakMap(),
   output: new WeakMap(),
 }
@@ -86,17 +171,50 @@ class TwinCompleter {
     const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
     const completed = this.#withMemberTwins(within, schema)
     if (this.#purpose === 'validation') return completed
-    return this.#withMapTwins(this.#purpose === 'output' ? this.#withRequired(completed, schema) : completed)
+    return this.#withMapTwins(this.#purpose === 'shared' ? completed : this.#withRequired(completed, schema))
+  }
+
+  /** A schema in which what is referred to has the twins of the required members, too. */
+  demandingTwins(schema: Json): Json {
+    return mapSchema(schema, (part) => {
+      const { $ref, ...siblings } = part
+      const demand = typeof $ref === 'string' ? this.#demandOf({ $ref }, 0) : null
+      return demand === null ? part : { ...siblings, allOf: [{ $ref: $ref as string }, demand] }
+    })
+  }
+
+  /** What is demanded of a value besides its schema; `null` for nothing. */
+  #demandOf(schema: Json, depth: number): SchemaObject | null {
+    if (depth > maxDemandDepth || !mentionsInt64(schema)) return null
+    const { parts } = this.#reader.read(this.#reader.absolute(schema, this.#root))
+    const required: string[] = []
+    const properties: Record<string, Json> = {}
+    let items: SchemaObject | null = null
+    for (const part of parts) {
+      const names: readonly Json[] = Array.isArray(part.required) ? part.required : []
+      for (const [name, property] of namedSchemas(part.properties)) {
+        const twin = twinName(name)
+        const isDemanded = names.includes(name) && !names.includes(twin) && !required.includes(twin)
+        if (isDemanded && isAlwaysTwinned(this.#shapeOf(property))) {
+          required.push(twin)
+          // A generated client has a type for a required member only if the member is described beside it.
+          properties[twin] = this.#twinOf(name, property)
+        }
+        const demand = this.#demandOf(property, depth + 1)
+        if (demand !== null) properties[name] = demand
+      }
+      if (isSchemaObject(part.items)) items ??= this.#demandOf(part.items, depth + 1)
+    }
+    if (items !== null) return { items }
+    if (Object.keys(properties).length === 0) return null
+    return { ...(required.length === 0 ? {} : { required }), properties }
   }
 
   #withMemberTwins(completed: SchemaObject, { properties }: SchemaObject): SchemaObject {
     const twins = new Map(
       namedSchemas(properties)
         .filter(([name, property]) => isTwinned(this.#shapeOf(property)) && !has(properties, twinName(name)))
-        .map(([name, property]) => [
-          name,
-          this.#twinOf(property, `The digits of ${name}, exact in any client`),
-        ]),
+        .map(([name, property]) => [name, this.#twinOf(name, property)]),
     )
     if (twins.size === 0) return completed
     const entries = namedSchemas(completed.properties).flatMap(([name, property]): [string, Json][] => {
@@ -113,13 +231,26 @@ class TwinCompleter {
 
   #withRequired(completed: SchemaObject, { properties, required }: SchemaObject): SchemaObject {
     if (!isSchemaObject(properties) || !Array.isArray(required)) return completed
-    const names = required.flatMap((name: string) => {
-      const isAdded = has(properties, name) && !has(properties, twinName(name))
-      return isAdded && isAlwaysTwinned(this.#shapeOf(properties[name] as Json))
-        ? [name, twinName(name)]
-        : name
-    })
-    return names.length === required.length ? completed : { ...completed, required: names }
+    const isTwinAdded = (name: string): boolean =>
+      has(properties, name) &&
+      !has(properties, twinName(name)) &&
+      isAlwaysTwinned(this.#shapeOf(properties[name] as Json))
+    const twinned = required.filter(isTwinAdded)
+    if (twinned.length === 0) return completed
+    if (this.#purpose === 'output') {
+      const names = required.flatMap((name: string) => (isTwinAdded(name) ? [name, twinName(name)] : name))
+      return { ...completed, required: names }
+    }
+    const either = twinned.map((name) => ({
+      anyOf: [{ required: [name] }, { required: [twinName(name)] }],
+    }))
+    const { required: _, ...optional } = completed
+    const others = required.filter((name) => !twinned.includes(name))
+    return {
+      ...optional,
+      ...(others.length === 0 ? {} : { required: others }),
+      allOf: [...schemaList(completed.allOf), ...either],
+    }
   }
 
   /** The twins of members that have no name in the schema stand among them. */
@@ -139,7 +270,7 @@ class TwinCompleter {
   #orTwin(schema: Json): Json {
     if (!isSchemaObject(schema) || completedMaps.has(schema) || !isTwinned(this.#shapeOf(schema)))
       return schema
-    return eitherOf(schema, this.#twinOf(schema, 'The digits of another member, exact in any client'))
+    return eitherOf(schema, this.#twinOf('another member', schema))
   }
 
   /** The shape of a part of the schema; that of anything where it cannot be read. */
@@ -152,15 +283,33 @@ class TwinCompleter {
     }
   }
 
-  /** The schema of the twins of the values of a schema. */
-  #twinOf(schema: Json, description: string): Json {
+  /** The schema of the twin of a member. */
+  #twinOf(name: string, schema: Json): Json {
     const parts = partsOf(this.#reader, [this.#reader.absolute(schema, this.#root)])
     const hasNullable = parts.some(({ nullable }) => nullable === true)
     const shape = this.#shapeOf(schema)
-    const pattern = alternativesOf([shape]).some(isInt64) ? { pattern: '^-?[0-9]+$' } : {}
-    return { ...twinForm([shape], hasNullable), ...pattern, description }
+    const description = `The digits of ${name}, exact in any client`
+    const form = { ...twinForm([shape], hasNullable), ...annotationsOf(parts) }
+    if (!alternativesOf([shape]).some(isInt64)) return { ...form, description }
+    const [declared, ...others] = parts
+    const range = declared === undefined || others.length > 0 ? null : int64RangeOf(declared)
+    if (this.#purpose !== 'input' || declared === undefined || range === null)
+      return { ...form, pattern: '^-?[0-9]+$', description }
+    const { pattern, maxLength, told } = boundsOf(declared, range)
+    return { ...form, pattern, maxLength, description: `${description}; ${told}` }
   }
 }
+
+/** What counts for a member counts for its twin. */
+function annotationsOf(parts: readonly SchemaObject[]): SchemaObject {
+  const names = ['readOnly', 'writeOnly', 'deprecated'].filter((name) =>
+    parts.some((part) => part[name] === true),
+  )
+  return Object.fromEntries(names.map((name) => [name, true]))
+}
+
+// Deeper, the twins of what is referred to are optional in the document.
+const maxDemandDepth = 5
 
 /** @param hasNullable whether null is declared by the keyword of OpenAPI 3.0, rather than as a type */
 function twinForm(shapes: readonly Shape[], hasNullable: boolean, orNull = false): SchemaObject {

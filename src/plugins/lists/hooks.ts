@@ -165,7 +165,7 @@ function checkOrder(
         : 'newest first by time'
   const message = `lists: ${fault}; the handler has to return the rows that request.page describes: here, ${order}`
   if (rules.mode === 'enforce') throw new TypeError(message)
-  reporter.observe('lists', 'order', reply.request, message)
+  reporter.observe('lists', 'order', reply.request, message, 500)
 }
 
 // A count is not an identifier: up to 2^53 it is a Number, which JSON.stringify takes too.

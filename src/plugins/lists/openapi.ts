@@ -1,16 +1,16 @@
 import { isField } from '../../json-schema/field-names.js'
 import { isSchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
-import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
+import { type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
 import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
 /** The rules that the schema of a list route shows. */
 export type PagingSchema = PageRules
 
 /**
- * The schema of a route with the paging parameters in its query and `Link` among its response headers. What the
- * route declares itself stays; a query schema that is a reference is written out, one of another validator is left as it
+ * The schema of a route with the paging parameters in its query. What the route declares itself stays; a query schema that is a reference is written out, one of another validator is left as it
  * is (see {@link withQueryParameters}).
  *
  * @param shared gives the schemas that a query schema may refer to
@@ -20,9 +20,15 @@ export function withPaging<Schema extends RouteSchema>(
   paging: PagingSchema,
   shared: () => SchemaStore = () => ({}),
 ): Schema {
-  const completed = withQueryParameters(schema, parameters(paging), shared)
-  const { response } = completed
-  return response === undefined ? completed : { ...completed, response: withLinkHeader(response) }
+  return withQueryParameters(schema, parameters(paging), shared)
+}
+
+/** The header field of pages, and the refusal of parameters that name no page. */
+export const describePages: RouteDescription = {
+  headers: {
+    Link: { type: 'string', description: 'The next page has rel="next"; there is none on the last page' },
+  },
+  problems: problemsOf({ validation: 'The input is invalid' }),
 }
 
 /**
@@ -42,6 +48,11 @@ export function missingMembers(response: unknown, members: readonly string[], sh
     // The compiler of the schema reports it.
     return []
   }
+}
+
+/** The names of the parameters of a list. */
+export function parameterNames(paging: PagingSchema): readonly string[] {
+  return Object.keys(parameters(paging))
 }
 
 function parameters(paging: PagingSchema): Record<string, unknown> {
@@ -83,19 +94,4 @@ function allParameters({
       description: 'Add the number of all items as total; expensive',
     },
   }
-}
-
-const linkHeader = {
-  type: 'string',
-  description: 'The next page has rel="next"; there is none on the last page',
-}
-
-function withLinkHeader(response: unknown): unknown {
-  if (!isObjectSchema(response)) return response
-  const entries = Object.entries(response).map(([status, schema]) =>
-    status.startsWith('2') && isObjectSchema(schema)
-      ? [status, { ...schema, headers: { Link: linkHeader, ...(schema.headers as object | undefined) } }]
-      : [status, schema],
-  )
-  return Object.fromEntries(entries)
 }

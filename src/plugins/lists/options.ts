@@ -6,8 +6,8 @@ import type { PageKey, PageRules } from './page.js'
 /** Options of {@link lists}. */
 export interface ListsOptions {
   /**
-   * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor) and of the response schema (members that
-   * it would remove): `enforce` sends a 500 and stops the boot, `report` counts and reports, `off` checks neither. The
+   * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor), of the response schema (members that
+   * it would remove), and of query schemas that page by offset: `enforce` sends a 500 and stops the boot, `report` counts and reports, `off` checks neither. The
    * parameters of a request are checked in every mode.
    * @default 'enforce'
    */

@@ -28,6 +28,19 @@ export interface Page<Id extends bigint | string = bigint> {
   readonly includeTotal: boolean
 }
 
+/** The page of a route, by its `config`: its ids may be of both types where TypeScript does not see the config. */
+export type PageOf<Config> = Page<
+  Config extends { readonly lists: infer Options }
+    ? Options extends { readonly idFormat: infer Format }
+      ? Format extends 'text'
+        ? string
+        : bigint
+      : 'idFormat' extends keyof Options
+        ? bigint | string
+        : bigint
+    : bigint | string
+>
+
 /** The rules of {@link readPage}. */
 export interface PageRules {
   readonly defaultLimit: number

@@ -33,7 +33,8 @@ export function maintenanceHooks(
       return
     }
     if (problem !== null) {
-      reporter.observe('maintenance', 'refusal', request, `${request.method} while in maintenance`)
+      const example = `${request.method} while in maintenance`
+      reporter.observe('maintenance', 'refusal', request, example, problem.statusCode)
     }
     next()
   }

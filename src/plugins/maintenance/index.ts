@@ -1,11 +1,15 @@
+import type { FastifyInstance } from 'fastify'
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
 import { declareMaintenance } from '../../fastify/maintenance.js'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import { maintenanceHooks } from './hooks.js'
 import { readNotice } from './notice.js'
+import { duringMaintenance } from './openapi.js'
 import {
   type EnableOptions,
   enableOptions,
@@ -79,7 +83,7 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
     })
     const enabled = storeSwitch(store, (notice) => state.setNotice('switch', notice))
 
-    app.decorate('maintenance', {
+    const value: FastifyInstance['maintenance'] = {
       async enable(given: EnableOptions = {}): Promise<void> {
         const { notice } = readNotice(enableOptions('maintenance.enable()', given))
         if (notice.until !== undefined && Date.parse(notice.until) <= now()) {
@@ -89,14 +93,18 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
       },
       disable: () => enabled.set(null),
       state: () => state.state(),
-    })
+    }
+    offerNames(app, { plugin: 'maintenance', mode, owner: 'app', members: { maintenance: { value } } })
+    const describe = routeDescriber(app)
     app.addHook('onRoute', function checkMaintenanceOnRoute(route) {
-      resolveRouteOptions<MaintenanceRouteOptions, MaintenanceRouteOptions>(
+      const own = resolveRouteOptions<MaintenanceRouteOptions, MaintenanceRouteOptions>(
         `${[route.method].flat().join(', ')} ${route.path} config.maintenance`,
         route.config?.maintenance,
         maintenanceRouteChecks,
         {},
       )
+      const ownMode = own === false ? 'off' : (own.mode ?? mode)
+      if (mode !== 'off' && ownMode === 'enforce') describe(route, duringMaintenance)
     })
 
     const sources: Source[] = []

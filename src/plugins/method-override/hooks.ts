@@ -10,6 +10,8 @@ import {
 import { appKey, parsesType } from '../../fastify/internals.js'
 import { discardUnreadBody, markOf, type RawRequest } from '../../fastify/raw-request.js'
 import { addHook } from '../../fastify/route.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { proxyPaths } from '../../fastify/route-watch.js'
 import { pathOf } from '../../http/request-target.js'
 import { isObject } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
@@ -60,23 +62,38 @@ type FindOptions = Parameters<FastifyInstance['findRoute']>[0]
 const knownConstraints: ReadonlySet<string> = new Set(['host', 'version'])
 
 /**
- * Returns a function that tells whether a route serves the path of a request with one of the methods, so that the body of
- * any other request is not read. It returns `true` if a route has custom constraints, which cannot be derived here.
+ * Returns the functions of a scope that look for the routes of a path. `hasRoute` tells whether a route serves it with one
+ * of the methods, so that the body of any other request is not read. It returns `true` if a route has custom constraints,
+ * which cannot be derived here.
  */
-export function routeFinder(app: FastifyInstance, methods: readonly string[]): (raw: RawRequest) => boolean {
+export function routeFinder(
+  app: FastifyInstance,
+  methods: readonly string[],
+): Pick<OverrideScope, 'hasRoute' | 'isPassedOn'> {
   let hasCustomConstraints = false
   app.addHook('onRoute', function noteConstraints({ constraints }) {
     hasCustomConstraints ||= Object.keys(constraints ?? {}).some((name) => !knownConstraints.has(name))
   })
-  return function hasRoute({ url = '/', headers }) {
-    if (hasCustomConstraints) return true
+  const isOfProxy = proxyPaths(app)
+
+  function find({ url = '/', headers }: RawRequest, method: string) {
     const { host, ':authority': authority, 'accept-version': version } = headers
     const constraints = { host: host ?? authority, version }
-    const path = pathOf(url) || '/'
-    return methods.some(
-      (method) =>
-        app.findRoute({ method: method as HTTPMethods, url: path, constraints } as FindOptions) !== null,
-    )
+    return app.findRoute({
+      method: method as HTTPMethods,
+      url: pathOf(url) || '/',
+      constraints,
+    } as FindOptions)
+  }
+
+  return {
+    hasRoute: (raw) => hasCustomConstraints || methods.some((method) => find(raw, method) !== null),
+    isPassedOn(raw) {
+      if (hasCustomConstraints || find(raw, 'POST') === null) return false
+      if (isOfProxy(pathOf(raw.url ?? '/'))) return true
+      const found = methods.map((method) => find(raw, method)).filter((route) => route !== null)
+      return found.every(({ params }) => '*' in params)
+    },
   }
 }
 
@@ -101,7 +118,7 @@ export function overrideHook(reporter: Reporter) {
       request.log = request.log.child({ originalMethod: mark.originalMethod })
       reply.log = request.log
     } else if (mark.kind === 'observed') {
-      reporter.observe('methodOverride', mark.rule, request, mark.given)
+      reporter.observe('methodOverride', mark.rule, request, mark.given, mark.does)
     }
     next()
   }
@@ -155,7 +172,7 @@ function isOverridingForm(request: FastifyRequest): boolean {
  * as in a query, so the app's validator converts them as it converts a query.
  */
 export function convertForms(route: RouteOptions, methods: readonly string[]): void {
-  const schema = formSchema(route.schema?.body)
+  const schema = formSchema(jsonSchemasOf(route)?.body)
   if (schema === null || ![route.method].flat().some((method) => methods.includes(method))) return
   addHook(route, 'preValidation', 'methodOverride', function convertForm(request, _reply, next) {
     if (isOverridingForm(request) && isObject(request.body)) {

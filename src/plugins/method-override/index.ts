@@ -1,11 +1,14 @@
 import type { FastifyRequest } from 'fastify'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { markOf } from '../../fastify/raw-request.js'
 import { addAppHook } from '../../fastify/route.js'
 import { resolveOptions } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import { scheduleTimeout } from '../../time/schedule.js'
 import { addFormParser, addOverrideScope, convertForms, overrideHook, routeFinder } from './hooks.js'
+import { describeOverride } from './openapi.js'
 import { type MethodOverrideOptions, overrideChecks, overrideDefaults } from './options.js'
 import { PendingBodies } from './read-ahead.js'
 
@@ -24,7 +27,8 @@ declare module 'fastify' {
  * routes, hooks, validation and logs see no other. The method that the client sent is in `request.originalMethod`, and in
  * the log of the request.
  *
- * A GET is never overridden. In an encapsulated context, the plugin serves all paths below the prefix of that context.
+ * A GET is never overridden, and neither is a POST that a proxy passes on: one that only wildcard routes and routes for all
+ * methods serve. In an encapsulated context, the plugin serves all paths below the prefix of that context.
  *
  * Not for an API whose clients can send all methods: every second way to send a request has to be protected too. A form
  * from a page of another origin is refused; see the option `formOrigins`.
@@ -35,13 +39,9 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
   'methodOverride',
   function setUpMethodOverride(app, received) {
     const options = resolveOptions('methodOverride', received, overrideChecks, overrideDefaults)
-    app.decorateRequest('originalMethod', {
-      getter() {
-        const mark = markOf(this as FastifyRequest)
-        return mark?.kind === 'performed' ? mark.originalMethod : (this as FastifyRequest).method
-      },
-    })
     const { mode, formTimeout, ...rules } = options
+    const members = { originalMethod: { get: originalMethod } }
+    offerNames(app, { plugin: 'methodOverride', mode, owner: 'request', members })
     if (mode === 'off') return
     const bodyLimit = app.initialConfig.bodyLimit ?? defaultBodyLimit
     const limits = { bodies: maxForms, bytes: maxFullForms * bodyLimit, time: formTimeout }
@@ -52,7 +52,7 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       prefix: app.prefix,
       bodyLimit,
       pending: new PendingBodies(limits, scheduleTimeout),
-      hasRoute: routeFinder(app, ['POST', ...options.methods]),
+      ...routeFinder(app, ['POST', ...options.methods]),
       onAbandoned({ method, url }) {
         app.log.info({ method, url }, 'the client aborted the request before its form had arrived')
       },
@@ -61,9 +61,21 @@ export const methodOverride = conventionPlugin<MethodOverrideOptions>(
       addFormParser(app)
       app.addHook('onRoute', (route) => convertForms(route, options.methods))
     }
+    if (mode === 'enforce') {
+      const describe = routeDescriber(app)
+      app.addHook('onRoute', function describeOverrideOnRoute(route) {
+        const description = describeOverride([route.method].flat(), options)
+        if (description !== null) describe(route, description)
+      })
+    }
     addAppHook(app, 'onRequest', 'methodOverride', overrideHook(reporterOf(app)))
   },
 )
+
+function originalMethod(this: FastifyRequest): string {
+  const mark = markOf(this)
+  return mark?.kind === 'performed' ? mark.originalMethod : this.method
+}
 
 // Limits of the forms that are read at once: their number, and their bytes in forms of the maximum size.
 const maxForms = 1000

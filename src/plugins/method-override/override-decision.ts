@@ -1,8 +1,8 @@
+import { isCrossOrigin } from '../../http/cross-origin.js'
 import type { RequestFields } from '../../http/field-name.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
-import { isCrossOrigin } from './cross-origin.js'
 
 /** The methods that a POST may be performed as, and where it names one. */
 export interface OverrideRules {

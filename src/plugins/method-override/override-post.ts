@@ -19,6 +19,8 @@ export interface OverrideScope extends OverrideRules {
   readonly pending: PendingBodies
   /** Whether a route serves the path, with a method that a POST may be performed as. */
   hasRoute(raw: RawRequest): boolean
+  /** Whether the path is that of a proxy, which passes overrides on. */
+  isPassedOn(raw: RawRequest): boolean
   /** Called if the client aborts the request while its form is read. */
   onAbandoned(raw: RawRequest): void
 }
@@ -58,9 +60,10 @@ function isBelow(path: string, prefix: string): boolean {
  */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const header = headerOf(raw, scope.header)
-  if (scope.form && isForm(raw) && lengthOf(raw) !== 0 && scope.hasRoute(raw)) {
-    readForm(raw, header, scope, proceed)
-  } else if (header === undefined) proceed()
+  const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
+  if ((mayHaveField || header !== undefined) && scope.isPassedOn(raw)) proceed()
+  else if (mayHaveField && scope.hasRoute(raw)) readForm(raw, header, scope, proceed)
+  else if (header === undefined) proceed()
   else {
     applyDecision(raw, overrideDecision({ header, form: [], fields: raw.headers }, scope), false, scope)
     if (raw.method === 'DELETE') forgetEmptyContent(raw, scope, proceed)
@@ -128,7 +131,12 @@ function applyDecision(
   const { method, refusal } = decision
   if (mode === 'report') {
     const rule = refusal === null ? 'performed' : 'refused'
-    markRequest(raw, { kind: 'observed', rule, given: refusal?.message ?? `POST as ${method}` })
+    markRequest(raw, {
+      kind: 'observed',
+      rule,
+      given: refusal?.message ?? `POST as ${method}`,
+      does: refusal?.statusCode ?? 'changed',
+    })
   } else if (refusal !== null) {
     markRequest(raw, { kind: 'refused', problem: refusal, unlessAbove: Number.POSITIVE_INFINITY })
   } else {

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, FastifyTypeProvider, FastifyTypeProviderDefault } from 'fastify'
 import type {
   OperationDeclaration,
   OperationDefinition,
@@ -10,9 +10,10 @@ import type { PreparedOperation, RunOptions } from './start.js'
 import type { StatusDocument } from './status-document.js'
 
 /** The operations of a context. */
-export interface Operations {
+export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTypeProviderDefault> {
   /**
-   * Defines an operation by its name, before the app is ready. The first definition adds the routes of operations.
+   * Defines an operation by its name, before the app is ready. The first definition adds the routes of operations. The type
+   * provider of the app gives the types of schemas, as it does for routes; those of the type arguments are for schemas without types.
    *
    * @returns a handle, which starts the operation with an input of its type
    * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
@@ -20,18 +21,40 @@ export interface Operations {
   define<Input = unknown, Result = unknown>(
     name: string,
     handler: OperationHandler<Input, Result>,
-  ): OperationHandle<Input>
-  define<Input = unknown, Result = unknown>(
+  ): OperationHandle<Input, Result>
+  define<
+    Input = unknown,
+    Result = unknown,
+    const InputSchema extends object = object,
+    const ResultSchema extends object = object,
+  >(
     name: string,
-    options: OperationDefinition,
-    handler: OperationHandler<Input, Result>,
-  ): OperationHandle<Input>
+    options: OperationDefinition<InputSchema, ResultSchema>,
+    handler: OperationHandler<
+      TypeOf<TypeProvider, 'validator', InputSchema, Input>,
+      TypeOf<TypeProvider, 'serializer', ResultSchema, Result>
+    >,
+  ): OperationHandle<
+    TypeOf<TypeProvider, 'validator', InputSchema, Input>,
+    TypeOf<TypeProvider, 'serializer', ResultSchema, Result>
+  >
   /**
    * Declares an operation that another process defines and runs: a process that only serves requests imports no handlers. It needs
    * a shared store and a shared engine.
    * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
    */
-  declare<Input = unknown>(name: string, options?: OperationDeclaration): OperationHandle<Input>
+  declare<
+    Input = unknown,
+    Result = unknown,
+    const InputSchema extends object = object,
+    const ResultSchema extends object = object,
+  >(
+    name: string,
+    options?: OperationDeclaration<InputSchema, ResultSchema>,
+  ): OperationHandle<
+    TypeOf<TypeProvider, 'validator', InputSchema, Input>,
+    TypeOf<TypeProvider, 'serializer', ResultSchema, Result>
+  >
   /**
    * Starts an operation outside of a request, such as from a schedule.
    * @returns its document
@@ -63,6 +86,20 @@ export interface Operations {
    */
   work(): Promise<void>
 }
+
+/** The type that a type provider gives to a schema; `Otherwise` if it gives none, or if there is no schema (`object`). */
+type TypeOf<
+  TypeProvider extends FastifyTypeProvider,
+  Part extends 'validator' | 'serializer',
+  Schema extends object,
+  Otherwise,
+> = object extends Schema
+  ? Otherwise
+  : (TypeProvider & { readonly schema: Schema })[Part] extends infer Type
+    ? unknown extends Type
+      ? Otherwise
+      : Type
+    : never
 
 /** Options of `operations.start()`. */
 export interface InternalStartOptions extends RunOptions {

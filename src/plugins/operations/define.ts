@@ -1,7 +1,8 @@
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
-import { isPlainObject, type SchemaStore } from '../../json-schema/json-schema.js'
+import type { SchemaStore } from '../../json-schema/json-schema.js'
+import { isProviderSchema, type SchemaDirection } from '../../json-schema/provider-schema.js'
 import {
   type Check,
   type Checks,
@@ -24,19 +25,22 @@ import type { OperationEnd } from './transitions.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
 /** What a process has to know of an operation to start it. */
-export interface OperationDeclaration {
+export interface OperationDeclaration<
+  InputSchema extends object = object,
+  ResultSchema extends object = object,
+> {
   /**
    * Schema of the input, for the validator of the app. A start with another input is a 400 `validation`, and starts nothing.
    * Integers of the format `int64` or `uint64` are BigInts in the handler, whatever their size.
    * @default none: any JSON value
    */
-  readonly input?: object
+  readonly input?: InputSchema
   /**
    * JSON Schema of the result, for the OpenAPI document. Integers of the format `int64` or `uint64` have their twins in status
    * documents. Results are not validated.
    * @default none: any JSON value
    */
-  readonly result?: object
+  readonly result?: ResultSchema
   /**
    * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
    * @default false
@@ -55,7 +59,10 @@ export interface OperationDeclaration {
 }
 
 /** Options of an operation. */
-export interface OperationDefinition extends OperationDeclaration {
+export interface OperationDefinition<
+  InputSchema extends object = object,
+  ResultSchema extends object = object,
+> extends OperationDeclaration<InputSchema, ResultSchema> {
   /**
    * Maximum number of runs. If a run stops without a result (a killed process, a lost connection), another one begins; after
    * the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process hands back,
@@ -150,17 +157,17 @@ export type OperationHandler<Input = unknown, Result = unknown> = (
   context: OperationContext<Input, Result>,
 ) => Promise<OperationOutcome<Result> | undefined> | Promise<void>
 
-/** An operation with the type of its input. */
-export interface OperationHandle<in Input = never> {
+/** An operation with the types of its input and of its result. */
+export interface OperationHandle<in Input = never, out Result = unknown> {
   readonly name: string
-  /** For the type only. */
-  readonly [inputType]?: (input: Input) => void
+  /** For the types only. */
+  readonly [types]?: (input: Input) => Result
 }
 
-declare const inputType: unique symbol
+declare const types: unique symbol
 
 /** Returns the handle of an operation. */
-export function handleOf(name: string): OperationHandle<unknown> {
+export function handleOf(name: string): OperationHandle<unknown, never> {
   return Object.freeze({ name })
 }
 
@@ -226,7 +233,10 @@ const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 /** The operations that an app has defined, by name. */
 export class OperationDefinitions {
   readonly #defined = new Map<string, DefinedOperation>()
-  readonly #inputs = new Map<string, { readonly validate: Validate; readonly restore: Restore }>()
+  readonly #inputs = new Map<
+    string,
+    { readonly validate: Validate; readonly restore: Restore; readonly isExact: boolean }
+  >()
   readonly #results = new Map<string, Restore>()
   readonly #maxLength: number
   #isCompiled = false
@@ -292,16 +302,25 @@ export class OperationDefinitions {
    *
    * @param compile the app's compiler of validators
    * @param shared schemas that others refer to
+   * @param convert returns the JSON Schema of a schema of another library; the schema itself if there is none
    * @throws Error for a schema that cannot be compiled
    */
-  compile(compile: (schema: object) => Validate, shared: SchemaStore): void {
+  compile(
+    compile: (schema: object) => Validate,
+    shared: SchemaStore,
+    convert: (schema: object, direction: SchemaDirection) => object = (schema) => schema,
+  ): void {
     this.#isCompiled = true
     for (const [name, { input, result }] of this.#defined) {
-      // Schemas of other validators are instances of their classes.
-      const restore = (given: object): Restore =>
-        isPlainObject(given) ? restorer(given, shared) : (value) => value
-      if (input !== null) this.#inputs.set(name, { validate: compile(input), restore: restore(input) })
-      if (result !== null) this.#results.set(name, restore(result))
+      const restore = (given: object, direction: SchemaDirection): Restore => {
+        const json = convert(given, direction)
+        return isProviderSchema(json) ? (value) => value : restorer(json, shared)
+      }
+      if (input !== null) {
+        const isExact = isProviderSchema(input)
+        this.#inputs.set(name, { validate: compile(input), restore: restore(input, 'input'), isExact })
+      }
+      if (result !== null) this.#results.set(name, restore(result, 'output'))
     }
   }
 
@@ -327,11 +346,12 @@ export class OperationDefinitions {
   /** Returns an input as JSON; `null` for none. */
   inputJson(name: string, input: unknown): string | null {
     const given = input === undefined ? undefined : inputText(input)
-    const validate = this.#inputs.get(name)?.validate
-    if (validate === undefined && (this.#defined.get(name)?.input ?? null) !== null) {
+    const compiled = this.#inputs.get(name)
+    if (compiled === undefined && (this.#defined.get(name)?.input ?? null) !== null) {
       throw new Error(`the operation '${name}' cannot be started before the app is ready: it has a schema`)
     }
-    const json = validate === undefined ? given : inputText(validInput(validate, given ?? null))
+    const json =
+      compiled === undefined ? given : inputText(validInput(compiled.validate, given ?? null, compiled))
     if (input !== undefined && json === undefined)
       throw new TypeError(`the input of '${name}' is not a JSON value`)
     if (json !== undefined && json.length > this.#maxLength) {

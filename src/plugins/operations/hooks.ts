@@ -1,15 +1,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { hasCallers } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
+import { routeSlot } from '../../fastify/slots.js'
 import { prefers } from '../../http/media-types.js'
 import { mergeVary } from '../../http/vary.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
+import type { RouteDescription } from '../../problem/route-description.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, readListQuery } from './list-page.js'
-import { operationSchemas, statusNames } from './openapi.js'
+import { describedOperations, operationSchemas, statusNames } from './openapi.js'
 import { maySee } from './owner.js'
 import { PollLimit } from './polls.js'
 import { isGone, type OperationRecord } from './record.js'
@@ -17,6 +20,9 @@ import type { OperationResponses } from './responses.js'
 import type { OperationsService } from './service.js'
 import { callerOfRequest } from './start.js'
 import { eventStream, StatusStream } from './status-stream.js'
+
+/** What a route of operations refuses, for the OpenAPI document. */
+export const descriptionOfRoute = routeSlot<RouteDescription>('operations.description')
 
 /**
  * Adds the routes of operations: the operation, which redirects to the created resource; its status document, which is
@@ -38,24 +44,33 @@ export function mountOperationRoutes(
   const limit = polls === null ? null : new PollLimit(polls)
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
-  const shared = sharedOptions(app, keyStyle)
+  const shared = sharedOptions(keyStyle)
   let streams = 0
 
-  app.get(`${path}/:id`, { ...shared, schema: schemas.read }, async (request, reply) => {
+  const routeOptions = (name: 'read' | 'cancel') => ({
+    ...shared,
+    config: { ...shared.config, ...descriptionOfRoute.config(describedOperations[name]) },
+  })
+
+  app.get(`${path}/:id`, { ...routeOptions('read'), schema: schemas.read }, async (request, reply) => {
     const record = await polled(request)
     return responsesOf().outcome(reply, record)
   })
-  app.get(`${path}/:id/status`, { ...shared, schema: schemas.readStatus }, async (request, reply) => {
-    const record = await polled(request)
-    reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
-    const wantsEvents = prefers(request.headers.accept ?? '', eventStream, 'application/json')
-    return wantsEvents && streams < maxStreams && !service.isClosing
-      ? streamed(request, reply, record)
-      : responsesOf().status(reply, record)
-  })
-  app.delete(`${path}/:id`, { ...shared, schema: schemas.cancel }, cancelOperation)
-  // Without `identify`, all callers are the same to us.
-  if (identify !== null) {
+  app.get(
+    `${path}/:id/status`,
+    { ...routeOptions('read'), schema: schemas.readStatus },
+    async (request, reply) => {
+      const record = await polled(request)
+      reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
+      const wantsEvents = prefers(request.headers.accept ?? '', eventStream, 'application/json')
+      return wantsEvents && streams < maxStreams && !service.isClosing
+        ? streamed(request, reply, record)
+        : responsesOf().status(reply, record)
+    },
+  )
+  app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
+  // Otherwise all callers are the same to us.
+  if (identify !== null || hasCallers(app)) {
     const lists = {
       ...listLimits,
       by: ['time'] as const,
@@ -64,7 +79,8 @@ export function mountOperationRoutes(
       time: statusNames[keyStyle].created_at,
       member,
     }
-    const config = { ...shared.config, lists }
+    const description = descriptionOfRoute.config(describedOperations.list)
+    const config = { ...shared.config, ...description, lists }
     app.get(path, { ...shared, config, schema: schemas.list }, listOperations)
   }
 
@@ -184,15 +200,15 @@ function forbidStoringOnSend(
 const streamInterval = 2_000
 
 /** The options that the routes of operations share. */
-function sharedOptions(app: FastifyInstance, keyStyle: KeyStyle): RouteShorthandOptions {
+function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   return {
-    // The routes check what they read: a validator of the app may be for schemas of another kind.
-    ...(app.validatorCompiler === undefined ? {} : { validatorCompiler: () => () => true }),
     errorHandler: refuseThrown,
     onSend: forbidStoringOnSend,
     config: {
       // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.
       caching: false,
+      // A cancellation may be repeated anyway.
+      idempotency: false,
       // In camelCase, the key keeps the rule.
       responseRules:
         keyStyle === 'camelCase'

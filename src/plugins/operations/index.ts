@@ -1,11 +1,16 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
+import { hasCallers } from '../../fastify/caller.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { maintenanceOf } from '../../fastify/maintenance.js'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply-serializer.js'
+import { jsonSchemaIn, useOwnCompilers } from '../../fastify/route-schemas.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
+import { reporterOf } from '../../rules/report.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
 import {
@@ -16,8 +21,8 @@ import {
   type OperationHandle,
   type OperationHandler,
 } from './define.js'
-import { mountOperationRoutes } from './hooks.js'
-import { describeStart } from './openapi.js'
+import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
+import { describeStart, withStartResponses } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { callerOf, internal } from './owner.js'
 import type { Preferences } from './prefer.js'
@@ -96,9 +101,9 @@ declare module 'fastify' {
     /** The operation that the route starts. */
     operations?: OperationsRouteOptions | false
   }
-  interface FastifyInstance {
+  interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
     /** The operations of this context. */
-    operations: Operations
+    operations: Operations<TypeProvider>
   }
   interface FastifyRequest {
     /** The preferences of the client (`Prefer`, RFC 7240). */
@@ -106,19 +111,19 @@ declare module 'fastify' {
   }
   interface FastifyReply {
     /**
-     * Starts an operation. Sends a 202 with its `Location`, or the result if the client waits for it (`Prefer: wait`) and
+     * Starts an operation; the result is typed as the handler's reply. Sends a 202 with its `Location`, or the result if the client waits for it (`Prefer: wait`) and
      * the operation ends in time. `return` it from the handler, after all checks of the request.
      *
      * @param operation the name in `define`, its handle, or an operation of `operations.prepare()`
      * @param input a JSON value, with BigInts; stored until the operation has ended
      * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
      */
-    startOperation<Input>(
-      operation: string | OperationHandle<Input>,
+    startOperation<Input, Answer = unknown, Result = unknown>(
+      operation: string | OperationHandle<Input, Result>,
       input?: Input,
-      options?: StartOptions,
-    ): Promise<unknown>
-    startOperation(operation: PreparedOperation): Promise<unknown>
+      options?: StartOptions<Result>,
+    ): Promise<Answer>
+    startOperation<Answer = unknown>(operation: PreparedOperation): Promise<Answer>
     /**
      * Sends a 202 with `Retry-After` for a download that is not ready. `return` it.
      *
@@ -160,15 +165,37 @@ export const operations = conventionPlugin<OperationsOptions>(
       return style
     }
 
+    let hadCallers = false
+    let isMounting = false
     function mount(): void {
-      if (definitions.names.length === 1) mountOperationRoutes(app, service, responsesOf, keyStyle())
+      if (definitions.names.length !== 1) return
+      hadCallers = hasCallers(app)
+      isMounting = true
+      mountOperationRoutes(app, service, responsesOf, keyStyle())
+      isMounting = false
     }
+    const reporter = reporterOf(app)
+    reporter.checkAtReady(function findUnknownCallers() {
+      const { identify, path } = service.options
+      if (definitions.names.length === 0 || identify !== null || hadCallers) return
+      const [problem, instead] = hasCallers(app)
+        ? [
+            'there is no list of operations: callers are known only since',
+            'bearer before the first operation',
+          ]
+        : ['all callers who know the id of an operation can see and cancel it', 'identify, or bearer']
+      const route = `GET ${app.prefix}${path}/:id`
+      reporter.addFinding(
+        { plugin: 'operations', rule: 'identify', route, mode: 'report', problem, instead },
+        'none',
+      )
+    })
     async function starter({ owner, request }: { owner?: OperationOwner; request?: FastifyRequest }) {
       const base = request === undefined ? internal : await starterOf(request, service.options)
       return owner === undefined ? base : { ...base, ...callerOf(owner) }
     }
 
-    app.decorate('operations', {
+    const value = {
       define(name: string, ...given: readonly unknown[]) {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
@@ -205,27 +232,27 @@ export const operations = conventionPlugin<OperationsOptions>(
         return record === null ? null : documentOf(record)
       },
       work: () => service.work(),
-    } as Operations)
-    app.decorateRequest('prefer', {
-      getter() {
-        return preferencesOf(this.headers.prefer)
-      },
-    })
-    app.decorateReply(
-      'startOperation',
-      function start(
-        this: FastifyReply,
-        operation: string | OperationHandle | PreparedOperation,
-        input?: unknown,
-        options: StartOptions = {},
-      ) {
-        const named = typeof operation === 'object' && 'id' in operation ? operation : nameOf(operation)
-        return startOperation(service, responsesOf(), this, named, input, options)
-      },
-    )
-    app.decorateReply('notReady', notReady)
+    } as Operations
+    function start(
+      this: FastifyReply,
+      operation: string | OperationHandle | PreparedOperation,
+      input?: unknown,
+      options: StartOptions = {},
+    ) {
+      const named = typeof operation === 'object' && 'id' in operation ? operation : nameOf(operation)
+      return startOperation(service, responsesOf(), this, named, input, options)
+    }
+    const offered = { plugin: 'operations', mode: 'enforce' } as const
+    offerNames(app, { ...offered, owner: 'app', members: { operations: { value } } })
+    offerNames(app, { ...offered, owner: 'request', members: { prefer: { get: preferences } } })
+    const ofReplies = { startOperation: { value: start }, notReady: { value: notReady } }
+    const needName = offerNames(app, { ...offered, owner: 'reply', members: ofReplies })
 
+    const describe = routeDescriber(app)
     app.addHook('onRoute', function noteStart(route) {
+      if (isMounting) useOwnCompilers(this, route)
+      const described = descriptionOfRoute.get(route)
+      if (described !== undefined) describe(route, described)
       if (route.config?.operations === undefined) return
       const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
       const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
@@ -235,27 +262,25 @@ export const operations = conventionPlugin<OperationsOptions>(
         {},
       )
       if (own === false || own.starts === undefined) return
-      // The OpenAPI document shows responses of routes with a schema only.
       route.schema ??= {}
+      describe(route, describeStart(service.options.maxWait))
       starting.push({ route, name: own.starts })
+      needName(this, `${[route.method].flat().join(', ')} ${route.path}`, 'startOperation')
     })
     app.addHook('onReady', async function startOperations() {
       responses = new OperationResponses(app, service, keyStyle())
       for (const { route, name } of starting) {
         const { result } = definitions.named(name)
-        completeWhenRead(route, (schema) => describeStart(schema, keyStyle(), result))
+        const described = result === null ? null : jsonSchemaIn(app, result, 'output')
+        completeWhenRead(route, (schema) => withStartResponses(schema, keyStyle(), described))
       }
       if (definitions.names.length === 0) return
       const compiler = app.validatorCompiler as FastifySchemaCompiler<object>
       definitions.compile(
         (schema) => compiler({ schema, method: 'POST', url: service.options.path, httpPart: 'body' }),
         app.getSchemas() as SchemaStore,
+        (schema, direction) => jsonSchemaIn(app, schema, direction),
       )
-      if (service.options.identify === null) {
-        app.log.warn(
-          'operations: without `identify`, all callers who know the id of an operation can see and cancel it',
-        )
-      }
       if (service.options.pauseInMaintenance) await pauseInMaintenance()
       await service.start()
     })
@@ -280,7 +305,12 @@ export const operations = conventionPlugin<OperationsOptions>(
       return responsesOf().document(await service.registry.readable(record))
     }
   },
+  false,
 )
+
+function preferences(this: FastifyRequest): Preferences {
+  return preferencesOf(this.headers.prefer)
+}
 
 function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {
   waitSeconds('reply.notReady() seconds', seconds)

@@ -1,15 +1,17 @@
 import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'
 
 /**
- * The schema of a route with the 202 of the operation that it starts, for the OpenAPI document alone.
+ * The schema of a route with the responses of the operation that it starts, for the OpenAPI document alone: 202, and 200 and
+ * 303 for a client that waits for the end. A route that declares a success of its own answers with that instead.
  *
  * @param result schema of the result; `null` for any value
  */
-export function describeStart(
+export function withStartResponses(
   schema: FastifySchema,
   keyStyle: KeyStyle,
   result: object | null = null,
@@ -18,7 +20,34 @@ export function describeStart(
   const declared = isObjectSchema(response) ? response : {}
   const status = statusSchemaIn(keyStyle, result)
   const accepted = { ...status, description: 'Accepted: poll the Location', headers: acceptedHeaders }
-  return { ...schema, response: { 202: accepted, ...declared } }
+  const hasOwn = Object.keys(declared).some((name) => /^2/.test(name) && name !== '202')
+  const ended = {
+    200: { ...status, description: 'The operation has ended within the time to wait' },
+    303: { ...status, description: 'It has created a resource', headers: createdHeaders },
+  }
+  return { ...schema, response: { 202: accepted, ...(hasOwn ? {} : ended), ...declared } }
+}
+
+/** Returns what a route that starts operations takes and refuses, for the OpenAPI document. */
+export function describeStart(maxWait: number): RouteDescription {
+  const wait = maxWait === 0 ? '' : `; wait=n: for the end, n seconds, at most ${maxWait}`
+  const prefer = { type: 'string', description: `respond-async: for a 202${wait} (RFC 7240)` }
+  return {
+    parameters: { Prefer: { schema: prefer } },
+    headers: {
+      'Preference-Applied': {
+        type: 'string',
+        description: 'The preferences that were honoured (RFC 7240 §3)',
+      },
+    },
+    problems: problemsOf({
+      'content-too-large': 'The input of the operation is too large',
+      'quota-exceeded': 'The caller has too many operations in progress',
+      'operations-full': 'There are too many operations',
+      'operations-unavailable': 'Operations cannot be started at the moment',
+    }),
+    headersOf: { 429: retryAfter, 503: retryAfter },
+  }
 }
 
 /**
@@ -37,7 +66,6 @@ export function operationSchemas(
     read: schemaOf('readOperation', 'The status of an operation', {
       200: status,
       303: created,
-      ...described(problems),
     }),
     readStatus: schemaOf('readOperationStatus', 'The status document of an operation', {
       200: {
@@ -49,7 +77,6 @@ export function operationSchemas(
         },
       },
       204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
-      ...described(problems),
     }),
     list: {
       operationId: 'listOperations',
@@ -61,10 +88,8 @@ export function operationSchemas(
           type: 'object',
           description: 'A page of your operations',
           required: [member],
-          headers: listHeaders,
           properties: { [member]: { type: 'array', items: document } },
         },
-        ...described({ 400: 'A parameter is invalid', 503: 'The operations cannot be reached' }),
       },
     } as FastifySchema,
     cancel: schemaOf('cancelOperation', 'Cancel an operation', cancelResponses),
@@ -99,16 +124,6 @@ const listParameters = {
     type: 'string',
     description: 'With before_time: breaks ties between operations of the same time',
   },
-}
-
-const listHeaders = {
-  Link: { type: 'string', description: 'The next page has rel="next"; there is none on the last page' },
-}
-
-function described(statuses: Readonly<Record<number, string>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(statuses).map(([status, description]) => [status, problemAnswer(description)]),
-  )
 }
 
 const problem = {
@@ -169,6 +184,8 @@ export const statusNames = {
 
 const seconds = { type: 'integer', description: 'Seconds until the next poll' }
 
+const retryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds after which to try again' } }
+
 /** Headers of a 202, for OpenAPI. */
 const acceptedHeaders = {
   Location: { type: 'string', description: 'URL of the operation' },
@@ -188,32 +205,35 @@ const pollHeaders = {
 /** Headers of a poll of an operation that has created a resource, for OpenAPI. */
 const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
 
-/** An answer that is a problem, for OpenAPI. */
-function problemAnswer(description: string): object {
-  return { description, content: { 'application/problem+json': { schema: problemSchema } } }
-}
-
-const problemSchema = {
-  type: 'object',
-  description: 'A problem document (RFC 9457)',
-  required: ['type', 'title', 'status', 'detail', 'code'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string', description: 'Stable name of the cause' },
-  },
-}
-
-const problems = {
-  404: 'The operation does not exist',
-  410: 'It ended too long ago',
-  429: 'It is polled too often',
-}
-
 const cancelResponses = {
   204: { description: 'The cancellation is accepted, or was before', type: 'null' },
-  ...described({ 404: problems[404], 409: 'It has ended, or cannot be cancelled', 410: problems[410] }),
 }
+
+const absent = {
+  'not-found': 'There is no such operation',
+  'operation-gone': 'It ended too long ago',
+  'operations-unavailable': 'The operations cannot be reached at the moment',
+} as const
+
+/** What the routes of operations refuse, for the OpenAPI document. */
+export const describedOperations = {
+  read: {
+    problems: problemsOf({ ...absent, 'quota-exceeded': 'It is polled too often' }),
+    headersOf: { 429: retryAfter, 503: retryAfter },
+  },
+  list: {
+    problems: problemsOf({
+      validation: 'The input is invalid',
+      'operations-unavailable': absent['operations-unavailable'],
+    }),
+    headersOf: { 503: retryAfter },
+  },
+  cancel: {
+    problems: problemsOf({
+      ...absent,
+      'operation-finished': 'It has ended',
+      'operation-not-cancellable': 'It cannot be cancelled',
+    }),
+    headersOf: { 503: retryAfter },
+  },
+} satisfies Record<string, RouteDescription>

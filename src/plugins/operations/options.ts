@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
   type Checks,
@@ -81,10 +82,11 @@ export interface OperationsOptions {
   readonly engine?: OperationEngine
   /**
    * Returns the id of the caller. Only the caller who started an operation can see and cancel it. It is called in the
-   * handler, after authentication. Without it, every caller who knows the id of an operation (128 random bits) can see it.
-   * @default none
+   * handler, after authentication. If it returns `null`, every caller who knows the id of an operation (128 random bits) can
+   * see it. An app in which all callers are such is a finding in the boot report.
+   * @default the subject of `request.caller`, which `bearer` sets
    */
-  readonly identify?: (request: FastifyRequest) => OperationOwner | Promise<OperationOwner>
+  readonly identify?: AnyRequest<[], OperationOwner | Promise<OperationOwner>>
   /**
    * How long the result of an operation is stored. After that, it is a 410 for the same time again, and then a 404.
    * @default '24 hours'

@@ -1,3 +1,4 @@
+import { callerIdText } from '../../fastify/caller.js'
 import type { OperationAccess, OperationOwner, OperationRecord } from './record.js'
 
 /** Who starts an operation, and from which request. */
@@ -24,14 +25,11 @@ export const internal: Starter = Object.freeze({
 /**
  * Returns the caller with an id; one without an id shares operations by their ids.
  *
- * @throws TypeError for other values: the text of an object would be the same for all callers
+ * @throws TypeError for other values
  */
 export function callerOf(owner: OperationOwner | undefined): Caller {
-  if (owner === null || owner === undefined) return { owner: null, access: 'id' }
-  const isId =
-    typeof owner === 'string' ? owner !== '' : typeof owner === 'bigint' || Number.isSafeInteger(owner)
-  if (!isId) throw new TypeError('operations: the owner is not an id: expected a string, an integer or null')
-  return { owner: String(owner), access: 'owner' }
+  const id = callerIdText(owner, 'operations: the owner is not an id')
+  return id === null ? { owner: null, access: 'id' } : { owner: id, access: 'owner' }
 }
 
 /** Whether a caller may see an operation. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { subjectOf } from '../../fastify/caller.js'
 import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
 import type { OperationDefinitions } from './define.js'
 import { type Duration, duration, type ResolvedOperations } from './options.js'
@@ -9,8 +10,8 @@ import type { OperationResponses } from './responses.js'
 import type { BeginOptions, OperationsService } from './service.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
-export type OperationResult =
-  | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: unknown }
+export type OperationResult<Result = unknown> =
+  | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: Result | undefined }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
 
 /** Options of the start of an operation. */
@@ -28,12 +29,12 @@ export interface RunOptions {
 }
 
 /** Options of `reply.startOperation()`. */
-export interface StartOptions extends RunOptions {
+export interface StartOptions<Result = unknown> extends RunOptions {
   /**
    * Writes the response if the client waits (`Prefer: wait`) and the operation ends in time.
    * @default the response of a poll
    */
-  readonly answer?: (end: OperationResult, reply: FastifyReply) => unknown
+  readonly answer?: (end: OperationResult<Result>, reply: FastifyReply) => unknown
 }
 
 const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
@@ -156,7 +157,7 @@ export async function callerOfRequest(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
 ): Promise<Caller> {
-  return callerOf(identify === null ? null : await identify(request))
+  return callerOf(identify === null ? subjectOf(request) : await identify(request))
 }
 
 /** Returns who starts an operation by a request. */

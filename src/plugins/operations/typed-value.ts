@@ -29,11 +29,18 @@ export function restorer(schema: object, shared: SchemaStore): Restore {
  * defaults and converted types.
  *
  * @param json the input, with all digits; `null` for none
+ * @param isExact whether the validator is of another library, and gets BigInts
  * @throws ProblemError `validation`
  */
-export function validInput(validate: Validate & { readonly errors?: unknown }, json: string | null): unknown {
-  // Validators know no BigInts. The root may be converted, too.
-  const parent = { body: json === null ? null : (JSON.parse(json) as unknown) }
+export function validInput(
+  validate: Validate & { readonly errors?: unknown },
+  json: string | null,
+  { restore, isExact }: { readonly restore: Restore; readonly isExact: boolean } = ofFastify,
+): unknown {
+  // Fastify's validators know no BigInts. The root may be converted, too.
+  const parent = {
+    body: json === null ? null : isExact ? restore(parseExact(json), false) : (JSON.parse(json) as unknown),
+  }
   const verdict = (validate as (...given: unknown[]) => unknown)(parent.body, {
     parentData: parent,
     parentDataProperty: 'body',
@@ -44,8 +51,10 @@ export function validInput(validate: Validate & { readonly errors?: unknown }, j
     throw problemOf({ statusCode: 400, validation, validationContext: 'body' })
   }
   const valid = value === undefined ? parent.body : value
-  return json !== null && hasLongDigits(json) ? withDigitsOf(parseExact(json), valid) : valid
+  return !isExact && json !== null && hasLongDigits(json) ? withDigitsOf(parseExact(json), valid) : valid
 }
+
+const ofFastify = { restore: (value: unknown) => value, isExact: false }
 
 interface Verdict {
   readonly error?: unknown
@@ -91,7 +100,7 @@ function restored(shape: Shape, value: unknown, twins: boolean): unknown {
   }
 }
 
-/** Returns the twin of the value of a member; `undefined` if the value is no 64-bit integer, and no array. */
+/** Returns the twin of the value of a member; `undefined` if the value is neither a 64-bit integer nor an array. */
 function twinOf(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (Array.isArray(value)) return value.map((item) => twinOf(item) ?? null)

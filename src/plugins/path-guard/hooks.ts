@@ -39,7 +39,7 @@ export function pathHook(unknown: GuardedRoute, statusCode: number, reporter: Re
     const path = pathOf(target)
     const faults = segmentFaults(path, pattern === null ? null : routePath(pattern), anyParameter)
     for (const fault of new Set(faults.map(({ fault }) => fault))) {
-      if (modeOf[fault] === 'report') reporter.observe('pathGuard', fault, request, path)
+      if (modeOf[fault] === 'report') reporter.observe('pathGuard', fault, request, path, statusCode)
     }
     const refused = faults.filter(({ fault }) => modeOf[fault] === 'enforce')
     if (refused.length === 0) next()

@@ -1,8 +1,9 @@
 import { isPlural } from '../../words/plurals.js'
 import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
-import { lastWord, type PathVocabulary } from './path-words.js'
+import { isFileFormat, lastWord, type PathVocabulary } from './path-words.js'
 import { areOfAction, isOnlyCrud, type ReadRoute, type ReadSegment, readRoute } from './read-route.js'
 import {
+  basePathOf,
   suggestAction,
   suggestHyphens,
   suggestLowercase,
@@ -32,7 +33,10 @@ export type PathRule = (typeof pathRuleNames)[number]
 export interface PathBreach {
   readonly rule: PathRule
   readonly problem: string
-  /** The path with this breach corrected, and only this one; with a method if that changes, and for actions always. */
+  /**
+   * The path with this breach corrected, and only this one; with a method if that changes, and for actions always. If the
+   * version is behind a base path: the option to set.
+   */
   readonly instead: string
 }
 
@@ -79,6 +83,37 @@ export function pathBreaches(
   })
 }
 
+/** A route of the app, with its breaches. */
+export interface CheckedPath {
+  readonly path: string
+  readonly breaches: readonly PathBreach[]
+}
+
+/**
+ * Returns the breaches of the routes of an app. If none of them has a version, they all get the same suggestion: one
+ * prefix corrects them.
+ */
+export function withCommonCause<Route extends CheckedPath>(
+  routes: readonly Route[],
+  basePath: string,
+): readonly Route[] {
+  const unversioned = routes.filter(({ breaches }) => breaches.some(isWithoutVersion))
+  const below = basePath.length + 1
+  if (unversioned.length < 2 || routes.some(({ path }) => /^v[0-9]+(?:\/|$)/.test(path.slice(below))))
+    return routes
+  const instead = `register the routes with prefix: '${basePath}/v1'`
+  return routes.map((route) => ({
+    ...route,
+    breaches: route.breaches.map((breach) => (isWithoutVersion(breach) ? { ...breach, instead } : breach)),
+  }))
+}
+
+const noVersion = 'has no major version in front'
+
+function isWithoutVersion({ problem }: PathBreach): boolean {
+  return problem === noVersion
+}
+
 function literalProblem(
   isFaulty: (text: string) => boolean,
   one: string,
@@ -106,12 +141,20 @@ function pluralProblem({ names }: ReadRoute): string | null {
 }
 
 function wordsProblem({ names }: ReadRoute): string | null {
-  const broken = names.filter(({ crud }) => crud.length > 0).map(({ read }) => read)
-  return problemOf(broken, 'stands for a method', 'stand for a method')
+  const broken = names.filter(({ crud }) => crud.length > 0)
+  const isFile = broken.some(({ crud: [word = ''] }) => isFileFormat(word))
+  return problemOf(
+    broken.map(({ read }) => read),
+    'stands for a method',
+    isFile ? 'stand for a format, which clients name in Accept' : 'stand for a method',
+  )
 }
 
-function versionProblem({ version }: ReadRoute): string | null {
-  return version.isRight ? null : 'has no major version in front'
+function versionProblem({ base, isUnversioned, version }: ReadRoute): string | null {
+  if (isUnversioned || (version.isRight && base.length === 0)) return null
+  if (base.length === 0) return noVersion
+  const path = basePathOf(base)
+  return version.isRight ? `'${path}' is in front of the version` : `has no major version behind '${path}'`
 }
 
 /** An action is a POST to a path with one verb, at its end. */

@@ -4,6 +4,8 @@ import { isCountedPlural, singular } from '../../words/plurals.js'
 export interface PathVocabulary {
   /** Collection names that the `plural` rule accepts as they are. */
   readonly collections: ReadonlySet<string>
+  /** Names of what exists once, besides {@link isSingleton}. */
+  readonly singletons: ReadonlySet<string>
   /** Verbs of actions. */
   readonly verbs: ReadonlySet<string>
   /** Segments that stand for the caller's own record, such as `me`. */
@@ -20,6 +22,89 @@ export const knownVerbs: readonly string[] = (
   'renew reopen reprocess resend reset restore resume retry revoke rotate send submit subscribe suspend sync ' +
   'unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe validate verify'
 ).split(' ')
+
+// Resources that exist once in their context, and endpoints that are no resources. With items behind them, the words of
+// the first list are collections: `/v1/carts/:id`.
+const onceAlone: ReadonlySet<string> = new Set(
+  (
+    'account backup balance basket batch bootstrap cart checkout clock context dashboard feed homepage inbox ' +
+    'leaderboard license manifest overview profile quota register schedule session sitemap status stream summary ' +
+    'ticker time timeline token upload version wallet webhook wishlist'
+  ).split(' '),
+)
+const onceAlways: ReadonlySet<string> = new Set(
+  (
+    'about bulk config configuration csp-report debug depth docs echo favicon graphiql graphql health healthcheck ' +
+    'health-check healthz help home i18n l10n latest live liveness livez me nearby ping playground random ready ' +
+    'readiness readyz self sign-in sign-out sign-up signin signout signup sse startup swagger today trivia tv whoami ' +
+    // Questions that a service answers from what the request contains.
+    'autocomplete calculate compute convert detect estimate geocode geoip lookup parse predict preview query search ' +
+    'suggest translate'
+  ).split(' '),
+)
+
+/**
+ * Whether a name in kebab-case is of something that exists once, such as `health` or `profile`, so that it is not plural.
+ *
+ * @param hasItems whether an item follows: `/v1/profiles/:id` is a collection
+ */
+export function isSingleton(word: string, hasItems: boolean): boolean {
+  return onceAlways.has(word) || (!hasItems && onceAlone.has(word))
+}
+
+// Endpoints for operators, browsers and tools. Their addresses are agreed on outside the API, so they have no version.
+const unversioned: ReadonlySet<string> = new Set(
+  (
+    'actuator api-docs csp-report docs documentation graphiql graphql i18n openapi playground redoc reference startup ' +
+    'status swagger swagger-ui version'
+  ).split(' '),
+)
+const probes: ReadonlySet<string> = new Set(
+  'health healthcheck health-check healthz heartbeat live liveness livez metrics ping ready readiness readyz'.split(
+    ' ',
+  ),
+)
+const file = /^[a-z0-9-]+\.(?:css|html?|ico|js|json|map|png|svg|txt|webmanifest|xml|ya?ml)$/
+
+/**
+ * Whether a path is that of an endpoint without a version: `/metrics`, `/robots.txt`, `/internal/health`.
+ *
+ * @param words its segments in kebab-case, `''` for parameters
+ */
+export function isUnversionedPath(words: readonly string[]): boolean {
+  const [first = ''] = words
+  const isProbe = probes.has(first) || (words.length === 2 && first !== '' && probes.has(words[1] ?? ''))
+  return isProbe || unversioned.has(first) || (words.length === 1 && file.test(first))
+}
+
+// What a service or a gateway puts in front of the version.
+const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
+
+/** Whether a name in kebab-case is one that services put in front of the version. */
+export function isBaseWord(word: string): boolean {
+  return baseWords.has(word)
+}
+
+// File formats in a path, behind `download` and `export`.
+const fileFormats: ReadonlySet<string> = new Set(
+  'csv doc docx excel html json ndjson ods parquet pdf tsv txt xls xlsx xml yaml zip'.split(' '),
+)
+const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
+
+/** Whether a name in kebab-case is that of a file format. */
+export function isFileFormat(word: string): boolean {
+  return fileFormats.has(word)
+}
+
+/** Whether a name in kebab-case asks for a file, if a format follows it. */
+export function asksForFile(word: string): boolean {
+  return fileWords.has(word)
+}
+
+/** Whether a name in kebab-case is an action if it is posted to: it marks something as read. */
+export function marksAsRead(word: string): boolean {
+  return word === 'read' || word === 'read-all'
+}
 
 // Also nouns, for the result of the action: `GET /v1/orders/:id/refund` reads a refund.
 const nounVerbs: ReadonlySet<string> = new Set(['archive', 'capture', 'invite', 'refund'])

@@ -1,6 +1,18 @@
 import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/route-path.js'
 import { kebab } from './path-text.js'
-import { applyToCollection, crudNameOf, type PathVocabulary, verbKind } from './path-words.js'
+import {
+  applyToCollection,
+  asksForFile,
+  type CrudName,
+  crudNameOf,
+  isBaseWord,
+  isFileFormat,
+  isSingleton,
+  isUnversionedPath,
+  marksAsRead,
+  type PathVocabulary,
+  verbKind,
+} from './path-words.js'
 
 /** A route as the path rules see it. */
 export interface ReadRoute {
@@ -10,10 +22,14 @@ export interface ReadRoute {
   readonly basePath: string
   /** Whether the path is the base path or below it. */
   readonly isBelowBase: boolean
-  /** The segments below the base path. */
+  /** The segments below the option `basePath`. */
   readonly segments: readonly ReadSegment[]
+  /** The first segments if they are a base path that the option does not name: `api` of `/api/v1/users`. */
+  readonly base: readonly ReadSegment[]
   readonly version: PathVersion
-  /** The segments but the version and those that are blank. */
+  /** Whether the path needs no version: a root, or an endpoint for operators, browsers or tools. */
+  readonly isUnversioned: boolean
+  /** The segments but those of the base, the version and those that are blank. */
   readonly names: readonly PathName[]
 }
 
@@ -35,7 +51,7 @@ export interface PathVersion {
   readonly major: string
   /** The segment that names it; `null` if none does. */
   readonly read: ReadSegment | null
-  /** Whether it comes first, in the form `v1`. */
+  /** Whether it comes first, or behind the base, in the form `v1`. */
   readonly isRight: boolean
 }
 
@@ -75,10 +91,14 @@ export function readRoute(
   const path = isBelowBase ? pattern.slice(basePath.length) : pattern
   const segments = path === '' ? [] : routePath(path).map(readSegment)
   const meaningful = segments.filter(({ isBlank }) => !isBlank)
-  const version = readVersion(meaningful)
-  const named = meaningful.filter((read) => read !== version.read)
+  const base = basePath === '' ? meaningful.slice(0, baseLength(meaningful)) : []
+  const ofApi = meaningful.slice(base.length)
+  const version = readVersion(ofApi)
+  const named = ofApi.filter((read) => read !== version.read)
   const names = readNames(named, methods, vocabulary)
-  return { methods, pattern, basePath, isBelowBase, segments, version, names }
+  const isRoot = ofApi.length === 0 && segments.length - base.length <= 1
+  const needsNone = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
+  return { methods, pattern, basePath, isBelowBase, segments, base, version, isUnversioned: needsNone, names }
 }
 
 /** Whether a segment is an item of the collection in front of it. */
@@ -112,6 +132,21 @@ function readSegment(segment: PathSegment): ReadSegment {
   }
   const word = kebab(text)
   return { segment, kind, parts, word, isBlank: !/[a-z0-9]/.test(word) }
+}
+
+/** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
+function baseLength(segments: readonly ReadSegment[]): number {
+  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !isBaseWord(word))
+  if (words === -1) return segments.length
+  const version = segments.findIndex(
+    ({ kind, word }) =>
+      kind !== 'literal' || looseVersion.test(word) || crudNameOf(word, false, ['GET']) !== null,
+  )
+  // What follows `/users/v1` or `/users/v1/:id` are the users: the version is in the wrong place.
+  const isBase =
+    looseVersion.test(segments[version]?.word ?? '') &&
+    (words > 0 || segments[version + 1]?.kind === 'literal')
+  return isBase ? version : words
 }
 
 /** Finds the version among segments that are not blank: in front, or elsewhere, or in another form. */
@@ -155,12 +190,27 @@ function readCrud(
     const read = segments[index]
     if (read === undefined) continue
     const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
-    const found = isName ? crudNameOf(read.word, isItem(segments[index + 1]), methods) : null
+    const isAction = index === segments.length - 1 && areOfAction(methods) && marksAsRead(read.word)
+    const found = isName && !isAction ? wordsOf(segments, index, methods) : null
     const name = { read, crud: found?.crud ?? [], noun: found?.noun ?? read.word, hasItem: isItem(next) }
     names.push(name)
     if (!isOnlyCrud(name)) next = read
   }
   return names.reverse()
+}
+
+/** Returns the CRUD words of a segment, and those of a download in a format: `download/csv`. */
+function wordsOf(
+  segments: readonly ReadSegment[],
+  index: number,
+  methods: readonly string[],
+): CrudName | null {
+  const word = segments[index]?.word ?? ''
+  const last = segments.length - 1
+  const isFormat = index === last && isFileFormat(word) && asksForFile(segments[index - 1]?.word ?? '')
+  const isDownload = index === last - 1 && asksForFile(word) && isFileFormat(segments[last]?.word ?? '')
+  if (isFormat || isDownload) return { crud: [word], noun: '' }
+  return crudNameOf(word, isItem(segments[index + 1]), methods)
 }
 
 function verbsOf(
@@ -193,7 +243,7 @@ function collectionsOf(
   names: readonly CrudReading[],
   others: readonly CrudReading[],
   verbs: ReadonlySet<CrudReading>,
-  { collections, selfAliases }: PathVocabulary,
+  { collections, singletons, selfAliases }: PathVocabulary,
 ): ReadonlySet<CrudReading> {
   const nouns = others.filter((name) => !verbs.has(name))
   const isAlone = nouns.length === 1 && verbs.size === 0
@@ -207,6 +257,7 @@ function collectionsOf(
       if (noun === 'by' || noun.startsWith('by-') || nouns[index - 1]?.noun === 'by') return false
       const next = nouns[index + 1]?.read
       const isAddressed = isItem(next) || (next !== undefined && isOneOf(selfAliases, next))
+      if (isOneOf(singletons, read) || isSingleton(noun, isAddressed)) return false
       return isAlone || isAddressed || byCrud.has(name)
     }),
   )

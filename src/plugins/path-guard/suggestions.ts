@@ -68,13 +68,22 @@ export function suggestWithoutCrud(route: ReadRoute, vocabulary: PathVocabulary)
   return method === null ? path : `${method} ${path}`
 }
 
-/** Suggests the path with the version in front. */
-export function suggestVersion({ version, segments, basePath }: ReadRoute): string {
-  const others = segments.filter((read) => read !== version.read)
+/** Suggests the path with the version in front, or the option for the base path that is. */
+export function suggestVersion({ version, segments, base, basePath }: ReadRoute): string {
+  const option = `basePath: '${basePathOf(base)}'`
+  if (base.length > 0 && version.isRight) return `set ${option}`
+  const others = segments.filter((read) => read !== version.read && !base.includes(read))
   // The only segment of `/` is empty.
   const texts =
     segments.length === 1 && segments[0]?.segment.text === '' ? [] : others.map((read) => textOf(read))
-  return written({ basePath, isBelowBase: true }, [`v${version.major}`, ...texts])
+  const ofBase = base.map((read) => textOf(read))
+  const path = written({ basePath, isBelowBase: true }, [...ofBase, `v${version.major}`, ...texts])
+  return base.length > 0 ? `${path}, with ${option}` : path
+}
+
+/** Returns segments of a base path as the option `basePath` has them. */
+export function basePathOf(base: readonly ReadSegment[]): string {
+  return base.map(({ segment }) => `/${segment.text}`).join('')
 }
 
 /** Suggests a POST to the path with its verb at the end. */

@@ -1,32 +1,43 @@
 import { isProblemField } from '../../http/error-headers.js'
-import { mediaTypeOf } from '../../http/media-types.js'
+import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { parseExact } from '../../json/parse-exact.js'
 import { longestDetail, problemMediaType } from '../../problem/problem-document.js'
 import type { ProblemError } from '../../problem/problem-error.js'
 import { problemOfBody } from '../../problem/problem-of.js'
 
 /**
- * Returns the problem in an error body that no error handler wrote; `null` if the body is a problem document, or cannot be
+ * Returns the problem in an error body; `null` if the body is a problem document, or cannot be
  * rewritten: a stream may be a file, and encoded bytes are not text.
  *
  * @param contentType the value of `Content-Type`
  * @param isEncoded whether the response has a `Content-Encoding`
+ * @param cause the problem of the error that an error handler of the app has answered
+ * @param keepMembers names of members of an earlier error format, which keep what the app has sent
  */
 export function problemInBody(
   status: number,
   contentType: string,
   isEncoded: boolean,
   payload: unknown,
+  cause?: ProblemError,
+  keepMembers?: readonly string[],
 ): ProblemError | null {
   const type = mediaTypeOf(contentType)
   if (type === problemMediaType || !isTextOrEmpty(payload) || isEncoded) return null
-  return problemOfBody(status, type === 'text/plain' ? messageOf(payload) : parsed(payload))
+  const body = type === 'text/plain' ? messageOf(payload) : parsed(payload)
+  return problemOfBody(status, body, cause, keepMembers)
 }
 
 /** Returns the problem in place of a web `Response`, whose body is not read; `null` if it has a problem document. */
-export function problemInResponse({ status, headers }: Response): ProblemError | null {
+export function problemInResponse({ status, headers }: Response, cause?: ProblemError): ProblemError | null {
   const type = mediaTypeOf(headers.get('content-type') ?? '')
-  return type === problemMediaType ? null : problemOfBody(status, undefined)
+  return type === problemMediaType ? null : problemOfBody(status, undefined, cause)
+}
+
+/** Whether an error body of a media type is wrapped: other types, such as HTML, are what the app has chosen. */
+export function isWrapped(contentType: string): boolean {
+  const type = mediaTypeOf(contentType)
+  return type === '' || type === 'text/plain' || isJson(type)
 }
 
 /** Returns the header fields of a web `Response` that a problem in its place keeps. */

@@ -8,7 +8,8 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
-import { isNotFoundHandlerSet } from '../../fastify/internals.js'
+import { readTypes } from '../../fastify/formats.js'
+import { type NotFoundAnswers, setNotFoundHandler } from '../../fastify/not-found-handler.js'
 import { isResponse } from '../../fastify/payloads.js'
 import { isCoded, isRefusal } from '../../fastify/request-content.js'
 import { replySlot, routeSlot } from '../../fastify/slots.js'
@@ -21,21 +22,37 @@ import { refusalsOf } from '../../problem/problem-style.js'
 import { markSending, refuse, sending, sendProblem, writeProblem } from '../../problem/send-problem.js'
 import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
-import { isAnswered, isErrorOfFramework, keptFields, problemInBody, problemInResponse } from './error-body.js'
+import {
+  isAnswered,
+  isErrorOfFramework,
+  isWrapped,
+  keptFields,
+  problemInBody,
+  problemInResponse,
+} from './error-body.js'
 import { type Content, unsupportedMediaType } from './media-types.js'
 import { judgeUnserved } from './not-found.js'
-import type { ProblemsOptions } from './options.js'
+import type { ResolvedProblems } from './options.js'
 
 export const modeOfRoute = routeSlot<Mode>('problems.mode')
 
 /** Whether a route has an error handler of its own. What it sends is kept; what it passes on is answered here. */
 export const hasOwnHandler = routeSlot<boolean>('problems.hasOwnHandler')
 
-/** Whether the not-found handler of this plugin answers. */
+/** Whether the not-found handler of this plugin, or one that replaces it, answers. */
 const isAnsweredHere = routeSlot<true>('problems.isAnsweredHere')
 
-/** The problem that was passed to an error handler of the app. */
-export const passedOn = replySlot<ProblemError>('problems.passedOn')
+/** Whether the document has a problem of a route, whose app declares its codes. */
+export const describesProblem = routeSlot<(status: number, code: string) => boolean>('problems.describes')
+
+/** The problem of an error that was passed to an error handler of the app. */
+export const passedOn = replySlot<PassedOn>('problems.passedOn')
+
+interface PassedOn {
+  readonly problem: ProblemError
+  /** Whether it is sent if the handler does not know it. */
+  readonly isKept: boolean
+}
 
 type ErrorHandler = FastifyInstance['errorHandler']
 
@@ -47,21 +64,29 @@ export interface Handlers {
   readonly isOfApp: boolean
   /** The one that is in force: that of this plugin, or `before`. */
   current: ErrorHandler
+  /** Who answers requests without a route; `null` if this plugin leaves them. */
+  notFound: NotFoundAnswers | null
 }
 
 /** Returns the mode of the route of a request; that of the plugin if no route serves it. */
-export function modeOf(request: FastifyRequest, { mode }: Required<ProblemsOptions>): Mode {
+export function modeOf(request: FastifyRequest, { mode }: ResolvedProblems): Mode {
   return modeOfRoute.of(request) ?? mode
 }
 
 /** Returns the error handler of the plugin. */
-export function errorHandler(app: FastifyInstance, options: Required<ProblemsOptions>, { before }: Handlers) {
+export function errorHandler(
+  app: FastifyInstance,
+  options: ResolvedProblems,
+  { before }: Handlers,
+  reporter: Reporter,
+) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (modeOf(request, options) === 'enforce') {
       // The status so far is that of the response which a hook has failed to send.
       const status = sending.get(reply) === true ? 500 : reply.statusCode
       const problem = unsupportedMediaType(problemOf(thrown, status), contentOf(request))
       logProblem(reply, thrown, problem)
+      warnUndescribed(request, problem, reporter)
       sendProblem(reply, problem)
     }
     // To the handler before, which answers as without this plugin.
@@ -75,10 +100,20 @@ export function errorHandler(app: FastifyInstance, options: Required<ProblemsOpt
  * of the context. Refusals by Fastify and by this package are answered; all other errors are passed on.
  */
 export function routeErrorHandler(
-  { mode }: Required<ProblemsOptions>,
+  options: ResolvedProblems,
   handlers: Handlers,
   handleError: ReturnType<typeof errorHandler>,
 ) {
+  /** Notes an error that the app's handler gets. A fault in the input is a refusal, if what the handler sends is wrapped. */
+  function notePassedOn(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const wraps = options.errorHandler === 'wrap'
+    const isAnswered = refusalsOf(request) === 'answer'
+    if (!wraps && !(isAnswered && isProblemError(thrown))) return
+    const problem = problemOf(thrown)
+    const isKept = isProblemError(thrown) || problem.code === 'validation'
+    passedOn.set(reply, { problem, isKept: isAnswered && isKept })
+  }
+
   return function errorHandlerOf(own: RouteOptions['errorHandler']) {
     return function handleErrorOfRoute(
       thrown: unknown,
@@ -86,13 +121,13 @@ export function routeErrorHandler(
       reply: FastifyReply,
     ): unknown {
       const isOfPlugin =
-        own === undefined && (mode !== 'enforce' || request.server.errorHandler === handlers.current)
+        own === undefined && (options.mode !== 'enforce' || request.server.errorHandler === handlers.current)
       if (isOfPlugin && !handlers.isOfApp) return handleError(thrown, request, reply)
       if (refusalsOf(request) === 'answer') {
         if (isRefusal(thrown) || isRefusalOfFramework(thrown, request))
           return handleError(thrown, request, reply)
-        if (isProblemError(thrown)) passedOn.set(reply, thrown)
       }
+      notePassedOn(thrown, request, reply)
       if (own === undefined) return Promise.reject(thrown)
       return own.call(request.server, thrown as FastifyError, request, reply)
     }
@@ -120,22 +155,33 @@ function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean
   )
 }
 
+/** Logs a problem that the OpenAPI document does not have, of a route whose app declares its codes. */
+function warnUndescribed(
+  request: FastifyRequest,
+  { statusCode, code }: ProblemError,
+  reporter: Reporter,
+): void {
+  if (describesProblem.of(request)?.(statusCode, code) !== false) return
+  reporter.warnOnce('problems', request, `${statusCode} '${code}' is not in config.problems.codes`)
+}
+
 function contentOf(request: FastifyRequest): Content {
   return {
     method: request.method,
     contentType: request.headers['content-type'],
     isCoded: isCoded(request),
     isText: typeof request.body === 'string',
-    parses: (type) => request.server.hasContentTypeParser(type),
+    parses: (type) =>
+      request.server.hasContentTypeParser(type) || readTypes.of(request)?.includes(type) === true,
   }
 }
 
 /** Sets the not-found handler. It answers before the body is parsed, and for `reply.callNotFound()`. */
-export function setNotFoundHandler(
+export function answerNotFound(
   app: FastifyInstance,
   errorHandler: RouteOptions['errorHandler'],
   patchContexts: ReadonlySet<FastifyInstance>,
-): void {
+): NotFoundAnswers {
   const options = {
     config: isAnsweredHere.config(true),
     errorHandler,
@@ -149,15 +195,10 @@ export function setNotFoundHandler(
       answerUnserved(request, reply, patchContexts, next)
     },
   }
-  try {
-    // Fastify's types have two of these options. If it ignored the others, the handler would still answer.
-    app.setNotFoundHandler(options, function handleUnserved(request, reply) {
-      answerUnserved(request, reply, patchContexts, (error) => reply.send(error))
-    })
-  } catch (error) {
-    if (!isNotFoundHandlerSet(error)) throw error
-    app.log.info({ err: error }, 'problems: the not-found handler of the app stays')
-  }
+  // Fastify's types have two of these options. If it ignored the others, the handler would still answer.
+  return setNotFoundHandler(app, options, function handleUnserved(request, reply) {
+    answerUnserved(request, reply, patchContexts, (error) => reply.send(error))
+  })
 }
 
 function answerUnserved(
@@ -182,6 +223,11 @@ function answerUnserved(
   else reply.code(204).headers(verdict).header('cache-control', 'no-store').send()
 }
 
+function typeOf(reply: FastifyReply, payload: unknown): string {
+  const type = isResponse(payload) ? payload.headers.get('content-type') : reply.getHeader('content-type')
+  return String(type ?? '')
+}
+
 type FindRouteOptions = Parameters<FastifyInstance['findRoute']>[0]
 
 // Without OPTIONS: @fastify/cors has an OPTIONS route for all paths.
@@ -196,23 +242,20 @@ function methodsAtPath({ server, headers }: FastifyRequest, path: string): strin
   )
 }
 
-/** Returns the `onSend` hook, which rewrites error bodies that are no problem documents, or counts them. */
+/** Returns the `onSend` hook, which rewrites error bodies that are not problem documents, or counts them. */
 export function errorBodyHook(
-  options: Required<ProblemsOptions>,
+  options: ResolvedProblems,
   handlers: Handlers,
   reporter: Reporter,
 ): onSendHookHandler {
-  /** Whether this plugin answers the errors of a request: an error handler of the app has precedence. */
-  function isOurs(request: FastifyRequest): boolean {
-    return request.server.errorHandler === handlers.current && hasOwnHandler.of(request) !== true
-  }
-
-  /** Whether this plugin answers a request without a route; if it does not enforce, whether Fastify itself does. */
-  function isUnservedOurs(request: FastifyRequest, payload: unknown): boolean {
+  /** Whether a handler of the app has answered, which has precedence. */
+  function isOfHandler(request: FastifyRequest, payload: unknown): boolean {
+    if (request.server.errorHandler !== handlers.current || hasOwnHandler.of(request) === true) return true
+    if (!request.is404) return false
     const { method, url } = request.raw
     return options.mode === 'enforce'
-      ? isAnsweredHere.of(request) === true
-      : isErrorOfFramework(payload, 404, `Route ${method}:${url} not found`)
+      ? isAnsweredHere.of(request) !== true || handlers.notFound?.isOfApp === true
+      : !isErrorOfFramework(payload, 404, `Route ${method}:${url} not found`)
   }
 
   function bodyOfError(
@@ -221,25 +264,23 @@ export function errorBodyHook(
     payload: unknown,
     status: number,
   ): unknown {
-    const thrown = passedOn.get(reply)
-    if (thrown !== undefined && !isAnswered(thrown, status, payload)) {
-      logProblem(reply, thrown, thrown)
-      return writeProblem(reply, thrown, options)
+    const passed = passedOn.get(reply)
+    if (passed?.isKept && !isAnswered(passed.problem, status, payload)) {
+      const { problem } = passed
+      logProblem(reply, problem, problem)
+      return writeProblem(reply, problem, options)
     }
-    const mode =
-      request.is404 && !isUnservedOurs(request, payload) ? modeOfRoute.of(request) : modeOf(request, options)
-    if (mode === undefined || mode === 'off' || !isOurs(request)) return payload
+    const mode = modeOf(request, options)
+    if (mode === 'off') return payload
+    const type = typeOf(reply, payload)
+    if (isOfHandler(request, payload) && !(options.errorHandler === 'wrap' && isWrapped(type))) return payload
+    const cause = passed?.problem.statusCode === status ? passed.problem : undefined
     const problem = isResponse(payload)
-      ? problemInResponse(payload)
-      : problemInBody(
-          status,
-          String(reply.getHeader('content-type') ?? ''),
-          reply.hasHeader('content-encoding'),
-          payload,
-        )
+      ? problemInResponse(payload, cause)
+      : problemInBody(status, type, reply.hasHeader('content-encoding'), payload, cause, options.keepMembers)
     if (mode === 'report') {
       if (problem !== null)
-        reporter.observe('problems', 'body', request, `${status} without a problem document`)
+        reporter.observe('problems', 'body', request, `${status} without a problem document`, 'changed')
       return payload
     }
     if (problem === null) {
@@ -250,7 +291,9 @@ export function errorBodyHook(
       for (const [name, value] of keptFields(payload)) reply.header(name, value)
       payload.body?.cancel().catch(() => {})
     }
-    return writeProblem(reply, unsupportedMediaType(problem, contentOf(request)), options)
+    const written = unsupportedMediaType(problem, contentOf(request))
+    warnUndescribed(request, written, reporter)
+    return writeProblem(reply, written, options)
   }
 
   function keepErrorBody(reply: FastifyReply, status: number): void {

@@ -1,20 +1,32 @@
 import type { FastifyInstance } from 'fastify'
 import { Admission, admissionOfRoute } from '../../fastify/admission.js'
 import { EmptyBodies } from '../../fastify/empty-body.js'
-import { hasErrorHandler, hasSchemaErrorFormatter } from '../../fastify/internals.js'
+import {
+  hasErrorHandler,
+  hasSchemaErrorFormatter,
+  headSiblings,
+  setReplaceableErrorHandler,
+} from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
-import { RequestContent } from '../../fastify/request-content.js'
+import { countContent, RequestContent } from '../../fastify/request-content.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { checkWire } from '../../fastify/wire-checks.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { producedTypes } from '../../json-schema/responses.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { declareStyle, refusalsOfRoute } from '../../problem/problem-style.js'
+import { isDescribed, routeDescriber } from '../../problem/route-description.js'
 import { refuseThrown, sending } from '../../problem/send-problem.js'
 import { validationMessage } from '../../problem/validation-issues.js'
+import { exclusionReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
+import { documentedErrors } from './documented-errors.js'
+import { type HandledRoute, handlerFindings, hasHandlerOfApp } from './handler-findings.js'
 import {
+  answerNotFound,
+  describesProblem,
   errorBodyHook,
   errorHandler,
   type Handlers,
@@ -23,8 +35,8 @@ import {
   modeOfRoute,
   passedOn,
   routeErrorHandler,
-  setNotFoundHandler,
 } from './hooks.js'
+import { describeErrors } from './openapi.js'
 import {
   type ProblemsOptions,
   type ProblemsRouteOptions,
@@ -61,11 +73,11 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const options = resolveOptions('problems', received, problemsChecks, problemsDefaults)
   const reporter = reporterOf(app)
   const enforces = options.mode === 'enforce'
-  const admission = new Admission({ retryAfter: options.retryAfter, enforces, reporter })
+  const admission = new Admission({ retryAfter: options.retryAfter, mode: options.mode, reporter })
   const patchContexts = new Set<FastifyInstance>()
   const before = app.errorHandler
-  const handlers: Handlers = { before, isOfApp: hasErrorHandler(app), current: before }
-  const handleError = errorHandler(app, options, handlers)
+  const handlers: Handlers = { before, isOfApp: hasErrorHandler(app), current: before, notFound: null }
+  const handleError = errorHandler(app, options, handlers, reporter)
   const errorHandlerOf = routeErrorHandler(options, handlers, handleError)
   const rewriteErrorBody = errorBodyHook(options, handlers, reporter)
 
@@ -73,10 +85,10 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   sending.declare(app)
   passedOn.declare(app)
   admission.install(app)
-  if (enforces && !handlers.isOfApp) app.setErrorHandler(handleError)
+  if (enforces && !handlers.isOfApp) setReplaceableErrorHandler(app, handleError)
   handlers.current = app.errorHandler
   if (enforces && options.notFound === 'answer') {
-    setNotFoundHandler(app, errorHandlerOf(undefined), patchContexts)
+    handlers.notFound = answerNotFound(app, errorHandlerOf(undefined), patchContexts)
   }
   // A formatter of the app stays, whether it is set before or after.
   if (enforces && !hasSchemaErrorFormatter(app)) {
@@ -87,13 +99,32 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     done()
   })
 
+  const handled: HandledRoute[] = []
+  const isHeadSibling = headSiblings(app)
+  reporter.checkAtReady(function findHandlers() {
+    const findings = handlerFindings(handled, handlers, options)
+    for (const finding of findings)
+      reporter.addFinding({ plugin: 'problems', mode: 'report', ...finding }, 'none')
+    for (const route of handled) {
+      // Otherwise the format is that of the app.
+      if (options.errorHandler === 'leave' && hasHandlerOfApp(route, handlers)) continue
+      for (const error of documentedErrors(route.response()))
+        reporter.addFinding({ plugin: 'problems', mode: 'report', route: route.name, ...error }, 'none')
+    }
+  })
+
+  const describe = routeDescriber(app)
+  // Not in the type.
+  const { handlerTimeout: serverTimeout = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
   const content = new RequestContent((request) => modeOf(request, options) === 'enforce')
   const emptyBodies = new EmptyBodies()
   const typesOf = rememberLast(producedTypes)
   app.addHook('onRoute', function problemsOnRoute(route) {
     const methods = [route.method].flat()
+    const name = `${methods.join(', ')} ${route.path}`
+    const isOfGet = isHeadSibling(route)
     const own = resolveRouteOptions<ProblemsRouteOptions, ProblemsRouteOptions>(
-      `${methods.join(', ')} ${route.path} config.problems`,
+      `${name} config.problems`,
       route.config?.problems,
       problemsRouteChecks,
       {},
@@ -108,7 +139,24 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     modeOfRoute.set(route, mode)
     hasOwnHandler.set(route, handlers.isOfApp || hasHandler)
     if (mode === 'off') return
+    if (mode === 'report') countContent(route, reporter)
+    if (!isOfGet && exclusionReasonOf(route) === null) {
+      handled.push({ name, context: this, hasHandler, response: () => jsonSchemasOf(route)?.response })
+    }
     if (mode === 'enforce') {
+      const ofRoute = own === false ? undefined : own.codes
+      const codes = (ofRoute ?? options.codes) === undefined ? null : { ...options.codes, ...ofRoute }
+      if (codes !== null) describesProblem.set(route, (status, code) => isDescribed(route, status, code))
+      describe(route, (schema) =>
+        describeErrors({
+          methods,
+          path: route.path,
+          schema,
+          produced,
+          codes,
+          hasTimeout: (route.handlerTimeout ?? serverTimeout) > 0,
+        }),
+      )
       route.errorHandler = errorHandlerOf(route.errorHandler)
       emptyBodies.addRoute(this, route)
       content.addRoute(this, route)

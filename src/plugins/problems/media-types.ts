@@ -31,8 +31,18 @@ export function unsupportedMediaType(problem: ProblemError, content: Content): P
   })
 }
 
-const patchFormats = ['application/merge-patch+json', 'application/json-patch+json', 'application/json']
-const otherFormats = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']
+const patchFormats = [
+  'application/merge-patch+json',
+  'application/json-patch+json',
+  'application/json',
+  'application/xml',
+]
+const otherFormats = [
+  'application/json',
+  'application/xml',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+]
 
 /** Returns `Accept-Patch` (RFC 5789 §3.1) with the patch formats that are parsed; `undefined` if there are none. */
 export function acceptPatch(parses: Content['parses']): { 'accept-patch': string } | undefined {

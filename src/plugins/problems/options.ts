@@ -1,4 +1,5 @@
-import { type Checks, integer, listOf, oneOf, text } from '../../options.js'
+import { type Check, type Checks, integer, invalid, isObject, listOf, oneOf, text } from '../../options.js'
+import { kebabCode } from '../../problem/problem-error.js'
 import { defaultStyle } from '../../problem/problem-style.js'
 import { type Mode, modes } from '../../rules/modes.js'
 
@@ -22,8 +23,8 @@ export interface ProblemsOptions {
   readonly retryAfter?: number
   /**
    * Who answers requests without a route: `answer` sends 404, 405 with `Allow`, and `OPTIONS` with `Allow`; `leave` leaves
-   * them to a not-found handler of the app. A handler that is set before this plugin stays in any case. For one that is set
-   * after it in the same context, use `leave`: Fastify takes one handler per context.
+   * them to Fastify. A not-found handler of the app stays in any case, whether it is set before this plugin or after it, and
+   * is a finding that does not stop the boot: requests for another method of a known path get its response, not a 405.
    * @default 'answer'
    */
   readonly notFound?: 'answer' | 'leave'
@@ -40,6 +41,29 @@ export interface ProblemsOptions {
    * @default 'answer'
    */
   readonly refusals?: 'answer' | 'errorHandler'
+  /**
+   * What becomes of the errors of the app where it has an error handler or a not-found handler of its own. `leave`: what the
+   * handler sends is sent unchanged; a finding names the routes, and does not stop the boot. `wrap`: the handler runs, and
+   * the status that it sends becomes a problem, with the text of its `detail`, `message` or `error`; so does what a handler
+   * of these routes sends without an error, such as `reply.code(409).send({ message })`. Bodies of other types than JSON
+   * and `text/plain` are sent unchanged.
+   * @default 'leave'
+   */
+  readonly errorHandler?: 'leave' | 'wrap'
+  /**
+   * Members of an earlier error format, for clients that still read them: each problem has them too. `statusCode` is the
+   * status, `error` the reason phrase, and any other member, such as `message`, has the text of `detail`; a member that the
+   * app has sent in a 4xx keeps its value. Not in the answers of `serverOptions()`.
+   * @default []
+   */
+  readonly keepMembers?: readonly string[]
+  /**
+   * Problem codes that any route of the app may answer, besides those of this package, each with its status:
+   * `{ 'database-unavailable': 503 }`. The OpenAPI document lists them, and a problem with a code that is neither here nor in
+   * `config.problems.codes` is logged once per route and code.
+   * @default none: then the document says that there may be other codes
+   */
+  readonly codes?: Readonly<Record<string, number>>
 }
 
 /**
@@ -57,7 +81,26 @@ export interface ProblemsRouteOptions {
    * @default those of the response schema; without one, `Accept` is not checked
    */
   readonly produces?: readonly string[]
+  /**
+   * Problem codes that the handler and the hooks of the route may answer, each with its status: `{ 'not-retryable': 409 }`. See
+   * {@link ProblemsOptions.codes}; an empty object says that there are none.
+   * @default those of the plugin
+   */
+  readonly codes?: Readonly<Record<string, number>>
 }
+
+const memberName = /^(?!(?:type|title|status|detail|instance|code|errors|__proto__)$)./s
+const codes: Check<Readonly<Record<string, number>>> = (label, received) => {
+  if (!isObject(received)) return invalid(label, 'an object of codes and their statuses', received)
+  for (const [code, status] of Object.entries(received)) {
+    if (kebabCode(code) !== code) invalid(label, 'codes in words joined by hyphens', code)
+    integer(400, 599)(`${label}.${code}`, status)
+  }
+  return Object.freeze({ ...received }) as Readonly<Record<string, number>>
+}
+
+/** The options of the plugin, with defaults. */
+export type ResolvedProblems = Required<Omit<ProblemsOptions, 'codes'>> & Pick<ProblemsOptions, 'codes'>
 
 /** Checks of {@link ProblemsOptions}. */
 export const problemsChecks: Checks<ProblemsOptions> = {
@@ -67,20 +110,26 @@ export const problemsChecks: Checks<ProblemsOptions> = {
   notFound: oneOf('answer', 'leave'),
   whileClosing: oneOf('refuse', 'serve'),
   refusals: oneOf('answer', 'errorHandler'),
+  errorHandler: oneOf('leave', 'wrap'),
+  keepMembers: listOf(text('a name that a problem document does not have', memberName)),
+  codes,
 }
 
 /** Checks of {@link ProblemsRouteOptions}. */
 export const problemsRouteChecks: Checks<ProblemsRouteOptions> = {
   mode: oneOf(...modes),
+  codes,
   produces: listOf(text('a media type such as text/csv', /^[^\s/;]+\/[^\s/;]+$/)),
 }
 
 /** The defaults of {@link ProblemsOptions}. */
-export const problemsDefaults: Required<ProblemsOptions> = {
+export const problemsDefaults: ResolvedProblems = {
   mode: 'enforce',
   typeBase: defaultStyle.typeBase,
   retryAfter: defaultStyle.retryAfter,
   notFound: 'answer',
   whileClosing: 'refuse',
   refusals: defaultStyle.refusals,
+  errorHandler: 'leave',
+  keepMembers: defaultStyle.keepMembers,
 }

@@ -1,12 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { normalizeIP as normalize } from '@fastify/rate-limit'
 import { BoundedCache } from '../../bounded-cache.js'
-import type { CallerKey, ResolvedRateLimit } from './options.js'
+import { knownSubject } from '../../fastify/caller.js'
+import { type MaybeAsync, withValue } from '../../maybe-async.js'
+import type { CallerKey, Request, ResolvedRateLimit } from './options.js'
 
-/** The key of a request that is not counted. */
-export const uncounted = ''
+/** The caller that a request counts for. */
+export interface QuotaCaller {
+  /** Identifies the caller in a store. */
+  readonly key: string
+  /** What a function for `max` gets: the own key or the known subject; empty for an address. */
+  readonly id: string
+}
 
-/** The key of all requests without an address: those on a Unix domain socket. */
+/** Returns the caller that a request counts for; `null` for a request that does not count. */
+export type CallerOf = (request: Request) => MaybeAsync<QuotaCaller | null>
+
+/** Stands for the address of all requests without one: those on a Unix domain socket. */
 const noAddress = 'unix'
 
 /** Addresses whose keys are kept: parsing one takes longer than all else that counting does. */
@@ -15,38 +25,44 @@ const keptAddresses = 1000
 /** Longer keys are replaced by a digest: clients may choose them, and they stay in memory. */
 const maxKeyLength = 64
 
-type Request = Parameters<NonNullable<ResolvedRateLimit['key']>>[0]
-
 /**
- * Returns a function that returns the key by which a request counts. It has a bounded length, and a key of the app is
- * never equal to an address.
+ * Returns a function that returns the caller that a request counts for. The keys have a bounded length, and those of an
+ * address, of a subject and of the app are never equal.
  *
- * @param scope a prefix of each key, for quotas that share a store
  * @param normalizeIP the function of @fastify/rate-limit, which is loaded at registration
  */
-export function callerKeys(
-  { key, ipv6Subnet }: ResolvedRateLimit,
-  scope: string,
+export function callers(
+  { key, ipv6Subnet }: Pick<ResolvedRateLimit, 'key' | 'ipv6Subnet'>,
   normalizeIP: typeof normalize,
-): (request: Request) => string | Promise<string> {
-  const keys = new BoundedCache<string, string>(keptAddresses)
+): CallerOf {
+  const addresses = new BoundedCache<string, QuotaCaller>(keptAddresses)
 
   // Fastify's type promises an address.
-  function addressKey({ ip }: { readonly ip: string | undefined }): string {
-    if (ip === undefined) return scope + noAddress
-    const known = keys.get(ip)
+  function address({ ip = noAddress }: { readonly ip: string | undefined }): QuotaCaller {
+    const known = addresses.get(ip)
     if (known !== undefined) return known
-    const address = scope + normalizeIP(ip, ipv6Subnet)
-    keys.set(ip, address)
-    return address
+    const normalized = ip === noAddress ? ip : normalizeIP(ip, ipv6Subnet)
+    const caller = { key: `address:${bounded(normalized)}`, id: '' }
+    addresses.set(ip, caller)
+    return caller
   }
 
-  if (key === undefined) return addressKey
-  return async function callerKey(request) {
-    const own: CallerKey = await key(request)
-    if (own === null) return uncounted
-    return own === undefined ? addressKey(request) : `${scope}key:${bounded(String(own))}`
+  if (key !== undefined) {
+    return function callerOfKey(request) {
+      return withValue(key(request), (own: CallerKey) => {
+        if (own === null) return null
+        return own === undefined ? address(request) : callerWith('key', String(own))
+      })
+    }
   }
+  return function callerOfRequest(request) {
+    const subject = knownSubject.get(request.server)?.(request) ?? null
+    return subject === null ? address(request) : callerWith('subject', subject)
+  }
+}
+
+function callerWith(kind: 'key' | 'subject', id: string): QuotaCaller {
+  return { key: `${kind}:${bounded(id)}`, id }
 }
 
 function bounded(key: string): string {

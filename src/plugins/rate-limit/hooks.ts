@@ -1,140 +1,172 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { isPreflight } from '../../fastify/preflight.js'
+import { isPromise, type MaybeAsync } from '../../maybe-async.js'
 import { isProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
 import { Outage } from '../../time/outage.js'
 import { scheduleTimeout } from '../../time/schedule.js'
-import { boundedRedis } from './bounded-redis.js'
-import { callerKeys, uncounted } from './caller-key.js'
-import type { ResolvedRateLimit } from './options.js'
-import { policyField, type Quota, type QuotaState, stateField } from './quota.js'
+import { callers } from './caller-key.js'
+import type { Charge } from './charges.js'
+import { type Counted, type Counting, countingIn } from './counting.js'
+import { keyGenerator, limiter, storeOfLimiters, uncounted } from './create-rate-limit.js'
+import type { CreateRateLimit, ResolvedRateLimit } from './options.js'
+import { exceededQuotas, policyField, quotaProblem, stateField } from './quota.js'
+import { boundedStore } from './stores/bounded.js'
+import { memoryQuotaStore } from './stores/memory.js'
+import { redisQuotaStore } from './stores/redis-store.js'
+import type { QuotaStore } from './stores/store.js'
 
-/** Counts a request, and returns the state of the quota. */
-export type Limiter = ReturnType<FastifyInstance['createRateLimit']>
-
-/** Counting by @fastify/rate-limit. */
-export interface Counting {
-  /** `app.createRateLimit()` of @fastify/rate-limit. */
-  readonly createRateLimit: FastifyInstance['createRateLimit']
-  /**
-   * Returns a {@link Limiter} of the plugin's quota, or of another one.
-   *
-   * @param scope a prefix of the keys of another quota: in Redis all quotas share the names of their keys
-   */
-  limiter(own?: ResolvedRateLimit, scope?: string): Limiter
-}
-
-/**
- * Sets up @fastify/rate-limit on an app of its own, which serves no request. On the app itself it would count each request
- * once more, and its decorators would collide with those of an app that has it already.
- */
-export async function setUpCounting(options: ResolvedRateLimit): Promise<Counting> {
+/** Sets up the store that the options name, and the functions that count in it. */
+export async function setUpCounting(options: ResolvedRateLimit, { limitsOf }: Charge) {
   // Loaded here, so that an import of this package does not load it.
   const { default: plugin, normalizeIP } = await import('@fastify/rate-limit')
-  const { max, timeWindow, ipv6Subnet, cache, redis, nameSpace } = options
+  const callerOf = callers(options, normalizeIP)
+  const shared = sharedStoreOf(options)
+  const counting = countingIn(shared ?? memoryQuotaStore(options.cache), callerOf)
+  // An app of its own, which serves no request: on the app itself, the decorators would collide with those of an app that
+  // has @fastify/rate-limit already.
   const host = Fastify()
   await host.register(plugin, {
     global: false,
-    max,
-    timeWindow,
-    ipv6Subnet,
-    cache,
-    keyGenerator: callerKeys(options, '', normalizeIP),
+    timeWindow: options.timeWindow,
+    // In memory each has its own, so that one that an app drops is collected with its counts.
+    store: storeOfLimiters(() => shared ?? memoryQuotaStore(options.cache)),
+    keyGenerator: keyGenerator(callerOf),
     allowList: [uncounted],
-    ...(redis === undefined ? {} : { redis: boundedRedis(redis, scheduleTimeout) }),
-    ...(nameSpace === undefined ? {} : { nameSpace }),
+    ...(typeof options.max === 'number' ? { max: options.max } : {}),
   })
-  return {
-    createRateLimit: host.createRateLimit,
-    limiter(own, scope) {
-      if (own === undefined) return host.createRateLimit()
-      const keyGenerator = callerKeys(own, `${scope} `, normalizeIP)
-      return host.createRateLimit({ max: own.max, timeWindow: own.timeWindow, keyGenerator })
-    },
-  }
+  /** Returns a function that counts in a handler; without options, against the quotas of the plugin. */
+  const createRateLimit: CreateRateLimit = (own) =>
+    own === undefined ? limiter(counting, limitsOf) : host.createRateLimit(own)
+  /** Returns the hook of @fastify/rate-limit. */
+  const rateLimitOfFastify: FastifyInstance['rateLimit'] = (own) => host.rateLimit(own)
+  return { counting, createRateLimit, rateLimitOfFastify }
 }
 
-/** A quota and what counts requests against it. */
-export interface CountedQuota {
-  readonly quota: Quota
-  readonly count: Limiter
+function sharedStoreOf({ redis, store, nameSpace }: ResolvedRateLimit): QuotaStore | null {
+  const shared = redis === undefined ? store : redisQuotaStore(redis, nameSpace)
+  return shared === undefined ? null : boundedStore(shared, scheduleTimeout)
 }
 
 /** Counts a request, then goes on or refuses it. `null` stands for no quota. */
 export type CountAgainst = (
-  counted: CountedQuota | null,
+  charge: Charge | null,
   request: FastifyRequest,
   reply: FastifyReply,
   next: (error?: Error) => void,
 ) => void
 
 /** Returns the function that all hooks of the plugin call. */
-export function countingHook(options: ResolvedRateLimit, reporter: Reporter): CountAgainst {
+export function countingHook(
+  options: ResolvedRateLimit,
+  { count, giveBack }: Counting,
+  reporter: Reporter,
+): CountAgainst {
   const { mode } = options
   const servesUncounted = options.skipOnError || mode === 'report'
   const outage = new Outage()
 
-  function apply(
-    { quota }: CountedQuota,
-    state: QuotaState & { readonly isExceeded: boolean },
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: (error?: Error) => void,
-  ): void {
+  function apply(counted: Counted, request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    const { limits, states, isTaken, cost } = counted
+    const { quotas } = limits
+    if (isTaken && limits.ofFailures.length > 0) giveBackAfterSuccess(counted, request, reply)
     if (mode === 'report') {
-      if (state.isExceeded) reporter.observe('rateLimit', 'quota', request, `beyond the quota ${quota.name}`)
+      if (!isTaken) {
+        const names = exceededQuotas(quotas, states, cost).map(([{ name }]) => name)
+        reporter.observe('rateLimit', 'quota', request, `beyond the quota ${names.join(', ')}`, 429)
+      } else {
+        reporter.observe(
+          'rateLimit',
+          'fields',
+          request,
+          'without RateLimit and RateLimit-Policy',
+          'header added',
+        )
+      }
       next()
       return
     }
-    const policies = withItem(reply, policyField, quota.policy)
-    const states = withItem(reply, stateField, quota.state(state))
-    if (state.isExceeded) {
-      const fields = { [policyField]: policies, [stateField]: states }
-      const member = violatedPolicies[keyStyleOf(reply.server)]
-      refuse(request, reply, quota.problem(state.ttl, fields, member), next)
-    } else {
-      reply.header(policyField, policies).header(stateField, states)
+    const fields = {
+      [policyField]: withItems(reply, policyField, limits.policies),
+      [stateField]: withItems(reply, stateField, stateItems(counted)),
+    }
+    if (isTaken) {
+      reply.header(policyField, fields[policyField]).header(stateField, fields[stateField])
       next()
+    } else {
+      const member = violatedPolicies[keyStyleOf(reply.server)]
+      refuse(request, reply, quotaProblem(quotas, states, cost, fields, member), next)
     }
   }
 
-  function fail(error: unknown, request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) {
-    const isUnavailable = isProblemError(error) && error.code === 'quota-unavailable'
-    if ((servesUncounted || isUnavailable) && outage.begins()) {
-      const consequence = servesUncounted ? 'served uncounted' : 'refused'
+  function giveBackAfterSuccess(counted: Counted, request: FastifyRequest, { raw }: FastifyReply): void {
+    // A response that is cut off emits no `finish`, and so counts.
+    raw.once('finish', () => {
+      if (raw.statusCode >= 400 && raw.statusCode !== 429) return
+      const given = giveBack(counted)
+      if (isPromise(given)) given.catch((error: unknown) => logOutage(error, request, 'not given back'))
+    })
+  }
+
+  function logOutage(error: unknown, request: FastifyRequest, consequence: string): void {
+    if (outage.begins()) {
       request.log.error({ err: error }, `rateLimit: requests cannot be counted, and are ${consequence}`)
+    }
+  }
+
+  function fail(error: unknown, request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    const isUnavailable = isProblemError(error) && error.code === 'quota-unavailable'
+    if (servesUncounted || isUnavailable) {
+      logOutage(error, request, servesUncounted ? 'served uncounted' : 'refused')
     }
     if (servesUncounted) next()
     else if (isUnavailable) refuse(request, reply, error, next)
     else next(error as Error)
   }
 
-  return function countAgainst(counted, request, reply, next) {
-    if (counted === null || isPreflight(request)) {
+  return function countAgainst(charge, request, reply, next) {
+    if (charge === null || isPreflight(request)) {
       next()
       return
     }
-    counted.count(request).then(
-      (count) => {
-        if (count.isAllowed) {
-          next()
-          return
-        }
-        if (outage.ends()) request.log.info('rateLimit: requests are counted again')
-        apply(counted, count, request, reply, next)
-      },
-      (error: unknown) => fail(error, request, reply, next),
-    )
+    function proceed(counted: Counted | null): void {
+      if (counted === null) {
+        next()
+        return
+      }
+      if (outage.ends()) request.log.info('rateLimit: requests are counted again')
+      apply(counted, request, reply, next)
+    }
+    let counted: MaybeAsync<Counted | null>
+    try {
+      counted = count(charge, request)
+    } catch (error) {
+      fail(error, request, reply, next)
+      return
+    }
+    if (isPromise(counted)) counted.then(proceed, (error: unknown) => fail(error, request, reply, next))
+    else proceed(counted)
   }
 }
+
+type Next = (error?: Error) => void
 
 // draft-ietf-httpapi-ratelimit-headers writes `violated-policies`, for a problem type of its own.
 const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
 
-/** Returns a List of structured fields with one more item (RFC 9651 §3.1): a request may count against several quotas. */
-function withItem(reply: FastifyReply, field: string, item: string): string {
+function stateItems({ limits, states }: Counted): string {
+  let items = ''
+  for (const [index, quota] of limits.quotas.entries()) {
+    const state = states[index]
+    if (state !== undefined) items += `${items === '' ? '' : ', '}${quota.state(state)}`
+  }
+  return items
+}
+
+/** Returns a List of structured fields with more items (RFC 9651 §3.1): a hook of the route may add quotas. */
+function withItems(reply: FastifyReply, field: string, items: string): string {
   const before = reply.getHeader(field)
-  return before === undefined ? item : `${before}, ${item}`
+  return before === undefined ? items : `${before}, ${items}`
 }

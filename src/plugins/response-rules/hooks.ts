@@ -60,7 +60,13 @@ export function watchPayloads(options: PayloadWatchOptions): PayloadWatch | null
     const breaches = payloadBreaches(payload, vocabulary)
     for (const breach of breaches) {
       if (modeOfBreach(breach, modeOf) === 'report')
-        reporter.observe('responseRules', breach.rule, request, textOf(breach))
+        reporter.observe(
+          'responseRules',
+          breach.rule,
+          request,
+          textOf(breach),
+          breach.rule === 'utc' ? 'none' : 500,
+        )
     }
     const refused = breaches.filter((breach) => modeOfBreach(breach, modeOf) === 'enforce')
     if (refused.length > 0) {

@@ -3,11 +3,15 @@ import { declareKeyStyle } from '../../fastify/key-style.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { rememberLast } from '../../fastify/remember-last.js'
 import { addHook } from '../../fastify/route.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { type Json, schemaText } from '../../json-schema/json-schema.js'
 import { resolveOptions } from '../../options.js'
+import { routeDescriber } from '../../problem/route-description.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
+import { type KeyStyle, prevailingOtherStyle } from '../../words/key-names.js'
 import { watchPayloads } from './hooks.js'
+import { describeRefusal } from './openapi.js'
 import {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
@@ -16,12 +20,8 @@ import {
   responseRulesRouteChecks,
   vocabularyOf,
 } from './options.js'
-import {
-  type ResponseBreach,
-  type ResponseRule,
-  type ResponseVocabulary,
-  responseRuleNames,
-} from './response-rules.js'
+import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
+import { routeBreaches, withCommonStyle } from './route-breaches.js'
 import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
 import { successSchemas } from './success-schemas.js'
 
@@ -65,22 +65,41 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
     })
 
     const verdictOf = verdictsOf(vocabulary)
+    // The names in the schemas of each route.
+    const checked: (() => readonly string[])[] = []
+    let style: KeyStyle | null | undefined
+    function styleOfAll(): KeyStyle | null {
+      style ??= prevailingOtherStyle(new Set(checked.splice(0).flatMap((names) => names())), options.keyStyle)
+      return style
+    }
+
     const lacks = rememberLast(lacksSchemas)
+    const describe = routeDescriber(app)
 
     app.addHook('onRoute', function checkResponses(route) {
       const ruled = readRoute(route)
       const { name, modeOf } = ruled
       const watch =
-        ruled.exclusionReason === null && lacks(route.schema?.response)
+        ruled.exclusionReason === null && lacks(jsonSchemasOf(route)?.response)
           ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
           : null
-      if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
+      if (watch !== null) {
+        addHook(route, 'preSerialization', 'responseRules', watch.hook)
+        if (Object.values(modeOf).includes('enforce')) describe(route, describeRefusal)
+      }
       if (watch === null && ruled.isHeadSibling) return
 
+      if (ruled.exclusionReason === null) {
+        checked.push(() =>
+          successSchemas(jsonSchemasOf(route)?.response).judged.flatMap(({ schema }) => [
+            ...verdictOf(this, schema).names,
+          ]),
+        )
+      }
       // Shared schemas, and changes by other plugins, are complete when the app gets ready.
       reporter.checkAtReady(() => {
-        if (watch !== null && !lacksSchemas(route.schema?.response)) watch.stop()
-        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, verdictOf, reporter)
+        if (watch !== null && !lacksSchemas(jsonSchemasOf(route)?.response)) watch.stop()
+        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, verdictOf, styleOfAll, reporter)
       })
     })
   },
@@ -116,6 +135,7 @@ function checkSchemas(
   { name, modeOf, exclusionReason, addExceptions }: CheckedRoute,
   app: FastifyInstance,
   verdictOf: VerdictOf,
+  styleOfAll: () => KeyStyle | null,
   reporter: Reporter,
 ): void {
   const exception = { plugin: 'responseRules', route: name }
@@ -125,24 +145,15 @@ function checkSchemas(
     exclude(exclusionReason)
     return
   }
-  const { judged, excluded } = successSchemas(route.schema?.response)
+  const { judged, excluded } = successSchemas(jsonSchemasOf(route)?.response)
   for (const reason of excluded) exclude(reason)
-  const found = new Map<string, ResponseBreach & { statuses: Set<string> }>()
-  for (const { status, schema } of judged) {
-    const { breaches, unresolved } = verdictOf(app, schema)
-    for (const ref of unresolved) exclude(`${status}: $ref ${ref} cannot be resolved`)
-    for (const breach of breaches) {
-      const key = `${breach.rule} ${breach.problem}`
-      const known = found.get(key)
-      if (known === undefined) found.set(key, { ...breach, statuses: new Set([status]) })
-      else known.statuses.add(status)
-    }
-  }
-  for (const { rule, problem, instead, statuses } of found.values()) {
+  const { breaches, unresolved } = routeBreaches(judged, (schema) => verdictOf(app, schema))
+  for (const reason of unresolved) exclude(reason)
+  const kept = breaches.filter(({ rule }) => modeOf[rule] !== 'off')
+  for (const { rule, problem, instead } of withCommonStyle(kept, styleOfAll)) {
     const mode = modeOf[rule]
-    const finding = { rule, problem: `${[...statuses].join(', ')}: ${problem}`, instead }
-    if (mode !== 'off') reporter.addFinding({ ...exception, mode, ...finding })
+    if (mode !== 'off') reporter.addFinding({ ...exception, mode, rule, problem, instead })
   }
   // The breaches of payloads are not known at boot.
-  addExceptions(judged.length > 0 ? new Set([...found.values()].map(({ rule }) => rule)) : null)
+  addExceptions(judged.length > 0 ? new Set(breaches.map(({ rule }) => rule)) : null)
 }

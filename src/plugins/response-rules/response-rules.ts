@@ -15,6 +15,8 @@ export interface ResponseBreach<Rule extends string = ResponseRule> {
   readonly rule: Rule
   readonly problem: string
   readonly instead: string
+  /** The key that is in another style, of rule `keys`. */
+  readonly key?: string
 }
 
 /** The words of the API and its domain that the rules use. */
@@ -62,7 +64,8 @@ export function keyBreach(
 ): ResponseBreach[] {
   const restyled = isTwin(name, siblings) ? null : restyledKey(name, keyStyle)
   if (restyled === null) return []
-  return [{ rule: 'keys', problem: `${memberOf(pointer, name)} is not in ${keyStyle}`, instead: restyled }]
+  const problem = `${memberOf(pointer, name)} is not in ${keyStyle}`
+  return [{ rule: 'keys', problem, instead: restyled, key: name }]
 }
 
 /** Returns the breach of a list under a singular name. */

@@ -35,6 +35,8 @@ export interface SchemaVerdict {
   readonly breaches: readonly ResponseBreach[]
   /** References that cannot be resolved: the schemas behind them were not checked. */
   readonly unresolved: readonly string[]
+  /** The names of all members that were checked. */
+  readonly names: ReadonlySet<string>
 }
 
 interface Node {
@@ -58,6 +60,7 @@ export function schemaBreaches(
   const start = reader.absolute(schema, schema)
   const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
   const flawless = flawlessMembers(vocabulary)
+  const names = new Set<string>()
   const seen = new Set<SchemaObject>()
   const pending: Node[] = [{ parts: partsOf(reader, [start]), pointer: '' }]
   for (const { parts, pointer } of pending) {
@@ -67,6 +70,7 @@ export function schemaBreaches(
     // Members of schemas that were all seen before have been judged.
     const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
     for (const name of unjudged.keys()) {
+      names.add(name)
       const declared = members.get(name) ?? []
       const key = scalarKey(name, declared)
       if (key !== null && flawless.get(key) === true) continue
@@ -79,7 +83,7 @@ export function schemaBreaches(
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
   }
-  return { breaches: withoutRepeats(breaches), unresolved: [...unresolved] }
+  return { breaches: withoutRepeats(breaches), unresolved: [...unresolved], names }
 }
 
 // By the words of the rules. Most members of an API, such as `id` and `created_at`, stand in many schemas.

@@ -33,7 +33,7 @@ export function sexBreaches(
   if (values.length === 0) return breach('has no enum of the biological sexes', biologicalEnum)
   if (others.length > 0) {
     const shown = others.slice(0, maxShown).join(', ')
-    return breach(`has values that are no biological sex: ${shown}`, `gender, or ${biologicalEnum}`)
+    return breach(`has values that are not a biological sex: ${shown}`, `gender, or ${biologicalEnum}`)
   }
   return speaksOfGender(parts) ? breach('is described as a social identity', 'gender') : []
 }

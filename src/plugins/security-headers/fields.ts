@@ -11,16 +11,20 @@ export type Helmet = typeof defaultHelmet
 /** Header fields, by their names in lowercase. */
 export type Fields = Readonly<Record<string, string>>
 
-/** The headers of a configuration. */
-export interface SecurityFields {
+/** Headers that are the same on each request. */
+export interface Profile {
   /** The headers of a request over TLS. */
   readonly secure: Fields
   /** The headers of a request without TLS, without `Strict-Transport-Security`. The same object if there is none. */
   readonly plain: Fields
+}
+
+/** The headers of a configuration. */
+export interface SecurityFields extends Profile {
   /** Sets a `Content-Security-Policy` that differs from request to request; `null` if it does not. */
   readonly setPolicy: SetPolicy | null
-  /** The `Content-Security-Policy` of the profile `api`, which blocks all of a page; `null` for any other. */
-  readonly pagePolicy: string | null
+  /** The headers of a page, in place of those of the profile `api`, which block all of it; `null` if they are the same. */
+  readonly ofPage: Profile | null
 }
 
 /** Nonces of one response, as @fastify/helmet names them. */
@@ -45,7 +49,7 @@ export type SetPolicy = (
 export function securityFields(
   helmet: Helmet,
   label: string,
-  { mode: _, profile, ...given }: ResolvedSecurityHeaders,
+  { mode, profile, pages = {}, ...given }: ResolvedSecurityHeaders,
 ): SecurityFields {
   const { enableCSPNonces, ...headers }: HelmetHeaders = { ...profiles[profile], ...given }
   // Fastify sends no X-Powered-By that helmet would have to remove.
@@ -64,11 +68,29 @@ export function securityFields(
       plain,
       secure: hsts === undefined ? plain : Object.freeze({ ...others, 'strict-transport-security': hsts }),
       setPolicy: differs ? policySetter(helmet, policy, hasNonces) : null,
-      pagePolicy: isOfApi ? (plain['content-security-policy'] ?? null) : null,
+      ofPage: isOfApi ? fieldsOfPages(helmet, label, pages, { ...given, mode, profile: 'helmet' }) : null,
     }
   } catch (error) {
     return invalid(label, `what helmet takes (${(error as Error).message})`, options)
   }
+}
+
+const noFields: Profile = { plain: {}, secure: {} }
+
+function fieldsOfPages(
+  helmet: Helmet,
+  label: string,
+  pages: NonNullable<ResolvedSecurityHeaders['pages']>,
+  common: ResolvedSecurityHeaders,
+): Profile {
+  if (pages === false) return noFields
+  const fields = securityFields(helmet, `${label}.pages`, { ...common, enableCSPNonces: false, ...pages })
+  if (fields.setPolicy === null) return fields
+  return invalid(
+    `${label}.pages.contentSecurityPolicy`,
+    'a policy without functions',
+    pages.contentSecurityPolicy,
+  )
 }
 
 function fieldsOf(helmet: Helmet, options: HelmetOptions): Record<string, string> {

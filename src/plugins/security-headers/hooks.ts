@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
+import type { HasNeighbour } from '../../fastify/neighbours.js'
 import { isResponse } from '../../fastify/payloads.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import type { Reporter } from '../../rules/report.js'
-import type { Fields, SecurityFields, SetPolicy } from './fields.js'
+import type { Fields, Profile, SecurityFields, SetPolicy } from './fields.js'
 
 /** Returns the headers of the request's route; `null` for none. */
 export type FieldsOf = (request: FastifyRequest) => SecurityFields | null
@@ -39,13 +40,19 @@ function setPolicyOf(
 }
 
 /** Returns the `onSend` hook that counts the responses that lack headers, and changes nothing. */
-export function observeSecurityHeaders(fieldsOf: FieldsOf, reporter: Reporter): onSendHookHandler {
+export function observeSecurityHeaders(
+  fieldsOf: FieldsOf,
+  hasHelmet: HasNeighbour,
+  reporter: Reporter,
+): onSendHookHandler {
   return function observeSecurityHeadersOnSend(request, reply, payload, next): void {
     const all = fieldsOf(request)
-    const names = all === null ? [] : Object.keys(fieldsFor(request, all))
+    const profile = all?.ofPage != null && isPage(reply, payload) ? all.ofPage : all
+    const fields = profile === null ? {} : fieldsFor(request, profile)
+    const names = hasHelmet(request) && hasRawField(reply, fields) ? [] : Object.keys(fields)
     const missing = names.filter((name) => isMissing(reply, name))
     if (missing.length > 0) {
-      reporter.observe('securityHeaders', 'missing', request, `without ${missing.join(', ')}`)
+      reporter.observe('securityHeaders', 'missing', request, `without ${missing.join(', ')}`, 'header added')
     }
     next(null, payload)
   }
@@ -57,9 +64,13 @@ function isMissing(reply: FastifyReply, name: string): boolean {
 
 /**
  * Returns the `onSend` hook that keeps what the app has set, on the reply or on the raw response as @fastify/helmet does,
- * and takes the policy of an API from pages. The report lists the routes.
+ * and gives pages the headers of pages. The report lists the routes.
  */
-export function keepHeadersOfApp(fieldsOf: FieldsOf, reporter: Reporter): onSendHookHandler {
+export function keepHeadersOfApp(
+  fieldsOf: FieldsOf,
+  hasHelmet: HasNeighbour,
+  reporter: Reporter,
+): onSendHookHandler {
   function report(request: FastifyRequest, names: readonly string[], reason: string): void {
     const { method, routeOptions } = request
     const route = `${method} ${routeOptions.url ?? '*'}`
@@ -69,19 +80,29 @@ export function keepHeadersOfApp(fieldsOf: FieldsOf, reporter: Reporter): onSend
   return function keepHeadersOfAppOnSend(request, reply, payload, next): void {
     const all = fieldsOf(request)
     if (all !== null) {
-      const names = keepFieldsOfApp(reply, fieldsFor(request, all))
+      const fields = fieldsFor(request, all)
+      const isOfHelmet = hasHelmet(request) && hasRawField(reply, fields)
+      const names = keepFieldsOfApp(reply, fields, isOfHelmet)
       if (names !== null) report(request, names, 'set by the app')
-      if (isPage(reply, payload) && removePolicy(reply, all))
-        report(request, [policyName], 'a page: text/html')
+      if (!isOfHelmet && all.ofPage !== null && isPage(reply, payload)) {
+        const changed = setFieldsOfPage(reply, fields, fieldsFor(request, all.ofPage))
+        report(request, changed, 'a page (text/html): it has the headers of helmet')
+      }
     }
     next(null, payload)
   }
 }
 
-const policyName = 'content-security-policy'
+/** Whether a raw response has one of the fields: @fastify/helmet sets its headers there. */
+function hasRawField({ raw }: FastifyReply, fields: Fields): boolean {
+  return raw.getHeaderNames().some((name) => name in fields)
+}
 
-/** Replaces fields that the app has set on the raw response. Returns the names of all that the app has set; `null` for none. */
-function keepFieldsOfApp(reply: FastifyReply, fields: Fields): string[] | null {
+/**
+ * Replaces fields that the app has set on the raw response. A field that @fastify/helmet leaves out is left out. Returns the
+ * names of all that the app has set; `null` for none.
+ */
+function keepFieldsOfApp(reply: FastifyReply, fields: Fields, isOfHelmet: boolean): string[] | null {
   let names: string[] | null = null
   // Fastify keeps the headers of a reply apart until they are sent: most raw responses have none yet.
   const hasRaw = reply.raw.getHeaderNames().length > 0
@@ -90,6 +111,7 @@ function keepFieldsOfApp(reply: FastifyReply, fields: Fields): string[] | null {
     const isOurs = value === fields[name]
     const raw = hasRaw ? reply.raw.getHeader(name) : undefined
     if (isOurs && raw !== undefined) reply.header(name, raw)
+    else if (isOurs && isOfHelmet) reply.removeHeader(name)
     if ((!isOurs && value !== undefined) || (raw !== undefined && raw !== fields[name])) {
       names ??= []
       names.push(name)
@@ -98,10 +120,20 @@ function keepFieldsOfApp(reply: FastifyReply, fields: Fields): string[] | null {
   return names
 }
 
-function removePolicy(reply: FastifyReply, { pagePolicy }: SecurityFields): boolean {
-  if (reply.getHeader(policyName) !== pagePolicy) return false
-  reply.removeHeader(policyName)
-  return true
+/** Replaces the fields of an API by those of a page, except those that the app has set. Returns the names of the changed ones. */
+function setFieldsOfPage(reply: FastifyReply, ofApi: Fields, ofPage: Fields): string[] {
+  const isOurs = (name: string) => {
+    const value = reply.getHeader(name)
+    return value === undefined || value === ofApi[name]
+  }
+  const names = Object.keys({ ...ofApi, ...ofPage }).filter((name) => ofApi[name] !== ofPage[name])
+  const changed = names.filter(isOurs)
+  for (const name of changed) {
+    const value = ofPage[name]
+    if (value === undefined) reply.removeHeader(name)
+    else reply.header(name, value)
+  }
+  return changed
 }
 
 // Most responses are JSON: their media type need not be parsed.
@@ -113,6 +145,6 @@ function isPage(reply: FastifyReply, payload: unknown): boolean {
 }
 
 // RFC 6797 §7.2: Strict-Transport-Security over TLS only. `protocol` is that of the trusted proxy, if there is one.
-function fieldsFor(request: FastifyRequest, { plain, secure }: SecurityFields): Fields {
+function fieldsFor(request: FastifyRequest, { plain, secure }: Profile): Fields {
   return plain === secure || request.protocol !== 'https' ? plain : secure
 }

@@ -1,8 +1,11 @@
+import type { FastifyInstance } from 'fastify'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headSiblings } from '../../fastify/internals.js'
+import { type HasNeighbour, watchNeighbour } from '../../fastify/neighbours.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { excludedEarlier } from '../../fastify/route-watch.js'
 import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { exclusionReasonOf } from '../../rules/exceptions.js'
@@ -33,6 +36,11 @@ declare module 'fastify' {
     /** The nonces in the `Content-Security-Policy`, where `enableCSPNonces` is set. */
     cspNonce: Nonces
   }
+}
+
+const neighbour = {
+  name: '@fastify/helmet',
+  isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
 }
 
 /** The headers of a route that differ from those of the plugin; `null` for none. */
@@ -69,22 +77,32 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
     const fields = securityFields(helmet, 'securityHeaders', options)
     const enforces = options.mode === 'enforce'
     const isHeadSibling = headSiblings(app)
+    const isExcludedEarlier = excludedEarlier(app)
+    const hasHelmet: HasNeighbour =
+      options.mode === 'off'
+        ? () => false
+        : watchNeighbour(app, neighbour, {
+            plugin: 'securityHeaders',
+            problem: 'sets the headers here: where it does, this plugin sets none',
+            instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
+          })
     // Reading the route of a request takes time, so it is read only if a route has headers of its own.
     let hasOwn = false
     const fieldsOf: FieldsOf = (request) => {
       const own = hasOwn ? fieldsOfRoute.of(request) : undefined
-      return own === undefined ? fields : own
+      if (own !== undefined) return own
+      return isExcludedEarlier(request) ? null : fields
     }
 
     if (enforces) {
       const setHeaders = setSecurityHeaders(fieldsOf)
       addAppHook(app, 'onRequest', 'securityHeaders', setHeaders)
-      addAppHook(app, 'onSend', 'securityHeaders', keepHeadersOfApp(fieldsOf, reporter))
+      addAppHook(app, 'onSend', 'securityHeaders', keepHeadersOfApp(fieldsOf, hasHelmet, reporter))
       addFrameworkErrorHeaders(app, setHeaders.bind(app))
       declareRawFields(app, fields)
     }
     if (options.mode === 'report') {
-      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(fieldsOf, reporter))
+      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(fieldsOf, hasHelmet, reporter))
     }
 
     app.addHook('onRoute', function securityHeadersOnRoute(route) {
@@ -113,10 +131,10 @@ export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
       const ownOf: FieldsOf = () => own
       if (sets && !enforces) {
         addHook(route, 'onRequest', 'securityHeaders', setSecurityHeaders(ownOf))
-        addHook(route, 'onSend', 'securityHeaders', keepHeadersOfApp(ownOf, reporter))
+        addHook(route, 'onSend', 'securityHeaders', keepHeadersOfApp(ownOf, hasHelmet, reporter))
       }
       if (!sets && options.mode !== 'report') {
-        addHook(route, 'onSend', 'securityHeaders', observeSecurityHeaders(ownOf, reporter))
+        addHook(route, 'onSend', 'securityHeaders', observeSecurityHeaders(ownOf, hasHelmet, reporter))
       }
     })
   },

@@ -64,6 +64,14 @@ export interface SecurityHeadersRouteOptions extends HelmetHeaders {
    * @default 'api'
    */
   readonly profile?: SecurityHeadersProfile
+  /**
+   * The headers of responses that are `text/html`, in place of those of the profile `api`: merged over the other options
+   * and the defaults of helmet. `false` for none. Such a policy is the same on each request; for nonces, set
+   * `profile: 'helmet'` on the route. Without effect beside `profile: 'helmet'` or a `contentSecurityPolicy`, which are for
+   * pages too.
+   * @default {}
+   */
+  readonly pages?: Omit<HelmetHeaders, 'enableCSPNonces'> | false
 }
 
 /** Options of the plugin `securityHeaders`. */
@@ -93,10 +101,7 @@ export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> =
   helmet: {},
 }
 
-/** Checks of {@link SecurityHeadersOptions} and of {@link SecurityHeadersRouteOptions}. */
-export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
-  mode: oneOf(...modes),
-  profile: oneOf('api', 'helmet'),
+const headerChecks: Checks<Omit<HelmetHeaders, 'enableCSPNonces'>> = {
   contentSecurityPolicy: header('useDefaults', 'directives', 'reportOnly'),
   crossOriginEmbedderPolicy: header('policy'),
   crossOriginOpenerPolicy: header('policy'),
@@ -110,6 +115,16 @@ export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
   xFrameOptions: header('action'),
   xPermittedCrossDomainPolicies: header('permittedPolicies'),
   xXssProtection: flag,
+}
+
+const pageHeaders = objectOf(headerChecks)
+
+/** Checks of {@link SecurityHeadersOptions} and of {@link SecurityHeadersRouteOptions}. */
+export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
+  ...headerChecks,
+  mode: oneOf(...modes),
+  profile: oneOf('api', 'helmet'),
+  pages: (label, received) => (received === false ? false : pageHeaders(label, received)),
   enableCSPNonces: flag,
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
-import { isResponse, withHeaders } from '../../fastify/payloads.js'
+import { hasContent, isResponse, withHeaders } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { varyMerger } from '../../http/vary.js'
@@ -101,7 +101,8 @@ export function reportOnRoute(
 ): void {
   addHook(route, 'onRequest', 'selfAlias', function reportAliasOnRequest(request, _reply, next) {
     const given = paramsOf(request)[place.parameter]
-    if (given !== undefined && aliases.has(given)) reporter.observe('selfAlias', 'alias', request, given)
+    if (given !== undefined && aliases.has(given))
+      reporter.observe('selfAlias', 'alias', request, given, 'changed')
     next()
   })
 }
@@ -122,7 +123,7 @@ export function refuseReservedOnRoute(
     if (problem === null) next()
     else if (reporter === null) refuse(request, reply, problem, next)
     else {
-      reporter.observe('selfAlias', 'reserved', request, problem.message)
+      reporter.observe('selfAlias', 'reserved', request, problem.message, problem.statusCode)
       next()
     }
   })
@@ -141,8 +142,4 @@ function removeCaller({ headers }: FastifyRequest, id: string): void {
 function isId(found: unknown): found is SelfId {
   if (typeof found === 'string') return found !== '' && found.isWellFormed()
   return typeof found === 'bigint' || Number.isSafeInteger(found)
-}
-
-function hasContent(payload: unknown): boolean {
-  return payload !== undefined && payload !== null && payload !== ''
 }

@@ -1,12 +1,14 @@
-import type { RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { hasCallers, subjectOf } from '../../fastify/caller.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { invalid, resolveOptions } from '../../options.js'
-import { exclusionReasonOf } from '../../rules/exceptions.js'
+import { describeRoute } from '../../problem/route-description.js'
+import { nonJsonReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
 import { type AliasPlace, lastCollection, placeAfter, placeOf } from './alias-path.js'
 import { refuseReservedOnRoute, reportOnRoute, resolvedAlias, resolveOnRoute } from './hooks.js'
-import { describeSelfAlias } from './openapi.js'
+import { describeSelfAlias, withAliases } from './openapi.js'
 import {
   readRouteOptions,
   type SelfAliasOptions,
@@ -49,14 +51,14 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
     const aliases = new Set(options.aliases)
     const collections = new Set(options.collections)
     const idMembers = [options.id, `${options.id}_str`]
-    const described: { readonly route: RouteOptions; readonly parameter: string }[] = []
+    const described: AliasedRoute[] = []
     let hasRoute = collections.size === 0
     resolvedAlias.declare(app)
 
     app.addHook('onRoute', function allowAliasOnRoute(route) {
       const label = `${methodsOf(route).join(', ')} ${route.path} config.selfAlias`
       const own = readRouteOptions(label, route.config?.selfAlias)
-      if (own === false || (own === null && exclusionReasonOf(route) !== null)) return
+      if (own === false || (own === null && nonJsonReasonOf(route) !== null)) return
       const mode = own?.mode ?? options.mode
       const isReport = mode === 'report'
       const place =
@@ -69,13 +71,30 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
       if (writes) refuseReservedOnRoute(route, idMembers, aliases, isReport ? reporter : null)
       if (place === null) return
       if (isReport) reportOnRoute(route, { place, aliases }, reporter)
-      else enforce(route, place)
+      else enforce(this, route, place)
+    })
+
+    // Only then all plugins that may set the caller are registered.
+    reporter.checkAtReady(function findUnknownCallers() {
+      if (options.identify !== subjectOf) return
+      for (const { context, route, name } of described) {
+        if (hasCallers(context) || methodsOf(route).join() === 'HEAD') continue
+        reporter.addFinding({
+          plugin: 'selfAlias',
+          rule: 'identify',
+          route: name,
+          mode: 'enforce',
+          problem: 'has an alias of the caller, and nothing sets request.caller',
+          instead: 'selfAlias: { identify }, or bearer',
+        })
+      }
     })
 
     app.addHook('onReady', function describeAliases(done) {
       for (const { route, parameter } of described) {
         const reads = methodsOf(route).includes('GET')
-        completeWhenRead(route, (schema) => describeSelfAlias(schema, parameter, options.aliases, reads))
+        completeWhenRead(route, (schema) => withAliases(schema, parameter, options.aliases))
+        describeRoute(route, describeSelfAlias(options.aliases, reads))
       }
       if (!hasRoute) app.log.warn(`selfAlias: no route is in ${options.collections.join(', ')}`)
       done()
@@ -92,15 +111,23 @@ export const selfAlias = conventionPlugin<SelfAliasOptions>(
       return methods.includes('POST') && (isConfigured || collections.has(lastCollection(route.path) ?? ''))
     }
 
-    function enforce(route: RouteOptions, place: AliasPlace): void {
+    function enforce(context: FastifyInstance, route: AliasedRoute['route'], place: AliasPlace): void {
       const { identify, challenge, vary } = options
-      if (identify === undefined)
-        invalid('selfAlias.identify', 'a function of the request that returns the id of the caller', identify)
       resolveOnRoute(route, { place, aliases, identify, challenge, vary })
-      described.push({ route, parameter: place.parameter })
+      const name = `${methodsOf(route).join(', ')} ${route.path}`
+      described.push({ context, route, name, parameter: place.parameter })
     }
   },
 )
+
+/** A route that may have an alias. */
+interface AliasedRoute {
+  readonly context: FastifyInstance
+  readonly route: RouteOptions & { readonly path: string }
+  /** The name when it was declared. Fastify changes the path of a route at `/` below a prefix for its form with a slash. */
+  readonly name: string
+  readonly parameter: string
+}
 
 function methodsOf({ method }: RouteOptions): readonly string[] {
   return [method].flat()

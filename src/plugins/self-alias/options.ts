@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify'
+import type { AnyRequest } from '../../fastify/any-request.js'
+import { subjectOf } from '../../fastify/caller.js'
 import { isField } from '../../http/error-headers.js'
 import { fieldName } from '../../http/field-name.js'
 import {
@@ -18,9 +19,7 @@ import { type Mode, modes } from '../../rules/modes.js'
 export type SelfId = string | number | bigint
 
 /** Returns the id of the caller's record, or a promise of it; `null` if the caller is not known. */
-export type Identify = (
-  request: FastifyRequest,
-) => SelfId | null | undefined | PromiseLike<SelfId | null | undefined>
+export type Identify = AnyRequest<[], SelfId | null | undefined | PromiseLike<SelfId | null | undefined>>
 
 /** Options of the plugin `selfAlias`. */
 export interface SelfAliasOptions {
@@ -32,8 +31,8 @@ export interface SelfAliasOptions {
   readonly mode?: Mode
   /**
    * Returns the id of the caller's record; `null` is answered with 401. It runs after all `onRequest` hooks, and only for
-   * requests with an alias.
-   * @default none: required if a route may have an alias
+   * requests with an alias. If nothing sets `request.caller`, a route that may have an alias is a finding without it.
+   * @default the subject of `request.caller`, which `bearer` sets
    */
   readonly identify?: Identify
   /**
@@ -98,13 +97,10 @@ export const selfAliasChecks: Checks<SelfAliasOptions> = {
   id: text(),
 }
 
-/** The options with their defaults; `identify` has none. */
-export type ResolvedOptions = Required<Omit<SelfAliasOptions, 'identify'>> &
-  Pick<SelfAliasOptions, 'identify'>
-
 /** Defaults of {@link SelfAliasOptions}. */
-export const selfAliasDefaults: ResolvedOptions = {
+export const selfAliasDefaults: Required<SelfAliasOptions> = {
   mode: 'enforce',
+  identify: subjectOf,
   collections: [],
   aliases: ['me', 'self'],
   challenge: 'Bearer',

@@ -31,7 +31,13 @@ export function announce(
   const { deprecation, sunset, link } = missingHeaders(plan, reply)
   if (plan.modeOf.headers !== 'enforce') {
     if (deprecation !== null || sunset !== null || link !== null)
-      reporter.observe('versions', 'headers', request, 'would get Deprecation, Sunset or Link')
+      reporter.observe(
+        'versions',
+        'headers',
+        request,
+        'would get Deprecation, Sunset or Link',
+        'header added',
+      )
     return payload
   }
   if (deprecation !== null) reply.header('deprecation', deprecation)
@@ -56,7 +62,7 @@ export function refuseRetired(
   else if (plan.modeOf.retired === 'enforce')
     refuse(request, reply, new ProblemError('version-retired', { detail: retiredDetail(plan) }), next)
   else {
-    reporter.observe('versions', 'retired', request, `${request.method} after the sunset`)
+    reporter.observe('versions', 'retired', request, `${request.method} after the sunset`, 410)
     next()
   }
 }

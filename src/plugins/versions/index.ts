@@ -1,15 +1,18 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
+import { basePathOf } from '../../fastify/base-path.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook } from '../../fastify/route.js'
 import { routeSlot } from '../../fastify/slots.js'
 import { resolveOptions } from '../../options.js'
+import { describeRoute } from '../../problem/route-description.js'
 import { modesOf } from '../../rules/modes.js'
 import { reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
 import { announce, announceOnRoute, refuseRetired } from './hooks.js'
 import { isAnnounced, type LifecyclePlan, retiresAt, routePlanOf, versionPlans } from './lifecycle.js'
-import { describeLifecycle } from './openapi.js'
+import { describeAnnouncements, describeLifecycle } from './openapi.js'
 import {
   type VersionRule,
   type VersionsOptions,
@@ -19,7 +22,7 @@ import {
   versionsDefaults,
   versionsRouteChecks,
 } from './options.js'
-import { type VersionStatus, versionReader, versionStatuses } from './version-path.js'
+import { unlistedBreach, type VersionStatus, versionReader, versionStatuses } from './version-path.js'
 
 export type {
   LifecycleLinkOptions,
@@ -59,7 +62,8 @@ const routePlan = routeSlot<LifecyclePlan | null>('versions.plan')
  * FST_CONV_FINDINGS when the app gets ready
  */
 export const versions = conventionPlugin<VersionsOptions>('versions', function setUpVersions(app, received) {
-  const options = resolveOptions('versions', received, versionsChecks, versionsDefaults)
+  const defaults = { ...versionsDefaults, basePath: basePathOf(app) }
+  const options = resolveOptions('versions', received, versionsChecks, defaults)
   const { now } = options
   const reporter = reporterOf(app)
   const readRoute = ruledRoutes({
@@ -76,7 +80,8 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
   let hasRoutePlans = false
   let firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
 
-  app.decorate('versions', { list: () => versionStatuses(listed, ofRoutes, options.basePath, now()) })
+  const value = { list: () => versionStatuses(listed, ofRoutes, options.basePath, now()) }
+  offerNames(app, { plugin: 'versions', mode: options.mode, owner: 'app', members: { versions: { value } } })
 
   app.addHook('onRoute', function followVersionOnRoute(route) {
     const ruled = readRoute(route)
@@ -102,9 +107,8 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
 
   app.addHook('onReady', function describeVersions(done) {
     for (const { route, plan } of described) {
-      // A route without a schema is in the document, too.
-      route.schema ??= {}
       completeWhenRead(route, (schema) => describeLifecycle(schema, plan.lifecycle, now()))
+      describeRoute(route, describeAnnouncements(plan.lifecycle))
     }
     done()
   })
@@ -132,14 +136,12 @@ export const versions = conventionPlugin<VersionsOptions>('versions', function s
       reporter.addException({ plugin, route, rules: versionRuleNames, reason, unused: false })
       return
     }
-    const isUnlisted = version !== null && exclusionReason === null && listed.size > 0 && !listed.has(version)
-    if (isUnlisted && modeOf.listed !== 'off') {
-      const problem = `/v${version} is not among the versions of the service`
-      const instead = [...listed.keys()].map((known) => `/v${known}`).join(', ')
-      reporter.addFinding({ plugin, route, rule: 'listed', mode: modeOf.listed, problem, instead })
+    const breach = exclusionReason === null ? unlistedBreach(version, [...listed.keys()]) : null
+    if (breach !== null && modeOf.listed !== 'off') {
+      reporter.addFinding({ plugin, route, mode: modeOf.listed, ...breach })
     }
     // Whether requests break the other rules is not known at boot.
-    ruled.addExceptions(new Set(isUnlisted ? versionRuleNames : ['headers', 'retired']))
+    ruled.addExceptions(new Set(breach !== null ? versionRuleNames : ['headers', 'retired']))
   }
 
   function setPlan(route: RouteOptions, plan: LifecyclePlan | null): void {

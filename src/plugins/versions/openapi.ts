@@ -1,12 +1,12 @@
 import type { FastifySchema } from 'fastify'
-import { withResponses } from '../../json-schema/added-responses.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type Lifecycle, lifecycleStatus } from './lifecycle.js'
 
 type Described = FastifySchema & { readonly description?: unknown }
 
 /**
  * Returns the schema of a route with its lifecycle, for the OpenAPI document: `deprecated` from that time,
- * `x-deprecation` and `x-sunset` (RFC 3339), a sentence in the description, the headers and the 410.
+ * `x-deprecation` and `x-sunset` (RFC 3339), and a sentence in the description.
  *
  * @param now milliseconds since the epoch
  */
@@ -18,20 +18,27 @@ export function describeLifecycle(
   const { deprecated, sunset } = lifecycle
   const own: Described = schema ?? {}
   const sentence = periodSentence(lifecycle, now)
-  const described = {
+  return {
     ...own,
     ...(lifecycleStatus(lifecycle, now) === 'current' ? {} : { deprecated: true }),
     ...(sentence === '' ? {} : { description: [own.description ?? [], sentence].flat().join('\n\n') }),
     ...(deprecated === null ? {} : { 'x-deprecation': new Date(deprecated).toISOString() }),
     ...(sunset === null ? {} : { 'x-sunset': new Date(sunset).toISOString() }),
   }
-  return withResponses(described, {
-    headers: {
+}
+
+/** Returns what the lifecycle adds to the responses of a route: its header fields, and the 410 after the sunset. */
+export function describeAnnouncements({ deprecated, sunset, links }: Lifecycle): RouteDescription {
+  return {
+    allHeaders: {
       ...(deprecated === null ? {} : { Deprecation: header('When the deprecation begins (RFC 9745)') }),
       ...(sunset === null ? {} : { Sunset: header('When the resource ends (RFC 8594)') }),
+      ...(Object.values(links).some((link) => link !== undefined)
+        ? { Link: header('Links with rel="deprecation", "sunset" or "successor-version" (RFC 8288)') }
+        : {}),
     },
-    statuses: sunset === null ? {} : { 410: 'The version has been retired' },
-  })
+    problems: sunset === null ? [] : problemsOf({ 'version-retired': 'The version has been retired' }),
+  }
 }
 
 function periodSentence({ deprecated, sunset, links }: Lifecycle, now: number): string {

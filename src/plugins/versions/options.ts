@@ -69,7 +69,7 @@ export interface VersionsOptions extends RuleOptions<VersionRule> {
   readonly versions?: Readonly<Record<number | string, LifecycleOptions>>
   /**
    * Path in front of the version, such as `/api`.
-   * @default ''
+   * @default the prefix of the context that registers the plugin, without a version
    */
   readonly basePath?: string
   /**
@@ -129,12 +129,11 @@ export const versionsRouteChecks: Checks<VersionsRouteOptions> = {
   ...lifecycleChecks,
 }
 
-/** Defaults of {@link VersionsOptions}. */
-export const versionsDefaults: Required<VersionsOptions> = {
+/** Defaults of {@link VersionsOptions}, but for `basePath`. */
+export const versionsDefaults: Required<Omit<VersionsOptions, 'basePath'>> = {
   mode: 'enforce',
   rules: {},
   exceptions: [],
   versions: {},
-  basePath: '',
   now: Date.now,
 }

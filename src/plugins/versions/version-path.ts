@@ -15,6 +15,24 @@ export function versionReader(basePath: string): ReadVersion {
   return (target) => prefix.exec(pathOf(target))?.[1] ?? null
 }
 
+/** A route of a version that the options do not list. */
+export interface UnlistedBreach {
+  readonly rule: 'listed'
+  readonly problem: string
+  readonly instead: string
+}
+
+/**
+ * Returns the breach of a route of a version that is not listed; `null` if it is, or if none is listed.
+ *
+ * @param version the major number; `null` for a route without one
+ */
+export function unlistedBreach(version: string | null, listed: readonly string[]): UnlistedBreach | null {
+  if (version === null || listed.length === 0 || listed.includes(version)) return null
+  const problem = `/v${version} is not among the versions of the service`
+  return { rule: 'listed', problem, instead: listed.map((known) => `/v${known}`).join(', ') }
+}
+
 /** A version of the service and its status. */
 export interface VersionStatus {
   /** The major number. */

@@ -1,11 +1,11 @@
 /** RFC 9111 §5.2.2, RFC 5861, RFC 8246: the directives of `Cache-Control`. */
 import fc from 'fast-check'
 import t from 'tap'
+import { withPrivate } from '../../../src/http/cache-control.js'
 import {
   type CacheDirectives,
   cacheControl,
   cacheControlFaults,
-  withPrivate,
 } from '../../../src/plugins/caching/cache-control.js'
 import { superlinearSeeds } from '../../support/growth.js'
 
@@ -85,7 +85,7 @@ t.test('compatible directives have no faults', async (t) => {
     { maxAge: 60, mustRevalidate: true },
     { maxAge: 60, proxyRevalidate: true, staleIfError: 60 },
     { maxAge: 60, noTransform: true },
-    // Said twice, but not against each other.
+    // Set twice, without a contradiction.
     { noStore: true, noCache: true, mustRevalidate: true, private: true },
     { noCache: true, maxAge: 0 },
     { noCache: true, mustRevalidate: true },
@@ -168,6 +168,7 @@ t.test('each contradiction names the section of the RFC', async (t) => {
     private: true,
   })
   t.equal(several.length, 3, 'all at once')
+  t.equal(cacheControlFaults({ noStore: true, immutable: true }).length, 2, 'noStore, and no maxAge')
 })
 
 t.test('RFC 9111 §1.2.2: times are whole seconds, up to 2^31', async (t) => {

@@ -83,6 +83,21 @@ t.test('the content coding identity does not change the tag', async (t) => {
     t.equal((await app.inject({ url, headers: { 'accept-encoding': 'identity' } })).headers.etag, '"a"', url)
 })
 
+t.test('the tag of a write names what is stored, and so has no content coding', async (t) => {
+  const app = await appWith({ order: 'before', validators: false })
+  app.put('/v1/plain', (_, reply) => reply.etag('a').send(small))
+  const { port } = await serve(t, app)
+  const { headers } = await ask(port, 'PUT', '/v1/plain', { 'accept-encoding': 'gzip' })
+  t.match(headers, { 'content-encoding': 'gzip', etag: '"a"' })
+})
+
+t.test('the tag of content that the handler has compressed stays', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.get('/v1/zipped', (_, reply) => reply.header('content-encoding', 'gzip').etag('a').send('zipped'))
+  t.equal((await app.inject('/v1/zipped')).headers.etag, '"a"')
+})
+
 t.test('a 412 after the handler has the same Vary as the 200', async (t) => {
   const app = await appWith({ order: 'before', validators: false })
   const answer = await app.inject({ url: '/v1/small', headers: { 'if-match': '"old"' } })

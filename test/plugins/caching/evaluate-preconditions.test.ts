@@ -208,6 +208,7 @@ t.test('RFC 9110 §13.1.3: If-Modified-Since is ignored if it is not an HTTP-dat
     [reading, { 'if-modified-since': [after, after] }, current, go],
     [reading, { 'if-modified-since': `${after}, ${after}` }, current, go],
     [reading, { 'if-modified-since': [] }, current, go],
+    [reading, { 'if-modified-since': 'tomorrow' }, { lastModified: 0 }, go],
   ])
 })
 
@@ -264,6 +265,7 @@ t.test('RFC 9110 §13.1.4: If-Unmodified-Since is ignored if no modification dat
     [writing, { 'if-unmodified-since': before }, { etag: '"v7"' }, go],
     [writing, { 'if-unmodified-since': before }, { ...current, exists: false }, go],
     [writing, { 'if-unmodified-since': before }, { lastModified: Number.POSITIVE_INFINITY }, go],
+    [writing, { 'if-unmodified-since': 'Wed, 31 Dec 1969 23:59:59 GMT' }, {}, go],
   ])
 })
 

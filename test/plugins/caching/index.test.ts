@@ -8,6 +8,7 @@ import {
   caching,
   type Observation,
   problems,
+  serverOptions,
 } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
@@ -75,6 +76,9 @@ t.test(
     route('/v1/none', { cacheControl: false })
     app.get('/v1/handler', (_, reply) => reply.cacheControl({ maxAge: 5 }).send({}))
     app.get('/v1/handler-public', (_, reply) => reply.cacheControl({ public: true, maxAge: 5 }).send({}))
+    app.get('/v1/handler-alone', { config: { caching: { cacheControl: false } } }, (_, reply) =>
+      reply.cacheControl({ maxAge: 5 }).send({}),
+    )
     const expected: Readonly<
       Record<string, readonly [anonymous: string | undefined, known: string | undefined]>
     > = {
@@ -85,6 +89,7 @@ t.test(
       '/v1/none': [undefined, undefined],
       '/v1/handler': ['max-age=5', 'max-age=5, private'],
       '/v1/handler-public': ['public, max-age=5', 'public, max-age=5'],
+      '/v1/handler-alone': ['max-age=5', 'max-age=5'],
     }
     for (const [url, [anonymous, known]] of Object.entries(expected)) {
       t.equal((await app.inject(url)).headers['cache-control'], anonymous, url)
@@ -192,6 +197,20 @@ t.test('responses to other methods have no-store and no validators by default', 
   }
   const { headers } = await app.inject({ method: 'PUT', url: '/v1/own' })
   t.match(headers, { etag: '"v2"', 'cache-control': 'private, max-age=5' }, 'what the handler says stays')
+})
+
+t.test('a permanent redirect is left to caches, unless the route says otherwise', async (t) => {
+  const app = await appWith()
+  for (const status of [301, 308]) {
+    const handler = (_: unknown, reply: FastifyReply) => reply.redirect('/v1/users', status)
+    app.get(`/v1/moved-${status}`, handler)
+    app.get(`/v1/secret-${status}`, { config: { caching: { confidential: true } } }, handler)
+  }
+  for (const status of [301, 308]) {
+    for (const headers of [{}, cookie])
+      t.notOk('cache-control' in (await app.inject({ url: `/v1/moved-${status}`, headers })).headers)
+    t.equal((await app.inject(`/v1/secret-${status}`)).headers['cache-control'], 'no-store')
+  }
 })
 
 t.test('a temporary redirect has no-cache, a 202 has no-store', async (t) => {
@@ -313,16 +332,21 @@ t.test(
       { config: { caching: { except: ['last-modified'], reason: 'computed' } } },
       () => ({}),
     )
+    const undated = { config: { caching: { lastModified: false } } } as const
+    app.get('/v1/undated', undated, () => ({}))
+    app.get('/v1/dated', (_, reply) => reply.lastModified(new Date(now)).send({}))
+    app.get('/v1/part', (_, reply) => reply.code(206).send({}))
+    for (const url of ['/v1/undated', '/v1/dated', '/v1/part']) await app.inject(url)
     await app.inject({ method: 'HEAD', url: '/v1/users' })
     for (let asked = 0; asked < 3; asked++) await app.inject('/v1/users')
     await app.inject('/v1/orders')
     await app.inject('/v1/others')
     const told = ({ rule, route, count }: Observation) => [rule, route, count]
     t.strictSame(app.conventions.report().observations.map(told), [
-      ['last-modified', '/v1/users', 1],
-      ['last-modified', '/v1/others', 1],
+      ['last-modified', 'GET /v1/users', 1],
+      ['last-modified', 'GET /v1/others', 1],
     ])
-    t.equal(logs.lines.length, 2)
+    t.equal(logs.lines.length, 1)
     t.match(app.conventions.report().exceptions, [{ route: 'GET /v1/orders', reason: 'computed' }])
 
     const silent = Fastify()
@@ -355,6 +379,16 @@ t.test('the Vary of the route is on the 200, the 304, the 406 and all other erro
     t.equal(answer.statusCode, status)
     t.equal(answer.headers.vary, vary, `${status}`)
   }
+})
+
+t.test('a malformed URL, which has no route, is a 400', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(problems)
+  await app.register(caching)
+  app.get('/v1/texts/:id', { config: { caching: { vary: ['Accept'] } } }, () => ({}))
+  const { statusCode, headers } = await app.inject('/v1/texts/%zz')
+  t.equal(statusCode, 400)
+  t.notOk('vary' in headers)
 })
 
 t.test('Vary: * replaces all other names', async (t) => {

@@ -8,6 +8,7 @@ import { exchange, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const user = { id: 1, updated_at: '2026-11-19T08:00:00Z' }
+const modified = 'Thu, 19 Nov 2026 08:00:00 GMT'
 const validators = () => ({ version: 7, lastModified: Date.UTC(2026, 10, 19) })
 
 function routes(app: FastifyInstance): FastifyInstance {
@@ -88,7 +89,7 @@ t.test('byte for byte as without the plugin', async (t) => {
 })
 
 t.test(
-  'headers, 304 and refusals that would be sent are counted by rule and route, and logged once',
+  'headers, 304 and refusals that would be sent are counted by rule and route, and logged once per rule',
   async (t) => {
     const logs = keepLogs('warn')
     const app = Fastify({ logger: logs.logger })
@@ -106,25 +107,109 @@ t.test(
     await ask('POST', '/v1/users')
     const told = app.conventions
       .report()
-      .observations.map(({ rule, route, count, example }) => [route, rule, count, example])
+      .observations.map(({ rule, route, effect, status = effect, count, example }) => [
+        route,
+        rule,
+        status,
+        count,
+        example,
+      ])
     t.strictSame(told, [
-      // The 412 is no 200, and has no ETag.
-      ['/v1/plain', 'last-modified', 2, 'a 200 without Last-Modified'],
-      ['/v1/plain', 'cache-control', 3, 'would get Cache-Control: no-cache'],
-      ['/v1/plain', 'etag', 2, 'would get an ETag'],
-      ['/v1/plain', 'not-modified', 1, 'would be answered with 304'],
-      ['/v1/plain', 'precondition', 1, 'would be refused with 412'],
-      ['/v1/buffer', 'last-modified', 1, 'a 200 without Last-Modified'],
-      ['/v1/buffer', 'cache-control', 1, 'would get Cache-Control: no-cache'],
-      ['/v1/buffer', 'etag', 1, 'would get an ETag'],
-      ['/v1/thrown', 'cache-control', 1, 'would get Cache-Control: no-store'],
-      ['/v1/guarded', 'precondition', 2, 'would be refused with 428'],
-      ['/v1/guarded', 'cache-control', 2, 'would get Cache-Control: no-store'],
-      ['/v1/users', 'cache-control', 1, 'would get Cache-Control: no-store'],
+      // The 412 is not a 200, and has no ETag.
+      ['GET /v1/plain', 'last-modified', 'none', 2, 'a 200 without Last-Modified'],
+      ['GET /v1/plain', 'cache-control', 'header added', 3, 'would get Cache-Control: no-cache'],
+      ['GET /v1/plain', 'etag', 'header added', 2, 'would get an ETag'],
+      ['GET /v1/plain', 'not-modified', 'changed', 1, 'would be answered with 304'],
+      ['GET /v1/plain', 'precondition', 412, 1, 'its precondition fails'],
+      ['GET /v1/buffer', 'last-modified', 'none', 1, 'a 200 without Last-Modified'],
+      ['GET /v1/buffer', 'cache-control', 'header added', 1, 'would get Cache-Control: no-cache'],
+      ['GET /v1/buffer', 'etag', 'header added', 1, 'would get an ETag'],
+      ['GET /v1/thrown', 'cache-control', 'header added', 1, 'would get Cache-Control: no-store'],
+      ['PUT /v1/guarded', 'precondition', 428, 1, 'has no precondition'],
+      ['PUT /v1/guarded', 'cache-control', 'header added', 2, 'would get Cache-Control: no-store'],
+      ['PUT /v1/guarded', 'precondition', 412, 1, 'would be refused if its precondition fails'],
+      ['POST /v1/users', 'cache-control', 'header added', 1, 'would get Cache-Control: no-store'],
     ])
-    t.equal(logs.lines.filter(({ msg }) => msg === 'convention not kept').length, told.length)
+    t.equal(logs.lines.filter(({ msg }) => msg === 'convention not kept').length, 5)
   },
 )
+
+t.test('a header that the response has, or that would stay as it is, is not counted', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'report', rules: { 'last-modified': 'report' } })
+  app.get('/v1/own', (_, reply) =>
+    reply.headers({ etag: '"own"', 'cache-control': 'no-cache', 'last-modified': modified }).send(user),
+  )
+  app.get('/v1/dated', { config: { caching: { cacheControl: false, etag: false } } }, (_, reply) =>
+    reply.header('last-modified', modified).send({}),
+  )
+  app.put('/v1/own', { config: { caching: { validatorsOf: () => ({ version: 7 }) } } }, (_, reply) =>
+    reply.headers({ etag: '"own"', 'cache-control': 'max-age=5' }).send({}),
+  )
+  await app.inject('/v1/own')
+  await app.inject('/v1/dated')
+  await app.inject({ method: 'PUT', url: '/v1/own' })
+  t.strictSame(app.conventions.report().observations, [])
+})
+
+t.test('each header is counted with its effect: added, or another one than that of the app', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'report' })
+  const cached = {
+    cacheControl: { maxAge: 60 },
+    expires: Date.now() + 60_000,
+    vary: ['accept-language'],
+  } as const
+  app.get('/v1/added', { config: { caching: cached } }, async () => user)
+  app.get('/v1/changed', { config: { caching: cached } }, async (_, reply) =>
+    reply
+      .headers({ 'cache-control': 'max-age=5', vary: 'Origin', expires: modified, etag: '"own"' })
+      .send({}),
+  )
+  app.get('/v1/errors', async (_, reply) =>
+    reply.code(410).headers({ 'cache-control': 'max-age=5', etag: '"own"' }).send({}),
+  )
+  await app.inject('/v1/added')
+  await app.inject({ url: '/v1/changed', headers: { authorization: 'Bearer x' } })
+  await app.inject('/v1/errors')
+  await app.inject('/v1/nothing')
+  const seen: Record<string, string[]> = {}
+  for (const { route, rule, effect } of app.conventions.report().observations) {
+    seen[route] = [...(seen[route] ?? []), `${rule} ${effect}`].sort()
+  }
+  t.strictSame(seen, {
+    'GET /v1/added': ['cache-control', 'etag', 'expires', 'last-modified', 'vary'].map(
+      (rule) => `${rule} header added`,
+    ),
+    'GET /v1/changed': ['cache-control changed', 'last-modified none', 'vary changed'],
+    'GET /v1/errors': ['cache-control changed', 'error changed'],
+    '*': ['cache-control header added'],
+  })
+})
+
+t.test('the precondition of a write is counted, as it is not evaluated', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'report' })
+  app.put('/v1/users/:id', { config: { caching: { validators } } }, (_, reply) =>
+    reply.header('cache-control', 'no-store').send({}),
+  )
+  await app.inject({ method: 'PUT', url: '/v1/users/1' })
+  await app.inject({ method: 'PUT', url: '/v1/users/1', headers: { 'if-match': '"old"' } })
+  t.match(app.conventions.report().observations, [
+    { rule: 'precondition', count: 1, example: 'would be refused if its precondition fails' },
+  ])
+})
+
+t.test('the tag that a write would get from validatorsOf is counted', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'report' })
+  const own = { validatorsOf: () => ({ version: 7 }) }
+  app.put('/v1/users/:id', { config: { caching: own } }, (_, reply) =>
+    reply.header('cache-control', 'no-store').send({}),
+  )
+  await app.inject({ method: 'PUT', url: '/v1/users/1' })
+  t.match(app.conventions.report().observations, [{ rule: 'etag', example: 'would get an ETag' }])
+})
 
 t.test('findings at boot are reported, and the app boots', async (t) => {
   const app = Fastify()
@@ -173,12 +258,16 @@ t.test('a function of the app that throws changes no response, and is counted', 
       throw new Error('no session')
     },
   })
-  app.get('/v1/users', () => ({ users: [] }))
+  const validatorsOf = () => {
+    throw new Error('no version')
+  }
+  app.get('/v1/users', { config: { caching: { validatorsOf } } }, () => ({ users: [] }))
 
   const { statusCode, body } = await app.inject('/v1/users')
   t.equal(statusCode, 200)
   t.equal(body, '{"users":[]}')
   t.match(app.conventions.report().observations, [
+    { rule: 'etag', example: 'validatorsOf would fail: Error: no version' },
     { rule: 'cache-control', example: 'isAuthenticated would fail: Error: no session' },
   ])
 })

@@ -1,4 +1,5 @@
 /** CORS: what pages of other origins may do, and `Vary` for caches. */
+import fastifyCors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyReply, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'
@@ -317,16 +318,48 @@ t.test('the flags of a regular expression of origins hold', async (t) => {
   t.match(await corsOf(app, users, page), { 'access-control-allow-origin': page })
 })
 
-t.test('the route for preflights is hidden from OpenAPI, unless hideOptionsRoute is false', async (t) => {
-  for (const hideOptionsRoute of [undefined, true, false]) {
+t.test('a route for preflights is declared for OpenAPI, or below a prefix', async (t) => {
+  const cases = [
+    [{}, '', []],
+    [{ hideOptionsRoute: true }, '', []],
+    [{ hideOptionsRoute: false }, '', [false]],
+    [{}, '/v1', [true]],
+    [{ hideOptionsRoute: false }, '/v1', [false]],
+  ] as const
+  for (const [options, prefix, expected] of cases) {
     const app = Fastify()
     const hidden: unknown[] = []
-    app.addHook('onRoute', ({ schema }) => void hidden.push(schema?.hide))
-    await app.register(cors, {
-      origin: page,
-      ...(hideOptionsRoute === undefined ? {} : { hideOptionsRoute }),
+    app.addHook('onRoute', ({ method, schema }) => {
+      if (method === 'OPTIONS') hidden.push(schema?.hide)
     })
-    t.same(hidden, [hideOptionsRoute ?? true])
+    const setUp = async (context: FastifyInstance) => {
+      await context.register(cors, { origin: page, ...options })
+      context.get('/users', () => ({}))
+    }
+    if (prefix === '') await setUp(app)
+    else await app.register(setUp, { prefix })
+    const request = { url: `${prefix}/users`, headers: { 'access-control-request-method': 'GET' } }
+    const preflight = await corsOf(app, { ...request, method: 'OPTIONS' }, page)
+    t.equal(preflight['access-control-allow-origin'], page, `${prefix} ${JSON.stringify(options)}`)
+    t.same(hidden, expected)
+  }
+})
+
+t.test('beside @fastify/cors in either order, that one answers, and the report says so', async (t) => {
+  for (const order of ['before', 'after']) {
+    const app = Fastify()
+    const register = async () => void (await app.register(cors, { origin: page }))
+    if (order === 'before') await register()
+    await app.register(fastifyCors, { origin: other, methods: ['GET'] })
+    if (order === 'after') await register()
+    app.get('/v1/users', () => ({}))
+    t.same(await corsOf(app, users, page), { 'access-control-allow-origin': other }, order)
+    const preflight = { ...users, headers: { 'access-control-request-method': 'GET' } } as const
+    const answer = await corsOf(app, { ...preflight, method: 'OPTIONS' }, page)
+    t.equal(answer['access-control-allow-methods'], 'GET', order)
+    t.match(app.conventions.report().findings, [
+      { plugin: 'cors', rule: 'overlap', route: '(all)', mode: 'report', problem: /^@fastify\/cors answers/ },
+    ])
   }
 })
 

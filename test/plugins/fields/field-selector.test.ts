@@ -93,6 +93,15 @@ t.test('a refusal is short, however many and long the names are', async (t) => {
   t.equal(messages.length, 20)
   t.ok(messages.every((message) => message.length < 150))
   t.ok(detail.length < 3000)
+  const inner = { type: 'object', properties: { id } }
+  const levels = ['a', 'b', 'c', 'd', 'e', 'f']
+  const wide = shapeOf({
+    type: 'object',
+    properties: Object.fromEntries(levels.map((name) => [name, inner])),
+  })
+  const unknown = levels.map((name) => `${name}.nope`).join()
+  const { detail: ofLevels } = refusal(new FieldSelector(wide, [], bounds, null), [unknown])
+  t.match(ofLevels, /\. The fields of a are id\. .*\. The fields of e are id$/)
 })
 
 t.test('hidden fields are not sent, whatever is selected', async (t) => {
@@ -172,8 +181,8 @@ t.test('the latest hundred selections are cached', async (t) => {
 
 t.test('the key of a cached selection is no longer than the parameter may be', async (t) => {
   for (const [maxLength, isKept] of [
-    [30, true],
-    [15, false],
+    [20, true],
+    [19, false],
   ] as const) {
     const selector = new FieldSelector(shape, [], { ...bounds, maxLength }, null)
     const hidden = new Set(['secret', 'name'])

@@ -15,7 +15,7 @@ import { injected, isProblem } from '../../support/problem.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller?: string
+    asker?: string
   }
 }
 
@@ -41,7 +41,7 @@ const ada = {
 const visible =
   '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada","address":{"city":"London"},"friends":[{"name":"Eve"}]}'
 const hidden: FieldsRouteOptions['hidden'] = {
-  salary: (request) => request.caller !== 'boss',
+  salary: (request) => request.asker !== 'boss',
   'address.door_code': true,
   'friends.phone': true,
 }
@@ -89,11 +89,11 @@ t.test('a request for a hidden field is refused like one for an unknown field', 
 
 t.test('a predicate runs after the hooks of the app', async (t) => {
   const app = await service({ hidden })
-  const answer = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { caller: 'boss' } })
+  const answer = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { asker: 'boss' } })
   t.equal(answer.payload, '{"name":"Ada","salary":5}')
-  const other = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { caller: 'somebody' } })
+  const other = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { asker: 'somebody' } })
   t.equal(other.statusCode, 400)
-  const all = await app.inject({ url: '/v1/users/1', headers: { caller: 'boss' } })
+  const all = await app.inject({ url: '/v1/users/1', headers: { asker: 'boss' } })
   t.match(all.payload, '"salary":5')
   t.notMatch(all.payload, 'door_code')
 })
@@ -113,7 +113,7 @@ t.test('a predicate runs once per request, before the handler', async (t) => {
 t.test('a hidden field of the default is not sent', async (t) => {
   const app = await service({ hidden, default: ['name', 'salary', 'address'] })
   t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","address":{"city":"London"}}')
-  const boss = await app.inject({ url: '/v1/users/1', headers: { caller: 'boss' } })
+  const boss = await app.inject({ url: '/v1/users/1', headers: { asker: 'boss' } })
   t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
 })
 
@@ -161,7 +161,7 @@ t.test('hidden applies to every 2xx of each method, fields= to reads only', asyn
         t.strictSame([statusCode, payload], [status, visible], `${method} ${status} ${query}`)
       }
       const url = '/v1/users/1'
-      const { payload } = await app.inject({ method, url, headers: { caller: 'boss' } })
+      const { payload } = await app.inject({ method, url, headers: { asker: 'boss' } })
       t.match(payload, '"salary":5', `${method} ${status}: a predicate is asked`)
       t.notMatch(payload, 'door_code')
     }
@@ -338,12 +338,12 @@ t.test('a predicate that throws is a 500, with the reason in the log', async (t)
   isProblem(t, answer, { status: 500, code: 'internal-server-error' })
   t.match(
     logs.lines.find(({ level }) => level === levels.error),
-    { err: { message: 'no such caller' } },
+    { err: { message: 'no such asker' } },
   )
 })
 
 function broken(): boolean {
-  throw new Error('no such caller')
+  throw new Error('no such asker')
 }
 
 async function writeService(
@@ -358,7 +358,7 @@ async function writeService(
   await app.register(fields)
   await app.register(integerTwins)
   app.addHook('preHandler', async (request) => {
-    request.caller = String(request.headers.caller)
+    request.asker = String(request.headers.asker)
   })
   const handler = (_: FastifyRequest, reply: FastifyReply) => answer(reply)
   app.route({ method, url: '/v1/users/:id', schema: { response }, config: { fields: options }, handler })
@@ -377,7 +377,7 @@ async function service(
   await app.register(fields)
   await app.register(integerTwins)
   app.addHook('preHandler', async (request) => {
-    request.caller = String(request.headers.caller)
+    request.asker = String(request.headers.asker)
   })
   app.get(
     '/v1/users/:id',

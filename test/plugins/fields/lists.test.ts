@@ -72,6 +72,27 @@ t.test('the items are in the member of config.lists', async (t) => {
   )
 })
 
+t.test('routes with one response schema have their own lists', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  const both = { type: 'object', properties: { paid: orders, open: orders } }
+  const answer = { paid: [first], open: [first] }
+  for (const url of ['/v1/paid', '/v1/open', '/v1/all'])
+    app.get(url, { schema: { response: { 200: both } } }, () => answer)
+  const rows: readonly (readonly [target: string, payload: string])[] = [
+    [
+      '/v1/paid?fields=status',
+      '{"paid":[{"status":"paid"}],"open":[{"id":1,"status":"paid","notes":["a"]}]}',
+    ],
+    [
+      '/v1/open?fields=status',
+      '{"paid":[{"id":1,"status":"paid","notes":["a"]}],"open":[{"status":"paid"}]}',
+    ],
+    ['/v1/all?fields=open.id', '{"open":[{"id":1}]}'],
+  ]
+  for (const [target, payload] of rows) t.equal((await app.inject(target)).payload, payload, target)
+})
+
 t.test('without a list, the names are those of the response', async (t) => {
   const apps = [
     await service('/v1/summaries/:id', listOf('orders'), { orders: [first], total: 1 }),

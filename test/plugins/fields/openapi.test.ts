@@ -1,17 +1,21 @@
 /** The `fields` parameter as OpenAPI shows it. */
 import t from 'tap'
-import { namesFields, withFieldsParameter } from '../../../src/plugins/fields/openapi.js'
+import { namesFields, withFieldsParameter, withSelectedFields } from '../../../src/plugins/fields/openapi.js'
+import { fieldsDefaults } from '../../../src/plugins/fields/options.js'
 
 t.test('a string, or a list if it is repeated; the description has the default', async (t) => {
   const text = { type: 'string' }
-  const description = 'Names of the fields to answer, separated by commas; dots lead into objects, * is all.'
-  const rows: readonly (readonly [defaults: readonly string[] | null, otherwise: string])[] = [
-    [null, 'all'],
+  const description =
+    'Names of the fields to answer, separated by commas; dots lead into objects, * is all. ' +
+    'At most 64 names, 1024 characters, and 4 names with dots between them.'
+  const rows: readonly (readonly [defaults: readonly string[] | undefined, otherwise: string])[] = [
+    [undefined, 'all'],
     [['id'], 'id'],
     [['id', 'address.city'], 'id, address.city'],
   ]
   for (const [defaults, otherwise] of rows) {
-    t.strictSame(withFieldsParameter(undefined, defaults), {
+    const options = { ...fieldsDefaults, ...(defaults && { default: defaults }) }
+    t.strictSame(withFieldsParameter(undefined, options), {
       querystring: {
         type: 'object',
         properties: {
@@ -27,13 +31,38 @@ t.test('a string, or a list if it is repeated; the description has the default',
 
 t.test('the parameter of a route itself is not changed', async (t) => {
   const querystring = { type: 'object', properties: { fields: { type: 'string', enum: ['id'] } } }
-  t.strictSame(withFieldsParameter({ querystring }, null), { querystring })
+  t.strictSame(withFieldsParameter({ querystring }, fieldsDefaults), { querystring })
 })
 
 const text = { type: 'string' }
 const user = { type: 'object', properties: { name: text } }
 const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
 const list = (items: object): object => ({ type: 'object', properties: { users: { type: 'array', items } } })
+
+t.test('nothing is required of what fields are selected from, and the rest stays required', async (t) => {
+  const item = {
+    $id: 'item',
+    type: 'object',
+    required: ['name'],
+    properties: { name: text, of: { $ref: '#' } },
+  }
+  const page = {
+    type: 'object',
+    required: ['users'],
+    properties: { users: { type: 'array', items: { $ref: 'item#' } } },
+  }
+  const response = { 200: page, 201: { $ref: 'item#' }, 404: item }
+  const selected = withSelectedFields({ response }, ['users'], () => ({ item })).response as typeof response
+  t.strictSame(selected[200], {
+    ...page,
+    properties: { users: { type: 'array', items: { type: 'object', properties: { name: text, of: {} } } } },
+  })
+  t.equal(selected[201], response[201], 'only 200 is selected from')
+  t.equal(selected[404], item)
+  const described = { $ref: 'item#', description: 'One' }
+  const single = withSelectedFields({ response: { 200: described } }, ['users'], () => ({ item }))
+  t.match(single.response, { 200: { description: 'One', type: 'object', required: undefined } })
+})
 
 t.test('the parameter is added if the schema of 200 names fields', async (t) => {
   const rows: readonly (readonly [about: string, schema: unknown, names: boolean])[] = [

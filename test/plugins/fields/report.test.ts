@@ -39,37 +39,48 @@ t.test('byte for byte as without the plugin', async (t) => {
   }
 })
 
-t.test('requests with a selection are counted per route, and logged once, without values', async (t) => {
-  const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(fields, { mode: 'report' })
-  routes(app)
-  for (const target of [
-    '/v1/users/1?fields=name',
-    '/v1/users/2?fields=nope',
-    '/v1/users/3',
-    '/v1/users?fields=id',
-  ]) {
-    await app.inject(target)
-  }
-  const { observations } = app.conventions.report()
-  t.strictSame(
-    observations.map(({ plugin, rule, route, count, requestId }) => [plugin, rule, route, count, requestId]),
-    [
-      ['fields', 'projection', '/v1/users/:id', 2, 'req-1'],
-      ['fields', 'projection', '/v1/users', 1, 'req-4'],
-    ],
-  )
-  const lines = logs.lines.filter(({ msg }) => msg === 'convention not kept')
-  t.equal(lines.length, 2)
-  t.match(lines[0], {
-    level: levels.warn,
-    convention: 'fields.projection',
-    route: '/v1/users/:id',
-    reqId: 'req-1',
-  })
-  t.notMatch(JSON.stringify([lines, observations]), /Ada|nope/)
-})
+t.test(
+  'requests with a selection are counted per route, and logged once per rule, without values',
+  async (t) => {
+    const logs = keepLogs('warn')
+    const app = Fastify({ logger: logs.logger })
+    await app.register(fields, { mode: 'report' })
+    routes(app)
+    for (const target of [
+      '/v1/users/1?fields=name',
+      '/v1/users/2?fields=nope',
+      '/v1/users/3',
+      '/v1/users?fields=id',
+    ]) {
+      await app.inject(target)
+    }
+    const { observations } = app.conventions.report()
+    t.strictSame(
+      observations.map(({ rule, route, effect, count, requestId }) => [
+        rule,
+        route,
+        effect,
+        count,
+        requestId,
+      ]),
+      [
+        ['projection', 'GET /v1/users/:id', 'changed', 1, 'req-1'],
+        ['projection', 'GET /v1/users/:id', 'refused', 1, 'req-2'],
+        ['projection', 'GET /v1/users', 'changed', 1, 'req-4'],
+      ],
+    )
+    const lines = logs.lines.filter(({ msg }) => msg === 'convention not kept')
+    t.equal(lines.length, 1)
+    t.match(lines[0], {
+      level: levels.warn,
+      convention: 'fields.projection',
+      route: 'GET /v1/users/:id',
+      effect: 'changed',
+      reqId: 'req-1',
+    })
+    t.notMatch(JSON.stringify([lines, observations]), /Ada|nope/)
+  },
+)
 
 t.test('responses that the default or a hidden field would change are counted, and no others', async (t) => {
   const rows: readonly (readonly [
@@ -139,7 +150,10 @@ t.test('a request with a selection is not counted for the default too', async (t
   const config = { fields: { default: ['id'], hidden: { name: true as const } } }
   app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, () => ({ id: 1, name: 'Ada' }))
   for (const query of ['', '?fields=id', '?fields=nope']) await app.inject(`/v1/users/1${query}`)
-  t.match(app.conventions.report().observations, [{ plugin: 'fields', rule: 'projection', count: 3 }])
+  t.match(app.conventions.report().observations, [
+    { plugin: 'fields', rule: 'projection', effect: 'changed', count: 2 },
+    { plugin: 'fields', rule: 'projection', effect: 'refused', status: 400, count: 1 },
+  ])
 })
 
 t.test('request.fields is null: the handler has to read all', async (t) => {

@@ -311,6 +311,7 @@ t.test('OpenAPI shows the parameter where it works, with the default, and nowher
   t.strictSame(shown, [
     ...Object.keys(shows).map((name) => ['get', `/${name}`, 'Default: all']),
     ['get', '/chosen', 'Default: name, age'],
+    ['get', '/own-serializer', 'Default: all'],
   ])
   for (const name of Object.keys(shows)) {
     t.equal((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} selects`)

@@ -62,7 +62,7 @@ t.test('a value that is not an integer is a 500 too, without the value', async (
     isProblem(t, answer, { status: 500, code: 'internal-server-error' }, String(value))
     t.match(
       logs.lines.find(({ level }) => level === levels.error),
-      { err: { message: /no 64-bit integer/ } },
+      { err: { message: /is not a 64-bit integer/ } },
     )
     t.notMatch(JSON.stringify(logs.lines), 'secret')
   }

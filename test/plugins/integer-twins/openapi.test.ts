@@ -3,7 +3,12 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, SchemaStore } from '../../../src/json-schema/json-schema.js'
-import { completeShared, withTwins, withTwinsInResponse } from '../../../src/plugins/integer-twins/openapi.js'
+import {
+  completeShared,
+  withDigits,
+  withTwins,
+  withTwinsInResponse,
+} from '../../../src/plugins/integer-twins/openapi.js'
 import { ourWriter } from '../../json-schema/compiled.js'
 import { leavesOf, parseExact, valueIn } from '../../json-schema/exact-tree.js'
 import { anySample } from '../../json-schema/random-schemas.js'
@@ -139,7 +144,14 @@ t.test('the twin of a required member is required in responses, if it always exi
     const { 200: completed } = withTwinsInResponse({ 200: schema }, {}) as { 200: { required: string[] } }
     t.strictSame(completed.required, isRequired ? ['x', 'a', 'a_str'] : ['x', 'a'], JSON.stringify(property))
     t.equal((withTwins(schema) as typeof completed).required, schema.required, 'not where it validates')
-    t.equal((withTwins(schema, {}, 'input') as typeof completed).required, schema.required, 'nor for a body')
+    t.equal(
+      (withTwins(schema, {}, 'shared') as typeof completed).required,
+      schema.required,
+      'nor where it may',
+    )
+    const either = { required: ['x'], allOf: [{ anyOf: [{ required: ['a'] }, { required: ['a_str'] }] }] }
+    const { required } = schema
+    t.match(withTwins(schema, {}, 'input'), isRequired ? either : { required }, 'a body needs one of both')
   }
 })
 
@@ -266,4 +278,59 @@ t.test('random schemas: every twin that is written is in the completed schema', 
     { numRuns: 100 },
   )
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random schemas')
+})
+
+t.test('what a response refers to demands the twins of its required members', async (t) => {
+  const user = { type: 'object', required: ['id', 'name'], properties: { id, name: { type: 'string' } } }
+  const owner = { type: 'object', properties: { user: { $ref: 'user#' } } }
+  const shared = { user: { $id: 'user', ...user }, owner: { $id: 'owner', ...owner } }
+  const demand = { required: ['id_str'], properties: { id_str: twin } }
+  const response = { 200: { description: 'One', $ref: 'user#' }, 201: { $ref: 'owner#' } }
+  t.strictSame(withTwinsInResponse(response, shared), {
+    200: { description: 'One', allOf: [{ $ref: 'user#' }, demand] },
+    201: { allOf: [{ $ref: 'owner#' }, { properties: { user: demand } }] },
+  })
+})
+
+t.test('a 64-bit integer of a path or a query is a text of digits, in its bounds', async (t) => {
+  const digits = (schema: object) => withDigits({ type: 'object', properties: { id: schema } } as never, {})
+  t.match(digits({ ...id, minimum: 0, description: 'Its id' }), {
+    properties: {
+      id: {
+        type: 'string',
+        pattern: '^[0-9]+$',
+        maxLength: 19,
+        description: 'Its id; an integer from 0 to 9223372036854775807',
+      },
+    },
+  })
+  t.match(digits({ ...id, type: ['integer', 'null'], default: 7, enum: [7, null] }), {
+    properties: { id: { type: ['string', 'null'], pattern: '^-?[0-9]+$', default: '7', enum: ['7', null] } },
+  })
+  const plain = { type: 'object', properties: { age: { type: 'integer' } } }
+  t.equal(withDigits(plain, {}), plain)
+})
+
+t.test('in a body, the bounds of an integer are those of its twin, and so are its annotations', async (t) => {
+  const twinOf = (property: object) =>
+    (withTwins(object({ id: property as Json }), {}, 'input') as { properties: { id_str: object } })
+      .properties.id_str
+  const described = (range: string) => ({ description: `${twin.description}; an integer from ${range}` })
+  t.match(twinOf({ ...id, minimum: 0, readOnly: true, deprecated: false }), {
+    pattern: '^[0-9]+$',
+    maxLength: 19,
+    readOnly: true,
+    deprecated: undefined,
+    ...described('0 to 9223372036854775807'),
+  })
+  t.match(twinOf({ ...id, exclusiveMinimum: -1, exclusiveMaximum: 8, multipleOf: 2 }), {
+    pattern: '^[0-9]+$',
+    ...described('0 to 7, a multiple of 2'),
+  })
+  t.match(twinOf({ ...id, minimum: -2.5, maximum: 1e300 }), {
+    pattern: '^-?[0-9]+$',
+    maxLength: 20,
+    ...described('-2 to 9223372036854775807'),
+  })
+  t.match(twinOf({ ...id, format: 'uint64' }), { maxLength: 20, ...described('0 to 18446744073709551615') })
 })

@@ -57,7 +57,7 @@ t.test(
       {
         plugin: 'integerTwins',
         rule: 'twin',
-        route: '/v1/declared',
+        route: 'GET /v1/declared',
         count: 2,
         example: 'id would get a twin',
         requestId: 'req-1',
@@ -65,7 +65,7 @@ t.test(
       {
         plugin: 'integerTwins',
         rule: 'twin',
-        route: '/v1/schemaless',
+        route: 'GET /v1/schemaless',
         count: 1,
         example: 'a.0.id would get a twin',
         requestId: 'req-3',
@@ -75,10 +75,7 @@ t.test(
     const lines = logs.lines.filter(({ msg }) => msg === 'convention not kept')
     t.strictSame(
       lines.map(({ route, level }) => [route, level]),
-      [
-        ['/v1/declared', levels.warn],
-        ['/v1/schemaless', levels.warn],
-      ],
+      [['GET /v1/declared', levels.warn]],
     )
     t.notMatch(JSON.stringify([lines, observations]), /11529215046068/)
   },
@@ -99,9 +96,9 @@ t.test('lost digits are counted as lost-digits, even if another integer would ge
   const told = app.conventions.report().observations.map(({ rule, route, example }) => [route, rule, example])
   const lost = 'id is a Number beyond 2^53 in a declared 64-bit integer: its digits are lost'
   t.strictSame(told, [
-    ['/v1/lost', 'lost-digits', lost],
-    ['/v1/both', 'lost-digits', lost],
-    ['/v1/both', 'twin', 'other would get a twin'],
+    ['GET /v1/lost', 'lost-digits', lost],
+    ['GET /v1/both', 'lost-digits', lost],
+    ['GET /v1/both', 'twin', 'other would get a twin'],
   ])
 })
 

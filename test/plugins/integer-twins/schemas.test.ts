@@ -175,7 +175,12 @@ t.test('OpenAPI shows all twins, wherever schemas are and whenever they are adde
   )
   t.strictSame(Object.keys(input?.properties ?? {}), ['id', 'id_str', 'name'], 'in a body too')
   t.strictSame(output?.required, ['id', 'id_str', 'name'], 'the twin of what is required is required')
-  t.strictSame(input?.required, ['id', 'name'], 'but a body need not have it')
+  t.strictSame(input?.required, ['name'])
+  t.strictSame(
+    input?.allOf,
+    [{ anyOf: [{ required: ['id'] }, { required: ['id_str'] }] }],
+    'a body needs one of both',
+  )
   t.strictSame(components.schemas.kept?.required, ['id'], 'nor what bodies may share')
 
   for (const payload of ['{"id":5,"name":"Ada"}', '{"id_str":"5","name":"Ada"}']) {
@@ -230,6 +235,7 @@ interface Content {
 
 interface Schema {
   readonly required?: readonly string[]
+  readonly allOf?: readonly object[]
   readonly properties?: Readonly<Record<string, object>>
 }
 

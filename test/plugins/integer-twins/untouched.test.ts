@@ -123,3 +123,39 @@ async function service(t: Test, isOn: boolean): Promise<number> {
 function withoutDate(bytes: string): string {
   return bytes.replace(/\r\ndate: [^\r]+/i, '')
 }
+
+t.test(
+  'an undeclared BigInt has no twin where the schema forbids members that it does not declare',
+  async (t) => {
+    const id = { type: 'integer' }
+    const closed = { type: 'object', additionalProperties: false }
+    const big = 2n ** 60n + 1n
+    const schemas: Readonly<Record<string, readonly [schema: object, payload: object, json: string]>> = {
+      members: [{ ...closed, properties: { id } }, { id: big }, `{"id":${big}}`],
+      patterns: [{ ...closed, patternProperties: { '^i': id } }, { id: big }, `{"id":${big}}`],
+      nested: [
+        { type: 'object', properties: { user: { ...closed, properties: { id } } } },
+        { user: { id: big } },
+        `{"user":{"id":${big}}}`,
+      ],
+      'of an open object': [
+        { type: 'object', properties: { id } },
+        { id: big },
+        `{"id":${big},"id_str":"${big}"}`,
+      ],
+      declared: [
+        { ...closed, properties: { id: { ...id, format: 'int64' } } },
+        { id: big },
+        `{"id":${big},"id_str":"${big}"}`,
+      ],
+    }
+    const app = Fastify()
+    await app.register(integerTwins)
+    for (const [name, [schema, payload]] of Object.entries(schemas)) {
+      app.get(`/${name.replaceAll(' ', '-')}`, { schema: { response: { 200: schema } } }, async () => payload)
+    }
+    for (const [name, [, , json]] of Object.entries(schemas)) {
+      t.equal((await app.inject(`/${name.replaceAll(' ', '-')}`)).body, json, name)
+    }
+  },
+)

@@ -126,16 +126,16 @@ t.test('a page has cursors of one direction only', async (t) => {
 
 t.test('a list refuses the cursors of keys that it does not support', async (t) => {
   const time = '2026-01-02T03:04:05Z'
-  const unserved = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
+  const notServed = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
   const alone = [{ in: 'query', name: 'before_id', message: 'must be given together with before_time' }]
   const byId: PageRules = { ...rules, by: ['id'] }
   const byTime: PageRules = { ...rules, by: ['time'], total: false }
   const refused: readonly (readonly [ruled: PageRules, query: object, issues: object[]])[] = [
-    [byId, { before_time: time }, unserved('before_time')],
-    [byId, { before_time: time, before_id: '1' }, unserved('before_time')],
-    [byTime, { after_id: '1' }, unserved('after_id')],
+    [byId, { before_time: time }, notServed('before_time')],
+    [byId, { before_time: time, before_id: '1' }, notServed('before_time')],
+    [byTime, { after_id: '1' }, notServed('after_id')],
     [byTime, { before_id: '1' }, alone],
-    [byTime, { include_total: 'true' }, unserved('include_total')],
+    [byTime, { include_total: 'true' }, notServed('include_total')],
   ]
   for (const [ruled, query, issues] of refused)
     t.strictSame(readPage(query as Record<string, unknown>, ruled), issues, JSON.stringify(query))

@@ -179,3 +179,59 @@ function documentOf(app: FastifyInstance): Operation {
   if (operation === undefined) throw new Error('the document has no such path')
   return operation
 }
+
+t.test('a route that pages by offset is found, in any style, unless config.lists is false', async (t) => {
+  const integer = { type: 'integer' }
+  const table: ReadonlyArray<readonly [names: readonly string[], problem: string | null]> = [
+    [['limit', 'offset'], 'pages by offset: offset'],
+    [['page', 'per_page'], 'pages by offset: page'],
+    [['pageNumber', 'pageSize'], 'pages by offset: pageNumber'],
+    [['start_index'], 'pages by offset: start_index'],
+    [['skip', 'take'], 'pages by offset: skip'],
+    [['limit', 'before_id'], null],
+    [['page_size', 'homepage', 'utc_offset'], null],
+  ]
+  for (const [names, problem] of table) {
+    for (const form of ['querystring', 'query', '$ref'] as const) {
+      const app = Fastify()
+      await app.register(lists, { mode: 'report' })
+      const query = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, integer])) }
+      app.addSchema({ $id: 'query', ...query })
+      const schema = form === '$ref' ? { querystring: { $ref: 'query#' } } : { [form]: query }
+      app.get('/v1/users', { schema }, async () => ({}))
+      app.post('/v1/users', { schema }, async () => ({}))
+      app.get('/v1/orders', { schema, config: { lists: false } }, async () => ({}))
+      await app.ready()
+      const found = app.conventions.report().findings.map((finding) => [finding.route, finding.problem])
+      t.strictSame(found, problem === null ? [] : [['GET /v1/users', problem]], `${names} ${form}`)
+    }
+  }
+})
+
+t.test('a route that pages by offset stops the boot', async (t) => {
+  const app = Fastify()
+  await app.register(lists)
+  const schema = { querystring: { type: 'object', properties: { offset: { type: 'integer' } } } }
+  app.get('/v1/users', { schema }, async () => ({}))
+  await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message: /lists\.offset/ })
+})
+
+t.test('a finding about a route at `/` below a prefix has its path without a slash', async (t) => {
+  const app = Fastify()
+  await app.register(lists, { mode: 'report' })
+  const query = { type: 'object', properties: { offset: { type: 'integer' } } }
+  const response = { 200: { type: 'object', properties: { users: { type: 'array' } } } }
+  app.register(async (users) => void users.get('/', { schema: { querystring: query } }, async () => ({})), {
+    prefix: '/v1/users',
+  })
+  app.register(
+    async (orders) =>
+      void orders.get('/', { schema: { response }, config: { lists: true } }, async () => ({})),
+    { prefix: '/v1/orders' },
+  )
+  await app.ready()
+  t.strictSame(
+    [...new Set(app.conventions.report().findings.map(({ route, rule }) => `${rule} ${route}`))],
+    ['offset GET /v1/users', 'schema GET /v1/orders'],
+  )
+})

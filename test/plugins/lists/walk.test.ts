@@ -233,7 +233,7 @@ t.test('a time that is a Date: one warning for each list, because it has no micr
   t.strictSame(logs.lines, [], 'where the walk does not go by time')
   for (const path of ['/v1/dates', '/v1/texts', '/v1/dates'])
     await app.inject(`${path}?limit=1&before_time=2027-01-01T00:00:00Z`)
-  t.match(logs.lines, [{ level: levels.warn, msg: /^lists: \/v1\/dates: created_at is a Date/ }])
+  t.match(logs.lines, [{ level: levels.warn, msg: /^lists: GET \/v1\/dates: created_at is a Date/ }])
   t.equal(logs.lines.length, 1)
 })
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import AjvCompiler from '@fastify/ajv-compiler'
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
@@ -172,7 +172,7 @@ t.test('requests without an override, or with one in another place, do not chang
 })
 
 const invalid = { status: 400, code: 'method-override-invalid' }
-const unserved = { status: 404, code: 'not-found' }
+const notFound = { status: 404, code: 'not-found' }
 
 function isInvalid(header: unknown): boolean {
   return header !== undefined && header !== 'DELETE'
@@ -203,7 +203,7 @@ t.test('an invalid override is a 400, and no handler runs', async (t) => {
       const about = `${url} ${JSON.stringify(options)}`
       // Where no route serves the path, no form is read: the header alone counts.
       const isRead = url !== '/v1/nothing' || isInvalid(options.headers?.['x-http-method-override'])
-      isProblem(t, injected(response), isRead ? invalid : unserved, about)
+      isProblem(t, injected(response), isRead ? invalid : notFound, about)
     }
   }
   t.strictSame(ran, [])
@@ -260,7 +260,7 @@ t.test('a validator that returns the converted value, such as that of Joi, conve
   const app = Fastify()
   app.setValidatorCompiler(() => (form: { readonly age: string }) => {
     const value = { age: Number(form.age) }
-    return Number.isNaN(value.age) ? { error: new Error('age is no number') } : { value }
+    return Number.isNaN(value.age) ? { error: new Error('age is not a number') } : { value }
   })
   await app.register(methodOverride)
   app.patch('/v1/users/:id', { schema: { body: {} }, attachValidation: true }, async ({ body }) => ({ body }))
@@ -292,7 +292,7 @@ t.test('a form from another origin is a 400 if the path has a route, and no hand
           payload,
         })
         const about = `${url} ${payload} ${JSON.stringify(headers)}`
-        isProblem(t, injected(response), url === '/v1/nothing' ? unserved : invalid, about)
+        isProblem(t, injected(response), url === '/v1/nothing' ? notFound : invalid, about)
       }
     }
   }
@@ -433,7 +433,7 @@ t.test('a form without an override is accepted only if the app accepts forms', a
   const bare = await usualApp()
   const refused = await bare.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload: 'a=1' })
   isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type' })
-  t.equal(refused.headers.accept, 'application/json', 'and it is not said to be taken')
+  t.equal(refused.headers.accept, 'application/json', 'and Accept does not list it')
 
   const parsers = (app: FastifyInstance, type: string | RegExp) =>
     app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, { own: body }))
@@ -714,3 +714,32 @@ t.test('a form for a route with a custom constraint is performed', async (t) => 
   })
   t.same(response.json(), { route: 'DELETE' })
 })
+
+t.test(
+  'what only a proxy serves is passed on: the form keeps the field, and the header is not followed',
+  async (t) => {
+    const app = Fastify()
+    await app.register(methodOverride)
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+    const passOn = (request: FastifyRequest) => ({ method: request.method, body: request.body })
+    app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, body, done) =>
+      done(null, body),
+    )
+    app.route({ method: [...methods], url: '/old', handler: passOn })
+    app.route({ method: [...methods], url: '/old/*', handler: passOn })
+    app.route({ method: [...methods], url: '/*', handler: passOn })
+    app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
+    const payload = '_method=DELETE&name=Ada'
+    for (const url of ['/old', '/old/users/7', '/elsewhere']) {
+      const passedOn = { method: 'POST', body: payload }
+      const byForm = await app.inject({ method: 'POST', url, headers: form, payload })
+      t.strictSame(byForm.json(), passedOn, url)
+      const both = { ...form, ...header('DELETE') }
+      t.strictSame((await app.inject({ method: 'POST', url, headers: both, payload })).json(), passedOn, url)
+    }
+    const byHeader = await app.inject({ method: 'POST', url: '/v1/users/7', headers: header('DELETE') })
+    t.strictSame(byHeader.json(), { route: 'DELETE' }, 'a route of the service beside the proxy')
+    const performed = await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })
+    t.strictSame(performed.json(), { route: 'DELETE' })
+  },
+)

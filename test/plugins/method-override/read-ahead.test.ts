@@ -115,11 +115,7 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
     await new Promise(setImmediate)
     giveUp(raw)
     t.equal(await read, 'given up', about)
-    t.equal(
-      raw.listenerCount('readable') + raw.listenerCount('aborted'),
-      0,
-      `${about}: nobody listens any more`,
-    )
+    t.equal(raw.listenerCount('readable') + raw.listenerCount('aborted'), 0, `${about}: no listener is left`)
   }
 })
 

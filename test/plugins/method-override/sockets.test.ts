@@ -69,7 +69,7 @@ function awaitedLog() {
         },
       },
     },
-    said: (msg: string) => new Promise<LogLine>((tell) => void waiting.push({ msg, tell })),
+    logged: (msg: string) => new Promise<LogLine>((tell) => void waiting.push({ msg, tell })),
   }
 }
 
@@ -314,7 +314,7 @@ t.test('HTTP/1.1: a form that does not arrive is a 408 after requestTimeout', as
 
 t.test('HTTP/1.1: the form of an aborted request is not performed, and is logged', async (t) => {
   const ran: string[] = []
-  const { logger, lines, said } = awaitedLog()
+  const { logger, lines, logged } = awaitedLog()
   const app = Fastify({ logger })
   await app.register(methodOverride)
   addRoutes(app, ran)
@@ -325,13 +325,13 @@ t.test('HTTP/1.1: the form of an aborted request is not performed, and is logged
     [{ ...formType, 'content-length': '50' }, ''],
     [{ 'X-HTTP-Method-Override': 'DELETE', 'content-type': 'application/json', ...chunked }, ''],
   ] as const) {
-    const told = said('the client aborted the request before its form had arrived')
+    const line = logged('the client aborted the request before its form had arrived')
     const connection = await openConnection(port)
     connection.send(requestBytes('POST', '/v1/users/7', headers))
     connection.send(body)
     connection.socket.end()
     connection.socket.destroySoon()
-    t.match(await told, { url: '/v1/users/7' })
+    t.match(await line, { url: '/v1/users/7' })
   }
   t.strictSame(ran, [])
   t.notOk(lines.some(({ msg }) => msg === 'incoming request'))
@@ -503,7 +503,7 @@ t.test('HTTP/2: a hook that responds before the body is read does not block the 
 })
 
 t.test('HTTP/2: the form of an aborted request is not performed', async (t) => {
-  const { ran, said, port } = await http2Session(t)
+  const { ran, logged, port } = await http2Session(t)
   // In bytes: Node's client ends a form before it takes it back, as if it were whole.
   const begin = Buffer.concat([
     Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
@@ -513,10 +513,10 @@ t.test('HTTP/2: the form of an aborted request is not performed', async (t) => {
   ])
   const cancel = frame(frameTypes.reset, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]))
   for (const howTo of ['takes it back', 'goes away'] as const) {
-    const told = said('the client aborted the request before its form had arrived')
+    const line = logged('the client aborted the request before its form had arrived')
     const { socket } = await openConnection(port)
     socket.end(howTo === 'takes it back' ? Buffer.concat([begin, cancel]) : begin)
-    t.match(await told, { url: '/v1/users/7' }, howTo)
+    t.match(await line, { url: '/v1/users/7' }, howTo)
   }
   t.strictSame(ran, [])
 })
@@ -541,7 +541,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
 
 async function http2Session(t: Test) {
   const ran: string[] = []
-  const { logger, said } = awaitedLog()
+  const { logger, logged } = awaitedLog()
   const app = Fastify({ http2: true, bodyLimit: 100_000, logger })
   await app.register(problems)
   await app.register(methodOverride)
@@ -553,7 +553,7 @@ async function http2Session(t: Test) {
     session.destroy()
     await app.close()
   })
-  return { session, ran, said, port }
+  return { session, ran, logged, port }
 }
 
 async function send(

@@ -33,7 +33,7 @@ t.test('one that creates nothing ends, with its document as the result', async (
   t.equal(poller.getOperationState().status, 'succeeded')
 })
 
-t.test('a result that is no resource is in that document', async (t) => {
+t.test('a result that is not a resource is in that document', async (t) => {
   const { poller } = await start(t, 'count')
   t.match(await poller.pollUntilDone(), { status: 'Succeeded', result: { counted: 3 } })
 })

@@ -100,7 +100,7 @@ t.test('the input reaches the handler as JSON has it, with all digits', async (t
   }
 })
 
-t.test('what is no JSON, goes round in a circle or is too long is refused and starts nothing', async (t) => {
+t.test('what is not JSON, goes round in a circle or is too long is refused and starts nothing', async (t) => {
   let runs = 0
   const app = await service(
     t,
@@ -124,7 +124,11 @@ t.test('what is no JSON, goes round in a circle or is too long is refused and st
   ]) {
     await t.rejects(app.operations.start('work', input))
   }
-  await t.rejects(app.operations.start('work', circle), { name: 'TypeError' }, 'a fault of the app is no 413')
+  await t.rejects(
+    app.operations.start('work', circle),
+    { name: 'TypeError' },
+    'a fault of the app is not a 413',
+  )
   await t.rejects(app.operations.start('work', 'x'.repeat(99)), {
     code: 'content-too-large',
     statusCode: 413,
@@ -386,7 +390,7 @@ t.test('progress of every kind does no harm', async (t) => {
   }
 })
 
-t.test('ids of every shape that nobody has are the same 404', async (t) => {
+t.test('unknown ids of any form are the same 404', async (t) => {
   const app = await service(t, async () => {}, {
     identify: ({ headers }) => String(headers['x-caller'] ?? 'ann'),
   })
@@ -441,43 +445,46 @@ t.test('who may not be told whether there is an operation is not told by an erro
   isProblem(t, await ask(app, { method: 'POST', url: '/v1/work' }), { status: 401, code: 'unauthorized' })
 })
 
-t.test('callers are told apart by their id: numbers and texts alike, nobody is nobody', async (t) => {
-  const owners: Readonly<Record<string, unknown>> = {
-    number: 7,
-    text: '7',
-    big: 7n,
-    other: '8',
-    nobody: null,
-    none: undefined,
-  }
-  const app = await service(t, async () => {}, {
-    identify: ({ headers }) => owners[String(headers['x-caller'])] as string,
-  })
-  const startAs = async (caller: string) =>
-    sure(
-      headerOf(
-        await ask(app, { method: 'POST', url: '/v1/work', headers: { 'x-caller': caller } }),
-        'location',
-      ),
-    )
-  const seenBy = async (path: string) => {
-    const seen: string[] = []
-    for (const caller of Object.keys(owners)) {
-      if ((await ask(app, { url: path, headers: { 'x-caller': caller } })).status === 200) seen.push(caller)
+t.test(
+  'callers are told apart by their ids: a number and its text are the same, and a caller without an id is anonymous',
+  async (t) => {
+    const owners: Readonly<Record<string, unknown>> = {
+      number: 7,
+      text: '7',
+      big: 7n,
+      other: '8',
+      anonymous: null,
+      none: undefined,
     }
-    return seen
-  }
-  t.strictSame(await seenBy(await startAs('number')), ['number', 'text', 'big'])
-  t.strictSame(await seenBy(await startAs('other')), ['other'])
-  t.strictSame(await seenBy(await startAs('nobody')), ['nobody', 'none'])
-  t.strictSame(await seenBy(`/v1/operations/${(await app.operations.start('work', 1, { owner: 7 })).id}`), [
-    'number',
-    'text',
-    'big',
-  ])
-})
+    const app = await service(t, async () => {}, {
+      identify: ({ headers }) => owners[String(headers['x-caller'])] as string,
+    })
+    const startAs = async (caller: string) =>
+      sure(
+        headerOf(
+          await ask(app, { method: 'POST', url: '/v1/work', headers: { 'x-caller': caller } }),
+          'location',
+        ),
+      )
+    const seenBy = async (path: string) => {
+      const seen: string[] = []
+      for (const caller of Object.keys(owners)) {
+        if ((await ask(app, { url: path, headers: { 'x-caller': caller } })).status === 200) seen.push(caller)
+      }
+      return seen
+    }
+    t.strictSame(await seenBy(await startAs('number')), ['number', 'text', 'big'])
+    t.strictSame(await seenBy(await startAs('other')), ['other'])
+    t.strictSame(await seenBy(await startAs('anonymous')), ['anonymous', 'none'])
+    t.strictSame(await seenBy(`/v1/operations/${(await app.operations.start('work', 1, { owner: 7 })).id}`), [
+      'number',
+      'text',
+      'big',
+    ])
+  },
+)
 
-t.test('an owner that is no id is refused: all of them would be one', async (t) => {
+t.test('an owner that is not an id is refused: all of them would share one text', async (t) => {
   for (const owner of [{ id: 7 }, '', Number.NaN, 1.5, true]) {
     const app = await service(t, async () => {}, { identify: () => owner as string })
     isProblem(t, await ask(app, { method: 'POST', url: '/v1/work' }), {
@@ -632,7 +639,7 @@ t.test('who starts and cancels over and over fills no queue', async (t) => {
 })
 
 t.test(
-  'an engine or a store that cannot be reached: 503, and nothing is said that is not known',
+  'an engine or a store that cannot be reached: 503, and the response claims nothing that is not known',
   async (t) => {
     const logs = keepLogs('info')
     const engine = {
@@ -1059,7 +1066,7 @@ t.test('what the store fails to write is in the log, once', async (t) => {
   t.equal(told.length, 1)
 })
 
-t.test('what could not be taken back is not said never to have been started', async (t) => {
+t.test('a start that could not be undone is not reported as never started', async (t) => {
   const full = {
     ...inProcessEngine(),
     enqueue: async () => {

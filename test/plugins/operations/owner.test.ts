@@ -22,7 +22,7 @@ t.test('an owner is an id, stored as a text; a caller without an id has the acce
   for (const [owner, caller] of rows) t.strictSame(callerOf(owner as string), caller)
 })
 
-t.test('a value that is no id is an error: all callers would have the same text', async (t) => {
+t.test('a value that is not an id is an error: all callers would have the same text', async (t) => {
   for (const owner of [{}, [], '', Number.NaN, 1.5, 2 ** 53, true, () => 'ann', Symbol('ann')]) {
     t.throws(() => callerOf(owner as unknown as string), { name: 'TypeError', message: /is not an id/ })
   }

@@ -128,12 +128,17 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.notOk('link' in asked, 'not once it was asked for')
     service.letGo('')
 
-    const started = await service.ask('POST', '/v1/orders/7/retry', { body: { does: 'waits', key: 'firm' } })
-    const firm = sure(headerOf(started, 'location'))
+    const started = await service.ask('POST', '/v1/orders/7/retry', {
+      body: { does: 'waits', key: 'uncancellable' },
+    })
+    const uncancellable = sure(headerOf(started, 'location'))
     t.notOk('link' in (JSON.parse(started.body) as object), 'not where it cannot be')
-    isProblem(t, await service.ask('DELETE', firm), { status: 409, code: 'operation-not-cancellable' })
-    service.letGo('firm')
-    const done = await service.until(firm, isFinal)
+    isProblem(t, await service.ask('DELETE', uncancellable), {
+      status: 409,
+      code: 'operation-not-cancellable',
+    })
+    service.letGo('uncancellable')
+    const done = await service.until(uncancellable, isFinal)
     t.notOk('link' in done, 'not when it is over')
   })
 
@@ -312,7 +317,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.match(
       JSON.parse((await service.ask('GET', path)).body),
       { status: 'In progress' },
-      'nobody cancelled it',
+      'it was not cancelled',
     )
     service.letGo('')
   })

@@ -87,7 +87,7 @@ t.test('a codec encodes what is stored, and decodes what is read', async (t) => 
   }
 })
 
-t.test('a text that is no id is not looked for', async (t) => {
+t.test('a text that is not an id is not looked for', async (t) => {
   const { registry, store } = setUp()
   for (const id of ['', 'a', '__proto__', `${idOf(1)}0`]) t.equal(await registry.find(id), null)
   t.equal(store.calls.get, undefined)

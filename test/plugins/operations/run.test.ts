@@ -76,7 +76,7 @@ t.test('progress is stored every half second at most, and does not delay the hea
   t.ok(sure((await record()).runUntil) > clock.now() + lease - 1_000)
 })
 
-t.test('progress that is no number changes nothing; other numbers are the nearest in range', async (t) => {
+t.test('progress that is not a number changes nothing; other numbers are the nearest in range', async (t) => {
   const { clock, run, record } = await setUp()
   const stored = async (progress: unknown) => {
     run.setProgress(progress as number)

@@ -171,7 +171,7 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   await sweep()
   t.equal(queued().length, 2)
   t.equal(await registry.expire(1), 0, 'nothing is left to delete')
-  t.strictSame(faults, [], 'a full queue is no fault')
+  t.strictSame(faults, [], 'a full queue is not a fault')
   engine.room = 10
   clock.skip(lease)
   await sweep()

@@ -45,7 +45,7 @@ t.test('each declared 64-bit integer becomes a BigInt, and gets its twin', async
       { n1: 1n, m1: 1 },
       { n1: 1n, n1_str: '1', m1: 1 },
     ],
-    // What is no such integer stays: it is not this function that validates.
+    // Other values stay as they are: this function does not validate.
     [int64, 1.5, 1.5, 1.5],
     [int64, 2 ** 60, 2 ** 60, 2 ** 60],
     [int64, 'x', 'x', 'x'],

@@ -34,10 +34,12 @@ t.test('twelve invalid routes are one error that lists all twelve', async (t) =>
   t.equal(summary, '12 breaches of conventions in 12 routes')
   t.equal(blank, '')
   const [header = '', line = '', ...rows] = table
-  t.match(header, /^route +rule +what is wrong +write instead$/)
-  t.match(line, /^-+ {2}-+ {2}-+ {2}-+$/)
+  t.match(header, /^route +rule +what is wrong +write instead +or except it by +see$/)
+  t.match(line, /^-+(?: {2}-+){5}$/)
   t.equal(rows.filter((row) => row !== '').length, 12)
-  const columns = ['route', 'rule', 'what is wrong', 'write instead'].map((title) => header.indexOf(title))
+  const columns = ['route', 'rule', 'what is wrong', 'write instead', 'or except it by', 'see'].map((title) =>
+    header.indexOf(title),
+  )
   for (const [method, path, rule, instead] of twelve) {
     const row = rows.find((text) => text.startsWith(`${method} ${path} `)) ?? ''
     const [, ruleCell, problem, insteadCell] = cells(row, columns)
@@ -59,7 +61,7 @@ t.test('a route that breaks several rules has a line for each rule, with its cor
     version: '/v1/Order_item/:id/list',
   }
   for (const [rule, instead] of Object.entries(suggestions)) {
-    t.match(message, new RegExp(`^GET /Order_item/:id/list +pathGuard\\.${rule} .* ${instead}$`, 'm'))
+    t.match(message, new RegExp(`^GET /Order_item/:id/list +pathGuard\\.${rule} .* ${instead} `, 'm'))
   }
 })
 
@@ -179,11 +181,65 @@ t.test('words of the domain: basePath, collections, verbs, selfAliases', async (
   await keeps(t, { basePath: '/api' }, 'GET', '/api/v1/users')
   await breaks(t, { basePath: '/api' }, 'GET', '/v1/user/:id', 'plural', '/v1/users/:id')
   await breaks(t, { basePath: '/api/public' }, 'GET', '/api/public/users', 'version', '/api/public/v1/users')
-  await keeps(t, { collections: ['dashboard'] }, 'GET', '/v1/dashboard')
-  await breaks(t, {}, 'GET', '/v1/dashboard', 'plural', '/v1/dashboards')
+  await keeps(t, { collections: ['moon'] }, 'GET', '/v1/moon')
+  await keeps(t, { singletons: ['moon'] }, 'GET', '/v1/moon')
+  await breaks(t, {}, 'GET', '/v1/moon', 'plural', '/v1/moons')
   await breaks(t, { verbs: ['ship'] }, 'GET', '/v1/orders/:id/ship', 'action', 'POST /v1/orders/:id/ship')
   await keeps(t, {}, 'GET', '/v1/orders/:id/ship')
   await keeps(t, { selfAliases: ['mine'] }, 'GET', '/v1/users/mine')
+})
+
+t.test('without versions, all routes get one suggestion: a prefix', async (t) => {
+  const instead = async (options: PathGuardOptions, ...paths: string[]): Promise<unknown> => {
+    const app = Fastify()
+    await app.register(pathGuard, { ...options, mode: 'report' })
+    for (const path of paths) app.get(path, nothing)
+    await app.ready()
+    return app.conventions.report().findings.map((finding) => finding.instead)
+  }
+  const prefix = "register the routes with prefix: '/v1'"
+  t.strictSame(await instead({}, '/users', '/orders', '/health'), [prefix, prefix])
+  const below = "register the routes with prefix: '/api/v1'"
+  t.strictSame(await instead({ basePath: '/api' }, '/api/users', '/api/orders'), [below, below])
+  t.strictSame(await instead({}, '/users', '/orders', '/v1/carts'), ['/v1/users', '/v1/orders'])
+  t.strictSame(await instead({}, '/users'), ['/v1/users'])
+})
+
+t.test('the prefix of the context is the base path', async (t) => {
+  for (const [prefix, path] of [
+    ['/api', '/v1/users'],
+    ['/api/v1', '/users'],
+    ['/api/v1/admin', '/users'],
+    ['/v1', '/users'],
+  ] as const) {
+    const app = Fastify()
+    app.register(
+      async (child) => {
+        await child.register(pathGuard)
+        child.get(path, nothing)
+      },
+      { prefix },
+    )
+    await t.resolves(async () => app.ready(), prefix)
+  }
+})
+
+t.test('the root of a proxy is not renamed', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard)
+  app.register(
+    async (proxy) => {
+      proxy.get('/', nothing)
+      proxy.get('/*', nothing)
+    },
+    { prefix: '/Upstream_Service' },
+  )
+  await app.ready()
+
+  t.equal((await app.inject('/Upstream_Service')).statusCode, 200)
+  t.equal((await app.inject('/Upstream_Service/')).statusCode, 200)
+  const reasons = app.conventions.report().exceptions.map(({ reason }) => reason)
+  t.ok(reasons.includes('the root of a wildcard route: files or a proxy'))
 })
 
 async function keeps(t: Test, options: PathGuardOptions, method: HTTPMethods, url: string): Promise<void> {

@@ -34,7 +34,7 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
   const app = Fastify()
   await app.register(pathGuard, {
     exceptions: [
-      { url: '/metrics', except: ['version'], reason: 'scraped by the monitoring' },
+      { url: '/stats', except: ['version'], reason: 'scraped by the monitoring' },
       {
         url: '/legacy/*',
         except: ['version', 'plural', 'underscore'],
@@ -42,13 +42,13 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
       },
     ],
   })
-  for (const path of ['/metrics', '/legacy/user/:id', '/legacy/order_items']) app.get(path, nothing)
+  for (const path of ['/stats', '/legacy/user/:id', '/legacy/order_items']) app.get(path, nothing)
   await app.ready()
 
   t.strictSame(
     app.conventions.report().exceptions.map(({ route, rules, reason }) => [route, rules, reason]),
     [
-      ['GET /metrics', ['version'], 'scraped by the monitoring'],
+      ['GET /stats', ['version'], 'scraped by the monitoring'],
       ['GET /legacy/user/:id', ['version', 'plural', 'underscore'], 'goes with the next major version'],
       ['GET /legacy/order_items', ['version', 'plural', 'underscore'], 'goes with the next major version'],
     ],
@@ -58,17 +58,17 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
 t.test(
   'the url of an exception is the whole pattern, and a final star matches everything below',
   async (t) => {
-    for (const url of ['/metric', '/metrics/', '/metrics/*', '/*/metrics', '/v1/metrics']) {
+    for (const url of ['/stat', '/stats/', '/stats/*', '/*/stats', '/v1/stats']) {
       const app = Fastify()
       await app.register(pathGuard, { exceptions: [{ url, except: ['version'], reason: 'monitoring' }] })
-      app.get('/metrics', nothing)
+      app.get('/stats', nothing)
       await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' }, url)
     }
     const app = Fastify()
     await app.register(pathGuard, {
       exceptions: [{ url: '/*', except: ['version'], reason: 'behind a gateway' }],
     })
-    app.get('/metrics', nothing)
+    app.get('/stats', nothing)
     app.register(async (child) => void child.get('/users', nothing), { prefix: '/internals' })
     await app.ready()
   },

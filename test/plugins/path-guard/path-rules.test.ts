@@ -17,6 +17,7 @@ type Row = readonly [route: string, rule?: PathRule, instead?: string]
 
 const plain: PathVocabulary = {
   collections: new Set(),
+  singletons: new Set(),
   verbs: new Set(knownVerbs),
   selfAliases: new Set(['me', 'self']),
 }
@@ -159,6 +160,54 @@ const rightRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /v1/users/:id/wish-list'],
     ['GET /v1/users/:id/to-do-list'],
     ['GET /v1/price-lists/:id'],
+  ],
+  'what exists once is not plural': [
+    ['GET /v1/me'],
+    ['PATCH /v1/profile'],
+    ['GET /v1/settings'],
+    ['GET /v1/config'],
+    ['GET /v1/config/:key'],
+    ['GET /v1/cart'],
+    ['DELETE /v1/cart/items/:id'],
+    ['POST /v1/checkout'],
+    ['GET /v1/dashboard'],
+    ['GET /v1/search'],
+    ['GET /v1/search/:query'],
+    ['POST /v1/login'],
+    ['POST /v1/logout'],
+    ['POST /v1/register'],
+    ['GET /v1/i18n/:language'],
+    ['GET /v1/tv/:id'],
+  ],
+  'endpoints for operators, browsers and tools have no version': [
+    ['GET /'],
+    ['GET /api'],
+    ['GET /health'],
+    ['GET /healthz'],
+    ['GET /health/:check'],
+    ['GET /api/health'],
+    ['GET /internal/health'],
+    ['GET /sitemap.xml'],
+    ['GET /ready'],
+    ['GET /live'],
+    ['GET /ping'],
+    ['GET /status'],
+    ['GET /metrics'],
+    ['GET /version'],
+    ['GET /robots.txt'],
+    ['GET /favicon.ico'],
+    ['GET /i18n/:language'],
+    ['GET,POST /graphql'],
+    ['GET /graphiql'],
+    ['GET /docs'],
+    ['GET /docs/json'],
+    ['GET /documentation/static/index.html'],
+  ],
+  'reading is an action where something is marked as read': [
+    ['POST /v1/notifications/read'],
+    ['POST /v1/notifications/read-all'],
+    ['POST /v1/messages/:id/read'],
+    ['POST,OPTIONS /v1/messages/:id/read'],
   ],
   'names that are not chosen, and files (RFC 8615)': [
     ['GET /.well-known/openid-configuration'],
@@ -315,6 +364,8 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /v1/price-list/:id', 'plural', '/v1/price-lists/:id'],
     ['GET /v1/virus/:id', 'plural', '/v1/viruses/:id'],
     ['GET /v1/lens/:id', 'plural', '/v1/lenses/:id'],
+    ['GET /v1/profile/:id', 'plural', '/v1/profiles/:id'],
+    ['GET /v1/cart/:id/items', 'plural', '/v1/carts/:id/items'],
     ['GET /v1/canvas/:id', 'plural', '/v1/canvases/:id'],
     ['GET /v1/bias/:id', 'plural', '/v1/biases/:id'],
     ['GET /v1/schema/:id', 'plural', '/v1/schemas/:id'],
@@ -329,6 +380,9 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /v1/users/:id/show', 'words', '/v1/users/:id'],
     ['GET /v1/users/:id/edit', 'words', '/v1/users/:id'],
     ['GET /v1/users/:id/read', 'words', '/v1/users/:id'],
+    ['GET,POST /v1/users/:id/read', 'words', 'GET /v1/users/:id'],
+    ['GET /v1/tasks/download/csv', 'words', '/v1/tasks'],
+    ['GET /v1/orders/:id/export/pdf', 'words', '/v1/orders/:id'],
     ['GET /v1/users/:id/fetch', 'words', '/v1/users/:id'],
     ['GET /v1/users/:id/retrieve', 'words', '/v1/users/:id'],
     ['PUT /v1/users/:id/update', 'words', '/v1/users/:id'],
@@ -395,9 +449,7 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /users', 'version', '/v1/users'],
     ['GET /users/:id', 'version', '/v1/users/:id'],
     ['POST /orders/:id/cancel', 'version', '/v1/orders/:id/cancel'],
-    ['GET /', 'version', '/v1'],
-    ['GET /api/users', 'version', '/v1/api/users'],
-    ['GET /docs', 'version', '/v1/docs'],
+    ['GET /api/users', 'version', "/api/v1/users, with basePath: '/api'"],
     ['GET /404', 'version', '/v1/404'],
     ['GET /v1.0/users', 'version', '/v1/users'],
     ['GET /v01/users', 'version', '/v1/users'],
@@ -407,7 +459,12 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /3/users', 'version', '/v3/users'],
     ['GET /users/v2', 'version', '/v2/users'],
     ['GET /users/:id/v2', 'version', '/v2/users/:id'],
-    ['GET /api/v1/users', 'version', '/v1/api/users'],
+    ['GET /api/v1/users', 'version', "set basePath: '/api'"],
+    ['GET /api/v1', 'version', "set basePath: '/api'"],
+    ['GET /rest/api/v2/users/:id', 'version', "set basePath: '/rest/api'"],
+    ['GET /billing/v1/invoices', 'version', "set basePath: '/billing'"],
+    ['GET /api/v1.0/users', 'version', "/api/v1/users, with basePath: '/api'"],
+    ['GET /users/v1/:id', 'version', '/v1/users/:id'],
     ['GET /02.5/users', 'version', '/v2/users'],
     ['GET /v2-rc.1/users', 'version', '/v2/users'],
     ['GET /ver4/users', 'version', '/v4/users'],
@@ -501,6 +558,14 @@ const manyTimesWrong: readonly (readonly [route: string, instead: Partial<Record
   ['GET /v1//user', { plural: '/v1//users', slash: '/v1/user' }],
   ['GET //', { version: '/v1//', slash: '/' }],
   [
+    'GET /api/v1/getUser/:id',
+    { uppercase: '/api/v1/get-user/:id', words: '/api/v1/users/:id', version: "set basePath: '/api'" },
+  ],
+  [
+    'GET /API/v1/user',
+    { uppercase: '/api/v1/user', plural: '/API/v1/users', version: "set basePath: '/API'" },
+  ],
+  [
     'GET /V1.0/User_List/:Id/',
     {
       uppercase: '/v1.0/user_list/:Id/',
@@ -541,19 +606,22 @@ const belowApi: readonly Row[] = [
   ['GET /api/v1/users/', 'slash', '/api/v1/users'],
   ['GET /api/v1/purchase_orders', 'underscore', '/api/v1/purchase-orders'],
   ['POST /api/v1/cancel/orders/:id', 'action', 'POST /api/v1/orders/:id/cancel'],
-  ['GET /metrics', 'version', '/api/v1/metrics'],
-  ['GET /api', 'version', '/api/v1'],
+  ['GET /metrics'],
+  ['GET /api'],
+  ['GET /invoices', 'version', '/api/v1/invoices'],
   ['GET /apis', 'version', '/api/v1/apis'],
 ]
 
 const domain: PathVocabulary = {
-  collections: new Set(['health', 'feedback', 'wish-list', 'merge-requests', 'openapi.json']),
+  collections: new Set(['feedback', 'wish-list', 'merge-requests', 'openapi.json']),
+  singletons: new Set(['launch-pad', 'moon']),
   verbs: new Set([...knownVerbs, 'ship', 'export']),
   selfAliases: new Set(['mine']),
 }
 
 const domainRoutes: readonly Row[] = [
-  ['GET /v1/health'],
+  ['GET /v1/moon'],
+  ['GET /v1/launch-pad/:id'],
   ['GET /v1/feedback/:id'],
   ['GET /v1/wish-list/:id'],
   ['GET /v1/merge-requests/:id'],
@@ -579,7 +647,7 @@ t.test('a route has one breach for each broken rule, each with its own suggestio
     const expected = Object.entries(instead).map(([rule, path]) => `${rule}: ${path}`)
     t.same(verdicts(route), expected, route)
   }
-  t.same(verdicts('GET /api/', plain, '/api'), ['version: /api/v1', 'slash: /api'])
+  t.same(verdicts('GET /api/', plain, '/api'), ['slash: /api'])
 })
 
 t.test('basePath precedes the version, also in suggestions', async (t) => {
@@ -602,7 +670,10 @@ t.test('a breach describes the fault with the names of the route', async (t) => 
     ['GET /v1/us[er]s/{id}', "'us[er]s', '{id}' have characters that need encoding"],
     ['GET /v1/users/list', "'list' stands for a method"],
     ['GET /v1/all/users/list', "'all', 'list' stand for a method"],
+    ['GET /v1/tasks/download/csv', "'download', 'csv' stand for a format, which clients name in Accept"],
     ['GET /users', 'has no major version in front'],
+    ['GET /api/v1/users', "'/api' is in front of the version"],
+    ['GET /api/users', "has no major version behind '/api'"],
     ['GET,PUT,POST /v1/orders/:id/cancel', "the verb 'cancel' is served for GET, PUT; an action is a POST"],
     ['POST /v1/cancel/orders/:id', "the verb 'cancel' is not the last segment"],
     ['GET /v1/users/', 'ends in a slash'],
@@ -680,6 +751,7 @@ t.test('a suggestion keeps its rule, whatever else is wrong with the route', asy
   fc.assert(
     fc.property(methods, path, fc.constantFrom('', '/api'), (methods, pattern, basePath) =>
       breachesOf(`${methods} ${pattern}`, plain, basePath).every(({ rule, instead }) => {
+        if (instead.includes('basePath')) return true
         const route = /^[A-Z]+ /.test(instead) ? instead : `${methods} ${instead}`
         return breachesOf(route, plain, basePath).every((left) => left.rule !== rule)
       }),

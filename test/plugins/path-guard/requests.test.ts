@@ -209,6 +209,20 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
   isProblem(t, injected(await app.inject('/v1/l%69nks/AbC')), { status: 404, code: 'path-encoded' })
 })
 
+t.test('params: any of the plugin is for all routes, unless one has lowercase ids', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { params: 'any' })
+  addEchoes(app, {}, ['/v1/customers/:id'])
+  addEchoes(app, { config: { pathGuard: { params: 'lowercase' } } }, ['/v1/pages/:slug'])
+  for (const id of ['cus_NffrFeUfNV2Hib', '01ARZ3NDEKTSV4RRFFQ69G5FAV', 'V1StGXR8_Z5jdHi6B-myT']) {
+    t.equal((await app.inject(`/v1/customers/${id}`)).statusCode, 200, id)
+  }
+  const refused = { status: 404, code: 'path-uppercase' }
+  isProblem(t, injected(await app.inject('/v1/Customers/cus_NffrFeUfNV2Hib')), refused)
+  isProblem(t, injected(await app.inject('/v1/pages/About')), refused)
+  isProblem(t, injected(await app.inject('/v1/unknown/AbC')), refused)
+})
+
 t.test('params: any, the suggested path keeps the parameters as they are', async (t) => {
   const any = { config: { pathGuard: { params: 'any' } } } as const
   const app = Fastify({

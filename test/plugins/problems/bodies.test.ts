@@ -284,7 +284,7 @@ t.test('content that the app decodes is accepted', async (t) => {
 })
 
 t.test(
-  'an empty body with a JSON Content-Type is no body for DELETE, and for a POST that needs none',
+  'an empty body with a JSON Content-Type is not a body for DELETE, and for a POST that needs none',
   async (t) => {
     const app = Fastify()
     await app.register(problems)

@@ -14,6 +14,11 @@ t.test('an invalid option throws, with its name, the expected and the received v
     [{ notFound: false }, "problems.notFound: expected one of 'answer', 'leave', received false"],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
     [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
+    [{ errorHandler: 'keep' }, "problems.errorHandler: expected one of 'leave', 'wrap', received 'keep'"],
+    ...['detail', 'code', 'errors', '__proto__', ''].map((name): [object, string] => [
+      { keepMembers: [name] },
+      `problems.keepMembers[0]: expected a name that a problem document does not have, received '${name}'`,
+    ]),
   ]
   for (const [options, message] of table) {
     const app = Fastify()
@@ -22,11 +27,20 @@ t.test('an invalid option throws, with its name, the expected and the received v
       message,
     })
   }
+  const codes = [{ E_FUNDS: 409 }, { funds: 200 }, ['funds']]
+  for (const given of codes)
+    await t.rejects(
+      async () => Fastify().register(problems, { codes: given as unknown as Record<string, number> }),
+      {
+        code: 'FST_CONV_OPTION_INVALID',
+        message: /^problems\.codes/,
+      },
+    )
   const misspelt = { typebase: 'x' } as ProblemsOptions
   await t.rejects(async () => Fastify().register(problems, misspelt), {
     code: 'FST_CONV_OPTION_UNKNOWN',
     message:
-      'problems.typebase: there is no such option; expected one of mode, notFound, refusals, retryAfter, typeBase, whileClosing',
+      'problems.typebase: there is no such option; expected one of codes, errorHandler, keepMembers, mode, notFound, refusals, retryAfter, typeBase, whileClosing',
   })
 })
 

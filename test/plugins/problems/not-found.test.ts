@@ -127,10 +127,10 @@ t.test('Accept-Patch has the media types of the route’s context, not those of 
 })
 
 t.test('OPTIONS * is 204 without Allow, whatever the app parses (RFC 9110 §9.3.7)', (t) => {
-  const unserved = { maxParamLength: 100, methodsAtPath: () => [], parsesPatch: () => true }
-  t.strictSame(judgeUnserved({ ...unserved, method: 'OPTIONS', path: '*' }), {})
-  t.match(judgeUnserved({ ...unserved, method: 'GET', path: '*' }), { code: 'not-found' })
-  t.match(judgeUnserved({ ...unserved, method: 'OPTIONS', path: '/' }), { code: 'not-found' })
+  const request = { maxParamLength: 100, methodsAtPath: () => [], parsesPatch: () => true }
+  t.strictSame(judgeUnserved({ ...request, method: 'OPTIONS', path: '*' }), {})
+  t.match(judgeUnserved({ ...request, method: 'GET', path: '*' }), { code: 'not-found' })
+  t.match(judgeUnserved({ ...request, method: 'OPTIONS', path: '/' }), { code: 'not-found' })
   t.end()
 })
 

@@ -1,35 +1,121 @@
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import conventions, { pathGuard, problems } from '../../../src/index.js'
-import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const own = { own: true }
 
-t.test('a not-found handler that the app has set before is kept', async (t) => {
-  const { logger, lines } = keepLogs('info')
-  const app = Fastify({ logger })
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send(own))
-  await app.register(problems)
-  app.get('/v1/users', async () => ({}))
+const answerOwn = (_request: FastifyRequest, reply: FastifyReply) => void reply.code(404).send(own)
 
-  t.strictSame((await app.inject('/nothing')).json(), own, 'an unknown path')
-  t.strictSame((await app.inject({ method: 'POST', url: '/v1/users' })).json(), own, 'another method')
-  t.ok(
-    lines.some(({ msg }) => msg === 'problems: the not-found handler of the app stays'),
-    'the log says so',
-  )
+t.test('a not-found handler of the app is kept, set before or after; a finding says so', async (t) => {
+  const orders: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
+    before: async (app) => {
+      app.setNotFoundHandler(answerOwn)
+      await app.register(problems)
+    },
+    after: async (app) => {
+      await app.register(problems)
+      app.setNotFoundHandler(answerOwn)
+    },
+    'after the preset': async (app) => {
+      await app.register(conventions, { pathGuard: false })
+      app.setNotFoundHandler(answerOwn)
+    },
+    'in a plugin that is registered later': async (app) => {
+      await app.register(problems)
+      app.register(async (child) => void child.setNotFoundHandler(answerOwn))
+    },
+  }
+  const prefixed = async (app: FastifyInstance, prefix: string, setUp: (app: FastifyInstance) => unknown) => {
+    let report = () => app.conventions.report()
+    await app.register(
+      async (child) => {
+        await setUp(child)
+        child.get('/users', async () => ({}))
+        child.get('/unknown', async (_request, reply) => reply.callNotFound())
+        report = () => child.conventions.report()
+      },
+      { prefix },
+    )
+    return report
+  }
+  for (const [order, setUp] of Object.entries(orders)) {
+    for (const prefix of ['', '/v1']) {
+      const about = `${order}, ${prefix || 'at the root'}`
+      const app = Fastify()
+      const path = prefix === '' ? '/v1' : ''
+      const report = await prefixed(app, prefix, async (child) => {
+        await setUp(child)
+        child.get(`${path}/orders`, async () => ({}))
+      })
+      for (const url of [`${prefix}/nothing`, `${prefix}/unknown`]) {
+        t.strictSame((await app.inject(url)).json(), own, `${about}: ${url}`)
+      }
+      const posted = await app.inject({ method: 'POST', url: `${prefix}${path}/orders` })
+      t.strictSame(posted.json(), own, `${about}: another method`)
+      t.match(report().findings, [{ rule: 'not-found-handler', route: '*', effect: 'none' }], about)
+    }
+  }
 })
 
-t.test('a not-found handler that is set later needs notFound: leave', async (t) => {
+t.test(
+  'a not-found handler that replaces that of the plugin has its own hooks and its context',
+  async (t) => {
+    const app = Fastify()
+    await app.register(problems)
+    const steps: string[] = []
+    app.decorate('place', 'root')
+    app.register(async (child) => {
+      child.decorate('own', 'child')
+      child.setNotFoundHandler(
+        {
+          preValidation: async () => void steps.push('preValidation'),
+          preHandler: function (this: FastifyInstance, _request, _reply, next) {
+            steps.push(`preHandler ${'own' in this}`)
+            next()
+          },
+        },
+        function (this: FastifyInstance, _request, reply) {
+          reply.code(404).send({ isChild: 'own' in this })
+        },
+      )
+    })
+    t.strictSame((await app.inject('/nothing')).json(), { isChild: true })
+    t.strictSame(steps, ['preValidation', 'preHandler true'])
+  },
+)
+
+t.test('an app that sets two not-found handlers itself gets the error of Fastify', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.setNotFoundHandler(answerOwn)
+  t.throws(() => app.setNotFoundHandler(answerOwn), /Not found handler already set/)
+  const one = Fastify()
+  one.setNotFoundHandler(answerOwn)
+  await one.register(problems)
+  t.throws(() => one.setNotFoundHandler(answerOwn), /Not found handler already set/)
+})
+
+t.test('notFound: leave leaves unknown paths to the app, without a finding', async (t) => {
   const app = Fastify()
   await app.register(problems, { notFound: 'leave' })
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send(own))
+  app.setNotFoundHandler(answerOwn)
   t.strictSame((await app.inject('/nothing')).json(), own)
+  t.strictSame(app.conventions.report().findings, [])
+})
 
-  const refused = Fastify()
-  await refused.register(problems)
-  t.throws(() => refused.setNotFoundHandler(() => {}), /Not found handler already set/)
+t.test('contexts beside each other with one prefix share the not-found handler of the first', async (t) => {
+  const app = Fastify()
+  const reports: unknown[] = []
+  for (const name of ['users', 'orders']) {
+    app.register(async (child) => {
+      await child.register(problems)
+      child.get(`/${name}`, async () => ({}))
+      child.addHook('onReady', async () => void reports.push(child.conventions.report().findings))
+    })
+  }
+  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+  t.strictSame(reports, [[], []])
 })
 
 t.test('notFound: leave without a handler keeps Fastify’s own 404', async (t) => {
@@ -106,7 +192,7 @@ t.test('reply.callNotFound() is a 404 for every method', async (t) => {
     const response = await app.inject({ method, url })
     t.equal(response.statusCode, 404, `${method} ${url}`)
     t.equal(response.headers['content-type'], 'application/problem+json', `${method} ${url}`)
-    t.notOk('allow' in response.headers, `${method} ${url}: it is no 405`)
+    t.notOk('allow' in response.headers, `${method} ${url}: it is not a 405`)
     if (method !== 'HEAD') {
       isProblem(t, injected(response), {
         status: 404,

@@ -113,7 +113,7 @@ function addRoute(app: FastifyInstance, url: string): void {
   app.route({ method: ['POST', 'PUT', 'PATCH'], url, handler: async (request) => request.body })
 }
 
-/** Sends a body in a format that nobody parses, and expects these headers and no others of their kind. */
+/** Sends a body in a format without a parser, and expects these headers and no others of their kind. */
 async function refuses(
   t: Test,
   app: FastifyInstance,

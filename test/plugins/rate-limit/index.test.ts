@@ -5,12 +5,14 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import fastifyRateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'
 import { cors } from '../../../src/plugins/cors/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
-import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
+import { type QuotaStore, type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
+import { memoryQuotaStore } from '../../../src/plugins/rate-limit/stores/memory.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
@@ -93,17 +95,9 @@ t.test('a caller who waits for Retry-After is served', async (t) => {
 })
 
 t.test('Retry-After is at least a second, also at the very end of a window', async (t) => {
-  type Script = (key: string, window: number, max: number, ...rest: unknown[]) => void
-  const redis = {
-    defineCommand: (name: string) => {
-      const script: Script = (...parameters) => {
-        const done = parameters.at(-1) as (error: null, result: readonly number[]) => void
-        done(null, [2, 0])
-      }
-      Object.assign(redis, { [name]: script })
-    },
-  }
-  const app = await appWith({ max: 1, redis })
+  const state = { used: 1, ttl: 0, end: start }
+  const store: QuotaStore = { take: () => ({ isTaken: false, states: [state] }), giveBack: () => {} }
+  const app = await appWith({ max: 1, store })
   const { statusCode, headers } = await app.inject('/v1/users')
   t.match(
     { statusCode, headers },
@@ -335,10 +329,21 @@ t.test(
     t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
     t.equal(await leftOf(app), 'undefined')
     t.same(await statusesOf(app, Array(3).fill('/v1/theirs')), [200, 200, 200])
-    t.match(app.conventions.report().observations, [
-      { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
-      { plugin: 'rateLimit', rule: 'quota', route: '/v1/theirs', count: 1 },
-    ])
+    const { observations } = app.conventions.report()
+    t.match(
+      observations.filter(({ rule }) => rule === 'quota'),
+      [
+        { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
+        { plugin: 'rateLimit', rule: 'quota', route: '/v1/theirs', count: 1 },
+      ],
+    )
+    t.match(
+      observations.filter(({ rule }) => rule === 'fields'),
+      [
+        { route: '/v1/users', effect: 'header added', count: 1 },
+        { route: '/v1/theirs', effect: 'header added', count: 2 },
+      ],
+    )
     t.notOk(app.hasDecorator('rateLimit'), 'the app may register @fastify/rate-limit itself')
     const off = await appWith({ mode: 'off', max: 1 })
     t.same(await statusesOf(off, ['/v1/users', '/v1/users']), [200, 200])
@@ -405,35 +410,26 @@ t.test('peers on a Unix domain socket have no address, and count together', asyn
   }
 })
 
-/** A client of Redis as @fastify/rate-limit uses it, with one counter per key and a switch to fail. */
-function fakeRedis() {
-  const counts = new Map<string, number>()
-  const redis = {
-    counts,
+/** A store that instances share, with a switch to fail. */
+function sharedStore() {
+  const counts = memoryQuotaStore(1000)
+  const store = {
     isDown: false,
-    defineCommand(name: string) {
-      Object.assign(redis, {
-        [name]: (
-          key: string,
-          timeWindow: number,
-          _max: number,
-          _continue: boolean,
-          _backoff: boolean,
-          done: (error: Error | null, result?: [number, number]) => void,
-        ) => {
-          if (redis.isDown) return done(new Error('connection refused'))
-          counts.set(key, (counts.get(key) ?? 0) + 1)
-          return done(null, [counts.get(key) ?? 0, timeWindow])
-        },
-      })
+    async take(...parameters: Parameters<QuotaStore['take']>) {
+      if (store.isDown) throw new Error('connection refused')
+      return counts.take(...parameters)
+    },
+    async giveBack(...parameters: Parameters<QuotaStore['giveBack']>) {
+      if (store.isDown) throw new Error('connection refused')
+      return counts.giveBack(...parameters)
     },
   }
-  return redis
+  return store
 }
 
-t.test('instances with one Redis count together, and each quota by itself', async (t) => {
-  const redis = fakeRedis()
-  const [first, second] = await Promise.all([1, 2].map(() => appWith({ redis, nameSpace: 'api:', max: 3 })))
+t.test('instances with one store count together, and each quota by itself', async (t) => {
+  const store = sharedStore()
+  const [first, second] = await Promise.all([1, 2].map(() => appWith({ store, max: 3 })))
   if (first === undefined || second === undefined) throw new Error('there are two')
   for (const app of [first, second]) {
     app.get('/v1/a', { config: { rateLimit: { max: 5 } } }, () => ({}))
@@ -444,30 +440,29 @@ t.test('instances with one Redis count together, and each quota by itself', asyn
   t.match(await leftOf(first, '/v1/a'), 'r=4;')
   t.match(await leftOf(second, '/v1/b'), 'r=4;')
   t.match(await leftOf(second, '/v1/a'), 'r=3;')
-  t.ok([...redis.counts.keys()].every((key) => key.startsWith('api:')))
   t.same(await statusesOf(first, ['/v1/users', '/v1/users']), [200, 429])
 })
 
-t.test('while Redis is down, requests are served without counting, and one line is logged', async (t) => {
-  const redis = fakeRedis()
+t.test('while the store is down, requests are served without counting, and one line is logged', async (t) => {
+  const store = sharedStore()
   const { logger, lines } = keepLogs()
-  const app = await appWith({ redis }, { logger })
-  redis.isDown = true
+  const app = await appWith({ store }, { logger })
+  store.isDown = true
   t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
   t.equal(await leftOf(app), 'undefined')
   const told = (level: number) =>
     lines.filter((line) => line.level === level && /^rateLimit:/.test(line.msg ?? ''))
   t.equal(told(levels.error).length, 1)
-  redis.isDown = false
+  store.isDown = false
   t.match(await leftOf(app), 'r=999;')
   await leftOf(app)
   t.equal(told(levels.info).length, 1)
 })
 
 t.test('with skipOnError: false, a failed count is a 503 quota-unavailable, without its cause', async (t) => {
-  const redis = fakeRedis()
-  const app = await appWith({ redis, skipOnError: false })
-  redis.isDown = true
+  const store = sharedStore()
+  const app = await appWith({ store, skipOnError: false })
+  store.isDown = true
   const answer = await app.inject('/v1/users')
   t.match(answer, { statusCode: 503, headers: { 'retry-after': '5', 'cache-control': 'no-store' } })
   t.equal(answer.json().code, 'quota-unavailable')
@@ -500,12 +495,12 @@ t.test('a decorator that the app has already stays', async (t) => {
 })
 
 t.test('with skipOnError: false, an error handler of the app gets the error of key only', async (t) => {
-  const redis = fakeRedis()
-  redis.isDown = true
+  const store = sharedStore()
+  store.isDown = true
   const unauthorized = new ProblemError('unauthorized')
   const broken = new Error('broken')
   const cases: readonly (readonly [options: RateLimitOptions, status: number, errors: unknown[]])[] = [
-    [{ redis }, 503, []],
+    [{ store }, 503, []],
     [{ key: () => Promise.reject(unauthorized) }, 418, [unauthorized]],
     [{ key: () => Promise.reject(broken) }, 418, [broken]],
   ]
@@ -522,7 +517,7 @@ t.test('with skipOnError: false, an error handler of the app gets the error of k
     t.equal((await app.inject('/v1/users')).statusCode, status)
     t.strictSame(seen, errors)
     const isLogged = lines.some(({ msg }) => /requests cannot be counted, and are refused/.test(msg ?? ''))
-    t.equal(isLogged, status === 503, 'only an outage of Redis is logged here')
+    t.equal(isLogged, status === 503, 'only an outage of the store is logged here')
   }
 })
 
@@ -544,15 +539,68 @@ t.test('invalid options fail the boot, by name', async (t) => {
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith()
   t.throws(() => app.rateLimit({ max: 10 ** 15 }), /app\.rateLimit\(\)\.max/)
-  for (const own of [
-    { max: 0 },
-    { max: 1e15 },
-    { timeWindow: 'soon' },
-    { ban: 3 },
-    { keyGenerator: () => 'x' },
-  ])
+  for (const own of [{ max: 0 }, { max: 1e15 }, { timeWindow: 'soon' }, { tokens: 3 }])
     t.throws(
       () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({})),
       /GET \/v1\/x config\.rateLimit\./,
     )
+})
+
+t.test(
+  'options that only @fastify/rate-limit has are findings, unless the app has that plugin',
+  async (t) => {
+    const own = { max: 3, timeWindow: '1 minute', keyGenerator: () => 'all', allowList: ['127.0.0.1'] }
+    for (const mode of ['enforce', 'report'] as const) {
+      for (const order of ['none', 'before', 'after']) {
+        const app = Fastify()
+        if (order === 'before') await app.register(fastifyRateLimit, { global: false })
+        await app.register(rateLimit, { mode })
+        if (order === 'after') await app.register(fastifyRateLimit, { global: false })
+        app.get('/v1/users', { config: { rateLimit: own } }, () => ({}))
+        const about = `${mode}, @fastify/rate-limit: ${order}`
+        if (order === 'none' && mode === 'enforce') {
+          await t.rejects(
+            async () => void (await app.ready()),
+            { code: 'FST_CONV_FINDINGS', message: /config\.rateLimit\.keyGenerator/ },
+            about,
+          )
+          continue
+        }
+        await app.ready()
+        const findings = app.conventions.report().findings.filter(({ rule }) => rule === 'options')
+        const instead = 'key, an option of the plugin; max: a function that returns null for these callers'
+        t.match(findings, order === 'none' ? [{ route: 'GET /v1/users', mode, instead }] : [], about)
+        t.equal(findings.length, order === 'none' ? 1 : 0, about)
+      }
+    }
+  },
+)
+
+t.test('beside @fastify/rate-limit in either order, that one counts, and the report says so', async (t) => {
+  for (const order of ['before', 'after']) {
+    const app = Fastify()
+    if (order === 'before') await app.register(fastifyRateLimit, { max: 2 })
+    await app.register(rateLimit, { max: 1 })
+    if (order === 'after') await app.register(fastifyRateLimit, { max: 2 })
+    app.get('/v1/users', () => ({}))
+    app.get('/v1/orders', { preHandler: app.rateLimit({ max: 2, keyGenerator: () => 'all' }) }, () => ({}))
+    t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 429], order)
+    const { headers } = await app.inject('/v1/users')
+    t.match(headers, { 'x-ratelimit-limit': '2' })
+    t.notOk('ratelimit' in headers)
+    const problems = app.conventions.report().findings.map(({ rule, mode, problem }) => [rule, mode, problem])
+    const expected = [
+      ['overlap', 'report', '@fastify/rate-limit counts these requests: this plugin does not'],
+      ...(order === 'before'
+        ? []
+        : [
+            [
+              'overlap',
+              'report',
+              'app.rateLimit() was there before @fastify/rate-limit, and knows none of its options',
+            ],
+          ]),
+    ]
+    t.strictSame(problems, expected, order)
+  }
 })

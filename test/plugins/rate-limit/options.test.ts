@@ -2,6 +2,7 @@ import t from 'tap'
 import { understoodOptions } from '../../../src/plugins/rate-limit/options.js'
 
 t.test('in report mode, the options of @fastify/rate-limit with the same meaning count', (t) => {
+  const byPlan = () => 5
   const cases: readonly (readonly [given: unknown, understood: object | false | undefined])[] = [
     [undefined, undefined],
     [true, undefined],
@@ -15,8 +16,12 @@ t.test('in report mode, the options of @fastify/rate-limit with the same meaning
     [{ max: 0, timeWindow: 5000 }, { timeWindow: 5000 }],
     [{ max: 1.5 }, {}],
     [{ max: '5' }, {}],
-    [{ max: () => 5 }, {}],
     [{ timeWindow: 'soon' }, {}],
+    [{ max: byPlan, ban: 1 }, { max: byPlan }],
+    [
+      { cost: 5, count: 'failures', quotas: 3 },
+      { cost: 5, count: 'failures', quotas: 3 },
+    ],
   ]
   for (const [given, understood] of cases) {
     t.strictSame(understoodOptions(given), understood, JSON.stringify(given))

@@ -2,6 +2,8 @@ import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fasti
 import t from 'tap'
 import { pathGuard } from '../../../src/plugins/path-guard/index.js'
 import { type ResponseRulesOptions, responseRules } from '../../../src/plugins/response-rules/index.js'
+import { exceptBy, pageOf } from '../../../src/rules/advice.js'
+import { textTable } from '../../../src/rules/text-table.js'
 
 const badUser = {
   type: 'object',
@@ -42,22 +44,80 @@ t.test('breaches stop the boot, all in one table, with those of other plugins', 
   const error = await t.rejects(ready(app), { code: 'FST_CONV_FINDINGS' })
   t.equal(
     (error as Error).message,
-    `10 breaches of conventions in 5 routes
-
-route              rule                    what is wrong                                                 write instead
------------------  ----------------------  ------------------------------------------------------------  --------------------------------------------------------------------
-GET /v1/order      pathGuard.plural        'order' names a collection in the singular                    /v1/orders
-GET /v1/users      responseRules.object    200: the body is an array, not an object                      { "<collection>": [...] }
-GET /v1/users/:id  responseRules.keys      200: /createdAt is not in snake_case                          created_at
-GET /v1/users/:id  responseRules.dates     200: /createdAt is a time without "format": "date-time"       "format": "date-time"
-GET /v1/users/:id  responseRules.plural    200: /tag is a list under a singular name                     tags
-POST /v1/users     responseRules.keys      200, 201: /createdAt is not in snake_case                     created_at
-POST /v1/users     responseRules.dates     200, 201: /createdAt is a time without "format": "date-time"  "format": "date-time"
-POST /v1/users     responseRules.plural    200, 201: /tag is a list under a singular name                tags
-GET /v1/order      responseRules.envelope  2xx: /data wraps the resource                                 the members of data at the top level, the rest in status and headers
-GET /v1/people     responseRules.sex       200: /sex has no enum of the biological sexes                 "enum": ["male","female","intersex","unknown"]
-`,
+    `10 breaches of conventions in 5 routes\n\n${textTable(
+      ['route', 'rule', 'what is wrong', 'write instead', 'or except it by', 'see'],
+      (
+        [
+          ['GET /v1/order', 'pathGuard.plural', "'order' names a collection in the singular", '/v1/orders'],
+          [
+            'GET /v1/users',
+            'responseRules.object',
+            '200: the body is an array, not an object',
+            '{ "<collection>": [...] }',
+          ],
+          ['GET /v1/users/:id', 'responseRules.keys', '200: /createdAt is not in snake_case', 'created_at'],
+          [
+            'GET /v1/users/:id',
+            'responseRules.dates',
+            '200: /createdAt is a time without "format": "date-time"',
+            '"format": "date-time"',
+          ],
+          ['GET /v1/users/:id', 'responseRules.plural', '200: /tag is a list under a singular name', 'tags'],
+          ['POST /v1/users', 'responseRules.keys', '200, 201: /createdAt is not in snake_case', 'created_at'],
+          [
+            'POST /v1/users',
+            'responseRules.dates',
+            '200, 201: /createdAt is a time without "format": "date-time"',
+            '"format": "date-time"',
+          ],
+          [
+            'POST /v1/users',
+            'responseRules.plural',
+            '200, 201: /tag is a list under a singular name',
+            'tags',
+          ],
+          [
+            'GET /v1/order',
+            'responseRules.envelope',
+            '2xx: /data wraps the resource',
+            'the members of data at the top level, the rest in status and headers',
+          ],
+          [
+            'GET /v1/people',
+            'responseRules.sex',
+            '200: /sex has no enum of the biological sexes',
+            '"enum": ["male","female","intersex","unknown"]',
+          ],
+        ] as const
+      ).map(([route, rule, ...cells]) => {
+        const [plugin = '', name = ''] = rule.split('.')
+        return [route, rule, ...cells, exceptBy(plugin, name), pageOf(plugin)]
+      }),
+    )}\n`,
   )
+})
+
+t.test('keys that are in the other style are one option, and not a rename of each', async (t) => {
+  const text = { type: 'string' }
+  const user = { type: 'object', properties: { firstName: text, lastName: text, Nick_name: text } }
+  const order = { type: 'object', properties: { userId: text, total: text } }
+  const findings = async (keyStyle: 'snake_case' | 'camelCase', ...schemas: object[]): Promise<unknown> => {
+    const app = await appWith({ mode: 'report', keyStyle })
+    for (const [index, schema] of schemas.entries()) {
+      app.get(`/v1/things-${index}s`, answering({ 200: schema }), nothing)
+    }
+    await app.ready()
+    return app.conventions.report().findings.map(({ problem, instead }) => `${problem}: ${instead}`)
+  }
+
+  const style = "most keys are in camelCase: set keyStyle: 'camelCase'"
+  t.same(await findings('snake_case', user, order), [
+    style,
+    '200: /Nick_name is not in snake_case: nick_name',
+    style,
+  ])
+  t.same(await findings('camelCase', user, order), ['200: /Nick_name is not in camelCase: nickName'])
+  t.same(await findings('snake_case', order), ['200: /userId is not in snake_case: user_id'], 'only one key')
 })
 
 t.test('a GET route and its HEAD route are reported once', async (t) => {
@@ -127,7 +187,10 @@ t.test('excluded routes are listed, with the reason', async (t) => {
   app.get('/v1/lost', { ...answering({ 200: { $ref: 'absent#' } }), ...foreign }, nothing)
   await app.ready()
   const { exceptions, findings } = app.conventions.report()
-  t.same(findings, [])
+  t.same(
+    findings.map(({ rule, route }) => [rule, route]),
+    [['schema', 'GET /v1/zod']],
+  )
   t.same(
     exceptions.map(({ plugin, route, reason, unused }) => [plugin, route, reason, unused]),
     [

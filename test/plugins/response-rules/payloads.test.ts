@@ -155,7 +155,7 @@ t.test('in report mode responses do not change, byte for byte', async (t) => {
     [],
     'not judged',
   )
-  t.ok(seen.includes('object /v1/array'), 'judged')
+  t.ok(seen.includes('object GET /v1/array'), 'judged')
 })
 
 t.test('breaches in report mode are counted, and logged once, without values', async (t) => {
@@ -170,7 +170,7 @@ t.test('breaches in report mode are counted, and logged once, without values', a
     {
       plugin: 'responseRules',
       rule: 'keys',
-      route: '/v1/things',
+      route: 'GET /v1/things',
       count: 2,
       example: 'keys: /createdBy is not in snake_case; write created_by',
     },

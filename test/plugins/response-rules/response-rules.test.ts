@@ -251,7 +251,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     {
       about: 'identities',
       schema: object({ patient_sex: { enum: ['male', 'female', 'nonbinary'] } }),
-      wrong: [[/^\/patient_sex has values that are no biological sex: nonbinary/, /^gender, or "enum"/]],
+      wrong: [[/^\/patient_sex has values that are not a biological sex: nonbinary/, /^gender, or "enum"/]],
     },
     {
       about: 'a description of an identity',
@@ -286,7 +286,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
       with: { unixTimes: ['created_at'] },
     },
     {
-      about: 'names that are no times',
+      about: 'names that are not times',
       schema: object({ response_time: { type: 'integer' }, seat: word, up_to_date: { type: 'boolean' } }),
     },
     { about: 'listed words', schema: object({ best_time: { type: 'string', enum: ['morning', 'noon'] } }) },

@@ -2,7 +2,7 @@ import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
 import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
 
-/** What the rules know where nobody said otherwise. */
+/** The default vocabulary of the rules. */
 export const vocabulary: ResponseVocabulary = {
   keyStyle: 'snake_case',
   words: new Set(),

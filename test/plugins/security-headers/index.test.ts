@@ -360,30 +360,99 @@ t.test(
   },
 )
 
-t.test('an HTML page does not get the policy of an API, unless the app configures it', async (t) => {
-  const app = await appWith()
+t.test('an HTML page gets the headers of helmet, except those that the app sets', async (t) => {
+  const plain = Fastify({ trustProxy: true })
+  await plain.register(helmet, { referrerPolicy: { policy: 'origin' } })
+  plain.get('/v1/page', () => ({}))
+  const ofHelmet = await headersOf(plain, '/v1/page', overTls)
+  const app = await appWith({ referrerPolicy: { policy: 'origin' } })
   app.setNotFoundHandler((_, reply) => reply.code(404).type('text/html').send('<p>'))
   const page = { 'content-type': 'text/html; charset=utf-8' }
   app.get('/v1/page', (_, reply) => reply.headers(page).send('<p>'))
   app.get('/v1/response', () => new Response('<p>', { headers: page }))
+  app.get('/v1/own', (_, reply) =>
+    reply
+      .headers({ ...page, 'content-security-policy': "default-src 'self' https://cdn.example" })
+      .send('<p>'),
+  )
   app.get('/v1/strict', {
     config: { securityHeaders: { contentSecurityPolicy: { directives: { 'img-src': ["'none'"] } } } },
     handler: (_, reply) => reply.headers(page).send('<p>'),
   })
-  const { 'content-security-policy': _, ...others } = ofApi
   for (const url of ['/v1/page', '/v1/response', '/v1/nothing'])
-    t.same(await headersOf(app, url), others, url)
+    t.same(await headersOf(app, url, overTls), ofHelmet, url)
+  const policy = "default-src 'self' https://cdn.example"
+  t.same(await headersOf(app, '/v1/own', overTls), { ...ofHelmet, 'content-security-policy': policy })
   t.match((await headersOf(app, '/v1/strict'))['content-security-policy'], /img-src 'none'/)
   await headersOf(app, '/v1/page')
+  const { exceptions } = app.conventions.report()
+  const reason = 'a page (text/html): it has the headers of helmet'
   t.strictSame(
-    app.conventions.report().exceptions.map(({ route, rules, reason }) => [route, rules, reason]),
-    ['GET /v1/page', 'GET /v1/response', 'GET *'].map((route) => [
-      route,
-      ['content-security-policy'],
-      'a page: text/html',
-    ]),
+    exceptions.filter((one) => one.reason === reason).map(({ route }) => route),
+    ['GET /v1/page', 'GET /v1/response', 'GET *', 'GET /v1/own'],
   )
 })
+
+t.test('pages: the headers of all pages, or none', async (t) => {
+  const send = (app: FastifyInstance) =>
+    app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+  const directives = { 'script-src': ["'self'", 'https://unpkg.example'] }
+  const own = await appWith({ pages: { contentSecurityPolicy: { directives }, xFrameOptions: false } })
+  send(own)
+  own.get('/v1/users', () => ({}))
+  const headers = await headersOf(own, '/v1/page')
+  t.match(headers['content-security-policy'], /script-src 'self' https:\/\/unpkg\.example;/)
+  t.notOk('x-frame-options' in headers)
+  t.same(await headersOf(own, '/v1/users'), ofApi)
+  const none = await appWith({ pages: false })
+  send(none)
+  t.same(await headersOf(none, '/v1/page'), {})
+})
+
+t.test('the report names the routes of all contexts below that of a helmet', async (t) => {
+  for (const route of ['GET /health; GET /v1/users', '(all)']) {
+    const app = await appWith()
+    await app.register(async (service) => {
+      await service.register(helmet)
+      service.get('/health', () => ({}))
+      service.register(async (users) => void users.get('/v1/users', () => ({})))
+    })
+    if (route !== '(all)') app.get('/v1/orders', () => ({}))
+    await app.ready()
+    t.match(app.conventions.report().findings, [{ rule: 'overlap', route }])
+  }
+})
+
+t.test('what a helmet of the app leaves out is not added', async (t) => {
+  for (const order of ['before', 'after']) {
+    const app = Fastify()
+    if (order === 'before') await app.register(helmet, { xFrameOptions: false, contentSecurityPolicy: false })
+    await app.register(securityHeaders)
+    if (order === 'after') await app.register(helmet, { xFrameOptions: false, contentSecurityPolicy: false })
+    app.get('/v1/users', () => ({}))
+    app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+    for (const url of ['/v1/users', '/v1/page']) {
+      const headers = await headersOf(app, url)
+      t.notOk('x-frame-options' in headers || 'content-security-policy' in headers, `${order} ${url}`)
+    }
+    t.match(app.conventions.report().findings, [
+      { plugin: 'securityHeaders', rule: 'overlap', route: '(all)', mode: 'report' },
+    ])
+  }
+})
+
+t.test(
+  'routes that may be pages are not changed if they are declared before the plugin, either',
+  async (t) => {
+    const app = Fastify()
+    app.get('/docs', { schema: { hide: true } }, () => ({}))
+    app.get('/files/*', () => ({}))
+    await app.register(securityHeaders)
+    app.get('/v1/users', () => ({}))
+    for (const url of ['/docs', '/files/a']) t.same(await headersOf(app, url), {}, url)
+    t.same(await headersOf(app, '/v1/users'), ofApi)
+  },
+)
 
 t.test('a page keeps the policy of helmet, and other text keeps that of an API', async (t) => {
   const app = await appWith()
@@ -458,6 +527,12 @@ t.test('invalid options fail the boot, by name', async (t) => {
       /what helmet takes \(Content-Security-Policy/,
     ],
     [{ enableCSPNonces: 1 }, /securityHeaders\.enableCSPNonces/],
+    [{ pages: true }, /securityHeaders\.pages/],
+    [{ pages: { enableCSPNonces: true } }, /pages\.enableCSPNonces: there is no such option/],
+    [
+      { pages: { contentSecurityPolicy: { directives: { 'img-src': [() => 'x'] } } } },
+      /pages\.contentSecurityPolicy: expected a policy without functions/,
+    ],
   ]
   for (const [options, message] of mistakes) {
     await t.rejects(Promise.resolve(Fastify().register(securityHeaders, options)), { message })

@@ -449,8 +449,8 @@ t.test('in report mode no byte changes, and aliases are counted', async (t) => {
     .observations.filter(({ plugin }) => plugin === 'selfAlias')
     .map(({ rule, route, count }) => [rule, route, count])
   t.strictSame(counts, [
-    ['alias', '/v1/users/:id', 1],
-    ['reserved', '/v1/users', 1],
+    ['alias', 'GET /v1/users/:id', 1],
+    ['reserved', 'POST /v1/users', 1],
   ])
 })
 
@@ -478,9 +478,32 @@ t.test('invalid options are refused', async (t) => {
   for (const [url, own, message] of routes) {
     t.throws(() => app.get(url, { config: { selfAlias: own as boolean } }, async () => ({})), { message })
   }
-  const nobody = Fastify()
-  await nobody.register(selfAlias)
-  t.throws(() => nobody.get('/v1/a/:a', { config: { selfAlias: true } }, async () => ({})), {
-    message: /selfAlias\.identify: expected a function of the request/,
-  })
 })
+
+t.test(
+  'without identify, the caller is request.caller; an app that does not set it does not boot',
+  async (t) => {
+    const config = { selfAlias: true }
+    const unknown = Fastify()
+    await unknown.register(selfAlias)
+    unknown.get('/v1/users/:id', { config }, async (request) => request.params)
+    await t.rejects(async () => unknown.ready(), {
+      code: 'FST_CONV_FINDINGS',
+      message: /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/,
+    })
+
+    const app = Fastify()
+    await app.register(problems)
+    await app.register(selfAlias)
+    await app.register(async (callers) => {
+      callers.decorateRequest('caller', null)
+      callers.addHook('onRequest', async (request) => {
+        const { authorization: subject } = request.headers
+        request.caller = subject === undefined ? null : { subject, scopes: [], claims: {} }
+      })
+      callers.get('/v1/users/:id', { config }, async (request) => request.params)
+    })
+    t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
+    isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
+  },
+)

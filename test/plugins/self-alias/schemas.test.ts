@@ -1,4 +1,4 @@
-/** What the OpenAPI document tells of the self alias, with the real `@fastify/swagger`. */
+/** What the OpenAPI document says of the self alias, with the real `@fastify/swagger`. */
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -30,7 +30,7 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
       description: "The user (me or self: the caller's own)",
       schema: {
         anyOf: [
-          { type: 'integer', format: 'int64' },
+          { type: 'string', pattern: '^-?[0-9]+$' },
           { type: 'string', enum: ['me', 'self'] },
         ],
       },
@@ -40,7 +40,7 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
   t.ok('Content-Location' in own.responses['200'].headers)
   const { responses } = paths['/v1/users/{id}'].delete
   t.ok('401' in responses && !('Content-Location' in (responses['200'].headers ?? {})))
-  t.strictSame(paths['/v1/orders/{id}'].get.parameters[0].schema, { type: 'integer', format: 'int64' })
+  t.match(paths['/v1/orders/{id}'].get.parameters[0].schema, { type: 'string', pattern: '^-?[0-9]+$' })
 
   t.equal((await app.inject('/v1/users/me')).body, '{"id":7}')
   const other = await app.inject('/v1/users/you')

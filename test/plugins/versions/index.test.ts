@@ -29,7 +29,7 @@ async function appWith(
   return app
 }
 
-/** What an answer tells of its end. */
+/** The headers of a response that announce the end of its version. */
 function told({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) {
   const { deprecation, sunset, link } = headers
   return { deprecation, sunset, link }
@@ -310,9 +310,9 @@ t.test('in report mode no byte changes, and requests that would change are count
   }
   const observed = app.conventions.report().observations.map(({ rule, route, count }) => [rule, route, count])
   t.strictSame(observed, [
-    ['retired', '/v1/says-itself', 1],
-    ['retired', '/v1/users', 1],
-    ['headers', '/v1/users', 1],
+    ['retired', 'GET /v1/says-itself', 1],
+    ['retired', 'GET /v1/users', 1],
+    ['headers', 'GET /v1/users', 1],
     ['retired', '*', 1],
     ['headers', '*', 1],
   ])
@@ -350,7 +350,7 @@ t.test('a route may have its own modes, and each rule can be off', async (t) => 
   }
   t.strictSame(
     app.conventions.report().observations.map(({ rule, route }) => [rule, route]),
-    [['retired', '/v1/counted']],
+    [['retired', 'GET /v1/counted']],
   )
 })
 

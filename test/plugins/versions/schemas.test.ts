@@ -1,4 +1,4 @@
-/** What the OpenAPI document tells of versions, with the real `@fastify/swagger`. */
+/** What the OpenAPI document says of versions, with the real `@fastify/swagger`. */
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'

@@ -1,4 +1,5 @@
 import { type Check, type Checks, integer, invalid, isObject, objectOf, text } from '../../../options.js'
+import { evictionPolicy, type RedisInfoClient } from '../../../stores/redis-eviction.js'
 import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
 import { type RedisSubscriber, subscribeTo } from '../../../stores/redis-subscription.js'
 import { isFinal, type OperationRecord, type RecordForm } from '../record.js'
@@ -6,7 +7,7 @@ import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './docum
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
-export interface RedisOperationClient extends RedisScriptClient {
+export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient {
   get(key: string): Promise<string | null>
   mget(keys: string[]): Promise<(string | null)[]>
   zrangebyscore(
@@ -26,7 +27,6 @@ export interface RedisOperationClient extends RedisScriptClient {
     count: number,
   ): Promise<string[]>
   publish(channel: string, message: string): Promise<unknown>
-  info(section: string): Promise<string>
   /** Only for the option `replicas`. */
   wait?(count: number, timeout: number): Promise<unknown>
   /** Makes another connection to the same server: a connection that is subscribed cannot send commands. */
@@ -136,7 +136,7 @@ export function redisOperationStore(
     async check() {
       // The script may write, so a replica refuses it.
       await forget([''], 'lost')
-      const policy = evictionOf(await redis.info('memory').catch(() => ''))
+      const policy = await evictionPolicy(redis)
       if (policy?.startsWith('allkeys-')) {
         throw new Error(
           `Redis would drop operations in progress when it is full (maxmemory-policy ${policy}): set noeviction`,
@@ -441,10 +441,4 @@ function isDone(reply: unknown): boolean {
 
 function isOutOfMemory(error: unknown): boolean {
   return isObject(error) && /\bOOM command not allowed/.test(String(error.message))
-}
-
-/** Returns the eviction policy of a server; `null` if its memory is not limited, or if it is not known. */
-function evictionOf(info: string): string | null {
-  const isBounded = /^maxmemory:[1-9]/m.test(info)
-  return isBounded ? (/^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null) : null
 }

@@ -89,6 +89,25 @@ t.test('a value that is invalid only in the matching alternative is refused', as
   }
 })
 
+t.test('an alternative that requires an integer holds with the integer or with its twin', async (t) => {
+  const other = objectOf({ value: { type: 'number' } })
+  const required = objectOf({ id: int64, value: int64 }, { required: ['kind', 'id'] })
+  const optional = objectOf({ id: int64, value: int64 })
+  const closed = objectOf({ text: {}, value: int64 }, { additionalProperties: false })
+  const rows: readonly (readonly [alternative: Schema, text: string, value: unknown])[] = [
+    [required, '{"kind":1,"id":5,"value":3}', { kind: 1, id: 5n, value: 3n }],
+    [required, '{"kind":1,"id_str":"5","value":3}', { kind: 1, id: 5n, value: 3n }],
+    [required, '{"kind":1,"value":3}', { kind: 1, value: 3 }],
+    [required, '{"id":5,"value":3}', { id: 5, value: 3 }],
+    [optional, '{"value":3}', { value: 3n }],
+    [closed, '{"text":"a","value":3}', { text: 'a', value: 3n }],
+    // Only integers have twins.
+    [closed, '{"text_str":"a","value":3}', { text_str: 'a', value: 3 }],
+  ]
+  for (const [alternative, text, value] of rows)
+    t.strictSame(await receivedStrictly({ anyOf: [alternative, other] }, text), { value }, text)
+})
+
 t.test('alternatives in arrays, in maps and in alternatives', async (t) => {
   const schema = objectOf({ all: { type: 'array', items: { anyOf: [measure, { type: 'null' }] } } })
   const text = `{"all":[{"kind":"count","value":1},null,{"kind":"ratio","value":1},{"kind":"count","value":${long}}]}`
@@ -132,6 +151,13 @@ t.test('if, then, else', async (t) => {
   t.strictSame(await receivedStrictly(onlyThen, '{"exact":false,"value":1}'), {
     value: { exact: false, value: 1 },
   })
+  for (const [always, value] of [
+    [true, 1n],
+    [false, 1],
+  ]) {
+    const constant = { ...conditional({}, objectOf({ value: int64 }), objectOf({ value: {} })), if: always }
+    t.strictSame(await receivedStrictly(constant, '{"value":1}'), { value: { value } }, `if: ${always}`)
+  }
 })
 
 t.test('an integer that another alternative allows as a number', async (t) => {
@@ -204,6 +230,7 @@ t.test('undeclared numbers beside alternatives are those of JSON.parse', async (
 t.test('if no alternative can be tested, or none matches, a declared integer is exact', async (t) => {
   const schemas: readonly Schema[] = [
     { anyOf: [objectOf({ id: int64 }, { minProperties: 'x' }), objectOf({ x: {} })] },
+    { anyOf: [objectOf({ id: int64 }, { pattern: '(' }), objectOf({ x: {} })] },
     { oneOf: [objectOf({ id: int64 }, { required: ['x'] }), objectOf({ id: int64 }, { required: ['y'] })] },
   ]
   for (const body of schemas) {
@@ -213,6 +240,31 @@ t.test('if no alternative can be tested, or none matches, a declared integer is 
     const payload = `{"id":${long}}`
     const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
     t.strictSame(result, { value: { id: exact } }, JSON.stringify(body))
+    await app.close()
+  }
+})
+
+t.test('alternatives of a validator that ignores formats, and of one with references to data', async (t) => {
+  const number = { type: 'number' }
+  const at = { at: { type: 'string', format: 'uuid' } }
+  const rows: readonly (readonly [body: Schema, payload: string, value: unknown])[] = [
+    [
+      { anyOf: [kind('a', int64), kind('b', number)].map((one) => ({ allOf: [one, objectOf(at)] })) },
+      '{"kind":"b","at":"x","value":3}',
+      { kind: 'b', at: 'x', value: 3 },
+    ],
+    [
+      { anyOf: [objectOf({ a: { const: { $data: '1/b' } }, value: int64 }), objectOf({ value: number })] },
+      '{"a":1,"b":1,"value":3}',
+      { a: 1, b: 1, value: 3n },
+    ],
+  ]
+  for (const [body, payload, value] of rows) {
+    const app = Fastify()
+    app.setValidatorCompiler(() => () => true)
+    const headers = { 'content-type': 'application/json' }
+    const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
+    t.strictSame(result, { value }, payload)
     await app.close()
   }
 })

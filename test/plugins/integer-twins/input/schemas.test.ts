@@ -122,6 +122,13 @@ t.test('integers are found at every place of a schema', async (t) => {
       '{"a":1,"b":1}',
       { a: 1, b: 1n },
     ],
+    [
+      'dependent names',
+      objectOf({ b: int64 }, { dependencies: { a: ['b'] } }),
+      '{"a":1,"b":1}',
+      { a: 1, b: 1n },
+    ],
+    ['a constant, which is a Number', objectOf({ id: { ...int64, const: 5 } }), '{"id":5}', { id: 5 }],
   ]
   for (const [about, schema, text, value] of rows)
     t.strictSame(await receivedStrictly(schema, text), { value }, about)

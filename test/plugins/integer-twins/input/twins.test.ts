@@ -34,6 +34,7 @@ t.test('the twin alone is the integer', async (t) => {
     value: { id: 9007199254740993n },
   })
   t.strictSame(await receivedStrictly(item, '{"id_str":"5"}'), { value: { id: 5n } })
+  t.strictSame(await receivedStrictly(item, '{"id\\u005fstr":"5"}'), { value: { id: 5n } }, 'an escaped name')
   t.strictSame(await receivedStrictly(item, '{"id_str":"-9223372036854775808"}'), {
     value: { id: -9223372036854775808n },
   })

@@ -103,7 +103,8 @@ export async function survivesDeploys(
 ): Promise<void> {
   const [first, ...others] = deploys
   const start = (role: MemberSetUp['role'], release: Release | undefined) =>
-    startMember(t, { role, lease, effects: true, ...place, ...release })
+    // Of a process that a busy machine stops for longer, the runs would be begun again: here, no process dies.
+    startMember(t, { role, lease: 10_000, effects: true, ...place, ...release })
   const webs = [await start('web', first), await start('web', first)]
   const workers = [await start('worker', first), await start('worker', first)]
   const paths: string[] = []

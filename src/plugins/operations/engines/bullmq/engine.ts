@@ -1,3 +1,4 @@
+import * as bullmq from 'bullmq'
 import type { OperationEngine, OperationWorker } from '../engine.js'
 import { JobQueue } from './job-queue.js'
 import { JobWorker } from './job-worker.js'
@@ -13,9 +14,12 @@ import { type BullmqEngineOptions, resolveBullmqOptions } from './options.js'
  *
  * Not for a service of one process: the engine in the process needs no server.
  *
- * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN; TypeError for another release of BullMQ
  */
 export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
+  // A peer range would make npm refuse an app with another release that uses no engine.
+  const { BULLMQ_MAJOR_VERSION: major = 'before 6' } = bullmq as { readonly BULLMQ_MAJOR_VERSION?: number }
+  if (major !== 6) throw new TypeError(`bullmqEngine needs bullmq 6.7; the app has installed ${major}`)
   const settings = resolveBullmqOptions(options)
   let given: OperationWorker | null = null
   let queue: JobQueue | null = null

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import type { ServerHttp2Session } from 'node:http2'
+import { createSecureContext } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import { developmentCertificate } from './development-certificate.js'
+import type { Settings } from './settings.js'
+
+/** What a server over TLS needs, in PEM. */
+export interface Certificate {
+  /** The certificate, followed by those of the authorities between it and the root. */
+  readonly cert: string
+  readonly key: string
+}
+
+/**
+ * Returns the certificate that the settings name; `null` for a server without TLS.
+ *
+ * @throws Error of one line, which names the variable, if a file cannot be read, or the two do not belong together
+ */
+export async function openCertificate({ tls, host }: Settings): Promise<Certificate | null> {
+  if (tls === null) return null
+  if (tls === 'dev') return developmentCertificate(host)
+  const [cert, key] = await Promise.all([read('TLS_CERT', tls.cert), read('TLS_KEY', tls.key)])
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw new Error(`TLS_CERT and TLS_KEY: ${(error as Error).message}`)
+  }
+  return { cert, key }
+}
+
+/**
+ * Closes the HTTP/2 sessions of a server when it stops; requests in flight end first. Before version 24, Node.js waits
+ * until a client ends its session, or until it is idle for as long as `http2SessionTimeout`, 72 seconds.
+ */
+export function closeSessionsAtStop(app: FastifyInstance): void {
+  const sessions = new Set<ServerHttp2Session>()
+  let isStopping = false
+  app.server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    if (isStopping) session.close()
+  })
+  app.addHook('preClose', async function closeSessions() {
+    isStopping = true
+    for (const session of sessions) session.close()
+  })
+}
+
+function read(variable: string, path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: Error) => {
+    throw new Error(`${variable}: ${error.message}`)
+  })
+}

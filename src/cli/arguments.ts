@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util'
+
+/** The values of `--format`. */
+const formats = ['table', 'json', 'markdown', 'github'] as const
+
+/** The arguments of `check`. */
+export interface CheckArguments {
+  /** The file of the app. */
+  readonly file: string
+  readonly format: (typeof formats)[number]
+  /** The mode in which the preset is registered, unless the app registers conventions itself. */
+  readonly mode: 'report' | 'enforce'
+  /** Seconds until the app has to be ready. */
+  readonly timeout: number
+}
+
+/** The help text. */
+export const usage = `usage: fastify-conventions check <file> [options]
+
+Boots the app that the file exports, prints what its routes break, and closes the app. It does not listen.
+
+<file> exports, as its default or as module.exports, a plugin (app, options), a function without parameters that
+returns an app, or an app.
+
+  --format table|json|markdown|github  default: table
+  --mode report|enforce                how the preset is registered, unless the app registers conventions; default: report
+  --timeout <seconds>                  until the app has to be ready; default: 60
+  --help
+
+exit code: 0 without errors, 1 with findings that stop the boot under enforce, 2 if the app cannot be loaded`
+
+/** Reads the arguments; returns what is wrong with them, or `'help'`. */
+export function readArguments(args: readonly string[]): CheckArguments | { readonly error: string } | 'help' {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        format: { type: 'string', default: 'table' },
+        mode: { type: 'string', default: 'report' },
+        timeout: { type: 'string', default: '60' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+    const { help, format, mode } = values
+    if (help) return 'help'
+    const [command, file, ...others] = positionals
+    const timeout = Number(values.timeout)
+    if (command !== 'check') return { error: `expected the command check, received ${command ?? 'none'}` }
+    if (file === undefined || others.length > 0) return { error: 'expected one file' }
+    if (!isOneOf(formats, format))
+      return { error: `--format: expected one of ${formats.join(', ')}, received ${format}` }
+    if (mode !== 'report' && mode !== 'enforce') {
+      return { error: `--mode: expected report or enforce, received ${mode}` }
+    }
+    if (!(timeout > 0 && timeout <= 3600)) {
+      return { error: `--timeout: expected seconds up to 3600, received ${values.timeout}` }
+    }
+    return { file, format, mode, timeout }
+  } catch (error) {
+    return { error: (error as Error).message }
+  }
+}
+
+function isOneOf<const Value extends string>(values: readonly Value[], value: string): value is Value {
+  return (values as readonly string[]).includes(value)
+}

@@ -1,0 +1,160 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import type { FastifyInstance, FastifyPluginCallback, FastifyServerOptions } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { type ConventionsReport, conventions, conventionsReport } from '../index.js'
+import { documentState } from './document.js'
+import type { Outcome, ProcessRequest } from './outcome.js'
+
+let presetsLoading = 0
+
+/** Boots the app that a file exports, reads its report, and closes it. Never throws. */
+export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<Outcome> {
+  const contexts = new Set<FastifyInstance>()
+  // All copies of Fastify publish each new app on this channel, before the app has it.
+  subscribe('fastify.initialization', (message) => {
+    const { fastify } = message as { readonly fastify: FastifyInstance }
+    // A convention may make an app for itself.
+    if (presetsLoading > 0) return
+    contexts.add(fastify)
+    fastify.addHook('onRegister', (context) => void contexts.add(context))
+    if (preset) registerFirst(fastify, mode)
+  })
+  let app: FastifyInstance | undefined
+  try {
+    app = await appOf(file)
+    await app.ready()
+    return outcomeOf(contexts, true)
+  } catch (error) {
+    const { code, message } = error as Error & { readonly code?: unknown }
+    if (code === 'FST_CONV_ALREADY_REGISTERED' && preset) return { kind: 'registered' }
+    if (code === 'FST_CONV_FINDINGS') return outcomeOf(contexts, false)
+    // The stack shows where.
+    console.error(error)
+    return { kind: 'failed', message: message ?? String(error) }
+  } finally {
+    await closed(app)
+  }
+}
+
+/** Returns the app of a file. Awaiting an app makes it ready. */
+async function appOf(file: string): Promise<FastifyInstance> {
+  const loaded = (await import(pathToFileURL(file).href)) as Loaded
+  // The default export of CommonJS is `module.exports`, where compiled modules have a `default` of their own.
+  const exported =
+    isObject(loaded.default) && 'default' in loaded.default ? loaded.default.default : loaded.default
+  if (isApp(exported)) return exported
+  if (typeof exported !== 'function') throw new Error(`has no app as its default export: ${typeof exported}`)
+  if (exported.length === 0) {
+    const made: unknown = await exported()
+    if (isApp(made)) return made
+    throw new Error('its function without parameters returns no app; a plugin takes (app, options)')
+  }
+  const require = createRequire(file)
+  const { default: Fastify } = (await import(pathToFileURL(require.resolve('fastify')).href)) as Fastify
+  const options = loaded.options ?? (exported as { readonly options?: FastifyServerOptions }).options
+  const app = Fastify(options ?? {})
+  app.register(pluginOnly(exported as FastifyPluginCallback), {})
+  return app
+}
+
+/** Returns a plugin that throws if it returns an app: then it is no plugin, and the routes are not those of the context. */
+function pluginOnly(plugin: FastifyPluginCallback): FastifyPluginCallback {
+  return new Proxy(plugin, {
+    apply(target, self, parameters) {
+      const [context] = parameters as [FastifyInstance]
+      const refuseApp = (returned: unknown): unknown => {
+        // An awaited context is the root of its app.
+        if (!isApp(returned) || returned.initialConfig === context.initialConfig) return returned
+        throw new Error(
+          'its function has parameters, so it is taken for a plugin, and it returns an app; export () => build({}) instead',
+        )
+      }
+      const returned: unknown = refuseApp(Reflect.apply(target, self, parameters))
+      return returned instanceof Promise ? returned.then(refuseApp) : returned
+    },
+  })
+}
+
+interface Loaded {
+  readonly default?: unknown
+  /** The options of the server, as fastify-cli takes them. */
+  readonly options?: FastifyServerOptions
+}
+
+interface Fastify {
+  readonly default: (options: FastifyServerOptions) => FastifyInstance
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function isApp(value: unknown): value is FastifyInstance {
+  return isObject(value) && ['register', 'ready', 'inject'].every((name) => typeof value[name] === 'function')
+}
+
+/**
+ * Registers the preset before everything else. An app that declares routes without awaiting anything would declare them
+ * before the preset is loaded: those routes wait for it.
+ */
+function registerFirst(app: FastifyInstance, mode: 'report' | 'enforce'): void {
+  let isLoaded = false
+  app.register(
+    fastifyPlugin(async function registerPreset(root: FastifyInstance) {
+      presetsLoading++
+      try {
+        await root.register(conventions, { mode })
+      } finally {
+        presetsLoading--
+        isLoaded = true
+      }
+    }),
+  )
+  const names = ['route', 'all', ...app.supportedMethods.map((method) => method.toLowerCase())]
+  const declarations = app as unknown as Record<string, (...parameters: unknown[]) => unknown>
+  for (const name of names) {
+    const declare = declarations[name]
+    if (typeof declare !== 'function') continue
+    declarations[name] = function declareLater(this: unknown, ...parameters) {
+      if (isLoaded || this !== app) return declare.apply(this, parameters)
+      app.register(fastifyPlugin(async () => void declare.apply(app, parameters)))
+      return app
+    }
+  }
+}
+
+function outcomeOf(contexts: ReadonlySet<FastifyInstance>, isReady: boolean): Outcome {
+  const reports = [...contexts].flatMap((context) => conventionsReport(context) ?? [])
+  if (reports.length === 0) return { kind: 'failed', message: 'no convention is registered' }
+  const documents = [...contexts].find((context) => context.hasDecorator('swagger')) as
+    | { readonly swagger: () => unknown }
+    | undefined
+  return {
+    kind: 'booted',
+    report: joined(reports),
+    document:
+      documents !== undefined && !isReady
+        ? { state: 'not made' }
+        : documentState(documents === undefined ? undefined : () => documents.swagger()),
+  }
+}
+
+/** Joins the reports of contexts, which share one with those above. */
+function joined(reports: readonly ConventionsReport[]): ConventionsReport {
+  return {
+    findings: [...new Set(reports.flatMap(({ findings }) => findings))],
+    exceptions: [...new Set(reports.flatMap(({ exceptions }) => exceptions))],
+    observations: [...new Set(reports.flatMap(({ observations }) => observations))],
+  }
+}
+
+const closeTimeout = 10_000
+
+/** Closes an app, without waiting for ever. */
+async function closed(app: FastifyInstance | undefined): Promise<void> {
+  if (app === undefined) return
+  const timeout = new Promise((done) => setTimeout(done, closeTimeout))
+  await Promise.race([app.close(), timeout]).catch((error: unknown) => console.error(error))
+}

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { isSchemaObject, type Json, type SchemaStore } from '../json-schema/json-schema.js'
+import { partsOf, propertiesOf } from '../json-schema/parts.js'
+import { isObjectSchema } from '../json-schema/query-schema.js'
+import { SchemaReader } from '../json-schema/reader.js'
+import type { Step } from './order.js'
+import { addHook } from './route.js'
+import { hasValidatorOfTheApp, jsonSchemasOf } from './route-schemas.js'
+
+/** Returns a query parameter as the request has it; `undefined` if it has none. */
+export type ReadParameter = (request: FastifyRequest) => unknown
+
+/**
+ * Keeps a query parameter of this package out of the validation of a route's own query schema. If the schema is sure to
+ * accept the parameter, nothing changes. Otherwise the parameter is removed before the validation and put back after it,
+ * because the schema may refuse or remove a parameter that it does not name.
+ *
+ * Call it from an `onRoute` hook.
+ *
+ * @param declared the query schema as the route declares it; a route without one accepts all parameters
+ * @param step the place of the hook that removes the parameter
+ */
+export function bypassQueryValidation(
+  app: FastifyInstance,
+  route: RouteOptions,
+  declared: unknown,
+  name: string,
+  step: Step<'preValidation'>,
+): ReadParameter {
+  const isSure =
+    declared === undefined || (isSurelyIn(route.schema?.querystring) && !hasValidatorOfTheApp(app, route))
+  if (isSure) return (request) => parametersOf(request)?.[name]
+  const removed = removeParameters(app, route, declared, [name], step)
+
+  return function readParameter(request) {
+    const query = parametersOf(request)
+    const value = query?.[name]
+    if (value !== undefined || !removed.has(request)) return value
+    const original = removed.get(request)?.[name]
+    if (query !== undefined) Reflect.set(query, name, original)
+    return original
+  }
+}
+
+/**
+ * Removes query parameters of this package before a compiler of the app validates the query: it need not know their schemas.
+ * A parameter that the route declares itself stays.
+ *
+ * Call it from an `onRoute` hook.
+ *
+ * @returns the removed parameters of a request
+ */
+export function removeParameters(
+  app: FastifyInstance,
+  route: RouteOptions,
+  declared: unknown,
+  names: readonly string[],
+  step: Step<'preValidation'>,
+): WeakMap<FastifyRequest, Readonly<Record<string, unknown>>> {
+  const readable = isJsonSchema(declared) ? declared : queryOf(jsonSchemasOf(route) ?? {})
+  const removed = new WeakMap<FastifyRequest, Record<string, unknown>>()
+  let ours: readonly string[] | undefined
+
+  addHook(route, 'preValidation', step, function removeParametersOnPreValidation(request, _reply, next) {
+    const query = parametersOf(request)
+    const given = names.filter((name) => query?.[name] !== undefined)
+    if (query !== undefined && given.length > 0) {
+      removed.set(request, Object.fromEntries(given.map((name) => [name, query[name]])))
+      ours ??= isJsonSchema(readable) ? names.filter((name) => !declaresParameter(app, readable, name)) : []
+      for (const name of ours) Reflect.deleteProperty(query, name)
+    }
+    next()
+  })
+  return removed
+}
+
+// Keywords that look at members which `properties` names, too.
+const strict = [
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'dependencies',
+  'dependentSchemas',
+  'propertyNames',
+  'maxProperties',
+] as const
+
+function isSurelyIn(schema: unknown): boolean {
+  return isObjectSchema(schema) && !strict.some((keyword) => keyword in schema)
+}
+
+function queryOf(schema: object): unknown {
+  const { querystring, query } = schema as { readonly querystring?: unknown; readonly query?: unknown }
+  return querystring ?? query
+}
+
+function parametersOf(request: FastifyRequest): Record<string, unknown> | undefined {
+  const { query } = request
+  return typeof query === 'object' && query !== null ? (query as Record<string, unknown>) : undefined
+}
+
+function isJsonSchema(schema: unknown): schema is Json {
+  return isObjectSchema(schema) || (isSchemaObject(schema) && typeof schema.$ref === 'string')
+}
+
+/** Whether a query schema names a parameter, in whichever alternative. Call it when all shared schemas are known. */
+export function declaresParameter(app: FastifyInstance, schema: unknown, name: string): boolean {
+  if (!isJsonSchema(schema)) return false
+  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  return propertiesOf(partsOf(reader, [reader.absolute(schema, schema)])).has(name)
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Finding } from '../rules/findings.js'
+import { reporterOf } from '../rules/report.js'
+import { headSiblings, isWithin } from './internals.js'
+
+/** Another plugin, which does the same as a convention. */
+export interface Neighbour {
+  /** Name of its package. */
+  readonly name: string
+  /**
+   * Whether a context has it. Look at what it adds to the context: its decorators, or the name that it is registered
+   * under.
+   */
+  isIn(app: FastifyInstance): boolean
+}
+
+/** What the report says of a neighbour. */
+export type OverlapFinding = Pick<Finding, 'plugin' | 'problem' | 'instead'>
+
+/** Whether the context of a request has the neighbour. */
+export type HasNeighbour = (request: FastifyRequest) => boolean
+
+/**
+ * Looks for another plugin in a context and those below it, whichever is registered first. When the app gets ready, each
+ * topmost context with it is a finding, which does not stop the boot.
+ *
+ * @returns a function that tells whether the context of a request has it
+ */
+export function watchNeighbour(
+  app: FastifyInstance,
+  { name, isIn }: Neighbour,
+  { plugin, problem, instead }: OverlapFinding,
+): HasNeighbour {
+  const routesOf = new Map<FastifyInstance, string[]>([[app, []]])
+  const known = new WeakMap<FastifyInstance, boolean>()
+  let isAnywhere = false
+  const isHeadSibling = headSiblings(app)
+  app.addHook('onRoute', function noteContext(route) {
+    const routes = routesOf.get(this) ?? []
+    routesOf.set(this, routes)
+    if (!isHeadSibling(route)) routes.push(`${[route.method].flat().join(', ')} ${route.path}`)
+  })
+  const reporter = reporterOf(app)
+  reporter.checkAtReady(() => {
+    const contexts = [...routesOf.keys()].filter(isIn)
+    isAnywhere = contexts.length > 0
+    const topmost = contexts.filter((one) => !contexts.some((other) => other !== one && isWithin(one, other)))
+    const count = [...routesOf.values()].flat().length
+    for (const context of topmost) {
+      const routes = [...routesOf].filter(([one]) => isWithin(one, context)).flatMap(([, names]) => names)
+      const route = routes.length === count ? '(all)' : summary(routes)
+      reporter.addFinding(
+        { plugin, rule: 'overlap', route, mode: 'report', problem: `${name} ${problem}`, instead },
+        'none',
+      )
+    }
+  })
+  return function hasNeighbour({ server }) {
+    if (!isAnywhere) return false
+    const found = known.get(server) ?? isIn(server)
+    known.set(server, found)
+    return found
+  }
+}
+
+const maxRoutes = 3
+
+function summary(routes: readonly string[]): string {
+  const more = routes.length - maxRoutes
+  return routes.slice(0, maxRoutes).join('; ') + (more > 0 ? ` and ${more} more` : '')
+}

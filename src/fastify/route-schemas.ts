@@ -1,0 +1,276 @@
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { exactJson } from '../json/exact-json.js'
+import { isPlainObject } from '../json-schema/json-schema.js'
+import {
+  isProviderSchema,
+  jsonSchemaOf,
+  mapResponses,
+  providerTwin,
+  type SchemaDirection,
+  type ToJsonSchema,
+} from '../json-schema/provider-schema.js'
+import { mapBodies } from '../json-schema/responses.js'
+import type { Reporter } from '../rules/report.js'
+import { appKey, hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
+import { appSlot } from './slots.js'
+
+/** The function by which an app turns schemas of another library into JSON Schemas. */
+export const schemaConverter = appSlot<ToJsonSchema>('toJsonSchema')
+
+const inputs = ['body', 'params', 'querystring', 'query', 'headers'] as const
+
+type Input = (typeof inputs)[number]
+type Schemas = { readonly [Part in Input | 'response']?: unknown }
+
+/** What is converted for a context, by what it was: the part of a schema, or all responses of a route. */
+interface Conversions {
+  readonly convert: ToJsonSchema | undefined
+  readonly input: WeakMap<object, object>
+  readonly output: WeakMap<object, object>
+  readonly responses: WeakMap<object, unknown>
+}
+
+const conversionsOf = new WeakMap<RouteOptions, Conversions>()
+const contextOf = new WeakMap<RouteOptions, FastifyInstance>()
+const defaults = newConversions(undefined)
+const byConverter = new WeakMap<ToJsonSchema, Conversions>()
+
+function newConversions(convert: ToJsonSchema | undefined): Conversions {
+  return { convert, input: new WeakMap(), output: new WeakMap(), responses: new WeakMap() }
+}
+
+/**
+ * Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. Schemas of another library that cannot be read are
+ * reported when the app gets ready, with the plugins that read them.
+ */
+export function noteRoute(
+  app: FastifyInstance,
+  route: RouteOptions,
+  plugin: string,
+  reporter: Reporter,
+): boolean {
+  const isNew = !contextOf.has(route)
+  if (isNew) {
+    contextOf.set(route, app)
+    routesIn(app).push(route)
+    conversionsOf.set(route, conversionsIn(app))
+  }
+  const methods = [route.method].flat()
+  if (route.schema === undefined || (methods.length === 1 && methods[0] === 'HEAD')) return isNew
+  const unread = unreadParts(route)
+  const isReader = unread.includes('response') ? readers.has(plugin) : plugin === 'integerTwins'
+  if (unread.length > 0 && isReader) noteUnread(route, unread, plugin, reporter)
+  return isNew
+}
+
+function conversionsIn(app: FastifyInstance): Conversions {
+  const convert = schemaConverter.get(app)
+  if (convert === undefined) return defaults
+  const known = byConverter.get(convert) ?? newConversions(convert)
+  byConverter.set(convert, known)
+  return known
+}
+
+/**
+ * The schemas of a route with JSON Schemas in the place of those of another library, where there are any: converted once.
+ * Those that cannot be converted stay as they are.
+ */
+export function jsonSchemasOf(route: Pick<RouteOptions, 'schema'>): FastifySchema | undefined {
+  const written = writtenSchemaOf.get(route)
+  const schema = written === undefined ? route.schema : written()
+  return schema && converted(schema, conversionsOf.get(route as RouteOptions) ?? defaults)
+}
+
+/** The schemas as the app wrote them, of routes whose `schema` is completed for the OpenAPI document when it is read. */
+export const writtenSchemaOf = new WeakMap<object, () => FastifySchema | undefined>()
+
+function converted(schema: FastifySchema, conversions: Conversions): FastifySchema {
+  const given: Schemas = schema
+  const changed: Partial<Record<Input | 'response', unknown>> = {}
+  for (const name of inputs) {
+    const part = given[name]
+    const json = convertedInput(part, conversions)
+    if (json !== part) changed[name] = json
+  }
+  const response = convertedResponse(given.response, conversions)
+  if (response !== given.response) changed.response = response
+  return Object.keys(changed).length === 0 ? schema : { ...schema, ...changed }
+}
+
+function convertedInput(part: unknown, conversions: Conversions): unknown {
+  return isProviderSchema(part)
+    ? convertedPart(part, 'input', conversions)
+    : withContent(part, (schema) =>
+        isProviderSchema(schema) ? convertedPart(schema, 'input', conversions) : schema,
+      )
+}
+
+/** A body with other schemas of its media types; anything else as it is. */
+function withContent(body: unknown, map: (schema: unknown) => unknown): unknown {
+  const isContent = typeof body === 'object' && body !== null && 'content' in body
+  return isContent ? (mapBodies({ body }, map) as { readonly body: unknown }).body : body
+}
+
+function convertedResponse(response: unknown, conversions: Conversions): unknown {
+  if (typeof response !== 'object' || response === null) return response
+  const known = conversions.responses.get(response)
+  if (known !== undefined) return known
+  const result = mapResponses(response, (schema) => convertedPart(schema, 'output', conversions))
+  conversions.responses.set(response, result)
+  return result
+}
+
+function convertedPart(schema: object, direction: SchemaDirection, conversions: Conversions): object {
+  const known = conversions[direction].get(schema)
+  if (known !== undefined) return known
+  const json = jsonSchemaOf(schema, direction, conversions.convert) ?? schema
+  conversions[direction].set(schema, json)
+  return json
+}
+
+/** The JSON Schema of a schema of an app; the schema itself if it is one, or none can be made of it. */
+export function jsonSchemaIn(app: FastifyInstance, schema: object, direction: SchemaDirection): object {
+  return isProviderSchema(schema) ? convertedPart(schema, direction, conversionsIn(app)) : schema
+}
+
+/** Whether the app validates a route's input by a compiler of its own, which need not know JSON Schema. */
+export function hasValidatorOfTheApp(app: FastifyInstance, route: RouteOptions): boolean {
+  return route.validatorCompiler !== undefined || hasValidatorCompiler(app)
+}
+
+/**
+ * Keeps a route of this package from the compilers of the app, which may be for schemas of another library: its handler checks
+ * what it reads, and its answers are written as they are. Without such compilers, Fastify's are used. Call it from an
+ * `onRoute` hook; Fastify asks when the app gets ready.
+ */
+export function useOwnCompilers(app: FastifyInstance, route: RouteOptions): void {
+  const validator: RouteOptions['validatorCompiler'] = () => () => true
+  const serializer: RouteOptions['serializerCompiler'] = () => (document) =>
+    exactJson(document, false) ?? 'null'
+  Object.defineProperties(route, {
+    validatorCompiler: { get: () => (hasValidatorCompiler(app) ? validator : undefined), set: ignore },
+    serializerCompiler: { get: () => (hasSerializerCompiler(app) ? serializer : undefined), set: ignore },
+  })
+}
+
+function ignore(): void {}
+
+/**
+ * Returns the schema of a route for the OpenAPI document. Schemas of another library that `complete` does not change stay
+ * as they are, for the transform of the app. If the app has a compiler of its own, JSON Schemas are readable for such a
+ * transform, too.
+ */
+export function documentedSchema(
+  route: RouteOptions,
+  schema: FastifySchema,
+  complete: (schema: FastifySchema) => FastifySchema,
+): FastifySchema {
+  const json = converted(schema, conversionsOf.get(route) ?? defaults)
+  const completed = complete(json)
+  if (!isForTransform(route)) return completed
+  const parts: Record<string, unknown> = { ...completed }
+  for (const name of inputs) {
+    const part = parts[name]
+    if (part === undefined) continue
+    const original = inputs.find((one) => (json as Schemas)[one] === part)
+    parts[name] =
+      original !== undefined && (schema as Schemas)[original] !== part
+        ? (schema as Schemas)[original]
+        : providerTwin(part)
+  }
+  const [before, after] = [json.response, completed.response]
+  if (typeof after === 'object' && after !== null) {
+    const originals: Readonly<Record<string, unknown>> = { ...(schema.response as object | undefined) }
+    const unchanged: Readonly<Record<string, unknown>> = { ...(before as object | undefined) }
+    parts.response = Object.fromEntries(
+      Object.entries(after).map(([status, answer]) => [
+        status,
+        answer === unchanged[status] && answer !== originals[status]
+          ? originals[status]
+          : readableAnswer(answer),
+      ]),
+    )
+  }
+  return parts as FastifySchema
+}
+
+function readableAnswer(answer: unknown): unknown {
+  const hasNoContent =
+    isPlainObject(answer) && isPlainObject(answer.content) && Object.keys(answer.content).length === 0
+  // Without content, the transform gives the description only, and @fastify/swagger fails.
+  const { content: _, ...described } = hasNoContent ? answer : {}
+  return (
+    mapBodies({ answer: hasNoContent ? described : answer }, providerTwin) as { readonly answer: unknown }
+  ).answer
+}
+
+/**
+ * Whether the document of a route may be written by a transform that need not know JSON Schema: it writes all routes, if one
+ * of them has a compiler of the app. Ask when the app gets ready, not earlier.
+ */
+export function isForTransform(route: RouteOptions): boolean {
+  const app = contextOf.get(route)
+  if (app === undefined) return false
+  const key = appKey(app)
+  const known = hasCompiler.get(key) ?? routesIn(app).some(hasCompilerOfTheApp)
+  hasCompiler.set(key, known)
+  return known
+}
+
+const routesOfApp = new WeakMap<object, RouteOptions[]>()
+const hasCompiler = new WeakMap<object, boolean>()
+
+function routesIn(app: FastifyInstance): RouteOptions[] {
+  const known = routesOfApp.get(appKey(app)) ?? []
+  routesOfApp.set(appKey(app), known)
+  return known
+}
+
+function hasCompilerOfTheApp(route: RouteOptions): boolean {
+  const app = contextOf.get(route)
+  if (app === undefined) return false
+  return (
+    hasValidatorOfTheApp(app, route) || route.serializerCompiler !== undefined || hasSerializerCompiler(app)
+  )
+}
+
+/** The plugins that read response schemas. */
+const readers: ReadonlySet<string> = new Set(['lists', 'responseRules', 'fields', 'integerTwins', 'formats'])
+
+type Unread = Map<string, { readonly parts: readonly string[]; readonly plugins: Set<string> }>
+
+const unreadOf = new WeakMap<Reporter, Unread>()
+
+function unreadParts(route: RouteOptions): string[] {
+  const json = (jsonSchemasOf(route) ?? {}) as Schemas
+  const unread: string[] = inputs.filter((name) => isProviderSchema(json[name]))
+  mapResponses(json.response, (schema) => {
+    if (!unread.includes('response')) unread.push('response')
+    return schema
+  })
+  return unread
+}
+
+function noteUnread(route: RouteOptions, parts: readonly string[], plugin: string, reporter: Reporter): void {
+  const noted = unreadOf.get(reporter) ?? new Map()
+  if (!unreadOf.has(reporter)) {
+    unreadOf.set(reporter, noted)
+    reporter.checkAtReady(() => reportUnread(noted, reporter))
+  }
+  const name = `${[route.method].flat().join(', ')} ${route.url}`
+  const known = noted.get(name) ?? { parts, plugins: new Set() }
+  known.plugins.add(plugin)
+  noted.set(name, known)
+}
+
+function reportUnread(noted: Unread, reporter: Reporter): void {
+  for (const [route, { parts, plugins }] of noted) {
+    const problem = `${[...plugins].join(', ')} cannot read its schemas: no JSON Schema can be made of ${parts.join(', ')}`
+    const instead = 'the option toJsonSchema, or JSON Schema'
+    // The app may boot: what no convention can see into is left to the app.
+    reporter.addFinding(
+      { plugin: 'conventions', rule: 'schema', route, problem, instead, mode: 'report' },
+      'none',
+    )
+  }
+}

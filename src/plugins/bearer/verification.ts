@@ -1,0 +1,71 @@
+import { Outage } from '../../time/outage.js'
+import { introspector } from './introspection.js'
+import { Issuer } from './issuer.js'
+import { type JoseModule, jwtVerifier } from './jwt.js'
+import { type FindKey, KeySet } from './key-set.js'
+import type { ResolvedBearer } from './options.js'
+import { TokenCache } from './token-cache.js'
+
+/** The log of the app. */
+interface Log {
+  info(message: string): void
+  error(values: object, message: string): void
+}
+
+/** How the tokens of an app are verified. */
+export interface TokenVerification {
+  readonly tokens: TokenCache
+  /** Fetches what verifications need. Rejects if the issuer cannot be reached. */
+  readonly warmUp: () => Promise<void>
+}
+
+/** Milliseconds between the begins of two outages that are logged. */
+const outageInterval = 60_000
+
+/**
+ * Sets up the verification of tokens.
+ *
+ * @param loadJose loads jose, which introspection does not need
+ */
+export async function tokenVerification(
+  options: ResolvedBearer,
+  log: Log,
+  loadJose: () => Promise<JoseModule>,
+): Promise<TokenVerification> {
+  const { introspection, jwks, jwksUri, cache, now } = options
+  const outage = new Outage(outageInterval, now)
+  const issuer = new Issuer(options)
+
+  function noteRequest(err: unknown): void {
+    if (err === null) {
+      if (outage.ends()) log.info('bearer: the issuer answers again')
+    } else if (outage.begins()) log.error({ err }, 'bearer: the issuer cannot be used')
+  }
+
+  if (introspection !== null) {
+    const verify = introspector(issuer, options, introspection, noteRequest)
+    const most = introspection.cacheFor === 0 ? 0 : cache
+    return { tokens: new TokenCache(verify, most, now), warmUp: async () => {} }
+  }
+  const jose = await loadJose()
+  const finderOf = (keys: unknown): FindKey =>
+    jose.createLocalJWKSet(keys as Parameters<typeof jose.createLocalJWKSet>[0])
+  if (jwks !== undefined) {
+    const verify = jwtVerifier(jose, options, finderOf(jwks))
+    return { tokens: new TokenCache(verify, cache, now), warmUp: async () => {} }
+  }
+  const keys = new KeySet({
+    maxAge: options.keysMaxAge,
+    maxStale: options.keysMaxStale,
+    cooldown: options.keysCooldown,
+    now,
+    schedule: options.schedule,
+    load: () => issuer.ask('jwks_uri', jwksUri),
+    finderOf,
+    isNoKey: (error) => error instanceof jose.errors.JWKSNoMatchingKey,
+    onChange: () => tokens.clear(),
+    onFetch: noteRequest,
+  })
+  const tokens = new TokenCache(jwtVerifier(jose, options, keys.find), cache, now)
+  return { tokens, warmUp: () => keys.warmUp() }
+}

@@ -1,0 +1,55 @@
+import crypto from 'node:crypto'
+
+/** A body while it arrives. Its parts are in memory until the request runs: a digest of its own costs more than most bodies. */
+export interface BodyDigest {
+  readonly parts: (string | Uint8Array)[]
+  /** Whether all of the body has come. */
+  isComplete: boolean
+}
+
+/** Returns an empty body. */
+export function bodyDigest(): BodyDigest {
+  return { parts: [], isComplete: false }
+}
+
+/** Adds a part of the body. */
+export function addPart({ parts }: BodyDigest, part: string | Uint8Array): void {
+  parts.push(part)
+}
+
+/** What makes two requests the same, besides their bodies. */
+export interface RequestIdentity {
+  /** The effective method, after an override. */
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  /** Media type of the body, without parameters. */
+  readonly mediaType: string
+  /**
+   * Credentials of a caller whose id is not known: the answer to one is not shown to another. `null` if the id is known, or if
+   * there are none.
+   */
+  readonly credentials: string | null
+}
+
+/** Returns a digest of a request: equal for the same request, and different for another one. */
+export function fingerprintOf(
+  { parts }: BodyDigest,
+  { method, target, mediaType, credentials }: RequestIdentity,
+): string {
+  const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+  const rest = JSON.stringify([body.length, method, target, mediaType, credentials])
+  // JSON has no line break, so that the last one is the end of the body.
+  return sha256(Buffer.concat([body, Buffer.from(`\n${rest}`)]))
+}
+
+/** Returns the digest of a list of texts under which a store has a key. */
+export function storageKey(parts: readonly (string | null)[]): string {
+  return sha256(JSON.stringify(parts))
+}
+
+// Node.js 20.12 and later have `crypto.hash`, which costs half as much.
+const sha256: (bytes: string | Uint8Array) => string =
+  typeof crypto.hash === 'function'
+    ? (bytes) => crypto.hash('sha256', bytes, 'base64url')
+    : (bytes) => crypto.createHash('sha256').update(bytes).digest('base64url')

@@ -1,0 +1,371 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { listenAlong } from '../../fastify/body-bytes.js'
+import { callerIdText } from '../../fastify/caller.js'
+import { headerOf } from '../../fastify/header-of.js'
+import { discard, isBytes, isResponse } from '../../fastify/payloads.js'
+import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
+import { addHook } from '../../fastify/route.js'
+import { requestSlot } from '../../fastify/slots.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { isPromise } from '../../maybe-async.js'
+import { isObject } from '../../options.js'
+import { refuse } from '../../problem/send-problem.js'
+import type { Reporter } from '../../rules/report.js'
+import { type Answer, type GivenAnswer, keptHeaders, ofEachResponse, type SentAnswer } from './answer.js'
+import { collectAnswer } from './collect-answer.js'
+import { addPart, type BodyDigest, bodyDigest, fingerprintOf, storageKey } from './fingerprint.js'
+import { readKey } from './key.js'
+import { Attempt, type Ledger } from './ledger.js'
+import type { RoutePlan } from './options.js'
+import { keyProblem, outcomeOf, type Refusal, streamedBodyProblem, unavailableProblem } from './outcome.js'
+import type { IdempotencyClaim } from './stores/store.js'
+
+/** The digest of a body while it is read. */
+export const digestOfBody = requestSlot<BodyDigest>('idempotency.body')
+/** What a request with a key does. */
+export const workOf = requestSlot<Work>('idempotency.work')
+
+/** What a request with a key does: it runs, or gets an answer again. */
+export type Work =
+  | Run
+  | { readonly kind: 'sent'; readonly answer: SentAnswer }
+  | { readonly kind: 'given'; readonly answer: GivenAnswer; readonly claim: IdempotencyClaim }
+
+/** A request that runs under its key. */
+export interface Run {
+  readonly kind: 'run'
+  readonly attempt: Attempt
+  readonly plan: RoutePlan
+  /** Whether something was sent with `reply.send()`. */
+  isSending: boolean
+  /** Whether the promise of the handler is pending. */
+  isPending: boolean
+  /** Whether the handler has timed out and goes on. */
+  isTimedOut: boolean
+}
+
+type Decision = Work | Refusal | { readonly kind: 'pass' }
+type Next = (error?: Error) => void
+type NextPayload = (error: Error | null, payload?: unknown) => void
+
+const field = 'idempotency-key'
+
+/** Adds the hooks of a plan to a route with unsafe methods, and watches its handler. */
+export function addIdempotencyHooks(
+  route: RouteOptions,
+  plan: RoutePlan,
+  ledger: Ledger,
+  reporter: Reporter,
+): void {
+  const { required, repeats, keepFor, maxBytes, keeps, skipOnError, identify } = plan
+  const isReport = plan.mode === 'report'
+  const methods = new Set(plan.methods)
+  const isOfEachResponse = ofEachResponse(plan.responseHeaders)
+
+  addHook(route, 'preParsing', 'idempotency', function digestBody(request, _reply, payload, next) {
+    if (request.headers[field] !== undefined || repeats !== undefined) {
+      const digest = bodyDigest()
+      digestOfBody.set(request, digest)
+      listenAlong(payload as Readable, {
+        part: (part) => addPart(digest, part),
+        end: () => {
+          digest.isComplete = true
+        },
+      })
+    }
+    next(null, payload)
+  })
+
+  addHook(route, 'preHandler', 'idempotency', function claimKey(request, reply, next: Next) {
+    const fieldValue = request.headers[field]
+    const isConcerned = fieldValue !== undefined || repeats !== undefined || required
+    if (!isConcerned || !methods.has(request.method)) {
+      next()
+      return
+    }
+    decide(fieldValue === undefined ? null : String(fieldValue), request).then(
+      (decision) => apply(decision, request, reply, next),
+      next,
+    )
+  })
+
+  addHook(
+    route,
+    'onSend',
+    'idempotency',
+    function keepAnswer(request, reply, payload: unknown, next: NextPayload) {
+      const work = workOf.get(request)
+      if (work === undefined) next(null, payload)
+      else if (work.kind === 'sent') next(null, sentAgain(reply, work.answer, payload))
+      else if (work.kind === 'given') {
+        finishGiven(reply, work, payload).then(() => next(null, payload), next)
+      } else keepOnSend(reply, work, payload, next)
+    },
+  )
+
+  watchHandler(route)
+
+  async function decide(fieldValue: string | null, request: FastifyRequest): Promise<Decision> {
+    const key = fieldValue === null ? null : readKey(fieldValue)
+    if (key === null && (fieldValue !== null || required)) {
+      return { kind: 'refuse', rule: 'key-invalid', problem: keyProblem(fieldValue === null) }
+    }
+    const digest = digestOfBody.get(request) ?? bodyDigest()
+    if (!digest.isComplete && hasContent(request)) {
+      reporter.warnOnce(
+        'idempotency',
+        request,
+        'the body is read as a stream, so its repetition is not known',
+      )
+      return key === null
+        ? { kind: 'pass' }
+        : { kind: 'refuse', rule: 'key-invalid', problem: streamedBodyProblem() }
+    }
+    const caller = callerIdText(await identify(request), 'idempotency.identify')
+    const credentials = caller === null ? credentialsOf(request) : null
+    // Without a key, requests of callers who are not known may be of different people.
+    if (key === null && caller === null && credentials === null) return { kind: 'pass' }
+    const fingerprint = fingerprintOf(digest, {
+      method: request.method,
+      target: request.url,
+      mediaType: mediaTypeOf(request.headers['content-type']),
+      credentials,
+    })
+    const parts = key === null ? ['repeat', caller, fingerprint] : ['key', caller, key]
+    return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint, key !== null)
+  }
+
+  async function claim(key: string, fingerprint: string, hasKey: boolean): Promise<Decision> {
+    try {
+      const found = await ledger.begin(key, fingerprint, hasKey ? keepFor : (repeats ?? keepFor))
+      if (found instanceof Attempt) {
+        // A double click that was refused may be meant as another try.
+        const ofRun = hasKey ? plan : { ...plan, keeps: (status: number) => status < 400 && keeps(status) }
+        return {
+          kind: 'run',
+          attempt: found,
+          plan: ofRun,
+          isSending: false,
+          isPending: false,
+          isTimedOut: false,
+        }
+      }
+      return outcomeOf(found, fingerprint, hasKey)
+    } catch (error) {
+      if (skipOnError) return { kind: 'pass' }
+      return { kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) }
+    }
+  }
+
+  function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    if (decision.kind === 'pass') next()
+    else if (decision.kind === 'run') {
+      workOf.set(request, decision)
+      watchReply(reply, decision)
+      next()
+    } else if (isReport) {
+      // In `report` mode it is not kept that the answer of the first request is sent again.
+      if (decision.kind === 'refuse' && decision.rule !== 'answer-not-kept') {
+        const { rule, problem } = decision
+        reporter.observe('idempotency', rule, request, problem.message, problem.statusCode)
+      } else {
+        const given = 'would get the answer of an earlier request'
+        reporter.observe('idempotency', 'replayed', request, given, 'changed')
+      }
+      next()
+    } else if (decision.kind === 'refuse') refuse(request, reply, decision.problem, next)
+    else {
+      workOf.set(request, decision)
+      const { status, headers } = decision.answer
+      reply.code(status).headers(headers)
+      if (decision.kind === 'sent') reply.send(decision.answer.body ?? undefined)
+      else reply.send(decision.answer.payload)
+    }
+  }
+
+  /** Gives a response exactly the status, headers and bytes of an answer, and returns its payload. */
+  function sentAgain(reply: FastifyReply, { status, headers, body }: SentAnswer, payload: unknown): unknown {
+    // A hook after this one has failed.
+    if (reply.statusCode !== status) return payload
+    for (const name of Object.keys(reply.getHeaders())) {
+      if (!(name in headers) && !isOfEachResponse(name)) reply.removeHeader(name)
+    }
+    reply.headers(headers).header('idempotent-replayed', 'true')
+    discard(payload)
+    return body
+  }
+
+  async function finishGiven(
+    reply: FastifyReply,
+    { answer, claim }: Extract<Work, { kind: 'given' }>,
+    payload: unknown,
+  ): Promise<void> {
+    if (reply.statusCode !== answer.status) return
+    const body = bodyOf(payload)
+    if (body !== undefined && sizeOf(body) <= maxBytes) {
+      await ledger.finish(claim, sent(reply, body), keepFor)
+    }
+    reply.header('idempotent-replayed', 'true')
+  }
+
+  function keepOnSend(reply: FastifyReply, run: Run, given: unknown, next: NextPayload): void {
+    const payload = isResponse(given) && run.attempt.isOpen ? unwrapped(reply, given) : given
+    const { attempt } = run
+    if (!attempt.isOpen) next(null, payload)
+    else if (isReport) {
+      next(null, payload)
+      if (run.plan.keeps(reply.statusCode)) attempt.complete(lost(reply, 'it was only counted'))
+      else attempt.release()
+    } else if (!run.plan.keeps(reply.statusCode)) {
+      giveUp(reply, run).then(() => next(null, payload), next)
+    } else if (isStream(payload)) next(null, keepStream(reply, run, payload))
+    else {
+      const body = bodyOf(payload)
+      // Fastify refuses other payloads.
+      if (body === undefined) next(null, payload)
+      else keep(reply, run, body).then(() => next(null, payload), next)
+    }
+  }
+
+  function keep(reply: FastifyReply, { attempt }: Run, body: string | Buffer | null): Promise<void> {
+    if (headerOf(reply, 'set-cookie') !== undefined) {
+      reporter.warnOnce('idempotency', reply.request, 'Set-Cookie of a response is not kept')
+    }
+    const answer = sizeOf(body) <= maxBytes ? sent(reply, body) : tooLong(reply)
+    return attempt.complete(answer)
+  }
+
+  function keepStream(reply: FastifyReply, { attempt }: Run, payload: Readable | ReadableStream): Readable {
+    const source = 'getReader' in payload ? Readable.fromWeb(payload) : payload
+    return collectAnswer(source, maxBytes, {
+      collected: (bytes) => attempt.complete(bytes === null ? tooLong(reply) : sent(reply, bytes)),
+      failed() {
+        if (reply.raw.destroyed) attempt.complete(lost(reply, 'the connection was closed before its end'))
+        else attempt.release()
+      },
+    })
+  }
+
+  function tooLong(reply: FastifyReply): Answer {
+    reporter.warnOnce(
+      'idempotency',
+      reply.request,
+      `an answer is longer than maxBytes, ${maxBytes}, and not kept`,
+    )
+    return lost(reply, `its answer is longer than ${maxBytes} bytes`)
+  }
+
+  function sent(reply: FastifyReply, body: string | Buffer | null): SentAnswer {
+    const headers = keptHeaders(reply.getHeaders(), isOfEachResponse)
+    return { kind: 'sent', status: reply.statusCode, headers, body }
+  }
+}
+
+/** Watches the handler of a route for requests that run under a key. */
+function watchHandler(route: RouteOptions): void {
+  const { handler } = route
+  route.handler = function runUnderKey(request, reply) {
+    const result: unknown = handler.call(this, request, reply)
+    const work = workOf.get(request)
+    if (work?.kind === 'run' && isPromise(result)) {
+      work.isPending = true
+      result.then(
+        (value) => handlerEnded(reply, work, value),
+        () => handlerEnded(reply, work, failed),
+      )
+    }
+    return result
+  }
+}
+
+const failed = Symbol('failed')
+
+function handlerEnded(reply: FastifyReply, run: Run, value: unknown): void {
+  run.isPending = false
+  if (run.isTimedOut) {
+    if (value === failed) run.attempt.release()
+    else run.attempt.complete(lost(reply, 'it timed out, and its answer was not sent'))
+    return
+  }
+  const { raw } = reply.request
+  const hasLeft = raw.aborted || raw.socket === null || raw.socket.destroyed
+  if (value === undefined && hasLeft && !run.isSending && !reply.sent) {
+    // Fastify sends nothing to a client that has left, so that no hook would see the answer.
+    reply.send()
+  }
+  // The handler has taken over the response, and has ended it.
+  settleTakenOver(reply, run)
+}
+
+/** Notes when a response is sent, and when it has ended without the hooks: a handler may take it over (`reply.hijack()`). */
+function watchReply(reply: FastifyReply, run: Run): void {
+  const { send } = reply
+  reply.send = function sendOnce(payload?: unknown) {
+    run.isSending = true
+    return send.call(this, payload)
+  }
+  const ended = () => settleTakenOver(reply, run)
+  reply.raw.once('finish', ended)
+  reply.raw.once('close', ended)
+}
+
+function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, plan }: Run): void {
+  const { raw } = reply
+  if (!attempt.isOpen || isPending || !reply.sent || (isSending && !raw.writableEnded)) return
+  if (!raw.writableEnded && !raw.destroyed) return
+  if (plan.keeps(raw.statusCode)) attempt.complete(lost(reply, 'the handler has written its response itself'))
+  else attempt.release()
+}
+
+/** Makes the key of a request free again whose response is not kept. One that has timed out may still run. */
+async function giveUp(reply: FastifyReply, run: Run): Promise<void> {
+  if (!hasTimedOut(reply.request)) return run.attempt.release()
+  if (run.isPending) run.isTimedOut = true
+  else await run.attempt.complete(lost(reply, 'it timed out, and may still run'))
+}
+
+// `request.signal` makes what it returns, unless the route has a timeout.
+function hasTimedOut({ routeOptions, signal }: Pick<FastifyRequest, 'routeOptions' | 'signal'>): boolean {
+  const { handlerTimeout = 0 } = routeOptions as { readonly handlerTimeout?: number }
+  const reason: unknown = handlerTimeout > 0 ? signal.reason : undefined
+  return isObject(reason) && reason.code === 'FST_ERR_HANDLER_TIMEOUT'
+}
+
+/** Sets status and headers of a web `Response` on the reply, as Fastify does after all hooks, and returns its body. */
+function unwrapped(reply: FastifyReply, { status, headers, body }: Response): unknown {
+  reply.code(status)
+  for (const [name, value] of headers) reply.header(name, value)
+  return body
+}
+
+/** Returns text or bytes of a payload, `null` for none; `undefined` for anything else. */
+function bodyOf(payload: unknown): string | Buffer | null | undefined {
+  if (payload === undefined || payload === null || payload === '') return null
+  if (typeof payload === 'string') return payload
+  return isBytes(payload) ? Buffer.from(payload) : undefined
+}
+
+function sizeOf(body: string | Buffer | null): number {
+  return body === null ? 0 : Buffer.byteLength(body)
+}
+
+function isStream(payload: unknown): payload is Readable | ReadableStream {
+  if (typeof payload !== 'object' || payload === null) return false
+  return ['pipe', 'getReader'].some((name) => typeof Reflect.get(payload, name) === 'function')
+}
+
+function lost(reply: FastifyReply, reason: string): Answer {
+  return { kind: 'lost', status: reply.statusCode, location: headerOf(reply, 'location') ?? null, reason }
+}
+
+/** Whether a request has content. A parser of the app may leave it to the handler. */
+function hasContent({ raw, headers }: FastifyRequest): boolean {
+  return headers['content-type'] !== undefined || (lengthOf(raw as unknown as RawRequest) ?? 1) > 0
+}
+
+/** Returns the credentials of a caller whose id is not known; `null` for none. */
+function credentialsOf({ headers: { authorization, cookie } }: FastifyRequest): string | null {
+  return authorization === undefined && cookie === undefined ? null : JSON.stringify([authorization, cookie])
+}

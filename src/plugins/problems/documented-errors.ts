@@ -1,0 +1,39 @@
+import { isJson } from '../../http/media-types.js'
+import { isPlainObject } from '../../json-schema/json-schema.js'
+import { responseBodies } from '../../json-schema/responses.js'
+import { problemMediaType } from '../../problem/problem-document.js'
+
+/** An error that a route documents in another format than that of its problems. */
+export interface DocumentedError {
+  readonly rule: 'documented'
+  readonly problem: string
+  readonly instead: string
+}
+
+/**
+ * Returns the errors that a route documents as other JSON, although problem documents are sent.
+ *
+ * @param response the response schemas of the route, by status
+ */
+export function documentedErrors(response: unknown): readonly DocumentedError[] {
+  const bodies = responseBodies(response)
+  const hasSuccess = bodies.some(({ status }) => /^[123]/.test(status))
+  const found = new Map<string, Set<string>>()
+  for (const { status, mediaType, schema } of bodies) {
+    // Beside a success, it is the schema of errors.
+    if (!/^[45]/.test(status) && !(status === 'default' && hasSuccess)) continue
+    const type = mediaType ?? 'application/json'
+    if (type === problemMediaType || !isJson(type) || !describesContent(schema)) continue
+    found.set(type, (found.get(type) ?? new Set()).add(status))
+  }
+  return [...found].map(([type, statuses]) => ({
+    rule: 'documented',
+    problem: `${[...statuses].join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
+    instead: 'no schema for it: the document gets the problems by itself',
+  }))
+}
+
+function describesContent(schema: unknown): boolean {
+  if (!isPlainObject(schema)) return schema !== undefined
+  return schema.type !== 'null' && Object.keys(schema).some((keyword) => keyword !== 'description')
+}

@@ -1,0 +1,262 @@
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  onSendHookHandler,
+  preValidationHookHandler,
+} from 'fastify'
+import { subjectOf } from '../../fastify/caller.js'
+import { headerOf } from '../../fastify/header-of.js'
+import { isResponse, withHeaders } from '../../fastify/payloads.js'
+import { replySlot, requestSlot, routeSlot } from '../../fastify/slots.js'
+import { isForSharedCaches, withPrivate } from '../../http/cache-control.js'
+import { cookieValues } from '../../http/cookies.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { valueIndex } from '../../http/raw-headers.js'
+import { varyMerger } from '../../http/vary.js'
+import { isObject } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { refuse } from '../../problem/send-problem.js'
+import type { Mode } from '../../rules/modes.js'
+import type { Reporter } from '../../rules/report.js'
+import { decideXsrf, isRead, type XsrfRule } from './decision.js'
+import type { ResolvedXsrf } from './options.js'
+import { sessionAfter, sessionOfCookies } from './session.js'
+import type { XsrfTokens } from './tokens.js'
+
+/** How the requests of a route are treated. */
+export interface XsrfPlan {
+  readonly mode: Mode
+  readonly login: boolean
+  readonly requestedWith: boolean
+  /** Whether the route has the hook that reads the token of a form. */
+  readonly readsForm: boolean
+}
+
+/** A request that a cookie authenticates, and that is not of a page of another origin. */
+interface Checked {
+  readonly session: string
+  /** Whether another request for the same resource may be refused. */
+  readonly varies: boolean
+}
+
+/** How the requests of a route are treated. */
+export const planOfRoute = routeSlot<XsrfPlan>('xsrf.plan')
+/** Requests that may need the cookie with the token. */
+export const checkedOf = requestSlot<Checked>('xsrf.checked')
+/** The session of a form whose token is not read yet. */
+export const awaitsForm = requestSlot<string>('xsrf.form')
+/** Replies for which the handler has set the cookie. */
+export const isIssued = replySlot<boolean>('xsrf.issued')
+
+const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
+const addVary = varyMerger(['Cookie', 'Sec-Fetch-Site', 'Sec-Fetch-Dest', 'X-Requested-With'])
+
+type Next = (error?: Error) => void
+
+/**
+ * Returns the hooks of the plugin.
+ *
+ * @param unplanned for routes that are declared before the plugin is loaded
+ * @param hasLogin whether a route begins a session; otherwise a request without a cookie needs no check
+ */
+export function xsrfHooks(
+  options: ResolvedXsrf,
+  tokens: XsrfTokens,
+  unplanned: XsrfPlan,
+  hasLogin: () => boolean,
+  reporter: Reporter,
+) {
+  const { cookies, origins, field, header } = options
+  const headerKey = header.toLowerCase()
+
+  function sessionOf(request: FastifyRequest): string | null {
+    const ofCookies = sessionOfCookies(request.headers.cookie, cookies)
+    return ofCookies === null || options.session === undefined ? ofCookies : options.session(request)
+  }
+
+  function cookieNameOf({ protocol }: FastifyRequest): string {
+    return options.cookieName ?? (protocol === 'https' ? '__Host-XSRF-TOKEN' : 'XSRF-TOKEN')
+  }
+
+  function hasToken(request: FastifyRequest, session: string): boolean {
+    const values = cookieValues(request.headers.cookie ?? '', cookieNameOf(request))
+    return values.some((token) => tokens.isValid(token, session))
+  }
+
+  function setToken(request: FastifyRequest, reply: FastifyReply, session: string): string {
+    const token = tokens.create(session)
+    const name = cookieNameOf(request)
+    // Browsers refuse the prefixes `__Host-` and `__Secure-` without it.
+    const secure = request.protocol === 'https' || /^__(?:Host|Secure)-/i.test(name) ? '; Secure' : ''
+    reply.header('set-cookie', `${name}=${token}; Path=/; SameSite=Strict${secure}`)
+    return token
+  }
+
+  const checkOnRequest: onRequestHookHandler = function xsrfOnRequest(request, reply, next) {
+    const { headers, method } = request
+    if (headers.cookie === undefined && !hasLogin()) {
+      next()
+      return
+    }
+    // The response tells an unknown path from one that is refused.
+    const session = request.is404 || isByToken(request) ? null : sessionOf(request)
+    if (session === null && !hasLogin()) {
+      next()
+      return
+    }
+    const plan = planOfRoute.of(request) ?? unplanned
+    const { mode, login, requestedWith } = plan
+    const facts = { method, hasSession: session !== null, login, requestedWith, origins }
+    const rule = mode === 'off' ? null : decideXsrf(headers, facts)
+    if (mode === 'enforce' && session !== null && (rule === null || rule === 'token')) {
+      checkedOf.set(request, { session, varies: requestedWith && isRead(method) })
+    }
+    if (rule !== 'token' || session === null) settle(rule, request, reply, mode, next)
+    else if (headers[headerKey] === undefined && plan.readsForm && isForm(request)) {
+      awaitsForm.set(request, session)
+      next()
+    } else settleToken(headers[headerKey], session, request, reply, mode, next)
+  }
+
+  /** Reads the token of a form, which is known once the body is parsed. Validation does not see it. */
+  const checkForm: preValidationHookHandler = function xsrfOnPreValidation(request, reply, next) {
+    if (!isForm(request)) {
+      next()
+      return
+    }
+    const { mode } = planOfRoute.of(request) ?? unplanned
+    const given = takeField(request, field, mode === 'enforce')
+    const session = awaitsForm.get(request)
+    if (session === undefined) next()
+    else settleToken(given, session, request, reply, mode, next)
+  }
+
+  function settleToken(
+    given: unknown,
+    session: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    mode: Mode,
+    next: Next,
+  ): void {
+    const isValid = typeof given === 'string' && tokens.isValid(given, session)
+    settle(isValid ? null : 'token', request, reply, mode, next, given !== undefined)
+  }
+
+  function settle(
+    rule: XsrfRule | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    mode: Mode,
+    next: Next,
+    hasGiven = false,
+  ): void {
+    if (rule === null) next()
+    else if (mode === 'enforce') refuse(request, reply, problemOf(rule, hasGiven), next)
+    else {
+      const { statusCode } = problemOf(rule, hasGiven)
+      reporter.observe('xsrf', rule, request, exampleOf(rule, request), statusCode)
+      next()
+    }
+  }
+
+  function problemOf(rule: XsrfRule, hasGiven: boolean): ProblemError {
+    if (rule === 'requestedWith') {
+      const detail = 'Send X-Requested-With, or use fetch in a page of the same origin'
+      return new ProblemError('requested-with-missing', { detail })
+    }
+    const missing = `Send the XSRF token of this session in ${header}`
+    const detail =
+      rule === 'origin'
+        ? 'The request is from a page of another origin'
+        : hasGiven
+          ? `The XSRF token is not of this session. ${missing}`
+          : missing
+    return new ProblemError('xsrf-token-invalid', { detail })
+  }
+
+  /** Sets the cookie with the token for a session that has none, as a new one after login; and the `Vary` of reads. */
+  const finishOnSend: onSendHookHandler<unknown> = function xsrfOnSend(request, reply, payload, next) {
+    const checked = checkedOf.get(request)
+    const response = isResponse(payload) ? payload : null
+    const lines = setCookiesOf(reply, response)
+    if (checked === undefined && lines.length === 0) {
+      next(null, payload)
+      return
+    }
+    const cacheControl = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control') ?? ''
+    // Other users get this response too.
+    if (isForSharedCaches(cacheControl)) {
+      next(null, payload)
+      return
+    }
+    const changes: Record<string, string> = {}
+    // What an option of the app reads of a request says nothing about cookies of the response.
+    const after =
+      options.session === undefined ? sessionAfter(lines, request.headers.cookie, cookies) : undefined
+    const session = after === undefined ? (checked?.session ?? null) : after
+    const isNew = after !== undefined && after !== checked?.session
+    if (session !== null && (isNew || isIssued.get(reply) !== true) && !hasToken(request, session)) {
+      setToken(request, reply, session)
+      changes['cache-control'] = withPrivate(cacheControl)
+    } else if (isIssued.get(reply) === true) changes['cache-control'] = withPrivate(cacheControl)
+    if (checked?.varies === true) {
+      changes.vary = addVary(response?.headers.get('vary') ?? headerOf(reply, 'vary'))
+    }
+    if (response === null) reply.headers(changes)
+    // The header fields of a `Response` replace those of the reply.
+    next(null, response === null ? payload : withHeaders(response, changes))
+  }
+
+  /** Returns a new token for the session of the request, or for another one, and sets the cookie. */
+  function generateToken(reply: FastifyReply, session: string | null): string | null {
+    if (session === null) return null
+    isIssued.set(reply, true)
+    return setToken(reply.request, reply, session)
+  }
+
+  return { checkOnRequest, checkForm, finishOnSend, generateToken, sessionOf }
+}
+
+/**
+ * Whether the client has sent a bearer token that the app has verified. A browser adds none by itself, so no page of another
+ * origin can send one without the consent of CORS. The raw header fields decide: an app may make a token of its cookie.
+ */
+function isByToken(request: FastifyRequest): boolean {
+  if (request.headers.authorization === undefined || subjectOf(request) === null) return false
+  const { rawHeaders } = request.raw
+  return /^bearer /i.test(rawHeaders[valueIndex(rawHeaders, 'authorization')] ?? '')
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return formTypes.has(mediaTypeOf(headers['content-type']) ?? '')
+}
+
+/** Returns the value of a field of a form; `undefined` if it has none. */
+function takeField(request: FastifyRequest, field: string, removes: boolean): unknown {
+  const { body } = request
+  if (!isObject(body) || !Object.hasOwn(body, field)) return undefined
+  const value = body[field]
+  if (removes) {
+    delete body[field]
+    // A DELETE by a form has no content but the method and the token.
+    if (request.method === 'DELETE' && Object.keys(body).length === 0) request.body = undefined
+  }
+  // @fastify/multipart may attach an object for each field.
+  return isObject(value) && typeof value.value === 'string' ? value.value : value
+}
+
+function setCookiesOf(reply: FastifyReply, response: Response | null): readonly string[] {
+  const given = reply.getHeader('set-cookie')
+  const own = given === undefined ? [] : [given].flat().map(String)
+  return response === null ? own : [...own, ...response.headers.getSetCookie()]
+}
+
+function exampleOf(rule: XsrfRule, { method, headers }: FastifyRequest): string {
+  if (rule === 'token') return `${method} without a token of the session`
+  if (rule === 'requestedWith')
+    return `${method} for ${headers['sec-fetch-dest'] ?? 'an unknown destination'}`
+  const { origin, 'sec-fetch-site': site } = headers
+  return `${method} from ${origin ?? site ?? 'another origin'}`
+}

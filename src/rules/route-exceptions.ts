@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify'
+import { headSiblings } from '../fastify/internals.js'
+import { routeSlot } from '../fastify/slots.js'
+import { type Check, invalid, listOf, objectOf, oneOf, text } from '../options.js'
+import { matchesUrl } from './exceptions.js'
+import type { Mode } from './modes.js'
+import { reporterOf } from './report.js'
+
+/** An exception from whole conventions, for the routes of one path. */
+export interface RouteException<Convention extends string> {
+  /** Path pattern as it was registered, such as `/metrics`; a final `*` stands for everything below, as in `/admin/*`. */
+  readonly url: string
+  /** Why; the report of the boot shows it. */
+  readonly reason: string
+  /**
+   * The conventions that do not hold there.
+   * @default all
+   */
+  readonly except?: readonly Convention[]
+}
+
+/** Returns a check of {@link RouteException} for these conventions. */
+export function routeException<Convention extends string>(
+  conventions: readonly Convention[],
+): Check<RouteException<Convention>> {
+  const checkMembers = objectOf<Partial<RouteException<Convention>>>({
+    url: text("a path such as '/metrics' or '/docs/*'", /^\//),
+    reason: text(),
+    except: listOf(oneOf(...conventions)),
+  } as { readonly [Key in keyof RouteException<Convention>]-?: Check<RouteException<Convention>[Key] & {}> })
+  return (label, received) => {
+    const { url, reason, except } = checkMembers(label, received)
+    if (url === undefined || reason === undefined) {
+      return invalid(label, 'an object with url and reason', received)
+    }
+    return { url, reason, ...(except !== undefined && { except }) }
+  }
+}
+
+/** The reason for which a route is excepted from a convention, by its name. */
+const reasonsOfRoute = routeSlot<Readonly<Record<string, string>>>('exceptions.reasons')
+
+/** Returns why an exception of the preset turns a convention off for a route; `undefined` if none does. */
+export function exceptedReason(
+  route: Parameters<typeof reasonsOfRoute.get>[0],
+  convention: string,
+): string | undefined {
+  return reasonsOfRoute.get(route)?.[convention]
+}
+
+/**
+ * Turns conventions off for the routes of exceptions, by `config.<convention>: false`. Call it before the conventions are
+ * registered. When the app gets ready, an exception without a route is a finding.
+ */
+export function exceptRoutes<Convention extends string>(
+  app: FastifyInstance,
+  exceptions: readonly RouteException<Convention>[],
+  conventions: readonly Convention[],
+  mode: Mode,
+): void {
+  const reporter = reporterOf(app)
+  const isHeadSibling = headSiblings(app)
+  const met = new Set<RouteException<Convention>>()
+  app.addHook('onRoute', function exceptRoute(route) {
+    const applied = exceptions.filter(({ url }) => matchesUrl(url, route.path))
+    if (applied.length === 0) return
+    const isSibling = isHeadSibling(route)
+    const reasons: Record<string, string> = {}
+    for (const exception of applied) {
+      const { reason, except: rules = conventions } = exception
+      met.add(exception)
+      for (const convention of rules) reasons[convention] ??= reason
+      const name = `${[route.method].flat().join(', ')} ${route.path}`
+      if (!isSibling) {
+        reporter.addException({ plugin: 'conventions', route: name, rules, reason, unused: false })
+      }
+    }
+    const off = Object.fromEntries(Object.keys(reasons).map((convention) => [convention, false]))
+    route.config = Object.assign({}, route.config, off)
+    reasonsOfRoute.set(route, reasons)
+  })
+  reporter.checkAtReady(function findUnmatched() {
+    if (mode === 'off') return
+    for (const { url } of exceptions.filter((exception) => !met.has(exception))) {
+      reporter.addFinding({
+        plugin: 'conventions',
+        rule: 'exceptions',
+        route: url,
+        problem: 'an exception for it is declared, and no route has this path',
+        instead: 'the path of a route, or no exception',
+        mode,
+      })
+    }
+  })
+}

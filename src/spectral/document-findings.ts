@@ -1,0 +1,208 @@
+import { resolveOptions } from '../options.js'
+import { offsetBreach } from '../plugins/lists/offset-paging.js'
+import { listsChecks, listsDefaults } from '../plugins/lists/options.js'
+import {
+  pathGuardChecks,
+  pathGuardDefaults,
+  vocabularyOf as pathVocabularyOf,
+} from '../plugins/path-guard/options.js'
+import { pathBreaches, pathRuleNames, withCommonCause } from '../plugins/path-guard/path-rules.js'
+import { documentedErrors } from '../plugins/problems/documented-errors.js'
+import { problemsChecks, problemsDefaults } from '../plugins/problems/options.js'
+import {
+  responseRulesChecks,
+  responseRulesDefaults,
+  vocabularyOf,
+} from '../plugins/response-rules/options.js'
+import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
+import { routeBreaches, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
+import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
+import { successSchemas } from '../plugins/response-rules/success-schemas.js'
+import { versionsChecks, versionsDefaults } from '../plugins/versions/options.js'
+import { unlistedBreach, versionReader } from '../plugins/versions/version-path.js'
+import type { ConventionsOptions } from '../preset.js'
+import { matchesUrl, type RuleException } from '../rules/exceptions.js'
+import { type Mode, modesOf } from '../rules/modes.js'
+import { prevailingOtherStyle } from '../words/key-names.js'
+import { type DocumentRoute, type DocumentRoutes, documentRoutes, openApiPath } from './document-routes.js'
+
+/** A rule whose breaches can be seen in an OpenAPI document. */
+export interface DocumentRule {
+  /** Name of the plugin and of the rule, as in the findings at boot: `pathGuard.plural`. */
+  readonly name: string
+  readonly plugin: string
+  readonly mode: Exclude<Mode, 'off'>
+}
+
+/** A breach of a {@link DocumentRule}. */
+export interface DocumentFinding {
+  /** Name of the rule. */
+  readonly rule: string
+  readonly problem: string
+  readonly instead: string
+  /** Where the operation is in the document. */
+  readonly location: readonly string[]
+}
+
+/** The rules of the conventions, and their findings in a document. */
+export interface DocumentLinter {
+  readonly rules: readonly DocumentRule[]
+  find(document: unknown): readonly DocumentFinding[]
+}
+
+/**
+ * Returns a linter of OpenAPI documents with the rules that the conventions check at boot.
+ *
+ * @param options those of the preset
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
+ */
+export function documentLinter(options: ConventionsOptions): DocumentLinter {
+  const { exceptions = [] } = options
+  const conventions = [
+    pathGuard(options),
+    versions(options),
+    lists(options),
+    responseRules(options),
+    problems(options),
+  ].filter((one) => one !== null)
+  return {
+    rules: conventions.flatMap(({ plugin, modeOf }) =>
+      Object.entries(modeOf).flatMap(([rule, mode]) =>
+        mode === 'off' ? [] : [{ name: `${plugin}.${rule}`, plugin, mode }],
+      ),
+    ),
+    find(document) {
+      const { routes, schemas } = documentRoutes(document)
+      return conventions.flatMap(({ plugin, modeOf, exceptions: ofRules, breachesOf }) => {
+        const ofApi = routes.filter(
+          ({ path }) =>
+            !path.includes('*') &&
+            !exceptions.some(
+              ({ url, except }) => matchesUrl(url, path) && (except?.some((name) => name === plugin) ?? true),
+            ),
+        )
+        return breachesOf({ routes: ofApi, schemas })
+          .filter(({ route, rule }) => modeOf[rule] !== 'off' && !isExcepted(ofRules, route, rule))
+          .map(({ route, rule, problem, instead }) => ({
+            rule: `${plugin}.${rule}`,
+            problem,
+            instead,
+            location: route.location,
+          }))
+      })
+    },
+  }
+}
+
+/** A convention, as far as a document shows it. */
+interface DocumentConvention {
+  readonly plugin: string
+  readonly modeOf: Readonly<Record<string, Mode>>
+  readonly exceptions: readonly RuleException<string>[]
+  readonly breachesOf: (document: DocumentRoutes) => readonly RouteBreach[]
+}
+
+interface RouteBreach {
+  readonly route: DocumentRoute
+  readonly rule: string
+  readonly problem: string
+  readonly instead: string
+}
+
+function pathGuard({ pathGuard: given = {}, mode = 'enforce', basePath = '' }: ConventionsOptions) {
+  if (given === false) return null
+  const defaults = { ...pathGuardDefaults, mode, basePath }
+  const options = resolveOptions('pathGuard', given, pathGuardChecks, defaults)
+  const vocabulary = pathVocabularyOf(options)
+  const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] => {
+    const checked = routes.map((route) => ({
+      route,
+      path: route.path,
+      breaches: pathBreaches([route.method], route.path, vocabulary, options.basePath),
+    }))
+    return withCommonCause(checked, options.basePath).flatMap(({ route, breaches }) =>
+      breaches.map(({ rule, problem, instead }) => ({
+        route,
+        rule,
+        problem: openApiPath(problem),
+        instead: openApiPath(instead),
+      })),
+    )
+  }
+  return convention('pathGuard', modesOf(pathRuleNames, options), breachesOf, options.exceptions)
+}
+
+function versions({ versions: given = {}, mode = 'enforce', basePath = '' }: ConventionsOptions) {
+  if (given === false) return null
+  const defaults = { ...versionsDefaults, mode, basePath }
+  const options = resolveOptions('versions', given, versionsChecks, defaults)
+  const readVersion = versionReader(options.basePath)
+  const listed = Object.keys(options.versions)
+  const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
+    routes.flatMap((route) => {
+      const breach = unlistedBreach(readVersion(route.path), listed)
+      return breach === null ? [] : [{ route, ...breach }]
+    })
+  return convention('versions', modesOf(['listed'], options), breachesOf, options.exceptions)
+}
+
+function lists({ lists: given = {}, mode = 'enforce' }: ConventionsOptions) {
+  if (given === false) return null
+  const options = resolveOptions('lists', given, listsChecks, { ...listsDefaults, mode })
+  const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
+    routes.flatMap((route) => {
+      const breach = route.method === 'GET' ? offsetBreach(route.query) : null
+      return breach === null ? [] : [{ route, ...breach }]
+    })
+  return convention('lists', { offset: options.mode }, breachesOf)
+}
+
+function responseRules({ responseRules: given = {}, mode = 'enforce' }: ConventionsOptions) {
+  if (given === false) return null
+  const defaults = { ...responseRulesDefaults, mode }
+  const options = resolveOptions('responseRules', given, responseRulesChecks, defaults)
+  const vocabulary = vocabularyOf(options)
+  const breachesOf = ({ routes, schemas }: DocumentRoutes): RouteBreach[] => {
+    const names = new Set<string>()
+    const found = routes.map((route) => {
+      const { judged } = successSchemas(route.response)
+      const { breaches } = routeBreaches(judged, (schema) => {
+        const verdict = schemaBreaches(schema, schemas, vocabulary)
+        for (const name of verdict.names) names.add(name)
+        return verdict
+      })
+      return { route, breaches }
+    })
+    const style = prevailingOtherStyle(names, options.keyStyle)
+    return found.flatMap(({ route, breaches }) =>
+      withCommonStyle(breaches, () => style).map((breach) => ({ route, ...breach })),
+    )
+  }
+  return convention('responseRules', modesOf(responseRuleNames, options), breachesOf, options.exceptions)
+}
+
+function problems({ problems: given = {}, mode = 'enforce' }: ConventionsOptions) {
+  if (given === false) return null
+  const options = resolveOptions('problems', given, problemsChecks, { ...problemsDefaults, mode })
+  const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
+    routes.flatMap((route) => documentedErrors(route.response).map((breach) => ({ route, ...breach })))
+  // The boot only logs it.
+  return convention('problems', { documented: options.mode === 'off' ? 'off' : 'report' }, breachesOf)
+}
+
+function convention(
+  plugin: string,
+  modeOf: DocumentConvention['modeOf'],
+  breachesOf: DocumentConvention['breachesOf'],
+  exceptions: DocumentConvention['exceptions'] = [],
+): DocumentConvention {
+  return { plugin, modeOf, exceptions, breachesOf }
+}
+
+function isExcepted(
+  exceptions: readonly RuleException<string>[],
+  { path }: DocumentRoute,
+  rule: string,
+): boolean {
+  return exceptions.some(({ url, except }) => matchesUrl(url, path) && except.includes(rule))
+}

@@ -1,0 +1,187 @@
+import { AssertionError } from 'node:assert'
+import {
+  type Check,
+  type Checks,
+  flag,
+  functionOf,
+  invalid,
+  isObject,
+  listOf,
+  oneOf,
+  resolveOptions,
+} from '../options.js'
+import { matchesUrl, type RuleException, ruleException } from '../rules/exceptions.js'
+import { type AppPath, appPaths } from './probe/app-paths.js'
+import { type ProbedApp, sender } from './probe/client.js'
+import { type ParameterValue, pathFiller } from './probe/item-path.js'
+import {
+  probeMaintenance,
+  probeMethods,
+  probeNoRoute,
+  probeRead,
+  probeSpelling,
+  probeWrites,
+} from './probe/rules.js'
+import { type ProbeRule, probeRules, type Verdict, Verdicts } from './probe/verdict.js'
+
+export type { InjectedResponse, ProbedApp, ProbeRequest } from './probe/client.js'
+export type { ParameterValue } from './probe/item-path.js'
+export type { ProbeRule, Verdict } from './probe/verdict.js'
+
+/** Options of {@link probeConventions} and {@link assertConventions}. */
+export interface ProbeOptions {
+  /**
+   * Header fields of each request, such as `authorization`.
+   * @default {}
+   */
+  readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Returns the value of a path parameter of an item that exists, by the name of the parameter and the path pattern;
+   * `undefined` to take the `id` of the first item of the list above.
+   * @default the ids of first items
+   */
+  readonly params?: ParameterValue
+  /**
+   * The rules to probe.
+   * @default all
+   */
+  readonly rules?: readonly ProbeRule[]
+  /**
+   * Rules that are not probed on some routes.
+   * @default []
+   */
+  readonly exceptions?: readonly RuleException<ProbeRule>[]
+  /**
+   * Whether POST, PUT, PATCH and DELETE are sent to routes that have them, with bodies that cannot be read and with
+   * preconditions that fail. An app that keeps the conventions carries none of them out; another one may change its data.
+   * @default false
+   */
+  readonly writes?: boolean
+}
+
+/** What the probes have found. */
+export interface ProbeReport {
+  /** All clauses that were probed. */
+  readonly verdicts: readonly Verdict[]
+  /** The clauses that a route does not keep. */
+  readonly broken: readonly Verdict[]
+  /** Paths whose responses were not probed, because no item is known for a parameter. */
+  readonly notProbed: readonly string[]
+  /** Returns the broken clauses as a text, a line each. */
+  toString(): string
+}
+
+const headerFields: Check<Readonly<Record<string, string>>> = (label, received) =>
+  isObject(received) && Object.values(received).every((value) => typeof value === 'string')
+    ? (received as Record<string, string>)
+    : invalid(label, 'an object of texts', received)
+
+const checks: Checks<ProbeOptions> = {
+  headers: headerFields,
+  params: functionOf('a function (name, url) => string | undefined'),
+  rules: listOf(oneOf(...probeRules)),
+  exceptions: listOf(ruleException(probeRules)),
+  writes: flag,
+}
+
+/**
+ * Sends requests to all routes of an app, by `inject()`, and returns which conventions their responses keep: errors (404,
+ * 405, malformed URLs), spelling of paths, `ETag` and conditional requests, HEAD, `fields`, lists, exact integers, security
+ * headers, and maintenance if the app has the plugin. It reads nothing but responses, so it works for any Fastify app.
+ *
+ * Requests are GET, HEAD and OPTIONS, and methods that a path does not have; see `writes`. Give the app a quota that is large
+ * enough: about 25 requests for each path. Not for an app with data that must not be read.
+ *
+ * @throws Error if a request is answered with 429
+ * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
+ */
+export async function probeConventions(app: ProbedApp, options?: ProbeOptions): Promise<ProbeReport> {
+  const { headers, params, rules, exceptions, writes } = resolveOptions('probeConventions', options, checks, {
+    headers: {},
+    params: () => undefined,
+    rules: probeRules,
+    exceptions: [] as readonly RuleException<ProbeRule>[],
+    writes: false,
+  })
+  await app.ready()
+  const all: Verdict[] = []
+  const notProbed: string[] = []
+  const paths = appPaths(app.printRoutes())
+  const send = sender(app, headers)
+  const fill = pathFiller(send, paths, params)
+  const isExcepted = (url: string, rule: ProbeRule) =>
+    !rules.includes(rule) || exceptions.some((one) => matchesUrl(one.url, url) && one.except.includes(rule))
+
+  await probeNoRoute(send, new Verdicts('*', all))
+  const methods = methodsByUrl(paths)
+  for (const path of paths) {
+    const { url } = path
+    if (probeRules.every((rule) => isExcepted(url, rule))) continue
+    const target = await fill(path)
+    if (target === null) {
+      notProbed.push(url)
+      continue
+    }
+    const probe = { path, target, send, verdicts: new Verdicts(url, all) }
+    await probeMethods(probe, methods.get(url) ?? new Set())
+    if (path.methods.includes('GET')) {
+      await probeSpelling(probe)
+      await probeRead(probe)
+    }
+    if (writes) await probeWrites(probe)
+  }
+  await inMaintenance(app, () => probeMaintenance(send, new Verdicts('*', all), '/'))
+
+  const verdicts = all.filter(({ url, rule }) => !isExcepted(url, rule))
+  const broken = verdicts.filter(({ received }) => received !== null)
+  return { verdicts, broken, notProbed, toString: () => textOf(verdicts.length, broken, notProbed) }
+}
+
+/**
+ * Throws if a route of an app breaks a convention, see {@link probeConventions}. For the tests of an app:
+ *
+ * ```ts
+ * test('all routes keep the conventions', async () => {
+ *   await assertConventions(await buildApp(), { headers: { authorization: `Bearer ${token}` } })
+ * })
+ * ```
+ *
+ * @returns what was probed
+ * @throws AssertionError with a line for each clause that a route does not keep
+ */
+export async function assertConventions(app: ProbedApp, options?: ProbeOptions): Promise<ProbeReport> {
+  const report = await probeConventions(app, options)
+  if (report.broken.length > 0)
+    throw new AssertionError({ message: String(report), stackStartFn: assertConventions })
+  return report
+}
+
+function methodsByUrl(paths: readonly AppPath[]): Map<string, Set<string>> {
+  const methods = new Map<string, Set<string>>()
+  for (const path of paths)
+    methods.set(path.url, new Set([...(methods.get(path.url) ?? []), ...path.methods]))
+  return methods
+}
+
+/** Runs probes while the app is in maintenance, if it has the plugin. */
+async function inMaintenance(app: ProbedApp, probe: () => Promise<void>): Promise<void> {
+  const maintenance: unknown = Reflect.get(app, 'maintenance')
+  if (!isObject(maintenance)) return
+  const { enable, disable } = maintenance
+  if (typeof enable !== 'function' || typeof disable !== 'function') return
+  await enable.call(maintenance)
+  try {
+    await probe()
+  } finally {
+    await disable.call(maintenance)
+  }
+}
+
+function textOf(count: number, broken: readonly Verdict[], notProbed: readonly string[]): string {
+  const lines = broken.map(
+    ({ rule, url, request, expected, received }) =>
+      `${rule} ${url}\n  request: ${request}\n  expected: ${expected}\n  received: ${received}`,
+  )
+  const left = notProbed.map((url) => `not probed, because no item is known: ${url}`)
+  return [`${broken.length} of ${count} clauses are broken`, ...lines, ...left].join('\n')
+}

@@ -1,0 +1,64 @@
+import { isObject } from '../../options.js'
+import type { AppPath } from './app-paths.js'
+import type { Send } from './client.js'
+
+/** Returns the value of a path parameter of an item that exists; `undefined` if it is not known. */
+export type ParameterValue = (name: string, url: string) => string | undefined
+
+/** Returns the members of a list in a response: those of the array member that has the name of the path. */
+export function itemsOf(json: unknown, { segments }: Pick<AppPath, 'segments'>): readonly unknown[] | null {
+  const last = segments.at(-1)
+  if (!isObject(json) || last?.kind !== 'literal') return null
+  const plain = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase()
+  const member = Object.keys(json).find((name) => plain(name) === plain(last.text))
+  const items = member === undefined ? undefined : json[member]
+  return Array.isArray(items) ? items : null
+}
+
+/**
+ * Returns a function that fills the parameters of a path pattern, with the given values, or with the id of the first item of
+ * the list above; `null` if no item is known.
+ */
+export function pathFiller(
+  send: Send,
+  paths: readonly AppPath[],
+  valueIn: ParameterValue,
+): (path: AppPath) => Promise<string | null> {
+  const lists = new Map(
+    paths.filter(({ methods }) => methods.includes('GET')).map((path) => [path.url, path]),
+  )
+  const firstItems = new Map<string, Promise<unknown>>()
+
+  async function firstItem(url: string, target: string): Promise<unknown> {
+    const list = lists.get(url)
+    if (list === undefined) return undefined
+    const { json } = await send('GET', target, list.headers)
+    return itemsOf(json, list)?.[0]
+  }
+
+  return async function fill({ url, segments }) {
+    let pattern = ''
+    let target = ''
+    for (const { kind, text } of segments) {
+      if (kind === 'mixed' || kind === 'wildcard') return null
+      if (kind === 'parameter') {
+        const name = /^:(\w+)/.exec(text)?.[1] ?? ''
+        const item = firstItems.get(target) ?? firstItem(pattern, target)
+        firstItems.set(target, item)
+        const value = valueIn(name, url) ?? idOf(await item, name)
+        if (value === undefined) return null
+        target += `/${encodeURIComponent(value)}`
+      } else target += `/${text}`
+      pattern += `/${text}`
+    }
+    return target
+  }
+}
+
+function idOf(item: unknown, name: string): string | undefined {
+  if (!isObject(item)) return undefined
+  const value = [`${name}_str`, 'id_str', 'idStr', name, 'id']
+    .map((key) => item[key])
+    .find((one) => one !== undefined)
+  return value === undefined || value === null || typeof value === 'object' ? undefined : String(value)
+}

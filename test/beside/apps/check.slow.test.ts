@@ -1,0 +1,57 @@
+/** `fastify-conventions check` of the apps, as they are and after the steps of `docs/into-a-running-service.md`. */
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { userEnvironment } from '../../package/run-command.js'
+import { type AppName, appIn, type State } from './boot.js'
+
+const program = resolve('dist/cli/index.js')
+
+/** The rules that stop the boot of each app as it is. */
+const stopping: Readonly<Record<AppName, readonly string[]>> = {
+  tasks: ['lists.offset', 'pathGuard.version', 'pathGuard.words'],
+  graph: ['pathGuard.version', 'responseRules.keys', 'responseRules.object', 'responseRules.plural'],
+  generated: ['pathGuard.plural', 'pathGuard.version'],
+}
+
+for (const [name, rules] of Object.entries(stopping) as [AppName, readonly string[]][]) {
+  t.test(`${name}: what stops the boot, and 1; nothing after the steps, and 0`, async (t) => {
+    const before = await check(t.testdir(), name, 'bare')
+    t.equal(before.code, 1, before.err)
+    const found = before.report.findings
+      .filter(({ effect }) => effect === 'boot stopped')
+      .map(({ plugin, rule }) => `${plugin}.${rule}`)
+    t.strictSame([...new Set(found)].sort(), rules)
+
+    const after = await check(t.testdir(), name, 'enforce')
+    t.equal(after.code, 0, after.err)
+    t.ok(
+      after.report.findings.every(({ effect }) => effect === 'none'),
+      'nothing stops the boot',
+    )
+    t.equal(after.report.document.state, name === 'generated' ? 'none' : 'made')
+  })
+}
+
+interface Checked {
+  readonly code: number
+  readonly err: string
+  readonly report: {
+    readonly findings: readonly {
+      readonly plugin: string
+      readonly rule: string
+      readonly effect: string
+    }[]
+    readonly document: { readonly state: string }
+  }
+}
+
+async function check(root: string, name: AppName, state: State): Promise<Checked> {
+  const { file } = await appIn(root, name, state)
+  const args = [program, 'check', file, '--format', 'json']
+  return new Promise((done) => {
+    execFile(process.execPath, args, { env: userEnvironment() }, (error, out, err) => {
+      done({ code: error === null ? 0 : Number(error.code), err, report: JSON.parse(out) })
+    })
+  })
+}

@@ -1,0 +1,5 @@
+'use strict'
+
+module.exports = async (fastify) => {
+  fastify.get('/', async () => ({ root: true }))
+}

@@ -1,0 +1,75 @@
+import { Type } from '@fastify/type-provider-typebox'
+import { Changes, Id, Message, NewTask, Page, PageQuery, Task } from './schemas.mjs'
+
+const tags = ['Tasks']
+
+export default async function tasks(app) {
+  app.get('/', { schema: { querystring: PageQuery, response: { 200: Page }, tags } }, async (request) =>
+    app.tasks.page(request.query),
+  )
+
+  app.get(
+    '/:id',
+    { schema: { params: Id, response: { 200: Task, 404: Message }, tags } },
+    async (request, reply) => app.tasks.find(request.params.id) ?? reply.notFound('Task not found'),
+  )
+
+  app.post(
+    '/',
+    { schema: { body: NewTask, response: { 201: Type.Pick(Task, ['id']) }, tags } },
+    async (request, reply) => {
+      reply.code(201)
+      return app.tasks.create({ ...request.body, author_id: request.session.user.id })
+    },
+  )
+
+  app.patch(
+    '/:id',
+    { schema: { params: Id, body: Changes, response: { 200: Task, 404: Message }, tags } },
+    async (request, reply) => {
+      const task = app.tasks.find(request.params.id)
+      return task ? app.tasks.update(task, request.body) : reply.notFound('Task not found')
+    },
+  )
+
+  app.delete(
+    '/:id',
+    {
+      schema: { params: Id, response: { 204: Type.Null(), 404: Message }, tags },
+      preHandler: async (request) => request.mustBeAdmin(),
+    },
+    async (request, reply) => {
+      const task = app.tasks.find(request.params.id)
+      if (!task) return reply.notFound('Task not found')
+      app.tasks.remove(task)
+      reply.code(204)
+      return null
+    },
+  )
+
+  app.post(
+    '/:id/upload',
+    { schema: { params: Id, consumes: ['multipart/form-data'], response: { 200: Message }, tags } },
+    async (request, reply) => {
+      const file = await request.file()
+      if (!file) return reply.notFound('File not found')
+      if (!file.mimetype.startsWith('text/')) return reply.badRequest('Invalid file type')
+      return { message: `${file.filename}: ${(await file.toBuffer()).length} bytes` }
+    },
+  )
+
+  app.get('/:filename/file', { schema: { tags } }, async (request, reply) =>
+    reply.sendFile(request.params.filename),
+  )
+
+  app.get('/download/csv', { schema: { tags } }, async (_request, reply) => {
+    const rows = app.tasks.all().map(({ id, name }) => `${id},${name}\n`)
+    reply.header('Content-Disposition', 'attachment; filename="tasks.csv"').type('text/csv')
+    return `id,name\n${rows.join('')}`
+  })
+
+  // What a broken query would do.
+  app.get('/statistics', { schema: { hide: true } }, async () => {
+    throw new Error('relation "tasks" does not exist')
+  })
+}

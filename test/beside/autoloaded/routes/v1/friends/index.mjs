@@ -1,0 +1,3 @@
+export default async function friends(app) {
+  app.get('/', async () => ({ friends: [{ id: 1, name: 'Bo' }] }))
+}

@@ -1,0 +1,240 @@
+import { createRequire } from 'node:module'
+import compress from '@fastify/compress'
+import cookie from '@fastify/cookie'
+import cors from '@fastify/cors'
+import csrfProtection from '@fastify/csrf-protection'
+import etag from '@fastify/etag'
+import formbody from '@fastify/formbody'
+import helmet from '@fastify/helmet'
+import httpProxy from '@fastify/http-proxy'
+import jwt from '@fastify/jwt'
+import multipart from '@fastify/multipart'
+import rateLimit from '@fastify/rate-limit'
+import session from '@fastify/session'
+import files from '@fastify/static'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import underPressure from '@fastify/under-pressure'
+import websocket from '@fastify/websocket'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { folder, form, type SetUp, secret } from './set-up.js'
+
+// Its types would merge with those of this package in all tests.
+const sensible: FastifyPluginAsync = createRequire(import.meta.url)('@fastify/sensible')
+
+/** What @fastify/sensible adds. */
+interface Sensible {
+  readonly httpErrors: { notFound(message: string): Error }
+}
+
+interface SensibleReply {
+  gone(message: string): FastifyReply
+  vary(name: string): void
+  cacheControl(directive: string, value: number): void
+}
+
+const friendsRoute = 'OPTIONS /v1*; GET /v1/friends'
+
+/** What most apps have, by name. */
+export const everydaySetUps: Readonly<Record<string, SetUp>> = {
+  nothing: { register: async () => {} },
+  helmet: { register: async (app) => app.register(helmet), overlaps: { securityHeaders: '(all)' } },
+  'helmet for some routes': {
+    register: async (app) => app.register(helmet, { global: false }),
+    routes: (app) => {
+      app.get('/v1/letters', { helmet: { xFrameOptions: { action: 'deny' } } }, async () => ({}))
+      app.get('/v1/words', async (_request, reply) => {
+        await reply.helmet({ contentSecurityPolicy: false })
+        return {}
+      })
+    },
+    requests: {
+      'a route with helmet': { url: '/v1/letters' },
+      'helmet in the handler': { url: '/v1/words' },
+    },
+    overlaps: { securityHeaders: '(all)' },
+  },
+  cors: { register: async (app) => app.register(cors, { origin: ['https://a.example'], credentials: true }) },
+  'rate-limit': {
+    register: async (app) => app.register(rateLimit, { max: 100, timeWindow: '1 hour' }),
+    overlaps: { rateLimit: '(all)' },
+  },
+  'rate-limit for some routes': {
+    register: async (app) => app.register(rateLimit, { global: false }),
+    routes: (app) => {
+      app.get('/v1/books', { config: { rateLimit: { max: 1, timeWindow: '1 hour' } } }, async () => ({}))
+      app.get('/v1/cars', { config: { rateLimit: false } }, async () => ({}))
+      app.get(
+        '/v1/dogs',
+        { config: { rateLimit: { max: 9, timeWindow: 3_600_000, groupId: 'dogs' } } },
+        async () => ({}),
+      )
+      app.get(
+        '/v1/eggs',
+        { config: { rateLimit: { max: 9, keyGenerator: () => 'all', allowList: ['all'] } } },
+        async () => ({}),
+      )
+      app.get('/v1/fans', { preHandler: app.rateLimit({ max: 1, timeWindow: '1 hour' }) }, async () => ({}))
+    },
+    requests: Object.fromEntries(
+      ['books', 'books', 'cars', 'dogs', 'eggs', 'fans', 'fans'].map((name, index) => [
+        `quota ${name} ${index}`,
+        { url: `/v1/${name}` },
+      ]),
+    ),
+    overlaps: { rateLimit: '(all)' },
+  },
+  sensible: {
+    register: async (app) => app.register(sensible),
+    routes: (app) => {
+      app.get('/v1/missings', async () => {
+        throw (app as unknown as Sensible).httpErrors.notFound('no such user')
+      })
+      app.get('/v1/losses', async (_request, reply) =>
+        (reply as unknown as SensibleReply).gone('it was here'),
+      )
+      app.get('/v1/varieties', async (_request, reply) => {
+        const helpers = reply as unknown as SensibleReply
+        helpers.vary('Accept-Language')
+        helpers.cacheControl('max-age', 60)
+        return {}
+      })
+    },
+    requests: {
+      'an error of sensible': { url: '/v1/missings' },
+      'an answer of sensible': { url: '/v1/losses' },
+      'helpers of sensible': { url: '/v1/varieties' },
+    },
+  },
+  etag: {
+    register: async (app) => app.register(etag),
+    requests: { 'not modified': { url: '/v1/own_headers', headers: { 'if-none-match': '"own"' } } },
+    overlaps: { caching: '(all)' },
+    // RFC 9110 §15.4.5
+    changes: { 'not modified': ['content-type: application/json; charset=utf-8', 'content-length: 0'] },
+    dependsOnOrder: ['unknown'],
+  },
+  'compress and etag': {
+    register: async (app) => {
+      await app.register(etag)
+      await app.register(compress, { threshold: 1 })
+    },
+    overlaps: { caching: '(all)' },
+    // The tag of the content before it is compressed is a weak one.
+    changes: { 'list, compressed': ['etag: "Qq6vlN0KP9E77aOVKuu1/LuGyV4="'] },
+    dependsOnOrder: ['unknown'],
+  },
+  'swagger and swagger-ui': {
+    register: async (app) => {
+      await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
+      await app.register(swaggerUi, { routePrefix: '/docs' })
+    },
+    requests: {
+      documentation: { url: '/docs' },
+      'documentation with a slash': { url: '/docs/' },
+      script: { url: '/docs/static/swagger-initializer.js' },
+    },
+  },
+  static: {
+    register: async (app) =>
+      app.register(files, { root: folder('files'), prefix: '/files/', redirect: true }),
+    routes: (app) => app.get('/v1/downloads', async (_request, reply) => reply.sendFile('lines.txt')),
+    requests: {
+      file: { url: '/files/lines.txt' },
+      'part of a file': { url: '/files/lines.txt', headers: { range: 'bytes=0-4' } },
+      'a part that is not there': { url: '/files/lines.txt', headers: { range: 'bytes=900-' } },
+      folder: { url: '/files/folder' },
+      'page of a folder': { url: '/files/folder/' },
+      'no such file': { url: '/files/nothing.txt' },
+      'a file by a handler': { url: '/v1/downloads' },
+      'a part by a handler': { url: '/v1/downloads', headers: { range: 'bytes=0-4' } },
+    },
+  },
+  session: {
+    register: async (app) => {
+      await app.register(cookie)
+      await app.register(session, { secret, cookie: { secure: false }, idGenerator: () => 'session-1' })
+    },
+    routes: (app) =>
+      app.post('/v1/visits', async (request) => {
+        request.session.set('user' as never, 'Ada' as never)
+        return { visits: [] }
+      }),
+    requests: { visit: { method: 'POST', url: '/v1/visits', payload: {} } },
+  },
+  'http-proxy': {
+    register: async (app, upstream) => app.register(httpProxy, { upstream, prefix: '/proxied' }),
+    requests: {
+      proxied: { url: '/proxied/json' },
+      'a proxied page': { url: '/proxied/page' },
+      'a proxied error': { url: '/proxied/error' },
+      'a proxied redirect': { url: '/proxied/moved' },
+      'a proxied form': {
+        method: 'POST',
+        url: '/proxied/form',
+        headers: form,
+        payload: '_method=DELETE&name=Ada',
+      },
+      'a proxied override': {
+        method: 'POST',
+        url: '/proxied/form',
+        headers: { ...form, 'x-http-method-override': 'DELETE' },
+        payload: 'name=Ada',
+      },
+      'proxied big numbers': {
+        method: 'POST',
+        url: '/proxied/form',
+        payload: '{"id":9007199254740993}',
+        headers: { 'content-type': 'application/json' },
+      },
+    },
+  },
+  'plugins in a context': {
+    register: async () => {},
+    routes: async (app) => {
+      await app.register(
+        async (inner) => {
+          await inner.register(helmet, { xFrameOptions: { action: 'deny' } })
+          await inner.register(cors, { origin: ['https://a.example'] })
+          await inner.register(rateLimit, { max: 100, timeWindow: '1 hour' })
+          await inner.register(etag, { weak: true })
+          await inner.register(sensible)
+          inner.get('/friends', async () => ({ friends: [] }))
+        },
+        { prefix: '/v1' },
+      )
+    },
+    requests: { friends: { url: '/v1/friends', headers: { origin: 'https://a.example' } } },
+    overlaps: { caching: friendsRoute, rateLimit: friendsRoute, securityHeaders: friendsRoute },
+  },
+  'all together': {
+    register: async (app, upstream) => {
+      await app.register(sensible)
+      await app.register(helmet)
+      await app.register(cors, { origin: ['https://a.example'], credentials: true })
+      await app.register(compress, { threshold: 1 })
+      await app.register(cookie)
+      await app.register(session, { secret, cookie: { secure: false }, idGenerator: () => 'session-1' })
+      await app.register(csrfProtection, { sessionPlugin: '@fastify/session' })
+      await app.register(jwt, { secret })
+      await app.register(multipart)
+      await app.register(formbody)
+      await app.register(rateLimit, { max: 100, timeWindow: '1 hour' })
+      await app.register(etag)
+      await app.register(underPressure, { maxEventLoopDelay: 100_000 })
+      await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
+      await app.register(swaggerUi, { routePrefix: '/docs' })
+      await app.register(files, { root: folder('files'), prefix: '/files/' })
+      await app.register(httpProxy, { upstream, prefix: '/proxied' })
+      await app.register(websocket)
+    },
+    requests: {
+      documentation: { url: '/docs' },
+      file: { url: '/files/lines.txt' },
+      proxied: { url: '/proxied/json' },
+    },
+    overlaps: { caching: '(all)', rateLimit: '(all)', securityHeaders: '(all)' },
+    changes: { 'list, compressed': ['etag: "Qq6vlN0KP9E77aOVKuu1/LuGyV4="'] },
+    dependsOnOrder: ['unknown'],
+  },
+}

@@ -1,0 +1,5 @@
+import t from 'tap'
+import { testSetUps } from './matrix.js'
+import { rarerSetUps } from './rarer-set-ups.js'
+
+t.test('what fewer apps have', (t) => testSetUps(t, rarerSetUps))

@@ -1,0 +1,70 @@
+import type { FastifyInstance, InjectOptions } from 'fastify'
+
+const user = { id: 7, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
+
+const userSchema = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer' },
+    name: { type: 'string' },
+    updated_at: { type: 'string', format: 'date-time' },
+  },
+}
+
+const usersSchema = { type: 'object', properties: { users: { type: 'array', items: userSchema } } }
+
+/** Declares the routes of a service that follows the conventions: JSON, and the answers that are none. */
+export function addRoutes(app: FastifyInstance): void {
+  app.get('/v1/users', { schema: { response: { 200: usersSchema } } }, async () => ({ users: [user] }))
+  app.get('/v1/users/:id', { schema: { response: { 200: userSchema } } }, async () => user)
+  app.post(
+    '/v1/users',
+    { schema: { body: userSchema, response: { 201: userSchema } } },
+    async (request, reply) => reply.code(201).header('location', '/v1/users/7').send(request.body),
+  )
+  app.delete('/v1/users/:id', async (_request, reply) => reply.code(204).send())
+  app.get('/v1/faults', async () => {
+    throw new Error('broken')
+  })
+  app.get('/v1/pages', async (_request, reply) => reply.type('text/html').send('<!doctype html><p>Page</p>'))
+  app.get('/v1/addresses', async (_request, reply) => reply.redirect('/v1/users', 301))
+  app.get('/v1/names', async (_request, reply) => reply.redirect('/v1/users', 308))
+  app.get('/v1/parts', async (_request, reply) =>
+    reply.code(206).header('content-range', 'bytes 0-2/9').type('text/plain').send('abc'),
+  )
+  app.get('/v1/own_headers', { config: { pathGuard: false } }, async (_request, reply) =>
+    reply
+      .headers({
+        vary: 'Accept-Language',
+        'cache-control': 'max-age=60',
+        etag: '"own"',
+        'x-frame-options': 'SAMEORIGIN',
+      })
+      .send({ name: 'Ada' }),
+  )
+}
+
+const from = { origin: 'https://a.example' }
+
+/** The requests that each set-up gets. */
+export const requests: Readonly<Record<string, InjectOptions>> = {
+  list: { url: '/v1/users' },
+  'list from a page': { url: '/v1/users', headers: from },
+  'list, compressed': { url: '/v1/users', headers: { 'accept-encoding': 'gzip' } },
+  head: { method: 'HEAD', url: '/v1/users' },
+  read: { url: '/v1/users/7' },
+  create: { method: 'POST', url: '/v1/users', payload: { name: 'Ada' } },
+  remove: { method: 'DELETE', url: '/v1/users/7' },
+  fault: { url: '/v1/faults', headers: from },
+  page: { url: '/v1/pages' },
+  moved: { url: '/v1/addresses' },
+  'moved with its method': { url: '/v1/names' },
+  part: { url: '/v1/parts' },
+  'headers of the app': { url: '/v1/own_headers', headers: from },
+  unknown: { url: '/v1/nothing', headers: from },
+  preflight: {
+    method: 'OPTIONS',
+    url: '/v1/users',
+    headers: { ...from, 'access-control-request-method': 'GET' },
+  },
+}

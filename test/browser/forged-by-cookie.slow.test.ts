@@ -1,0 +1,304 @@
+/**
+ * What pages of other origins can do with the cookie of a user who is logged in: each way of sending a request, with each
+ * method, to each route of the demo, over TLS.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { XsrfOptions } from 'fastify-conventions'
+import type { BrowserContext, Page } from 'playwright-core'
+import { generate } from 'selfsigned'
+import t, { type Test } from 'tap'
+import { buildApp } from '../../examples/demo-server/app.js'
+import type { Database } from '../../examples/demo-server/database.js'
+import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
+import { migrate } from '../../examples/demo-server/migrate.js'
+import { sealSession } from '../../examples/demo-server/sessions.js'
+import { adminToken, issuer } from '../demo/issuer.js'
+import { sampleOf } from '../demo/samples.js'
+import { fetchIn, skipWithoutBrowser, startWithThirdPartyCookies } from '../support/browser.js'
+import { serve } from '../support/serve.js'
+import { until } from '../support/until.js'
+
+/** A handler that ran. */
+interface Call {
+  readonly method: string
+  readonly url: string
+  readonly hasSession: boolean
+  readonly destination: string
+}
+
+/** The demo with a cookie that authenticates. */
+interface Demo {
+  readonly origin: string
+  /** A path for each route, with ids that exist. */
+  readonly paths: readonly string[]
+  readonly calls: Call[]
+  /** What came in with the cookie: the method, and the destination by the browser. */
+  readonly arrived: Set<string>
+  /** All rows of all tables. */
+  content(): Promise<string>
+}
+
+const secret = 'a secret of at least 32 characters'
+// The demo sets it with SameSite=Lax. With None, the browser sends it with each attack.
+const cookie = { name: '__Host-session', httpOnly: true, secure: true, sameSite: 'None' } as const
+const elements = ['script', 'image', 'style', 'iframe', 'object', 'video']
+
+t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
+  const pems = await generate([{ name: 'commonName', value: 'localhost' }])
+  const certificate = { key: pems.private, cert: pems.cert }
+
+  for (const host of ['localhost', '127.0.0.1']) {
+    const site = host === 'localhost' ? 'another site' : 'another origin of the same site'
+    await t.test(`a page of ${site} changes nothing and reads nothing`, async (t) => {
+      const demo = await serveDemo(t, certificate)
+      const context = await loggedIn(t, demo)
+      const before = await demo.content()
+      const page = await openAttackPage(t, context, certificate, host)
+      const read = await attack(page, demo)
+
+      t.strictSame(read, [], 'the page reads nothing')
+      const unsafe = demo.calls.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
+      t.strictSame(unsafe, [], 'no handler of an unsafe method ran')
+      const opened = demo.calls.filter(
+        ({ hasSession, destination, url }) => hasSession && destination !== 'empty' && url.startsWith('/v1/'),
+      )
+      t.strictSame(opened, [], 'the cookie opens no JSON for an element')
+      t.equal(await demo.content(), before, 'all rows are as before')
+      sentAll(t, demo)
+    })
+  }
+
+  await t.test('without the plugin, the same attack opens JSON', async (t) => {
+    const demo = await serveDemo(t, certificate, 'report')
+    const context = await loggedIn(t, demo)
+    // A few paths are enough to see that the attack works.
+    const paths = demo.paths.filter((path) => /^\/v1\/(users|orders)(\/\d+)?$/.test(path))
+    await attack(await openAttackPage(t, context, certificate, 'localhost'), { ...demo, paths })
+    const opened = new Set(
+      demo.calls
+        .filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
+        .map(({ destination }) => destination),
+    )
+    for (const element of elements) t.ok(opened.has(element), element)
+    sentAll(t, demo)
+  })
+
+  await t.test('the own page reads and writes, by fetch and by form', async (t) => {
+    const demo = await serveDemo(t, certificate)
+    const context = await loggedIn(t, demo)
+    const page = await context.newPage()
+    await page.goto(`${demo.origin}/docs`)
+    const url = `${demo.origin}/v1/users`
+    t.equal((await fetchIn(page, url)).status, 200)
+    const token = (await tokenIn(page)) ?? ''
+    t.match(token, /^[\w-]{80,}$/, 'the page reads the token from the cookie')
+    const json = { 'content-type': 'application/json' }
+    const body = JSON.stringify(user)
+    t.equal((await fetchIn(page, url, { method: 'POST', headers: json, body })).status, 403)
+    const headers = { ...json, 'x-xsrf-token': token }
+    const created = await fetchIn(page, url, { method: 'POST', headers, body })
+    t.equal(created.status, 201, created.body)
+    const own = new URL(created.headers.location ?? '', demo.origin).href
+    t.equal((await fetchIn(page, own, { headers })).status, 200)
+    const patch = { 'content-type': 'application/merge-patch+json', 'x-xsrf-token': token }
+    const changed = await fetchIn(page, own, { method: 'PATCH', headers: patch, body: '{"name":"Grace"}' })
+    t.notOk([401, 403].includes(changed.status), `PATCH ${changed.status}`)
+
+    t.equal(await submit(page, own, ''), 403, 'a form without the token')
+    t.equal(await submit(page, own, `${token.slice(0, -1)}_`), 403, 'a form with another token')
+    t.equal(await submit(page, own, token), 204, 'a form with the token is performed as DELETE')
+    await page.goto(`${demo.origin}/docs`)
+    t.equal((await fetchIn(page, own)).status, 404)
+
+    const typed = await (await context.newPage()).goto(`${demo.origin}/v1/users`)
+    t.equal(typed?.status(), 200, 'the user opens JSON by its URL')
+  })
+
+  await t.test('after login the old token is refused, and the page has a new one', async (t) => {
+    const demo = await serveDemo(t, certificate)
+    const context = await loggedIn(t, demo)
+    const page = await context.newPage()
+    await page.goto(`${demo.origin}/docs`)
+    await fetchIn(page, `${demo.origin}/v1/users`)
+    const old = (await tokenIn(page)) ?? ''
+    const answer = await fetchIn(page, `${demo.origin}/v1/sessions`, { method: 'POST' })
+    t.equal(answer.status, 204)
+    const token = (await tokenIn(page)) ?? ''
+    t.not(token, old)
+    const send = async (sent: string) => {
+      const headers = { 'content-type': 'application/json', 'x-xsrf-token': sent }
+      const request = { method: 'POST', headers, body: JSON.stringify(user) }
+      return (await fetchIn(page, `${demo.origin}/v1/users`, request)).status
+    }
+    t.equal(await send(old), 403)
+    t.equal(await send(token), 201)
+  })
+
+  await t.test('a page of another origin cannot log the user in', async (t) => {
+    const demo = await serveDemo(t, certificate)
+    const context = await startWithThirdPartyCookies(t)
+    const page = await openAttackPage(t, context, certificate, 'localhost')
+    t.equal(await submit(page, `${demo.origin}/v1/sessions`, ''), 403)
+    t.strictSame(demo.calls, [])
+  })
+})
+
+const user = sampleOf.users('ada@forged.example')
+
+/** Serves the demo with sessions, and records the handlers that run. */
+async function serveDemo(
+  t: Test,
+  certificate: { readonly key: string; readonly cert: string },
+  mode: XsrfOptions['mode'] = 'enforce',
+): Promise<Demo> {
+  const database = await openEmbeddedDatabase()
+  t.teardown(() => database.close())
+  await migrate(database)
+  const calls: Call[] = []
+  const arrived = new Set<string>()
+  const urls = new Set<string>()
+  const record = (message: unknown) => {
+    const { fastify: app } = message as { fastify: FastifyInstance }
+    app.addHook('onRoute', (route) => {
+      const { handler } = route
+      urls.add(route.url)
+      route.handler = function recorded(request, reply) {
+        calls.push(callOf(request))
+        return handler.call(this, request, reply)
+      }
+    })
+  }
+  // Each Fastify app says there that it begins.
+  subscribe('fastify.initialization', record)
+  const { options: bearer } = await issuer()
+  const sessions = { clientId: 'demo-app', secret, mode }
+  const app = await buildApp({ database, bearer, certificate, sessions, rateLimitMax: 1_000_000, pace: 0.01 })
+  const authorization = `Bearer ${await adminToken()}`
+  unsubscribe('fastify.initialization', record)
+  addLogin(app)
+  app.server.prependListener('request', ({ method, headers }: FastifyRequest['raw']) => {
+    if (!headers.cookie?.includes('session=')) return
+    arrived.add(`${method} ${headers['sec-fetch-dest']}`)
+  })
+  const { port } = await serve(t, app)
+  const created = await app.inject({
+    method: 'POST',
+    url: '/v1/users',
+    headers: { authorization },
+    payload: { ...user, email: 'ada@own.example' },
+  })
+  t.equal(created.statusCode, 201, created.body)
+  const id = /[^/]+$/.exec(String(created.headers.location))?.[0] ?? ''
+  calls.splice(0)
+  const paths = [...urls].map((url) => url.replace(/:\w+/g, id).replace('*', 'x'))
+  return { origin: `https://127.0.0.1:${port}`, paths, calls, arrived, content: () => contentOf(database) }
+}
+
+/** Adds a route that begins a session. */
+function addLogin(app: FastifyInstance): void {
+  const login = { schema: { hide: true }, config: { bearer: false, xsrf: { login: true } } } as const
+  app.post('/v1/sessions', login, async (_request, reply) =>
+    reply
+      .code(204)
+      .setCookie(cookie.name, await adminSession(), { ...cookie, sameSite: 'none', path: '/' })
+      .send(),
+  )
+}
+
+function callOf({ method, url, headers }: FastifyRequest): Call {
+  const destination = String(headers['sec-fetch-dest'])
+  return { method, url, hasSession: /session=/.test(headers.cookie ?? ''), destination }
+}
+
+/** A new session of an admin. */
+async function adminSession(): Promise<string> {
+  return sealSession(await adminToken(), secret, 3600)
+}
+
+async function contentOf(database: Database): Promise<string> {
+  const tables = await database.query({
+    text: "select table_name from information_schema.tables where table_schema = 'public' order by 1",
+    values: [],
+  })
+  const rows: unknown[] = []
+  for (const { table_name: name } of tables) {
+    rows.push(
+      await database.query({
+        text: `select to_jsonb(r)::text as row from "${name}" r order by 1`,
+        values: [],
+      }),
+    )
+  }
+  return JSON.stringify(rows)
+}
+
+/** A profile whose user is logged in to the demo. */
+async function loggedIn(t: Test, { origin }: Demo): Promise<BrowserContext> {
+  const context = await startWithThirdPartyCookies(t)
+  await context.addCookies([{ ...cookie, value: await adminSession(), url: origin }])
+  return context
+}
+
+async function openAttackPage(
+  t: Test,
+  context: BrowserContext,
+  certificate: { readonly key: string; readonly cert: string },
+  host: string,
+): Promise<Page> {
+  const server = createServer(certificate, (_request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.end('<!doctype html><link rel="icon" href="data:,">')
+  })
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const page = await context.newPage()
+  await page.goto(`https://${host}:${(server.address() as AddressInfo).port}`)
+  return page
+}
+
+/** Sends each request that a page can, and returns what the page could read. */
+async function attack(page: Page, { origin, paths, arrived }: Demo): Promise<readonly string[]> {
+  const source = readFileSync('test/browser/attack-page.js', 'utf8').replace('export ', '')
+  const read = await page.evaluate<readonly string[]>(
+    `(() => { ${source}; return attack(${JSON.stringify(origin)}, ${JSON.stringify(paths)}) })()`,
+  )
+  // What was sent last may still be on its way.
+  await until(
+    async () => elements.filter((element) => !arrived.has(`GET ${element}`)),
+    (missing) => missing.length === 0,
+  )
+  return read
+}
+
+/** Checks that the browser has sent the cookie in each way: otherwise the attack would prove nothing. */
+function sentAll(t: Test, { arrived }: Demo): void {
+  for (const element of elements) t.ok(arrived.has(`GET ${element}`), `${element} was sent with the cookie`)
+  for (const sent of ['GET empty', 'POST empty', 'POST iframe']) t.ok(arrived.has(sent), sent)
+}
+
+/** The token that a page reads from its cookies. */
+function tokenIn(page: Page): Promise<string | undefined> {
+  return page.evaluate<string | undefined>(
+    'document.cookie.match(/(?:^|; )(?:__Host-)?XSRF-TOKEN=([^;]*)/)?.[1]',
+  )
+}
+
+/** Sends a form that is performed as DELETE, or as POST where no token is needed. Returns the status. */
+async function submit(page: Page, url: string, token: string): Promise<number> {
+  const answered = page.waitForResponse((response) => response.request().method() === 'POST')
+  const method = url.endsWith('/sessions') ? '' : '<input name="_method" value="DELETE">'
+  await page.setContent(
+    `<form action="${url}" method="post">${method}<input name="_csrf" value="${token}"><button>send</button></form>`,
+  )
+  await page.click('button')
+  return (await answered).status()
+}

@@ -1,0 +1,65 @@
+/** The arguments of `fastify-conventions check`. */
+import t from 'tap'
+import { readArguments } from '../../src/cli/arguments.js'
+import { describeDocument, documentState } from '../../src/cli/document.js'
+
+const defaults = { file: 'app.js', format: 'table', mode: 'report', timeout: 60 }
+
+t.test('valid arguments', async (t) => {
+  const table: ReadonlyArray<readonly [args: string, expected: unknown]> = [
+    ['check app.js', defaults],
+    ['check app.js --format json', { ...defaults, format: 'json' }],
+    ['--format=github check app.js', { ...defaults, format: 'github' }],
+    ['check app.js --mode enforce --timeout 5', { ...defaults, mode: 'enforce', timeout: 5 }],
+    ['--help', 'help'],
+    ['check -h', 'help'],
+  ]
+  for (const [args, expected] of table) t.strictSame(readArguments(args.split(' ')), expected, args)
+})
+
+t.test('invalid arguments', async (t) => {
+  const table: ReadonlyArray<readonly [args: readonly string[], error: RegExp]> = [
+    [[], /expected the command check, received none/],
+    [['lint', 'app.js'], /expected the command check, received lint/],
+    [['check'], /expected one file/],
+    [['check', 'a.js', 'b.js'], /expected one file/],
+    [
+      ['check', 'a.js', '--format', 'yaml'],
+      /--format: expected one of table, json, markdown, github, received yaml/,
+    ],
+    [['check', 'a.js', '--mode', 'off'], /--mode: expected report or enforce, received off/],
+    [['check', 'a.js', '--timeout', '0'], /--timeout: expected seconds/],
+    [['check', 'a.js', '--timeout', 'soon'], /--timeout: expected seconds/],
+    [['check', 'a.js', '--fix'], /--fix/],
+  ]
+  for (const [args, error] of table) t.match(readArguments(args), { error }, args.join(' '))
+})
+
+t.test('the state of the OpenAPI document', async (t) => {
+  const schema = { content: { 'application/json': { schema: {} } } }
+  const paths = {
+    '/v1/users': { get: { responses: { 200: schema } }, post: { responses: { 201: { description: '' } } } },
+    '/v1/users/{id}': {
+      delete: { responses: { 204: {} } },
+      get: { responses: { 400: schema } },
+      parameters: [],
+    },
+    '/v1/old': { get: { responses: { 301: {} } } },
+  }
+  t.equal(
+    describeDocument(documentState(() => ({ openapi: '3.1.0', paths }))),
+    'OpenAPI document: 3.1.0, 5 operations; without a response schema: POST /v1/users and 1 more',
+  )
+  t.equal(
+    describeDocument(documentState(() => ({ swagger: '2.0', paths: { '/v1/users': paths['/v1/old'] } }))),
+    'OpenAPI document: 2.0, 1 operation',
+  )
+  t.equal(
+    describeDocument(documentState(undefined)),
+    'OpenAPI document: none, @fastify/swagger is not registered',
+  )
+  const failed = documentState(() => {
+    throw new Error('no such schema')
+  })
+  t.equal(describeDocument(failed), 'OpenAPI document: cannot be made: no such schema')
+})

@@ -1,0 +1,203 @@
+/** `fastify-conventions check`, the built program in a process of its own. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { userEnvironment } from '../package/run-command.js'
+
+const program = resolve('dist/cli/index.js')
+const root = t.testdir()
+
+const plugin = `export default async function (app, options) {
+  app.get('/v1/user/:id', async () => ({}))
+}
+export const options = { logger: true }
+`
+const factory = `const Fastify = require('fastify')
+module.exports = function build() {
+  const app = Fastify({ logger: true })
+  app.get('/v1/users', async () => ({})).get('/v1/users/:id', async () => ({}))
+  return app
+}
+`
+const registering = `import Fastify from 'fastify'
+import conventions from 'fastify-conventions'
+export default async () => {
+  const app = Fastify()
+  await app.register(conventions, { responseRules: false })
+  app.get('/v1/user', async () => ({}))
+  app.addHook('onClose', async () => console.error('closed'))
+  return app
+}
+`
+const typed = `import type { FastifyInstance } from 'fastify'
+enum Path { User = '/v1/user' }
+export default async function app(instance: FastifyInstance): Promise<void> {
+  instance.get(Path.User, async () => ({}))
+}
+`
+const instance = `import Fastify from 'fastify'
+const app = Fastify()
+await app.register(import('@fastify/swagger'))
+app.register(async (api) => {
+  api.get('/v1/users', async () => [])
+  api.get('/v1/health', async () => ({}))
+})
+export default app
+`
+
+t.test('a plugin, as fastify-cli takes it: the findings, and 1', async (t) => {
+  const { code, out, err } = await check('app.mjs', plugin)
+  t.equal(code, 1, err)
+  t.match(out, /^1 finding, 0 observations, 0 exceptions\n/)
+  t.match(out, /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id /m)
+  t.match(out, /^OpenAPI document: none, @fastify\/swagger is not registered$/m)
+  t.match(err, /"module":"fastify-conventions"/, 'the log of the app is not in the report')
+})
+
+t.test('a plugin with one parameter, which returns its context', async (t) => {
+  const source = "export default async (app) => app.get('/v1/users', async () => ({ users: [] }))"
+  const { code, out, err } = await check('app.mjs', source)
+  t.equal(code, 0, err)
+  t.match(out, /^0 findings, /)
+})
+
+t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
+  const page = await readFile('docs/check.md', 'utf8')
+  const lines = page.split('\n').filter((line) => line.includes('tsx'))
+  t.equal(lines.filter((line) => line.includes('check ./app.ts')).length, 2)
+  const folder = mkdtempSync(join(root, 'app-'))
+  writeFileSync(join(folder, 'app.ts'), typed)
+  const tsx = pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href
+  const cli = resolve('node_modules/tsx/dist/cli.mjs')
+  for (const { code, out, err } of [
+    await run(['check', join(folder, 'app.ts')], { NODE_OPTIONS: `--import ${tsx}` }),
+    await run(['check', join(folder, 'app.ts')], {}, [cli]),
+  ]) {
+    t.equal(code, 1, err)
+    t.match(out, /^GET \/v1\/user +pathGuard\.plural /m)
+  }
+})
+
+t.test(
+  'a CommonJS function that returns an app, whose routes are declared at once: no finding, and 0',
+  async (t) => {
+    const { code, out, err } = await check('app.cjs', factory)
+    t.equal(code, 0, err)
+    t.match(out, /^0 findings, /)
+  },
+)
+
+t.test('an app that registers conventions itself is checked as it is, and closed', async (t) => {
+  const { code, out, err } = await check('app.mjs', registering, '--format', 'json')
+  t.equal(code, 1, err)
+  const report = JSON.parse(out)
+  t.match(report, {
+    findings: [{ plugin: 'pathGuard', rule: 'plural', route: 'GET /v1/user', mode: 'enforce' }],
+    exceptions: [],
+    observations: [],
+    document: { state: 'none' },
+  })
+  t.equal(report.findings.length, 1)
+  t.match(err, /closed/)
+})
+
+t.test('an app that its findings stop: its document is not made, and that is no further error', async (t) => {
+  const stopped = registering.replace(
+    'const app = Fastify()',
+    "const app = Fastify()\n  await app.register(import('@fastify/swagger'))",
+  )
+  const { code, out, err } = await check('app.mjs', stopped)
+  t.equal(code, 1, err)
+  t.match(out, /^1 finding, /)
+  t.match(out, /^OpenAPI document: not made, because findings stop the boot$/m)
+})
+
+t.test('an app, with the state of its OpenAPI document, for GitHub Actions', async (t) => {
+  const { code, out, err } = await check('app.mjs', instance, '--format', 'github', '--mode', 'enforce')
+  t.equal(code, 0, err)
+  t.match(
+    out,
+    /^::notice title=OpenAPI::OpenAPI document: 2\.0, 2 operations; without a response schema: GET \/v1\/users and 1 more$/m,
+  )
+})
+
+t.test('an app that cannot be loaded: the reason, and 2', async (t) => {
+  const table: ReadonlyArray<readonly [file: string, source: string, reason: RegExp, ...args: string[]]> = [
+    [
+      'app.cjs',
+      'module.exports = async (app, options) => { throw new Error("no database") }',
+      /app\.cjs: no database/,
+    ],
+    ['app.mjs', 'throw new Error("no configuration")', /app\.mjs: no configuration/],
+    ['app.mjs', 'export default 7', /has no app as its default export: number/],
+    ['app.mjs', 'export default () => 7', /its function without parameters returns no app/],
+    [
+      'app.mjs',
+      "import Fastify from 'fastify'\nexport default (options) => Fastify(options.server)",
+      /its function has parameters, so it is taken for a plugin, and it returns an app/,
+    ],
+    [
+      'app.mjs',
+      "import Fastify from 'fastify'\nexport default async (options) => Fastify(options.server)",
+      /its function has parameters, so it is taken for a plugin, and it returns an app/,
+    ],
+    ['app.mjs', 'process.exit(3)', /the process ended with code 3 before the app was ready/],
+    [
+      'app.mjs',
+      'export const options = { pluginTimeout: 50 }\nexport default (app, options, done) => void setInterval(() => {}, 1000)',
+      /app\.mjs: .*did not start in time/,
+    ],
+    [
+      'app.mjs',
+      'setInterval(() => {}, 1000)\nawait new Promise(() => {})',
+      /not ready after 1\.5 s/,
+      '--timeout',
+      '1.5',
+    ],
+  ]
+  await Promise.all(
+    table.map(async ([file, source, reason, ...args]) => {
+      const { code, out, err } = await check(file, source, ...args)
+      t.equal(code, 2, `${source}: ${err}`)
+      t.match(err, reason, source)
+      t.equal(out, '', source)
+    }),
+  )
+})
+
+t.test('a missing file and wrong arguments: 2', async (t) => {
+  t.match(await run(['check', 'nothing.js']), { code: 2, err: /there is no file nothing\.js/ })
+  t.match(await run(['check']), { code: 2, err: /expected one file\n\nusage: / })
+  t.match(await run(['--help']), { code: 0, out: /^usage: / })
+})
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Checks an app in a folder below this repository, so that it finds its packages. */
+function check(name: string, source: string, ...args: readonly string[]): Promise<Ended> {
+  const file = join(mkdtempSync(join(root, 'app-')), name)
+  writeFileSync(file, source)
+  return run(['check', file, ...args])
+}
+
+async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  loader: readonly string[] = [],
+): Promise<Ended> {
+  const child = spawn(process.execPath, [...loader, program, ...args], {
+    env: { ...userEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code, out, err }
+}

@@ -1,0 +1,269 @@
+/** The authorization server that the demo has for development. */
+import { createHash } from 'node:crypto'
+import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
+import t, { type Test } from 'tap'
+import { buildApp } from '../../examples/demo-server/app.js'
+import { clientSecrets } from '../../examples/demo-server/authorization/clients.js'
+import {
+  type AuthorizationServer,
+  createAuthorizationServer,
+} from '../../examples/demo-server/authorization/server.js'
+import { makeSigningKeys } from '../../examples/demo-server/authorization/signing-keys.js'
+import type { Database } from '../../examples/demo-server/database.js'
+import { migrate } from '../../examples/demo-server/migrate.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { emptyEmbeddedDatabase } from './databases.js'
+
+const origin = 'http://127.0.0.1:3000'
+const audience = `${origin}/v1`
+const verifier = 'a-verifier-that-nobody-guesses-and-that-is-long-enough'
+const challenge = createHash('sha256').update(verifier).digest('base64url')
+const redirect_uri = `${origin}/docs/static/oauth2-redirect.html`
+
+t.test('the authorization server of the demo', async (t) => {
+  const { app, server, database } = await start(t)
+  const post = (url: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
+    app.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      payload: new URLSearchParams(form).toString(),
+    })
+  const basic = (id: string, secret: string) => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+  })
+  const admin = basic('demo-admin', 'demo-admin-secret')
+  const clientToken = (scope: string) =>
+    post('/oauth/token', { grant_type: 'client_credentials', ...(scope === '' ? {} : { scope }) }, admin)
+
+  /** Verifies a token as a resource server does (RFC 9068 §4). */
+  async function verified(token: string) {
+    const keys = (await app.inject('/oauth/jwks')).json<JSONWebKeySet>()
+    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
+      issuer: origin,
+      audience,
+      typ: 'at+jwt',
+    })
+    return payload
+  }
+
+  await t.test(
+    'its metadata names its issuer and endpoints (RFC 8414, OpenID Connect Discovery)',
+    async (t) => {
+      for (const name of ['oauth-authorization-server', 'openid-configuration']) {
+        const answer = await app.inject({
+          url: `/.well-known/${name}`,
+          headers: { host: '127.0.0.1:3000', accept: 'text/html' },
+        })
+        t.match(answer.json(), {
+          issuer: origin,
+          authorization_endpoint: `${origin}/oauth/authorize`,
+          token_endpoint: `${origin}/oauth/token`,
+          jwks_uri: `${origin}/oauth/jwks`,
+          code_challenge_methods_supported: ['S256'],
+        })
+      }
+      t.notMatch((await app.inject('/oauth/jwks')).body, '"d"', 'keys are published without what is private')
+    },
+  )
+
+  await t.test('a program gets a token with the scopes it asks for, or all that it may have', async (t) => {
+    const some = (await clientToken('users:read admin')).json()
+    t.match(some, { token_type: 'Bearer', expires_in: 3600, scope: 'users:read admin' })
+    t.match(await verified(some.access_token), {
+      sub: 'demo-admin',
+      client_id: 'demo-admin',
+      scope: 'users:read admin',
+    })
+    t.match((await clientToken('')).json(), { scope: /^users:read users:write .* admin$/ })
+
+    const service = { ...basic('demo-service', 'demo-service-secret') }
+    const form = { grant_type: 'client_credentials', scope: 'users:read' }
+    t.match((await post('/oauth/token', form, service)).json(), { error: 'invalid_scope' })
+    t.match((await post('/oauth/token', form, basic('demo-admin', 'wrong'))).json(), {
+      error: 'invalid_client',
+    })
+    t.match((await post('/oauth/token', form)).json(), { error: 'invalid_request' })
+    const other = { ...form, resource: 'https://other.example/' }
+    t.match((await post('/oauth/token', other, admin)).json(), { error: 'invalid_target' })
+  })
+
+  await t.test('one command gets a token of a user, without admin', async (t) => {
+    const form = { client_id: 'demo-app', grant_type: 'urn:fastify-conventions:demo:user' }
+    const answer = await post('/oauth/token', { ...form, user_id: String(firstId) })
+    const claims = await verified(answer.json().access_token)
+    t.match(claims, { sub: String(firstId), client_id: 'demo-app', scope: /^users:read .*payments:write$/ })
+    t.match(
+      (await post('/oauth/token', { ...form, user_id: String(firstId), scope: 'admin orders:read' })).json(),
+      { scope: 'orders:read' },
+    )
+    for (const user_id of ['1', '', 'ada', '99999999999999999999', '-1']) {
+      t.match(
+        (await post('/oauth/token', { ...form, user_id })).json(),
+        { error: 'invalid_request' },
+        user_id,
+      )
+    }
+  })
+
+  await t.test('the code flow: one click logs in, and the code is good once, for its verifier', async (t) => {
+    const code = await logIn()
+    const form = {
+      client_id: 'demo-app',
+      grant_type: 'authorization_code',
+      redirect_uri,
+      code_verifier: verifier,
+    }
+    const wrong = { ...form, code: await logIn(), code_verifier: `${verifier}x` }
+    t.match((await post('/oauth/token', wrong)).json(), { error: 'invalid_grant' })
+    const answer = await post('/oauth/token', { ...form, code })
+    t.match(await verified(answer.json().access_token), {
+      sub: String(firstId + 1n),
+      scope: 'users:read orders:read',
+    })
+    t.match(
+      (await post('/oauth/token', { ...form, code })).json(),
+      { error: 'invalid_grant' },
+      'a second time',
+    )
+  })
+
+  await t.test('a login needs PKCE, a known redirect URI, and scopes that the app may have', async (t) => {
+    const refused = [
+      [{ code_challenge: '' }, /error=invalid_request/],
+      [{ scope: 'admin' }, /error=invalid_scope/],
+    ] as const
+    for (const [changes, error] of refused) {
+      t.match((await authorize(changes)).headers.location, error)
+    }
+    const elsewhere = await authorize({ redirect_uri: 'https://evil.example/' })
+    t.equal(elsewhere.statusCode, 400)
+    t.match(elsewhere.headers, { 'content-security-policy': /default-src 'none'/ })
+    t.match(elsewhere.body, /invalid_redirect_uri/)
+  })
+
+  await t.test('the login page lists users, and refuses what is none', async (t) => {
+    await database.query({
+      text: `update users set name = '<script>alert("Ada")</script>' where id = $1`,
+      values: [firstId],
+    })
+    const { location, cookie } = await begun()
+    const page = await app.inject({ url: location, headers: { cookie } })
+    t.match(page, {
+      statusCode: 200,
+      headers: { 'content-type': /^text\/html/, 'cache-control': 'no-store' },
+    })
+    t.notMatch(page.body, '<script>')
+    t.match(page.body, 'alert')
+    t.equal(page.body.match(/<button name="user_id"/g)?.length, 20)
+    t.equal((await post(location, { user_id: '1' }, { cookie })).statusCode, 400)
+    for (const answer of [await app.inject(location), await post(location, { user_id: String(firstId) })]) {
+      t.equal(answer.statusCode, 400, 'a login that was begun in another browser')
+      t.match(answer.body, /begun elsewhere/)
+    }
+  })
+
+  await t.test('a page of another origin may not read tokens', async (t) => {
+    for (const [from, allowed] of [
+      ['http://localhost:3000', 'http://localhost:3000'],
+      ['https://evil.example', undefined],
+    ] as const) {
+      const form = { client_id: 'demo-app', grant_type: 'urn:fastify-conventions:demo:user' }
+      const answer = await post('/oauth/token', { ...form, user_id: String(firstId) }, { origin: from })
+      t.equal(answer.headers['access-control-allow-origin'], allowed)
+    }
+  })
+
+  await t.test('tokens stay valid while keys are rotated, and logins go on', async (t) => {
+    const { access_token } = (await clientToken('users:read')).json()
+    const before = (await app.inject('/oauth/jwks')).json<JSONWebKeySet>()
+    const { location, cookie } = await begun()
+    await server.rotateKeys()
+    t.match(await verified(access_token), { sub: 'demo-admin' }, 'an older token')
+    const newer = (await clientToken('users:read')).json().access_token
+    const { kid } = decodeProtectedHeader(newer)
+    t.not(kid, decodeProtectedHeader(access_token).kid)
+    t.ok(
+      before.keys.some((key) => key.kid === kid),
+      'the new key was published before it signed',
+    )
+    t.equal((await post(location, { user_id: String(firstId) }, { cookie })).statusCode, 303)
+  })
+
+  function authorize(changes: Record<string, string> = {}) {
+    const query = new URLSearchParams({
+      client_id: 'demo-app',
+      response_type: 'code',
+      redirect_uri,
+      scope: 'users:read orders:read',
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      state: 'a state',
+      ...changes,
+    })
+    return app.inject({ url: `/oauth/authorize?${query}`, headers: { host: '127.0.0.1:3000' } })
+  }
+
+  async function begun() {
+    const { headers } = await authorize()
+    return { location: String(headers.location), cookie: cookiesOf(headers['set-cookie']) }
+  }
+
+  async function logIn(): Promise<string> {
+    const { location, cookie } = await begun()
+    const next = await post(location, { user_id: String(firstId + 1n) }, { cookie, host: '127.0.0.1:3000' })
+    const url = String(next.headers.location).slice(origin.length)
+    const end = await app.inject({ url, headers: { cookie, host: '127.0.0.1:3000' } })
+    const target = new URL(String(end.headers.location))
+    t.equal(target.origin + target.pathname, redirect_uri)
+    t.match(Object.fromEntries(target.searchParams), { state: 'a state', iss: origin })
+    return target.searchParams.get('code') ?? ''
+  }
+})
+
+t.test('a retired key is published until its last token has expired', async (t) => {
+  let now = 0
+  const keys = await makeSigningKeys(60, () => now)
+  const [{ kid }] = keys.all()
+  const isPublished = () => keys.published().keys.some((key) => key.kid === kid)
+  await keys.rotate()
+  now = 59_999
+  await keys.rotate()
+  t.ok(isPublished())
+  now = 60_000
+  await keys.rotate()
+  t.notOk(isPublished())
+})
+
+t.test('secrets are known ones only where nobody else can reach the demo', async (t) => {
+  for (const name of ['127.0.0.1', 'localhost', '::1']) {
+    t.equal(clientSecrets(name).admin, 'demo-admin-secret')
+  }
+  const [one, other] = [clientSecrets('0.0.0.0'), clientSecrets('192.168.0.2')]
+  for (const secret of [one.admin, one.service, other.admin, other.service]) t.match(secret, /^[\w-]{32}$/)
+  t.not(one.admin, other.admin)
+})
+
+async function start(t: Test) {
+  const database: Database = await emptyEmbeddedDatabase()
+  await migrate(database)
+  await seed(database)
+  const secrets = clientSecrets('127.0.0.1')
+  const server: AuthorizationServer = await createAuthorizationServer({
+    issuer: origin,
+    audience,
+    secrets,
+    database,
+  })
+  const app = await buildApp({ database, bearer: server.bearer, authorizationServer: server })
+  t.teardown(() => app.close())
+  return { app, server, database }
+}
+
+function cookiesOf(fields: string | string[] = []): string {
+  return [fields]
+    .flat()
+    .map((field) => field.split(';')[0])
+    .join('; ')
+}

@@ -1,0 +1,290 @@
+/** Who may read and write what. */
+import t from 'tap'
+import { scopes, userScopes } from '../../examples/demo-server/scopes.js'
+import { type Answer, type Caller, callerOf, itemsOf, type Json, serve, tagOf } from './client.js'
+import { emptyEmbeddedDatabase } from './databases.js'
+import { onEachDatabase } from './each-database.js'
+import { issuer } from './issuer.js'
+import { type CollectionName, collectionNames, newUser, sampleOf } from './samples.js'
+
+/** What belongs to one user. */
+type Records = Readonly<Record<CollectionName, Json>>
+
+const json = { 'content-type': 'application/json' }
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+  const [ada, alan] = [await recordsOf(client), await recordsOf(client)]
+  const user = client.as(ada.users.id)
+
+  await t.test('users see their own records, admins all', async (t) => {
+    for (const name of collectionNames) {
+      const path = `/v1/${name}/${ada[name].id}`
+      t.equal((await user.get(path)).status, 200, path)
+      t.equal((await client.get(path)).text, (await user.get(path)).text)
+      t.equal((await client.get(`/v1/${name}/${alan[name].id}`)).status, 200)
+    }
+    t.match((await user.get('/v1/users/me?fields=email')).json, { email: ada.users.email })
+  })
+
+  await t.test('a record of somebody else is answered as one that there is not, byte for byte', async (t) => {
+    for (const name of collectionNames) {
+      const foreign = alan[name].id
+      const tag = tagOf(await client.get(`/v1/${name}/${foreign}`))
+      const body = await bodyOf(client, `/v1/${name}/${ada[name].id}`)
+      const requests: readonly (readonly [method: string, path: string, sent?: object])[] = [
+        ...['GET', 'HEAD', 'DELETE'].map((method) => [method, ''] as const),
+        ...['GET', 'DELETE', 'PUT', 'PATCH'].flatMap((method) => {
+          const content = method.startsWith('P') ? { body } : {}
+          return [
+            { 'if-match': tag },
+            { 'if-none-match': tag },
+            { 'if-match': '*' },
+            { 'if-none-match': '*' },
+          ].map((headers) => [method, '', { ...content, headers }] as const)
+        }),
+        ['PUT', '', { body }],
+        ['PATCH', '', { body: {} }],
+        ['PATCH', '', { body: { id: foreign } }],
+        ['GET', '?fields=id'],
+        ...actionsOf(name).map((action) => ['POST', action] as const),
+        ...(name === 'orders' ? ([['GET', '/invoice']] as const) : []),
+      ]
+      for (const [method, path, sent] of requests) {
+        const [one, other] = [
+          await user.call(method, `/v1/${name}/${foreign}${path}`, sent),
+          await user.call(method, `/v1/${name}/1${path}`, sent),
+        ]
+        t.strictSame(
+          withoutId(one, foreign),
+          withoutId(other, 1n),
+          `${method} ${name}${path} ${JSON.stringify(Object.keys(sent ?? {}))}`,
+        )
+        t.ok([400, 404, 412].includes(one.status), String(one.status))
+      }
+      const stays = await client.get(`/v1/${name}/${foreign}`)
+      t.equal(tagOf(stays), tag, 'and it stays as it is')
+    }
+  })
+
+  await t.test('lists have the records of the user only, whatever they are filtered by', async (t) => {
+    for (const name of collectionNames) {
+      const own = await user.get(`/v1/${name}?include_total=true`)
+      t.strictSame(
+        itemsOf(own, name).map(({ id }) => id),
+        [ada[name].id],
+        name,
+      )
+      t.equal(own.json.total, 1)
+      const all = await client.get(`/v1/${name}?include_total=true`)
+      t.ok(Number(all.json.total) > 1, 'an admin sees more')
+    }
+    for (const [target, total] of [
+      [`/v1/orders?user_id=${alan.users.id}`, 0],
+      [`/v1/payments?order_id=${alan.orders.id}`, 0],
+      [`/v1/users?email=${alan.users.email}`, 0],
+      [`/v1/friends?friend_user_id=${ada.users.id}`, 0],
+      // The total is that of all pages.
+      [`/v1/users?before_id=${ada.users.id}`, 1],
+      [`/v1/users?after_id=${ada.users.id}`, 1],
+      ['/v1/users?before_time=2025-01-01T00:00:00Z', 1],
+    ] as const) {
+      const [name = ''] = /(?<=\/v1\/)\w+/.exec(target) ?? []
+      const { status, json } = await user.get(`${target}&include_total=true`)
+      t.strictSame({ status, json }, { status: 200, json: { [name]: [], total } }, target)
+    }
+  })
+
+  await t.test('users make records of their own only', async (t) => {
+    const forbidden = { status: 403, json: { code: 'forbidden' } }
+    for (const name of ['orders', 'subscriptions', 'friends'] as const) {
+      const friend = name === 'friends' ? { friend_user_id: (await newUser(client)).id } : {}
+      const body = { ...plain(name, ada), ...friend }
+      t.match(await user.post(`/v1/${name}`, { ...body, user_id: alan.users.id }), forbidden, name)
+      t.match(await user.post(`/v1/${name}`, { ...body, user_id: 1 }), forbidden, `${name} of nobody`)
+      const made = await user.post(`/v1/${name}`, body)
+      t.equal(made.status, 201, name)
+      const path = made.headers.get('location') ?? ''
+      t.match(await user.patch(path, { user_id: alan.users.id }), forbidden, `${name} given away`)
+      t.match(await user.put(path, { ...body, user_id: alan.users.id }), forbidden)
+      t.equal((await user.delete(path)).status, 204)
+    }
+    const async = { headers: { prefer: 'respond-async' } }
+    const order = { ...plain('orders', ada), user_id: alan.users.id }
+    t.match(
+      await user.call('POST', '/v1/orders', { body: order, ...async }),
+      forbidden,
+      'nor by an operation',
+    )
+    t.match(await user.post('/v1/users', sampleOf.users('another@example.com')), forbidden)
+  })
+
+  await t.test('a payment of the order of somebody else is one of an order that there is not', async (t) => {
+    const payment = plain('payments', ada)
+    const path = `/v1/payments/${ada.payments.id}`
+    const whole = await bodyOf(client, path)
+    for (const send of [
+      (order_id: unknown) => user.post('/v1/payments', { ...payment, order_id }),
+      (order_id: unknown) => user.patch(path, { order_id }),
+      (order_id: unknown) => user.put(path, { ...whole, order_id }),
+    ]) {
+      const [one, other] = [await send(alan.orders.id), await send(1n)]
+      t.match(one, { status: 422, json: { code: 'reference-not-found' } })
+      t.strictSame(withoutId(one, alan.orders.id), withoutId(other, 1n))
+    }
+    t.match((await client.get(path)).json, { order_id: ada.orders.id })
+  })
+
+  await t.test('users do not say that they have paid', async (t) => {
+    const refused = (detail: RegExp) => ({ status: 403, json: { code: 'forbidden', detail } })
+    const order = `/v1/orders/${ada.orders.id}`
+    t.match(await user.patch(order, { status: 'paid' }), refused(/^status/))
+    t.match(await user.patch(order, { total_amount: 1 }), { status: 200 }, 'other fields are theirs')
+    t.match(await user.put(order, await bodyOf(client, order)), { status: 200 }, 'what is so may be said')
+    t.match(await user.post('/v1/orders', { ...plain('orders', ada), status: 'paid' }), refused(/^status/))
+    const body = { ...plain('payments', ada), status: 'succeeded', failure_reason: 'none' }
+    t.match(await user.post('/v1/payments', body), refused(/^status, failure_reason/))
+    const retry = `/v1/payments/${ada.payments.id}/retry`
+    t.match(await user.post(retry, { force_retry: true }), refused(/^force_retry/))
+    t.match(await client.patch(order, { status: 'pending' }), { status: 200 }, 'an admin does')
+  })
+
+  await t.test('actions and operations on own records', async (t) => {
+    const retried = await user.call('POST', `/v1/payments/${ada.payments.id}/retry`, {
+      headers: { prefer: 'wait=10' },
+    })
+    t.equal(retried.status, 303)
+    t.match((await user.get(retried.headers.get('location') ?? '')).json, {
+      order_id: ada.orders.id,
+      status: 'succeeded',
+    })
+    t.match((await user.get(`/v1/orders/${ada.orders.id}`)).json, { status: 'paid' })
+    t.equal((await user.get(`/v1/orders/${ada.orders.id}/invoice`)).status, 202)
+    t.match(await user.call('POST', `/v1/subscriptions/${ada.subscriptions.id}/suspend`), {
+      status: 200,
+      json: { status: 'suspended' },
+    })
+    t.equal((await user.call('POST', '/v1/users/me/verify_email')).status, 202)
+    const created = await user.call('POST', '/v1/orders', {
+      body: plain('orders', ada),
+      headers: { prefer: 'respond-async, wait=10' },
+    })
+    t.match(created, { status: 201, json: { user_id: ada.users.id } })
+  })
+
+  await t.test('without admin, a program has no records', async (t) => {
+    const token = (await issuer()).token({ subject: 'a-program', scopes: userScopes })
+    const program = callerOf(client.origin, { token })
+    for (const name of collectionNames) {
+      for (const answer of [
+        await program.get(`/v1/${name}`),
+        await program.get(`/v1/${name}/${ada[name].id}`),
+        await program.get(`/v1/${name}/1`),
+        await program.delete(`/v1/${name}/${ada[name].id}`),
+      ]) {
+        t.match(answer, { status: 403, json: { code: 'forbidden' } })
+      }
+    }
+  })
+})
+
+t.test('each route of the document needs a token with the scopes that it names', async (t) => {
+  const client = await serve(t, await emptyEmbeddedDatabase())
+  const document = (await client.anonymous.get('/openapi.json')).json as {
+    paths: Record<string, Record<string, { security: readonly { readonly oauth: readonly string[] }[] }>>
+  }
+  const open: string[] = []
+  for (const [path, routes] of Object.entries(document.paths)) {
+    const target = path.replace('{id}', '1')
+    for (const [method, { security }] of Object.entries(routes)) {
+      const name = `${method.toUpperCase()} ${target}`
+      const send = (caller: Caller) =>
+        caller.call(method.toUpperCase(), target, {
+          headers: json,
+          ...(/post|put|patch/.test(method) ? { body: {} } : {}),
+        })
+      if (security.length === 0) {
+        open.push(name)
+        t.equal((await send(client.anonymous)).status, 200, name)
+        continue
+      }
+      const refused = await send(client.anonymous)
+      t.match(refused, { status: 401, json: { code: 'unauthorized' } }, name)
+      t.match(refused.headers.get('www-authenticate'), /^Bearer realm=/)
+      const [{ oauth: needed } = { oauth: [] }] = security
+      if (needed.length === 0) continue
+      const others = Object.keys(scopes).filter((scope) => !needed.includes(scope))
+      const insufficient = await send(client.as(1, others))
+      t.match(insufficient, { status: 403, json: { code: 'insufficient-scope' } }, name)
+      t.match(insufficient.headers.get('www-authenticate'), `scope="${needed.join(' ')}"`)
+      t.notMatch((await send(client.as(1, needed))).json, { code: 'insufficient-scope' }, name)
+    }
+  }
+  t.strictSame(open, ['GET /v1/terms'])
+})
+
+t.test('a token that is expired, of another issuer, or none is refused on each route', async (t) => {
+  const client = await serve(t, await emptyEmbeddedDatabase())
+  const { token } = await issuer()
+  for (const bad of [
+    await token({ subject: '1', scopes: userScopes, expiresIn: -60 }),
+    await token({ subject: '1', scopes: userScopes, claims: { iss: 'https://other.example' } }),
+    await token({ subject: '1', scopes: userScopes, claims: { aud: 'https://other.example' } }),
+    'dev-user-1',
+  ]) {
+    const answer = await callerOf(client.origin, { token: Promise.resolve(bad) }).get('/v1/users/1')
+    t.match(answer, { status: 401, json: { code: 'invalid-token' } })
+    t.match(answer.headers.get('www-authenticate'), /error="invalid_token"/)
+  }
+})
+
+/** Makes a user with one record in each collection. */
+async function recordsOf(client: Caller): Promise<Records> {
+  const user = await newUser(client)
+  const make = async (name: CollectionName, body: object) => (await client.post(`/v1/${name}`, body)).json
+  const order = await make('orders', { ...sampleOf.orders(user.id), status: 'failed' })
+  return {
+    users: user,
+    friends: await make('friends', sampleOf.friends(user.id, (await newUser(client)).id)),
+    orders: order,
+    subscriptions: await make('subscriptions', sampleOf.subscriptions(user.id)),
+    payments: await make('payments', sampleOf.payments(order.id)),
+  }
+}
+
+/** A body of a create without what only an admin says. */
+function plain(name: Exclude<CollectionName, 'users'>, records: Records): Json {
+  const {
+    status: _,
+    failure_reason: _reason,
+    ...body
+  } = {
+    friends: sampleOf.friends(records.users.id, 1n),
+    orders: sampleOf.orders(records.users.id),
+    subscriptions: sampleOf.subscriptions(records.users.id),
+    payments: sampleOf.payments(records.orders.id),
+  }[name] as Json
+  return body
+}
+
+async function bodyOf(client: Caller, path: string): Promise<Json> {
+  const { json } = await client.get(`${path}?fields=*`)
+  const ofService = /^(id|created_at|updated_at)$|_str$/
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !ofService.test(name)))
+}
+
+function actionsOf(name: CollectionName): readonly string[] {
+  if (name === 'orders') return ['/cancel', '/retry']
+  if (name === 'subscriptions') return ['/cancel', '/suspend']
+  if (name === 'payments') return ['/retry']
+  return name === 'users' ? ['/verify_email'] : []
+}
+
+/** An answer without the id that was asked for, and without what differs from one request to the next. */
+function withoutId({ status, headers, text }: Answer, id: unknown) {
+  const hidden = (value: string) =>
+    value.replaceAll(new RegExp(`\\b${String(id)}\\b`, 'g'), '<id>').replace(/"instance":"[^"]*"/, '')
+  const ofConnection = ['date', 'content-length', 'keep-alive', 'connection', 'ratelimit', 'ratelimit-policy']
+  const kept = [...headers].filter(([name]) => !ofConnection.includes(name))
+  return { status, headers: kept.map(([name, value]) => [name, hidden(value)]), text: hidden(text) }
+}

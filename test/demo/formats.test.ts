@@ -1,0 +1,63 @@
+/** The demo sends users and orders in XML and CSV too, and creates them from XML. */
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+  await seed(database)
+  const get = async (path: string, headers: Record<string, string> = {}) => {
+    const { text: body, ...answer } = await client.call('GET', path, { headers })
+    return { ...answer, body }
+  }
+
+  await t.test('lists are CSV, page by page, with exact ids', async (t) => {
+    const page = await get('/v1/users?format=csv&fields=id,name&limit=2')
+    const [header, ...rows] = page.body.trimEnd().split('\r\n')
+    t.equal(header, 'id,id_str,name')
+    t.equal(rows.length, 2)
+    for (const row of rows) {
+      const [id = '', twin] = row.split(',')
+      t.ok(BigInt(id) >= BigInt(firstId), id)
+      t.equal(id, twin)
+    }
+    t.match(page.headers.get('link'), /format=csv/)
+    t.equal(
+      (await get('/v1/orders?limit=1', { accept: 'text/csv' })).headers.get('content-disposition'),
+      'attachment; filename="orders.csv"',
+    )
+  })
+
+  await t.test('lists and items are XML, with tags of their own', async (t) => {
+    const json = await get('/v1/orders?limit=1')
+    const { orders } = JSON.parse(json.body) as { readonly orders: readonly { readonly id_str: string }[] }
+    const id = orders[0]?.id_str ?? ''
+    t.match((await get('/v1/orders?limit=1&format=xml')).body, `<order><id>${id}</id><id_str>${id}</id_str>`)
+    const item = await get(`/v1/orders/${id}`, { accept: 'application/xml' })
+    t.match(item.body, `<id>${id}</id>`)
+    const tag = item.headers.get('etag') ?? ''
+    t.match(tag, /--xml"$/)
+    t.equal((await get(`/v1/orders/${id}`, { accept: 'application/xml', 'if-none-match': tag })).status, 304)
+    t.equal((await get(`/v1/orders/${id}`, { 'if-none-match': tag })).status, 200)
+    t.equal((await get(`/v1/orders/${id}?format=csv`)).status, 406)
+    t.equal((await get('/v1/payments?format=xml')).status, 400, 'payments do not opt in')
+  })
+
+  await t.test('a user is created from XML, and validated', async (t) => {
+    const post = async (body: string) => {
+      const headers = { 'content-type': 'application/xml', accept: 'application/xml' }
+      const { status, text } = await client.call('POST', '/v1/users', { headers, body })
+      return { status, body: text }
+    }
+    const created = await post(
+      '<user><name>Ada &amp; Co</name><age>36</age><email>ada@xml.example</email></user>',
+    )
+    t.equal(created.status, 201)
+    t.match(created.body, '<name>Ada &amp; Co</name><age>36</age>')
+    t.match(await post('<user><name>Ada</name><age>x</age><email>a@xml.example</email></user>'), {
+      status: 400,
+      body: /"\/age"/,
+    })
+  })
+})

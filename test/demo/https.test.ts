@@ -1,0 +1,154 @@
+/** The demo over TLS: the whole service over HTTP/2 and HTTP/1.1 at one port. */
+import { writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Agent, fetch } from 'undici'
+import { buildApp } from '../../examples/demo-server/app.js'
+import { developmentCertificate } from '../../examples/demo-server/development-certificate.js'
+import type { Certificate } from '../../examples/demo-server/tls.js'
+import { type Answer, type Caller, callerOf, type Fetch, nextOf, serve, tagOf } from './client.js'
+import { emptyEmbeddedDatabase } from './databases.js'
+import { issuer } from './issuer.js'
+import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
+import { newUser, sampleOf } from './samples.js'
+
+t.test('HTTP/2 and HTTP/1.1 over TLS have the responses of HTTP/1.1 without TLS', async (t) => {
+  const database = await emptyEmbeddedDatabase()
+  const plain = await serve(t, database)
+  const { options: bearer } = await issuer()
+  const certificate = await developmentCertificate('127.0.0.1')
+  const app = await buildApp({ database, bearer, certificate, pace: 0.02 })
+  const versions = new Set<string>()
+  app.addHook('onRequest', async ({ raw }) => void versions.add(raw.httpVersion))
+  const secure = await listenSecurely(t, app)
+  const agents = [agentOf(t, certificate, true), agentOf(t, certificate, false)]
+
+  const expected = await transcript(plain)
+  t.strictSame(
+    expected.map(({ status }) => status),
+    [201, 200, 304, 200, 412, 200, 201, 200, 400, 404, 404, 405, 406, 415, 413, 204, 204, 200, 200, 200],
+  )
+  for (const agent of agents) {
+    t.strictSame(await transcript(callerOf(secure, { send: sendWith(agent) })), expected)
+  }
+
+  t.strictSame([...versions], ['2.0', '1.1'])
+
+  for (const agent of agents) {
+    const client = callerOf(secure, { send: sendWith(agent) })
+    const user = await newUser(client)
+    const order = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+    const start = await client.call('POST', `/v1/orders/${order.json.id}/retry`, {
+      headers: { prefer: 'wait=10' },
+    })
+    t.match(start, { status: 200, json: { status: 'Succeeded' } }, 'an operation, waited for')
+    t.match(start.headers.get('strict-transport-security'), /max-age/)
+  }
+})
+
+t.test('the demo serves its own certificate, or one of files', async (t) => {
+  const dev = await startDemo(t, { HTTPS: 'dev' })
+  t.match(dev.origin, /^https:\/\/127\.0\.0\.1:\d+$/)
+  const untrusting = await fetch(`${dev.origin}/v1/terms`).catch((error: Error) => error.cause)
+  t.match(untrusting, { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'nobody vouches for it')
+  t.equal(await stopDemo(dev.process, 'SIGTERM'), 0)
+
+  const certificate = await developmentCertificate('demo.example')
+  const folder = t.testdir()
+  const [TLS_CERT, TLS_KEY] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  await Promise.all([writeFile(TLS_CERT, certificate.cert), writeFile(TLS_KEY, certificate.key)])
+  const { origin, process } = await startDemo(t, { TLS_CERT, TLS_KEY })
+  const answer = await callerOf(origin, { send: sendWith(agentOf(t, certificate, true)) }).get('/v1/terms')
+  t.equal(answer.status, 200)
+  t.equal(await stopDemo(process, 'SIGTERM'), 0, 'an open HTTP/2 session does not keep it')
+
+  const failures = [
+    [{ TLS_CERT: 'missing.pem', TLS_KEY }, /^demo server: TLS_CERT: ENOENT.*$/],
+    [{ TLS_CERT, TLS_KEY: TLS_CERT }, /^demo server: TLS_CERT and TLS_KEY: .*$/],
+  ] as const
+  for (const [environment, message] of failures) {
+    t.match(await failureOf(spawnDemo({ PORT: '0', ...environment })), message)
+  }
+})
+
+/** What a client sees of a user in its life, and of requests that are refused. */
+async function transcript(client: Caller): Promise<readonly Seen[]> {
+  const created = await client.post('/v1/users', sampleOf.users('transcript@example.com'))
+  const path = created.headers.get('location') ?? ''
+  const read = await client.get(path)
+  const conditional = (name: string, tag: string) => ({ headers: { [name]: tag } })
+  const kept = await client.call('GET', path, conditional('if-none-match', tagOf(read)))
+  const patched = await client.call('PATCH', path, {
+    body: { age: 37 },
+    ...conditional('if-match', tagOf(read)),
+  })
+  const stale = await client.call('PATCH', path, {
+    body: { age: 38 },
+    ...conditional('if-match', tagOf(read)),
+  })
+  const filtered = await client.get('/v1/users?email=transcript@example.com&fields=name,age,email')
+  const other = await client.post('/v1/users', sampleOf.users('transcript.other@example.com'))
+  const page = await client.get('/v1/users?limit=1')
+  const refused = [
+    await client.post('/v1/users', { name: 'Ada' }),
+    await client.get('/v1/Users'),
+    await client.get('/v1/users/1'),
+    await client.delete('/v1/users'),
+    await client.call('GET', path, { headers: { accept: 'text/html' } }),
+    await client.call('POST', '/v1/users', { body: 'hello', headers: { 'content-type': 'text/plain' } }),
+    await client.post('/v1/users', { name: 'x'.repeat(2 ** 21) }),
+  ]
+  const removed = [await client.delete(path), await client.delete(other.headers.get('location') ?? '')]
+  const pages = [await client.get('/docs'), await client.get('/openapi.json'), await client.get('/')]
+  if (nextOf(page) === null) throw new Error('the page has no next one')
+  return [created, read, kept, patched, stale, filtered, other, page, ...refused, ...removed, ...pages].map(
+    seen,
+  )
+}
+
+interface Seen {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** Without what differs from one request to the next, and from one version of HTTP to the other. */
+function seen({ status, headers, text }: Answer): Seen {
+  const ofConnection = ['date', 'connection', 'keep-alive', 'strict-transport-security', 'transfer-encoding']
+  const ofRequest = ['ratelimit', 'ratelimit-policy', 'etag', 'last-modified', 'location', 'content-length']
+  const names = [...headers.keys()].filter((name) => ![...ofConnection, ...ofRequest].includes(name))
+  const shown = names.map((name) => [name, stable(headers.get(name) ?? '')])
+  return { status, headers: Object.fromEntries(shown.sort()), text: stable(text) }
+}
+
+function stable(text: string): string {
+  return text
+    .replace(/\d{16,}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"instance":"[^"]*"/, '')
+    .replace(/https?:\/\/127\.0\.0\.1:\d+/g, '<origin>')
+}
+
+function agentOf(t: Test, { cert }: Certificate, allowH2: boolean): Agent {
+  const agent = new Agent({ allowH2, connect: { ca: cert } })
+  t.teardown(() => agent.destroy())
+  return agent
+}
+
+function sendWith(dispatcher: Agent): Fetch {
+  return async (url, request) => {
+    const response = await fetch(url, { ...request, dispatcher })
+    return {
+      status: response.status,
+      headers: new Headers([...response.headers]),
+      text: () => response.text(),
+    }
+  }
+}
+
+async function listenSecurely(t: Test, app: Awaited<ReturnType<typeof buildApp>>): Promise<string> {
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return `https://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}

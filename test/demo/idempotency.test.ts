@@ -1,0 +1,49 @@
+/** Repeated requests with a key: an order is created once, for each caller. */
+import { serve } from './client.js'
+import { onEachDatabase } from './each-database.js'
+import { newUser, sampleOf } from './samples.js'
+
+await onEachDatabase(async (t, database) => {
+  const client = await serve(t, database)
+  const ada = await newUser(client, { email: 'ada@example.com' })
+  const body = sampleOf.orders(ada.id as bigint)
+  const create = (key: string, given: unknown = body) =>
+    client.call('POST', '/v1/orders', { body: given, headers: { 'idempotency-key': `"${key}"` } })
+
+  await t.test('an order that is sent again is the same order', async (t) => {
+    const first = await create('order')
+    t.equal(first.status, 201)
+    const again = await create('order')
+    t.equal(again.status, 201)
+    t.equal(again.text, first.text)
+    for (const name of ['location', 'etag', 'content-type']) {
+      t.equal(again.headers.get(name), first.headers.get(name), name)
+    }
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.equal((await client.get('/v1/orders?include_total=true')).json.total, 1)
+  })
+
+  await t.test('the key with another order is a 422, and one that is malformed a 400', async (t) => {
+    const other = { ...body, total_amount: 1290 }
+    t.match(await create('order', other), { status: 422, json: { code: 'idempotency-key-reused' } })
+    t.match(await create('"'), { status: 400, json: { code: 'idempotency-key-invalid' } })
+  })
+
+  await t.test('the key of one user has nothing to do with that of another', async (t) => {
+    const [bob, eve] = [await newUser(client), await newUser(client)]
+    const headers = { 'idempotency-key': '"mine"' }
+    for (const user of [bob, eve]) {
+      const own = sampleOf.subscriptions(user.id)
+      const { status, json } = await client
+        .as(user.id)
+        .call('POST', '/v1/subscriptions', { body: own, headers })
+      t.equal(status, 201)
+      t.equal(json.user_id, user.id)
+    }
+  })
+
+  await t.test('an order that is invalid is not kept', async (t) => {
+    t.equal((await create('corrected', {})).status, 400)
+    t.equal((await create('corrected')).status, 201)
+  })
+})

@@ -1,0 +1,224 @@
+/** docs/recipes.md: each recipe, in an app with the preset, does what the page says. */
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { PGlite } from '@electric-sql/pglite'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import type { ConventionsOptions } from 'fastify-conventions'
+import t, { type Test } from 'tap'
+import { blocksOf } from './markdown.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
+const page = await readFile(join(root, 'docs', 'recipes.md'), 'utf8')
+const recipes = page.split(/^## /m).slice(1)
+
+interface Stage {
+  readonly t: Test
+  readonly app: FastifyInstance
+  readonly db: PGlite
+  readonly send: (
+    method: 'GET' | 'POST' | 'PATCH',
+    url: string,
+    rest?: Partial<InjectOptions>,
+  ) => Promise<Answer>
+}
+
+interface Answer {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** What a recipe needs from its app, and what is checked. */
+interface Check {
+  readonly options?: ConventionsOptions
+  readonly tables?: string
+  /** Further names that the block uses. */
+  readonly names?: Readonly<Record<string, unknown>>
+  readonly run: (stage: Stage) => Promise<void>
+}
+
+const books = [3, 2, 1].map((id) => ({ id }))
+const away = createServer()
+await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve))
+const closedPort = (away.address() as AddressInfo).port
+away.close()
+
+const checks: Readonly<Record<string, Check>> = {
+  'A health check': {
+    options: { rateLimit: { max: 1 } },
+    async run({ t, app, send }) {
+      await app.maintenance.enable()
+      for (const _ of [1, 2, 3])
+        t.match(await send('GET', '/health'), { statusCode: 200, body: '{"ok":true}' })
+      t.match(await send('GET', '/v1/other'), { statusCode: 503 })
+    },
+  },
+  '409 from a constraint': {
+    tables: 'create table users (id int generated always as identity, email text unique not null)',
+    async run({ t, send }) {
+      const create = (email: string | null) => send('POST', '/v1/users', { payload: { email } })
+      t.match(await create('a@b.de'), { statusCode: 201, headers: { location: '/v1/users/1' } })
+      t.match(await create('a@b.de'), {
+        statusCode: 409,
+        body: /"code":"already-exists".*"pointer":"\/email"/,
+      })
+      t.match(await create(null), { statusCode: 500 }, 'any other error stays one')
+    },
+  },
+  'Columns by the selected fields': {
+    tables: `create table people (id bigint, name text, email text); insert into people values (7, 'Ada', 'a@b.de')`,
+    async run({ t, send }) {
+      t.match(await send('GET', '/v1/people/7?fields=name'), { statusCode: 200, body: '{"name":"Ada"}' })
+      t.match(await send('GET', '/v1/people/7'), { body: '"email":"a@b.de"' })
+      t.match(await send('GET', '/v1/people/8'), { statusCode: 404 })
+    },
+  },
+  'Pages by a query builder': {
+    names: { findBooks },
+    async run({ t, send }) {
+      const first = await send('GET', '/v1/books?limit=2')
+      t.match(first, { body: '{"books":[{"id":3},{"id":2}]}', headers: { link: /before_id=2>; rel="next"/ } })
+      t.match(await send('GET', '/v1/books?limit=2&before_id=2'), { body: '{"books":[{"id":1}]}' })
+      t.match(await send('GET', '/v1/books?after_id=1'), { body: '{"books":[{"id":2},{"id":3}]}' })
+    },
+  },
+  'ULIDs, and other ids that are text': {
+    tables: `create table notes (id text); insert into notes values ('01ARZ3'), ('01BX5Z')`,
+    async run({ t, send }) {
+      t.match(await send('GET', '/v1/notes/01ARZ3'), { statusCode: 200 })
+      t.match(
+        await send('GET', '/v1/Notes/01ARZ3'),
+        { statusCode: 404 },
+        'the rest of the path has one spelling',
+      )
+      const first = await send('GET', '/v1/notes?limit=1')
+      t.match(first, { body: '{"notes":[{"id":"01BX5Z"}]}', headers: { link: /before_id=01BX5Z>/ } })
+      t.match(await send('GET', '/v1/notes?limit=1&before_id=01BX5Z'), {
+        body: '{"notes":[{"id":"01ARZ3"}]}',
+      })
+    },
+  },
+  'The tag of a `PATCH`': {
+    tables: `create table documents (id int, text text, version int); insert into documents values (1, 'a', 1)`,
+    async run({ t, send }) {
+      const patch = (tag?: string) =>
+        send('PATCH', '/v1/documents/1', {
+          payload: { text: 'b' },
+          headers: tag === undefined ? {} : { 'if-match': tag },
+        })
+      t.match(await patch(), { statusCode: 200, headers: { etag: '"2"' } })
+      t.match(await patch('"2"'), { statusCode: 200, headers: { etag: '"3"' } })
+      t.match(await patch('"2"'), { statusCode: 412 })
+    },
+  },
+  'A download that has to be made first': {
+    options: { operations: { identify: () => null } },
+    async run({ t, app, send }) {
+      const answers = await Promise.all([send('GET', '/v1/exports/7'), send('GET', '/v1/exports/7')])
+      for (const answer of answers) t.match(answer, { statusCode: 202, headers: { 'retry-after': /^\d+$/ } })
+      for (let answer = answers[0]; answer.statusCode === 202; ) {
+        await new Promise(setImmediate)
+        answer = await send('GET', '/v1/exports/7')
+      }
+      t.match(await send('GET', '/v1/exports/7'), {
+        statusCode: 200,
+        body: 'tea,2',
+        headers: { 'content-type': /^text\/csv/ },
+      })
+      await app.close()
+    },
+  },
+  'An upstream service that fails': {
+    names: { ratesUrl: `http://127.0.0.1:${closedPort}` },
+    async run({ t, send }) {
+      const answer = await send('GET', '/v1/rates')
+      t.match(answer, {
+        statusCode: 503,
+        headers: { 'retry-after': '10' },
+        body: '"code":"rates-unavailable"',
+      })
+      t.notMatch(answer.body, /ECONNREFUSED|127\.0\.0\.1/)
+    },
+  },
+  'A quota for logins': {
+    async run({ t, send }) {
+      const logIn = (password: string) => send('POST', '/v1/login', { payload: { password } })
+      for (const _ of [1, 2, 3, 4, 5]) t.match(await logIn('wrong'), { statusCode: 401 })
+      t.match(await logIn('correct horse'), { statusCode: 429 })
+    },
+  },
+  'Tests without a quota, and with a clock': {
+    async run({ t }) {
+      t.match(await statusOf(200), { headers: { deprecation: /^@\d+$/, sunset: /2026/ } })
+      t.match(await statusOf(410), { body: '"code":"version-retired"' })
+    },
+  },
+}
+
+/** The responses of the block that builds an app of its own, by their status. */
+const seen: Answer[] = []
+
+async function statusOf(status: number): Promise<Answer | undefined> {
+  return seen.find(({ statusCode }) => statusCode === status)
+}
+
+t.test('each recipe has a check', async (t) => {
+  t.strictSame(recipes.map(titleOf), Object.keys(checks))
+})
+
+for (const recipe of recipes) {
+  const title = titleOf(recipe)
+  const check = checks[title]
+  if (check === undefined) continue
+  t.test(title, async (t) => {
+    const [block] = blocksOf(recipe).filter(({ language }) => language === 'js')
+    const folder = t.testdir({ 'recipe.mjs': moduleOf(block?.text ?? '', Object.keys(check.names ?? {})) })
+    const { conventions, serverOptions } = await import('fastify-conventions')
+    const db = new PGlite()
+    if (check.tables !== undefined) await db.exec(check.tables)
+    const app = Fastify(serverOptions())
+    t.teardown(() => Promise.all([app.close(), db.close()]))
+    await app.register(conventions, check.options ?? {})
+    const { default: cook } = await import(pathToFileURL(join(folder, 'recipe.mjs')).href)
+    await cook(app, db, check.names ?? {}, (answer: Answer) => seen.push(answer))
+    const send: Stage['send'] = (method, url, rest) => app.inject({ method, url, ...rest })
+    await check.run({ t, app, db, send })
+  })
+}
+
+function titleOf(recipe: string): string {
+  return recipe.slice(0, recipe.indexOf('\n'))
+}
+
+/** The block as a function of what the page says that it uses; responses to its own requests are noted. */
+function moduleOf(block: string, names: readonly string[]): string {
+  const isImport = (line: string) => line.startsWith('import ')
+  const lines = block.split('\n')
+  const body = lines
+    .filter((line) => !isImport(line))
+    .map((line) => line.replace(/^(await testApp\.inject\([^)]*\))/, 'note($1)'))
+  return [
+    ...lines.filter(isImport),
+    `export default async function (app, db, { ${names.join(', ')} }, note) {`,
+    ...body,
+    '}',
+  ].join('\n')
+}
+
+/** As a query builder would. */
+async function findBooks({
+  where,
+  orderBy,
+  take,
+}: {
+  where: { id?: { gt?: bigint; lt?: bigint } }
+  orderBy: { id: 'asc' | 'desc' }
+  take: number
+}): Promise<{ id: number }[]> {
+  const { gt = -1n, lt = 100n } = where.id ?? {}
+  const found = books.filter(({ id }) => BigInt(id) > gt && BigInt(id) < lt)
+  return (orderBy.id === 'asc' ? found.toReversed() : found).slice(0, take)
+}

@@ -1,0 +1,157 @@
+/** docs/tutorial.md: the files of each step, in a folder of their own, do what the step says. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { userEnvironment } from '../package/run-command.js'
+import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { obstacleToRedis, startRedis } from '../support/redis.js'
+import { curlSettings, hasCurl, runLine } from './curl.js'
+import { blocksOf, curlLinesOf, promisedStatus } from './markdown.js'
+
+// Inside the repository, so that what the page installs is found there.
+const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
+const require = createRequire(import.meta.url)
+const page = await readFile(join(root, 'docs', 'tutorial.md'), 'utf8')
+const steps = page.split(/^## \d\. /m).slice(1)
+
+const obstacle =
+  ((await hasCurl()) ? null : 'there is no curl') ?? (await obstacleToPostgres()) ?? (await obstacleToRedis())
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+
+t.test('the tutorial', { skip, timeout: 300_000 }, async (t) => {
+  const folder = t.testdir({ 'package.json': '{"type":"module"}', ...curlSettings })
+  await mkdir(join(folder, 'node_modules'))
+  await symlink(root, join(folder, 'node_modules', 'fastify-conventions'))
+  t.equal(steps.length, 7)
+
+  for (const [index, step] of steps.entries()) {
+    await t.test(step.slice(0, step.indexOf('\n')), async (t) => {
+      const blocks = blocksOf(step.split(/^## /m)[0] ?? '')
+      const files = blocks.filter(({ language }) => language === 'ts')
+      for (const { text } of files) {
+        const name = /^\/\/ (\S+)\n/.exec(text)?.[1]
+        if (name === undefined) throw new Error(`a block without the name of its file: ${text.slice(0, 80)}`)
+        await writeFile(join(folder, name), text)
+      }
+      const lines = blocks.filter(({ language }) => language === 'sh').flatMap(curlLinesOf)
+      const server = await startServer(t, folder)
+      for (const line of lines) {
+        const { statuses, complaints } = await runLine(line.replace('localhost:3000', server.host), folder)
+        t.strictSame(statuses, [promisedStatus(line)], line + complaints)
+      }
+      await byHand[index + 1]?.(t, folder, server)
+    })
+  }
+})
+
+type Check = (t: Test, folder: string, server: Server) => Promise<void>
+
+/** What steps ask to run besides curl. */
+const byHand: Readonly<Record<number, Check>> = {
+  async 1(t, folder) {
+    const app = await readFile(join(folder, 'app.ts'), 'utf8')
+    await writeFile(join(folder, 'app.ts'), app.replace('/v1/orders/:id', '/v1/Order/:id'))
+    await t.rejects(startServer(t, folder), /pathGuard\.uppercase/, 'a bad route stops the boot')
+  },
+  async 3(t, folder) {
+    const args = ['--import', tsx, '--test', 'app.test.ts']
+    const { stdout } = await run(process.execPath, args, folder, { LOG_LEVEL: 'silent' })
+    t.match(stdout, /^# pass 2$/m)
+  },
+  async 4(t, folder, { host }) {
+    const program = join(root, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
+    await run(process.execPath, [program, `http://${host}/openapi.json`, '-o', 'shop.d.ts'], folder)
+    const { stdout } = await run(process.execPath, ['--import', tsx, 'client.ts'], folder, {
+      SHOP: `http://${host}`,
+    })
+    t.match(stdout, /^9007199254740993 pending$/m)
+    await compiles(folder)
+  },
+  async 7(t, folder) {
+    await compiles(folder)
+    const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+    t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+    const shared = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
+    const servers = await Promise.all([startServer(t, folder, shared), startServer(t, folder, shared)])
+    const [one, other] = servers.map(({ host }) => `http://${host}`)
+    const create = async (origin?: string) => {
+      const headers = { 'content-type': 'application/json', 'idempotency-key': 'one-order' }
+      return (
+        await fetch(`${origin}/v1/orders`, { method: 'POST', headers, body: '{"total_amount":450}' })
+      ).text()
+    }
+    const created = await create(one)
+    t.match(created, '"id_str":"9007199254740993"')
+    t.equal(await create(other), created, 'the key is known to the other one')
+    const paid = await fetch(`${one}/v1/orders/9007199254740993/pay`, {
+      method: 'POST',
+      headers: { prefer: 'wait=20' },
+      redirect: 'manual',
+    })
+    t.equal(paid.status, 303)
+    t.match(await (await fetch(`${other}/v1/orders/9007199254740993`)).text(), '"status":"paid"')
+  },
+}
+
+const tsx = require.resolve('tsx')
+
+interface Server {
+  /** Name and port. */
+  readonly host: string
+}
+
+/** Starts `server.ts` on a free port; it ends with the test. Rejects with what it prints if it ends before it listens. */
+function startServer(t: Test, folder: string, variables: Record<string, string> = {}): Promise<Server> {
+  const child = spawn(process.execPath, ['--import', tsx, 'server.ts'], {
+    cwd: folder,
+    env: { ...userEnvironment(), ...variables, PORT: '0', LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => stop(child))
+  const printed: string[] = []
+  child.stderr.on('data', (chunk) => printed.push(String(chunk)))
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const host = /Server listening at http:\/\/(127\.0\.0\.1:\d+)/.exec(line)?.[1]
+      if (host !== undefined) resolve({ host })
+    })
+    child.once('close', (code) => reject(new Error(`exit code ${code}: ${printed.join('')}`)))
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function compiles(folder: string): Promise<void> {
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext']
+  const files = ['server.ts', 'client.ts', 'app.test.ts', 'shop.d.ts']
+  await run(
+    process.execPath,
+    [require.resolve('typescript/bin/tsc'), ...options, '--types', 'node', ...files],
+    folder,
+  )
+}
+
+async function run(
+  program: string,
+  args: readonly string[],
+  folder: string,
+  variables: Record<string, string> = {},
+) {
+  const env = { ...userEnvironment(), ...variables }
+  return promisify(execFile)(program, args, { cwd: folder, env }).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${args.join(' ')}\n${error.stdout}\n${error.stderr}`)
+    },
+  )
+}

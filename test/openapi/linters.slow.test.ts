@@ -1,0 +1,127 @@
+/** The OpenAPI document keeps the recommended rules of Redocly and Spectral, in OpenAPI 3.0 and 3.1. */
+import swagger from '@fastify/swagger'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectralCore from '@stoplight/spectral-core'
+import rulesets from '@stoplight/spectral-rulesets'
+import Fastify from 'fastify'
+import t from 'tap'
+import { buildApp } from '../../examples/demo-server/app.js'
+import conventions from '../../src/index.js'
+import { emptyEmbeddedDatabase } from '../demo/databases.js'
+import { issuer } from '../demo/issuer.js'
+
+const user = {
+  $id: 'user',
+  title: 'user',
+  type: 'object',
+  required: ['id', 'name', 'friend_id'],
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    name: { type: 'string' },
+    friend_id: { type: ['integer', 'null'], format: 'int64' },
+  },
+}
+
+const params = {
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'integer', format: 'int64', minimum: 0, description: 'Its id' } },
+}
+
+async function documentIn(openapi: string): Promise<string> {
+  const app = Fastify()
+  await app.register(conventions, { formats: {}, identify: () => 1 })
+  await app.register(swagger, {
+    openapi: {
+      openapi,
+      info: { title: 'Users', version: '1.0.0' },
+      servers: [{ url: 'https://api.test' }],
+      security: [],
+    },
+    refResolver: { buildLocalReference: ({ title }, _base, _fragment, index) => String(title ?? index) },
+  })
+  app.addSchema(user)
+  app.operations.define('users.check', async () => {})
+  const item = { $ref: 'user#' }
+  const about = (operationId: string, params?: object) => ({
+    operationId,
+    summary: operationId,
+    tags: ['users'],
+    ...(params === undefined ? {} : { params }),
+  })
+  const validators = () => ({ version: 7 })
+  const list = { type: 'object', required: ['users'], properties: { users: { type: 'array', items: item } } }
+  const properties = { ...list.properties, total: { type: 'integer' } }
+  app.get(
+    '/v1/users',
+    {
+      schema: { ...about('listUsers'), response: { 200: { ...list, properties } } },
+      config: { lists: {}, formats: ['csv'] },
+    },
+    async (_, reply) => reply.list([]),
+  )
+  app.get(
+    '/v1/users/:id',
+    {
+      schema: { ...about('readUser', params), response: { 200: item } },
+      config: { fields: { default: ['id'] }, formats: ['xml'] },
+    },
+    async () => ({}),
+  )
+  app.put(
+    '/v1/users/:id',
+    {
+      schema: { ...about('replaceUser', params), body: item, response: { 200: item } },
+      config: { caching: { validators, preconditions: 'required' } },
+    },
+    async () => ({}),
+  )
+  app.post(
+    '/v1/users/:id/check',
+    { schema: about('checkUser', params), config: { operations: { starts: 'users.check' } } },
+    async (_, reply) => reply.startOperation('users.check', {}),
+  )
+  await app.ready()
+  const document = JSON.stringify(app.swagger())
+  await app.close()
+  return document
+}
+
+async function documentOfDemo(openApiVersion: '3.0.3' | '3.1.0'): Promise<string> {
+  const database = await emptyEmbeddedDatabase()
+  const { options: bearer } = await issuer()
+  const app = await buildApp({ database, bearer, openApiVersion })
+  await app.ready()
+  const document = JSON.stringify(app.swagger())
+  await app.close()
+  return document
+}
+
+const versions = ['3.0.3', '3.1.0'] as const
+const documents = { 'each convention': documentIn, 'the demo': documentOfDemo }
+
+for (const [name, documentOf] of Object.entries(documents)) {
+  for (const version of versions) {
+    await t.test(`the document of ${name} in OpenAPI ${version}`, async (t) => {
+      const source = await documentOf(version)
+      t.equal((JSON.parse(source) as { readonly openapi: string }).openapi, version)
+      const spectral = new spectralCore.Spectral()
+      spectral.setRuleset(rulesets.oas as never)
+      const ofSpectral = await spectral.run(JSON.parse(source) as Record<string, unknown>)
+      t.strictSame(
+        ofSpectral.filter(({ severity }) => severity === 0).map(({ code, path }) => [code, path]),
+        [],
+        'Spectral',
+      )
+      const config = await createConfig({ extends: ['recommended'] })
+      const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config })
+      t.strictSame(
+        ofRedocly
+          .filter(({ severity }) => severity === 'error')
+          .map(({ ruleId, message }) => [ruleId, message]),
+        [],
+        'Redocly',
+      )
+    })
+  }
+}

@@ -1,0 +1,631 @@
+/** Access tokens: RFC 6750, RFC 9068. */
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import t from 'tap'
+import { knownSubject } from '../../../src/fastify/caller.js'
+import {
+  type BearerOptions,
+  bearer,
+  bearerSecuritySchemes,
+  type CachingOptions,
+  caching,
+  cors,
+  methodOverride,
+  operations,
+  problems,
+} from '../../../src/index.js'
+import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const issuer = await testIssuer()
+
+/** A service with a protected route, one with a scope, one that is open, and one that knows callers if it can. */
+async function serviceWith(options: Partial<BearerOptions> = {}, log = keepLogs()): Promise<FastifyInstance> {
+  const app = Fastify({ logger: log.logger })
+  await app.register(problems)
+  await app.register(bearer, { ...issuer.options, ...options })
+  app.get('/protected', async ({ caller }) => ({ caller }))
+  app.post('/protected', async ({ caller }) => ({ caller }))
+  app.get(
+    '/scoped',
+    { config: { bearer: { scopes: ['users:read', 'users:list'] } } },
+    async ({ caller }) => ({ caller }),
+  )
+  app.get('/open', { config: { bearer: false } }, async ({ caller }) => ({ caller }))
+  app.get('/optional', { config: { bearer: { optional: true } } }, async ({ caller }) => ({ caller }))
+  return app
+}
+
+async function bearing(options?: TestTokenOptions) {
+  return { authorization: `Bearer ${await issuer.token(options)}` }
+}
+
+const metadata = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
+
+t.test('a request without a token is a 401 whose challenge has no error code', async (t) => {
+  const app = await serviceWith()
+  for (const headers of [{}, { authorization: 'Basic YTpi' }]) {
+    const answer = await app.inject({ url: '/protected', headers })
+    isProblem(t, injected(answer), { status: 401, code: 'unauthorized' })
+    t.equal(answer.headers['www-authenticate'], `Bearer realm="https://api.test", ${metadata}`)
+    t.equal(answer.headers['cache-control'], 'no-store')
+  }
+  const { headers } = await app.inject('/scoped')
+  t.match(headers['www-authenticate'], ', scope="users:read users:list", ', 'it names the scopes to ask for')
+})
+
+t.test('a valid token identifies the caller', async (t) => {
+  const app = await serviceWith()
+  const headers = await bearing({ subject: 'ada', scopes: ['a', 'b'], claims: { tenant: { id: 7 } } })
+  for (const round of ['verified', 'from the cache']) {
+    const { statusCode, json } = await app.inject({ url: '/protected', headers })
+    t.equal(statusCode, 200, round)
+    t.match(
+      json(),
+      { caller: { subject: 'ada', scopes: ['a', 'b'], claims: { sub: 'ada', tenant: { id: 7 } } } },
+      round,
+    )
+  }
+  t.equal((await app.inject({ method: 'HEAD', url: '/protected', headers })).statusCode, 200)
+  t.equal(
+    (await app.inject({ method: 'HEAD', url: '/protected' })).statusCode,
+    401,
+    'HEAD is protected like GET',
+  )
+  t.equal((await app.inject({ method: 'POST', url: '/protected' })).statusCode, 401)
+})
+
+t.test('tokens that are not valid are a 401 that does not say why, and a log that does', async (t) => {
+  const other = await testIssuer()
+  const rows: [about: string, token: string, reason: RegExp][] = [
+    ['expired', await issuer.token({ expiresIn: -11 }), /JWT_EXPIRED exp/],
+    ['not valid yet', await issuer.token({ claims: { nbf: 4e9 } }), /nbf/],
+    ['of another issuer', await issuer.token({ claims: { iss: 'https://else.test' } }), /iss/],
+    ['for another audience', await issuer.token({ claims: { aud: ['https://else.test'] } }), /aud/],
+    ['an ID token', await issuer.token({ typ: 'JWT' }), /typ/],
+    ['without sub', await issuer.token({ claims: { sub: undefined } }), /sub/],
+    ['with a sub that is not a text', await issuer.token({ claims: { sub: 7 } }), /sub/],
+    ['without exp', await issuer.token({ claims: { exp: undefined } }), /exp/],
+    ['without iat', await issuer.token({ claims: { iat: undefined } }), /iat/],
+    ['without client_id', await issuer.token({ claims: { client_id: undefined } }), /client_id/],
+    ['without jti', await issuer.token({ claims: { jti: undefined } }), /jti/],
+    ['of a key that is not known', await other.token(), /no key|NO_MATCHING/],
+    ['bound to a key', await issuer.token({ claims: { cnf: { jkt: 'x' } } }), /cnf/],
+    ['with scopes that are no texts', await issuer.token({ claims: { scope: [1] } }), /scope/],
+    ['no JWT', 'opaque', /JWS_INVALID/],
+  ]
+  for (const [about, token, reason] of rows) {
+    const log = keepLogs()
+    const app = await serviceWith({}, log)
+    const answer = await app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })
+    const detail = 'The token is not valid'
+    isProblem(t, injected(answer), { status: 401, code: 'invalid-token', detail }, about)
+    t.equal(
+      answer.headers['www-authenticate'],
+      `Bearer realm="https://api.test", error="invalid_token", error_description="${detail}", ${metadata}`,
+      about,
+    )
+    t.match(
+      log.lines.filter(({ msg }) => msg === 'bearer: the token is refused'),
+      [{ reason }],
+      about,
+    )
+  }
+})
+
+t.test('malformed authorization is a 400 invalid_request', async (t) => {
+  const app = await serviceWith()
+  const token = await issuer.token()
+  for (const authorization of [
+    'Bearer',
+    'Bearer ',
+    'bearer a b',
+    'Bearer a,b',
+    'Bearer ä',
+    `Bearer ${'a'.repeat(16_385)}`,
+  ]) {
+    const answer = await app.inject({ url: '/protected', headers: { authorization } })
+    isProblem(
+      t,
+      injected(answer),
+      { status: 400, code: 'authorization-malformed' },
+      authorization.slice(0, 20),
+    )
+    t.match(
+      answer.headers['www-authenticate'],
+      /^Bearer realm="https:\/\/api\.test", error="invalid_request", error_desc/,
+    )
+  }
+  for (const scheme of ['bearer', 'BEARER', 'Bearer  ']) {
+    const headers = { authorization: `${scheme} ${token}` }
+    t.equal(
+      (await app.inject({ url: '/protected', headers })).statusCode,
+      200,
+      `the scheme ${scheme} has no case`,
+    )
+  }
+})
+
+t.test('a token in the query or in the body is not read', async (t) => {
+  const app = await serviceWith()
+  const token = await issuer.token()
+  const query = await app.inject(`/protected?access_token=${token}`)
+  isProblem(t, injected(query), { status: 401, code: 'unauthorized' })
+  const headers = { 'content-type': 'application/json' }
+  const body = await app.inject({
+    method: 'POST',
+    url: '/protected',
+    headers,
+    payload: { access_token: token },
+  })
+  isProblem(t, injected(body), { status: 401, code: 'unauthorized' })
+})
+
+t.test('a token without the scopes of the route is a 403 that names them', async (t) => {
+  const app = await serviceWith()
+  for (const scopes of [[], ['users:read'], ['users:read', 'users:listing']]) {
+    const answer = await app.inject({ url: '/scoped', headers: await bearing({ scopes }) })
+    isProblem(t, injected(answer), {
+      status: 403,
+      code: 'insufficient-scope',
+      detail: /users:read users:list$/,
+    })
+    t.match(
+      answer.headers['www-authenticate'],
+      /error="insufficient_scope", error_description="[^"]+", scope="users:read users:list", resource_metadata=/,
+    )
+  }
+  const headers = await bearing({ scopes: ['users:list', 'other', 'users:read'] })
+  t.equal((await app.inject({ url: '/scoped', headers })).statusCode, 200)
+})
+
+t.test(
+  'scopes of the plugin hold for routes that name none, and scopes may be a list in another claim',
+  async (t) => {
+    const app = await serviceWith({ scopes: ['api'], scopeClaim: 'scp' })
+    const withScp = (scp: unknown) => bearing({ claims: { scp } })
+    const statusOf = async (url: string, scp: unknown) =>
+      (await app.inject({ url, headers: await withScp(scp) })).statusCode
+    t.equal(await statusOf('/protected', ['api']), 200)
+    t.equal(await statusOf('/protected', 'api'), 200)
+    t.equal(await statusOf('/protected', []), 403)
+    t.equal(await statusOf('/scoped', ['users:read', 'users:list']), 200, 'those of a route replace them')
+    t.equal(await statusOf('/optional', []), 200, 'an optional route needs none')
+  },
+)
+
+t.test('an open route reads no token, an optional one accepts callers without', async (t) => {
+  const app = await serviceWith()
+  const wrong = { authorization: 'Bearer wrong' }
+  t.same((await app.inject({ url: '/open', headers: wrong })).json(), { caller: null })
+  t.same((await app.inject('/optional')).json(), { caller: null })
+  const { caller } = (await app.inject({ url: '/optional', headers: await bearing() })).json()
+  t.equal(caller.subject, 'test-user')
+  const answer = await app.inject({ url: '/optional', headers: wrong })
+  isProblem(t, injected(answer), { status: 401, code: 'invalid-token' })
+})
+
+t.test('paths without a route and preflights need no token; other OPTIONS do', async (t) => {
+  const app = await serviceWith()
+  app.options('/protected', async (_request, reply) => reply.code(204).send())
+  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+  const wrongMethod = await app.inject({ method: 'DELETE', url: '/protected' })
+  isProblem(t, injected(wrongMethod), { status: 405, code: 'method-not-allowed' })
+  const preflight = { origin: 'https://shop.test', 'access-control-request-method': 'GET' }
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/protected', headers: preflight })).statusCode, 204)
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/protected' })).statusCode, 401)
+})
+
+t.test('pages of other origins can read a refusal', async (t) => {
+  const app = Fastify()
+  await app.register(bearer, issuer.options)
+  await app.register(cors, { origin: ['https://shop.test'] })
+  app.get('/protected', async () => ({}))
+  const { headers, statusCode } = await app.inject({
+    url: '/protected',
+    headers: { origin: 'https://shop.test' },
+  })
+  t.equal(statusCode, 401)
+  t.equal(headers['access-control-allow-origin'], 'https://shop.test')
+})
+
+t.test('the method that a POST stands for is protected', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(methodOverride)
+  await app.register(bearer, issuer.options)
+  app.delete('/things/:id', async () => ({ deleted: true }))
+  app.post('/things/:id', { config: { bearer: false } }, async () => ({}))
+  const request = {
+    method: 'POST',
+    url: '/things/1',
+    headers: { 'x-http-method-override': 'DELETE' },
+  } as const
+  isProblem(t, injected(await app.inject(request)), { status: 401, code: 'unauthorized' })
+  t.equal((await app.inject({ method: 'POST', url: '/things/1' })).statusCode, 200)
+})
+
+t.test('routes that are declared before the plugin are protected, too', async (t) => {
+  const app = Fastify()
+  await app.register(async (scope) => {
+    scope.get('/early', async () => ({}))
+    await scope.register(bearer, { ...issuer.options, earlierRoutes: [{ url: '/early', reason: 'a test' }] })
+  })
+  isProblem(t, { ...injected(await app.inject('/early')) }, { status: 401, code: 'unauthorized' })
+})
+
+t.test('a plugin in a child context protects that context only', async (t) => {
+  const app = Fastify()
+  app.get('/public', async (request) => ({ hasCaller: 'caller' in request }))
+  await app.register(
+    async (scope) => {
+      await scope.register(bearer, { ...issuer.options, audience: 'https://api.test/v1' })
+      scope.get('/users', async ({ caller }) => ({ subject: caller?.subject }))
+    },
+    { prefix: '/v1' },
+  )
+  t.same((await app.inject('/public')).json(), { hasCaller: false })
+  t.equal((await app.inject('/v1/users')).statusCode, 401)
+  const headers = await bearing({ claims: { aud: 'https://api.test/v1' } })
+  t.same((await app.inject({ url: '/v1/users', headers })).json(), { subject: 'test-user' })
+  const described = await app.inject('/.well-known/oauth-protected-resource/v1')
+  t.match(
+    described.json(),
+    { resource: 'https://api.test/v1' },
+    'RFC 9728 §3.1: the path of the resource comes last',
+  )
+})
+
+t.test('RFC 9728: the metadata names the issuer and the scopes of all routes', async (t) => {
+  const app = await serviceWith({ scopes: ['api'], resourceMetadata: { resource_name: 'Users' } })
+  const answer = await app.inject('/.well-known/oauth-protected-resource')
+  t.equal(answer.statusCode, 200)
+  t.match(answer.headers, { 'content-type': /^application\/json/, 'cache-control': 'public, max-age=3600' })
+  t.same(answer.json(), {
+    resource: 'https://api.test',
+    authorization_servers: ['https://issuer.test'],
+    bearer_methods_supported: ['header'],
+    scopes_supported: ['api', 'users:list', 'users:read'],
+    resource_name: 'Users',
+  })
+  const without = await serviceWith({ resource: false })
+  t.equal((await without.inject('/.well-known/oauth-protected-resource')).statusCode, 404)
+  t.equal((await without.inject('/protected')).headers['www-authenticate'], 'Bearer realm="https://api.test"')
+})
+
+t.test('open routes of other plugins need no token, and are in the report', async (t) => {
+  const app = Fastify()
+  await app.register(bearer, {
+    ...issuer.options,
+    open: [
+      { url: '/docs/*', reason: 'the documentation' },
+      { url: '/gone', reason: 'a path without a route' },
+    ],
+  })
+  app.get('/docs/index', async () => ({}))
+  app.get('/docs-internal', async () => ({}))
+  app.get('/docs/secret', { config: { bearer: {} } }, async () => ({}))
+  t.equal((await app.inject('/docs/index')).statusCode, 200)
+  t.equal((await app.inject('/docs-internal')).statusCode, 401)
+  t.equal((await app.inject('/docs/secret')).statusCode, 401, 'config of the route wins')
+  t.match(app.conventions.report().exceptions, [
+    { plugin: 'bearer', route: '/docs/*', unused: false },
+    { plugin: 'bearer', route: '/gone', unused: true },
+  ])
+})
+
+t.test('nothing of a token is in the log', async (t) => {
+  const log = keepLogs('debug')
+  const app = await serviceWith({}, log)
+  const other = await testIssuer()
+  const tokens = [
+    await issuer.token({ subject: 'SECRET-SUBJECT', scopes: ['SECRET-SCOPE'] }),
+    await issuer.token({ expiresIn: -100, claims: { secret: 'SECRET-CLAIM' } }),
+    await issuer.token({ claims: { iss: 'SECRET-ISSUER', aud: 'SECRET-AUDIENCE' } }),
+    await other.token(),
+    'SECRET.SECRET.SECRET',
+  ]
+  for (const token of tokens) {
+    for (const url of ['/protected', '/scoped']) {
+      await app.inject({ url, headers: { authorization: `Bearer ${token}` } })
+    }
+  }
+  await app.inject({ url: '/protected', headers: { authorization: 'Bearer SECRET SECRET' } })
+  const text = JSON.stringify(log.lines)
+  t.match(text, 'the token is refused', 'the log has the refusals')
+  t.notMatch(text, 'SECRET')
+  for (const token of tokens) {
+    for (const part of token.split('.').slice(1)) t.notMatch(text, part)
+  }
+})
+
+t.test('in report mode no response changes, and refusals are counted', async (t) => {
+  const bare = Fastify()
+  const reporting = Fastify()
+  await reporting.register(bearer, { ...issuer.options, mode: 'report', scopes: ['api'] })
+  for (const app of [bare, reporting]) {
+    app.get('/v1/users', async (request) => ({ caller: 'caller' in request }))
+    app.get('/v1/open', { config: { bearer: false } }, async () => ({}))
+  }
+  const valid = await bearing({ scopes: ['api'] })
+  const requests = [
+    {},
+    valid,
+    await bearing(),
+    { authorization: 'Bearer wrong' },
+    { authorization: 'Bearer' },
+  ]
+  for (const url of ['/v1/users', '/v1/open', '/nothing', '/.well-known/oauth-protected-resource']) {
+    for (const headers of requests) {
+      const [expected, answer] = [
+        await bare.inject({ url, headers }),
+        await reporting.inject({ url, headers }),
+      ]
+      t.equal(answer.body, expected.body)
+      t.same({ ...answer.headers, date: '' }, { ...expected.headers, date: '' })
+    }
+  }
+  t.match(
+    reporting.conventions
+      .report()
+      .observations.map(({ rule, route, count, status }) => [rule, route, count, status]),
+    [
+      ['credentials', 'GET /v1/users', 1, 401],
+      ['scope', 'GET /v1/users', 1, 403],
+      ['token', 'GET /v1/users', 1, 401],
+      ['credentials', 'GET /v1/users', 1, 400],
+    ],
+  )
+})
+
+t.test('off does nothing', async (t) => {
+  const app = await serviceWith({ mode: 'off' })
+  t.equal((await app.inject('/protected')).statusCode, 200)
+})
+
+t.test('a cached token is refused when it expires, and handlers cannot change what it says', async (t) => {
+  let now = Date.parse('2026-01-01T00:00:00Z')
+  const clocked = await testIssuer({ now: () => now })
+  const app = Fastify()
+  await app.register(bearer, { ...clocked.options, now: () => now })
+  app.get('/protected', async ({ caller }) => {
+    const claims = caller?.claims as { roles: string[] }
+    t.throws(() => claims.roles.push('admin'), TypeError)
+    t.throws(() => Object.assign(caller as object, { subject: 'eve' }), TypeError)
+    return caller
+  })
+  const token = await clocked.token({ expiresIn: 300, claims: { roles: ['user'] } })
+  const read = async () =>
+    (await app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })).statusCode
+  t.equal(await read(), 200)
+  now += 309_999
+  t.equal(await read(), 200, 'within the clock tolerance')
+  now += 1
+  t.equal(await read(), 401)
+})
+
+t.test('hooks that run before see the caller of a token that is cached', async (t) => {
+  const app = Fastify()
+  const seen: unknown[] = []
+  app.addHook('onRequest', async (request) => void seen.push(knownSubject.get(request.server)?.(request)))
+  await app.register(bearer, issuer.options)
+  app.get('/protected', async ({ caller }) => ({ subject: caller?.subject }))
+  const headers = await bearing({ subject: 'ada' })
+  for (let round = 0; round < 2; round += 1)
+    t.same((await app.inject({ url: '/protected', headers })).json(), { subject: 'ada' })
+  await app.inject({ url: '/protected', headers: { authorization: 'Bearer x' } })
+  await app.inject('/protected')
+  t.same(seen, [null, 'ada', null, null])
+})
+
+t.test('responses of protected routes vary by Authorization and are private', async (t) => {
+  for (const order of [
+    [bearer, caching],
+    [caching, bearer],
+  ]) {
+    const app = Fastify()
+    await app.register(problems)
+    for (const plugin of order)
+      await app.register(plugin as typeof bearer, plugin === bearer ? issuer.options : ({} as never))
+    const config = { caching: { vary: ['accept-language'] } }
+    app.get('/v1/users', { config }, async () => ({}))
+    app.get('/v1/open', { config: { ...config, bearer: false } }, async () => ({}))
+    const { headers } = await app.inject({ url: '/v1/users', headers: await bearing() })
+    t.match(headers, { vary: 'accept-language, authorization', 'cache-control': 'no-cache, private' })
+    t.match((await app.inject('/v1/open')).headers, { vary: 'accept-language', 'cache-control': 'no-cache' })
+  }
+})
+
+t.test('a protected route that shared caches may store does not boot', async (t) => {
+  const build = async (config: { caching: CachingOptions; bearer?: false }) => {
+    const app = Fastify()
+    await app.register(bearer, issuer.options)
+    await app.register(caching)
+    app.get('/v1/users', { config }, async () => ({}))
+    return app
+  }
+  for (const cacheControl of [{ public: true, maxAge: 60 }, { sMaxAge: 60 }]) {
+    const app = await build({ caching: { cacheControl } })
+    await t.rejects(async () => app.ready(), {
+      message: /GET \/v1\/users +caching\.confidential +callers are auth/,
+    })
+    await (await build({ caching: { cacheControl }, bearer: false })).ready()
+  }
+})
+
+t.test('operations belong to the caller of the token', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(bearer, issuer.options)
+  await app.register(operations, { drain: 0, unwind: 0 })
+  app.operations.define('work', async () => {})
+  app.post('/v1/work', async (_request, reply) => reply.startOperation('work'))
+  t.teardown(() => app.close())
+  const [ada, eve] = [await bearing({ subject: 'ada' }), await bearing({ subject: 'eve' })]
+  const { headers } = await app.inject({ method: 'POST', url: '/v1/work', headers: ada })
+  const url = `${headers.location}/status`
+  t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
+  t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
+  t.equal((await app.inject(url)).statusCode, 401)
+  t.equal(
+    (await app.inject({ url: '/v1/operations', headers: ada })).json().operations.length,
+    1,
+    'their list exists',
+  )
+  t.same(app.conventions.report().findings, [])
+})
+
+t.test('operations whose callers are not known are a finding that does not stop the boot', async (t) => {
+  const app = Fastify()
+  await app.register(operations)
+  app.operations.define('work', async () => {})
+  t.teardown(() => app.close())
+  await app.ready()
+  t.match(app.conventions.report().findings, [
+    { plugin: 'operations', rule: 'identify', mode: 'report', problem: /all callers who know the id/ },
+  ])
+})
+
+t.test('several keys for a token that names none: each is tried', async (t) => {
+  const pairs = await Promise.all([1, 2, 3].map(() => generateKeyPair('ES256')))
+  const keys = await Promise.all(pairs.slice(0, 2).map(({ publicKey }) => exportJWK(publicKey)))
+  const app = await serviceWith({ jwks: { keys } })
+  const { iss, aud, ...claims } = decodeJwt(await issuer.token())
+  for (const [index, { privateKey }] of pairs.entries()) {
+    const token = await new SignJWT({ iss, aud, ...claims } as JWTPayload)
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+      .sign(privateKey)
+    const { statusCode } = await app.inject({
+      url: '/protected',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    t.equal(statusCode, index < 2 ? 200 : 401)
+  }
+})
+
+t.test(
+  'the OpenAPI document has the security scheme, and each route its requirement and refusals',
+  async (t) => {
+    const schema = { response: { 200: { type: 'object', properties: {} } } }
+    async function documentOf(
+      plugins: readonly ('swagger' | 'bearer')[],
+      options: Partial<BearerOptions> = {},
+      own = {},
+    ) {
+      const app = Fastify()
+      for (const plugin of plugins) {
+        if (plugin === 'bearer')
+          await app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
+        else await app.register(swagger, { openapi: { components: { securitySchemes: own } } })
+      }
+      app.get('/v1/users', { schema }, async () => ({}))
+      app.get('/v1/plain', async () => ({}))
+      app.get('/v1/optional', { schema, config: { bearer: { optional: true } } }, async () => ({}))
+      app.get('/v1/open', { schema, config: { bearer: false } }, async () => ({}))
+      await app.ready()
+      const { paths, components } = app.swagger() as unknown as {
+        paths: Record<string, { get: { security: unknown; responses: object } }>
+        components: { securitySchemes?: Record<string, unknown> }
+      }
+      const routes = Object.entries(paths).map(([path, { get }]) => [
+        path,
+        get.security,
+        Object.keys(get.responses).sort().join(' '),
+      ])
+      return { schemes: components.securitySchemes, routes }
+    }
+
+    const described = await documentOf(['swagger', 'bearer'])
+    t.match(described.schemes, {
+      bearer: {
+        type: 'openIdConnect',
+        openIdConnectUrl: 'https://issuer.test/.well-known/openid-configuration',
+      },
+    })
+    const routes = [
+      ['/v1/users', [{ bearer: ['api'] }], '200 400 401 403 503'],
+      ['/v1/plain', [{ bearer: ['api'] }], '200 400 401 403 503'],
+      ['/v1/optional', [{}, { bearer: [] }], '200 400 401 503'],
+      ['/v1/open', [], '200'],
+    ]
+    t.same(described.routes, routes)
+    const own = { bearer: { type: 'http', scheme: 'bearer' } }
+    t.same((await documentOf(['swagger', 'bearer'], {}, own)).schemes, own, 'a scheme of the app stays')
+    const named = await documentOf(
+      ['bearer', 'swagger'],
+      { securityScheme: 'bearer' },
+      bearerSecuritySchemes(issuer.options),
+    )
+    t.same(named, described, 'a scheme that the options name is that of the app')
+    const unknown = await documentOf(['bearer', 'swagger'])
+    t.same(
+      unknown.routes.map(([, security]) => security),
+      [undefined, undefined, undefined, undefined],
+      'without a scheme no route refers to one: @fastify/swagger would fail',
+    )
+    t.same(
+      (await documentOf(['swagger', 'bearer'], { mode: 'report' })).schemes,
+      {},
+      'report mode leaves the document alone',
+    )
+  },
+)
+
+t.test('invalid options are refused', async (t) => {
+  const { issuer: url, audience } = issuer.options
+  const rows: readonly (readonly [options: object, message: RegExp])[] = [
+    [{ audience }, /bearer\.issuer: expected the URL of the issuer/],
+    [{ issuer: url }, /bearer\.audience: expected the audience/],
+    [{ audience: [] }, /bearer\.audience: expected at least one/],
+    [{ issuer: 'id.test' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
+    [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
+    [{ issuer: 'https://a:b@id.test' }, /bearer\.issuer: expected an absolute URL/],
+    [{ jwksUri: 'http://id.test/jwks' }, /bearer\.jwksUri: expected an https URL/],
+    [{ algorithms: ['none'] }, /bearer\.algorithms\[0\]: expected one of 'RS256'/],
+    [{ algorithms: ['ES256', 'HS256'] }, /bearer\.algorithms\[1\]/],
+    [{ algorithms: [] }, /bearer\.algorithms: expected at least one/],
+    [{ jwks: { keys: [] } }, /bearer\.jwks: expected an object with keys: public keys/],
+    [{ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }, /bearer\.jwks: .* received 'object'/],
+    [{ jwks: { keys: [{ kty: 'EC', d: 'AAAA' }] } }, /bearer\.jwks/],
+    [
+      { jwks: issuer.options.jwks, jwksUri: 'https://id.test/jwks' },
+      /bearer: expected one of jwksUri, jwks and intro/,
+    ],
+    [
+      { introspection: { clientId: 'a' } },
+      /bearer\.introspection\.clientSecret: expected a non-empty string/,
+    ],
+    [{ introspection: { clientId: 'a', clientSecret: 7 } }, /clientSecret: .* received 'number'/],
+    [
+      { introspection: { clientId: 'a', clientSecret: 'b', cacheFor: 5 } },
+      /cacheFor: expected at least a second/,
+    ],
+    [{ scopes: ['a b'] }, /bearer\.scopes\[0\]: expected a scope/],
+    [{ clockTolerance: 301 }, /bearer\.clockTolerance/],
+    [{ realm: 'a\nb' }, /bearer\.realm/],
+    [{ resource: 'api' }, /bearer\.resource/],
+    [{ open: [{ url: '/a' }] }, /bearer\.open\[0\]: expected an object with url and reason/],
+    [{ tokens: 1 }, /bearer\.tokens: there is no such option/],
+  ]
+  for (const [options, message] of rows) {
+    const given = Object.keys(options).length === 1 && ('audience' in options || 'issuer' in options)
+    const all =
+      given && message.source.includes('expected the') ? options : { issuer: url, audience, ...options }
+    await t.rejects(async () => Fastify().register(bearer, all as BearerOptions), { message })
+  }
+  const app = await serviceWith()
+  const routes: readonly (readonly [own: unknown, message: RegExp])[] = [
+    [true, /GET \/x config\.bearer: expected an object or false/],
+    [{ scope: 'a' }, /config\.bearer\.scope: there is no such option/],
+    [{ scopes: 'a' }, /config\.bearer\.scopes: expected an array/],
+    [
+      { optional: true, scopes: ['a'] },
+      /config\.bearer\.scopes: expected no scopes on a route whose token is optional/,
+    ],
+  ]
+  for (const [own, message] of routes)
+    t.throws(() => app.get('/x', { config: { bearer: own as false } }, async () => ({})), { message })
+})

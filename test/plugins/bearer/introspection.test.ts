@@ -1,0 +1,198 @@
+/** Token introspection: RFC 7662. */
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { type BearerOptions, bearer, type IntrospectionOptions, problems } from '../../../src/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+
+const issuer = 'https://id.test'
+const audience = 'https://api.test'
+const endpoint = `${issuer}/introspect`
+const active = { active: true, sub: 'ada', aud: audience, scope: 'users:read', iss: issuer, exp: 4e9 }
+
+/** A service whose issuer answers introspection with what a test says. */
+async function serviceWith(
+  t: Test,
+  introspection: Partial<IntrospectionOptions> = {},
+  options: Partial<BearerOptions> = {},
+) {
+  const log = keepLogs()
+  const state = { answer: active as unknown, status: 200, isAway: false }
+  const requests: { url: string; init: RequestInit | undefined }[] = []
+  const app = Fastify({ logger: log.logger })
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(bearer, {
+    issuer,
+    audience,
+    introspection: { clientId: 'api', clientSecret: 'SECRET', endpoint, ...introspection },
+    fetch: async (url, init) => {
+      requests.push({ url: String(url), init })
+      if (state.isAway) throw new TypeError('fetch failed')
+      return new Response(JSON.stringify(state.answer), { status: state.status })
+    },
+    ...options,
+  })
+  app.get('/protected', { config: { bearer: { scopes: ['users:read'] } } }, async ({ caller }) => caller)
+  const ask = (token = 'opaque') =>
+    app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })
+  return { app, ask, state, requests, log }
+}
+
+t.test('the issuer says who the caller of an opaque token is', async (t) => {
+  const { ask, requests } = await serviceWith(t)
+  const answer = await ask('mF_9.B5f-4.1JqM')
+  t.equal(answer.statusCode, 200)
+  t.match(answer.json(), { subject: 'ada', scopes: ['users:read'], claims: { sub: 'ada', iss: issuer } })
+  t.equal(requests.length, 1)
+  t.match(requests[0], {
+    url: endpoint,
+    init: {
+      method: 'POST',
+      redirect: 'error',
+      body: 'token=mF_9.B5f-4.1JqM&token_type_hint=access_token',
+      headers: {
+        authorization: `Basic ${btoa('api:SECRET')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+    },
+  })
+})
+
+t.test('RFC 6749 §2.3.1: id and secret are encoded, in the header or in the body', async (t) => {
+  const credentials = { clientId: 'a:b', clientSecret: 'ü &' }
+  const basic = await serviceWith(t, credentials)
+  await basic.ask()
+  t.match(basic.requests[0]?.init?.headers, { authorization: `Basic ${btoa('a%3Ab:%C3%BC+%26')}` })
+  const post = await serviceWith(t, { ...credentials, authentication: 'post' })
+  await post.ask()
+  t.match(post.requests[0]?.init?.body, /&client_id=a%3Ab&client_secret=%C3%BC\+%26$/)
+  t.notOk(Object.hasOwn((post.requests[0]?.init?.headers ?? {}) as object, 'authorization'))
+})
+
+t.test('the endpoint is found by the metadata of the issuer', async (t) => {
+  const asked: string[] = []
+  const fetch = async (url: unknown) => {
+    asked.push(String(url))
+    const metadata = { issuer, introspection_endpoint: endpoint }
+    return new Response(JSON.stringify(String(url).includes('.well-known') ? metadata : active))
+  }
+  const { ask } = await serviceWith(
+    t,
+    {},
+    {
+      introspection: { clientId: 'api', clientSecret: 'SECRET' },
+      fetch: fetch as typeof globalThis.fetch,
+    },
+  )
+  t.equal((await ask()).statusCode, 200)
+  t.equal((await ask()).statusCode, 200)
+  t.same(asked, [`${issuer}/.well-known/oauth-authorization-server`, endpoint, endpoint])
+})
+
+t.test('tokens that are not for this service are refused', async (t) => {
+  const rows: [answer: object, reason: RegExp][] = [
+    [{ active: false }, /not active/],
+    [{ ...active, iss: 'https://else.test' }, /another issuer/],
+    [{ ...active, aud: 'https://else.test' }, /another audience/],
+    [{ ...active, aud: undefined }, /another audience/],
+    [{ ...active, exp: 1 }, /expired/],
+    [{ ...active, exp: 'soon' }, /expired/],
+    [{ ...active, nbf: 4e9 }, /not valid yet/],
+    [{ ...active, sub: undefined }, /sub/],
+    [{ ...active, cnf: { jkt: 'x' } }, /cnf/],
+    [{ ...active, token_type: 'DPoP' }, /not a bearer token/],
+  ]
+  for (const [answer, reason] of rows) {
+    const { ask, state, log } = await serviceWith(t)
+    state.answer = answer
+    isProblem(t, injected(await ask()), { status: 401, code: 'invalid-token' }, String(reason))
+    t.match(
+      log.lines.filter(({ msg }) => msg === 'bearer: the token is refused'),
+      [{ reason }],
+    )
+  }
+})
+
+t.test('what else an issuer may say is accepted', async (t) => {
+  for (const [answer, options] of [
+    [{ ...active, aud: ['https://else.test', audience] }, {}],
+    [{ ...active, sub: undefined, client_id: 'ada' }, {}],
+    [{ ...active, iss: undefined, exp: undefined, token_type: 'Bearer' }, {}],
+    [{ ...active, aud: undefined }, { allowMissingAudience: true }],
+  ] as const) {
+    const { ask, state } = await serviceWith(t, options)
+    state.answer = answer
+    t.match((await ask()).json(), { subject: 'ada' })
+  }
+})
+
+t.test('each request asks the issuer, unless cacheFor says how long its response is used', async (t) => {
+  const always = await serviceWith(t)
+  await always.ask()
+  await always.ask()
+  t.equal(always.requests.length, 2)
+
+  let now = Date.parse('2026-01-01T00:00:00Z')
+  const cached = await serviceWith(t, { cacheFor: '10s' }, { now: () => now })
+  await cached.ask()
+  now += 9999
+  await cached.ask()
+  t.equal(cached.requests.length, 1)
+  cached.state.answer = { active: false }
+  now += 1
+  t.equal((await cached.ask()).statusCode, 401, 'a revoked token is refused after that')
+  cached.state.answer = { ...active, exp: now / 1000 + 1 }
+  t.equal((await cached.ask()).statusCode, 200)
+  now += 1000 + 10_000
+  t.equal((await cached.ask()).statusCode, 401, 'at most until the token expires')
+})
+
+t.test('while the issuer is away, requests get 503 and do not pile up', async (t) => {
+  let now = 0
+  const { ask, app, state, requests, log } = await serviceWith(t, {}, { now: () => now })
+  state.isAway = true
+  for (let round = 0; round < 3; round += 1) {
+    const answer = await ask()
+    isProblem(t, injected(answer), { status: 503, code: 'authentication-unavailable' })
+    t.equal(answer.headers['retry-after'], '5')
+  }
+  t.equal(requests.length, 1)
+  t.equal((await app.inject('/protected')).statusCode, 401)
+  state.isAway = false
+  now += 5000
+  t.equal((await ask()).statusCode, 200)
+  t.match(
+    log.lines.filter(({ level }) => level > 30),
+    [{ level: 50, msg: 'bearer: the issuer cannot be used' }],
+  )
+})
+
+t.test('responses that are not introspections are an outage', async (t) => {
+  for (const [status, answer] of [
+    [401, { error: 'invalid_client' }],
+    [200, {}],
+    [200, []],
+    [200, { active: 'true' }],
+  ] as const) {
+    const { ask, state } = await serviceWith(t)
+    Object.assign(state, { status, answer })
+    isProblem(
+      t,
+      injected(await ask()),
+      { status: 503, code: 'authentication-unavailable' },
+      JSON.stringify(answer),
+    )
+  }
+})
+
+t.test('neither the token nor the secret is in the log', async (t) => {
+  const { ask, state, log } = await serviceWith(t)
+  await ask('TOKEN-1')
+  state.answer = { active: false, hint: 'TOKEN-2' }
+  await ask('TOKEN-2')
+  state.isAway = true
+  await ask('TOKEN-3')
+  t.ok(log.lines.length > 5)
+  t.notMatch(JSON.stringify(log.lines), /SECRET|TOKEN|U0VDUkVU/)
+})

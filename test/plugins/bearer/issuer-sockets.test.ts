@@ -1,0 +1,219 @@
+/** The issuer over HTTP: discovery, rotation under load, and outages. */
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { type BearerOptions, bearer, problems } from '../../../src/index.js'
+import { keepLogs } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
+import { ask, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+import { until } from '../../support/until.js'
+import { type IssuerServer, issuerServer, sendJson } from './issuer-server.js'
+
+const audience = 'https://api.test'
+
+async function serviceOf(
+  t: Test,
+  issuer: Pick<IssuerServer, 'url'>,
+  options: Partial<BearerOptions> = {},
+  log = keepLogs(),
+): Promise<FastifyInstance> {
+  const app = Fastify({ logger: log.logger })
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(bearer, { issuer: issuer.url, audience, ...options })
+  app.get('/protected', async ({ caller }) => ({ subject: caller?.subject }))
+  return app
+}
+
+const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
+
+t.test('no request is refused while the issuer replaces its keys under load', async (t) => {
+  const issuer = await issuerServer(t)
+  const app = await serviceOf(t, issuer, { keysCooldown: '1 second' })
+  const { origin } = await serve(t, app)
+  const [clients, rotations, requestsPerRotation] = [20, 4, 300]
+  const statuses = new Map<number, number>()
+  let sent = 0
+
+  async function client(): Promise<void> {
+    while (sent < rotations * requestsPerRotation) {
+      sent += 1
+      if (sent % requestsPerRotation === 0) await issuer.rotate()
+      // A new token each time, so that each one needs a key.
+      const answer = await fetch(`${origin}/protected`, { headers: bearing(await issuer.token()) })
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      await answer.text()
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  t.strictSame([...statuses.keys()], [200])
+  const fetches = issuer.requests.filter((path) => path === '/jwks').length
+  t.ok(fetches <= rotations + 2, `${fetches} fetches of keys for ${sent} requests`)
+})
+
+t.test('the keys are fetched when the service listens, not with the first request', async (t) => {
+  const issuer = await issuerServer(t)
+  const app = await serviceOf(t, issuer)
+  await app.ready()
+  t.same(issuer.requests, [], 'the issuer may be part of this service')
+  await serve(t, app)
+  await until(
+    async () => issuer.requests.length,
+    (length) => length === 2,
+  )
+  const headers = bearing(await issuer.token())
+  t.equal((await app.inject({ url: '/protected', headers })).statusCode, 200)
+  t.same(issuer.requests, ['/.well-known/oauth-authorization-server', '/jwks'])
+})
+
+t.test('metadata is found by RFC 8414, else by OpenID Connect Discovery, also with a path', async (t) => {
+  for (const path of ['', '/realms/one']) {
+    const issuer = await issuerServer(t, path)
+    const headers = bearing(await issuer.token())
+    const byRfc8414 = await serviceOf(t, issuer)
+    t.equal((await byRfc8414.inject({ url: '/protected', headers })).statusCode, 200)
+    issuer.answers.set(`/.well-known/oauth-authorization-server${path}`, (_, response) =>
+      response.writeHead(404).end(),
+    )
+    issuer.answers.set(`${path}/.well-known/openid-configuration`, (_, response) =>
+      sendJson(response, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }),
+    )
+    const byOidc = await serviceOf(t, issuer)
+    t.equal((await byOidc.inject({ url: '/protected', headers })).statusCode, 200)
+  }
+})
+
+t.test('metadata and keys that cannot be trusted are not used', async (t) => {
+  const metadata = '/.well-known/oauth-authorization-server'
+  const rows: [about: string, path: string, answer: (issuer: IssuerServer) => unknown, cause: RegExp][] = [
+    [
+      'another issuer',
+      metadata,
+      ({ url }) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }),
+      /of another issuer/,
+    ],
+    [
+      'keys over http',
+      metadata,
+      ({ url }) => ({ issuer: url, jwks_uri: 'http://id.test/jwks' }),
+      /https is required/,
+    ],
+    ['no keys', metadata, ({ url }) => ({ issuer: url }), /no jwks_uri/],
+    ['no JSON', metadata, () => 'text', /did not answer with JSON/],
+    ['an error', metadata, () => 500, /answered 500/],
+    ['a redirect', '/jwks', () => '/elsewhere', /cannot be read/],
+    [
+      'a response that is too long',
+      '/jwks',
+      () => ({ keys: [], more: 'x'.repeat(300_000) }),
+      /cannot be read/,
+    ],
+    ['no key set', '/jwks', () => ({ keys: 1 }), /not a key set/],
+  ]
+  for (const [about, path, answer, cause] of rows) {
+    const issuer = await issuerServer(t)
+    issuer.answers.set(path, (_, response) => {
+      const given = answer(issuer)
+      if (typeof given === 'number') response.writeHead(given).end()
+      else if (given === 'text') response.end('<html>')
+      else if (typeof given === 'string') response.writeHead(302, { location: given }).end()
+      else sendJson(response, given)
+    })
+    const log = keepLogs()
+    const app = await serviceOf(t, issuer, {}, log)
+    const headers = bearing(await issuer.token())
+    const answered = await app.inject({ url: '/protected', headers })
+    isProblem(t, injected(answered), { status: 503, code: 'authentication-unavailable' }, about)
+    t.equal(answered.headers['retry-after'], '5')
+    const errors = log.lines.filter(({ msg }) => msg === 'bearer: the issuer cannot be used')
+    t.match(errors, [{ level: 50, err: { message: cause } }], `${about}: the log has the cause`)
+    t.notOk(issuer.requests.includes('/elsewhere'))
+  }
+})
+
+t.test('an issuer that does not answer delays a request up to the time limit', async (t) => {
+  const issuer = await issuerServer(t)
+  issuer.answers.set('/jwks', () => {})
+  const app = await serviceOf(t, issuer, { timeout: '1 second', jwksUri: `${issuer.url}/jwks` })
+  const headers = bearing(await issuer.token())
+  isProblem(t, injected(await app.inject({ url: '/protected', headers })), {
+    status: 503,
+    code: 'authentication-unavailable',
+  })
+})
+
+t.test(
+  'while the issuer is away, cached keys go on; a service without keys answers 503 until it is back',
+  async (t) => {
+    const issuer = await issuerServer(t)
+    const log = keepLogs()
+    let now = Date.now()
+    const options = { now: () => now, clockTolerance: 300 }
+    const warm = await serviceOf(t, issuer, options, log)
+    const headers = bearing(await issuer.token())
+    t.equal((await warm.inject({ url: '/protected', headers })).statusCode, 200)
+    await issuer.stop()
+    const cold = await serviceOf(t, issuer, options, log)
+    t.equal(
+      (await warm.inject({ url: '/protected', headers: bearing(await issuer.token()) })).statusCode,
+      200,
+    )
+    isProblem(t, injected(await cold.inject({ url: '/protected', headers })), {
+      status: 503,
+      code: 'authentication-unavailable',
+    })
+    t.equal((await cold.inject('/protected')).statusCode, 401, 'a request without a token is refused as ever')
+    await issuer.start()
+    now += 5000
+    t.equal((await cold.inject({ url: '/protected', headers })).statusCode, 200)
+    const messages = log.lines.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('bearer:'))
+    t.same(messages, ['bearer: the issuer cannot be used', 'bearer: the issuer answers again'], 'once each')
+  },
+)
+
+t.test('Authorization that is sent twice is a 400', async (t) => {
+  const issuer = await issuerServer(t)
+  const { port, origin } = await serve(t, await serviceOf(t, issuer))
+  const token = await issuer.token()
+  const line = `Authorization: Bearer ${token}\r\n`
+  const once = await fetch(`${origin}/protected`, { headers: bearing(token) })
+  t.equal(once.status, 200)
+  const fields = `Host: a\r\n${line}${line.toLowerCase()}Connection: close\r\n`
+  const twice = await ask(port, `GET /protected HTTP/1.1\r\n${fields}\r\n`)
+  isProblem(t, twice, { status: 400, code: 'authorization-malformed' })
+})
+
+t.test('the refusal of an upload is read by the client', async (t) => {
+  const issuer = await issuerServer(t)
+  const app = await serviceOf(t, issuer)
+  app.post('/protected', async () => ({}))
+  const { port } = await serve(t, app)
+  const headers = { 'content-type': 'application/json' }
+  const answer = await ask(port, requestBytes('POST', '/protected', headers, `"${'x'.repeat(500_000)}"`))
+  isProblem(t, answer, { status: 401, code: 'unauthorized' })
+})
+
+t.test('HTTP/2: a token opens the route, and none is a 401', async (t) => {
+  const issuer = await issuerServer(t)
+  const app = Fastify({ http2: true })
+  await app.register(problems)
+  await app.register(bearer, { issuer: issuer.url, audience })
+  app.get('/protected', async ({ caller }) => ({ subject: caller?.subject }))
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const session = connect(`http://127.0.0.1:${port}`)
+  t.teardown(() => session.close())
+  async function statusOf(headers: Readonly<Record<string, string>>): Promise<unknown> {
+    const stream = session.request({ ':path': '/protected', ...headers })
+    const [answered] = await once(stream, 'response')
+    stream.resume()
+    await once(stream, 'end')
+    return answered[':status']
+  }
+  t.equal(await statusOf(bearing(await issuer.token())), 200)
+  t.equal(await statusOf({}), 401)
+})

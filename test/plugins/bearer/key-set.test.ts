@@ -1,0 +1,196 @@
+/** The keys of an issuer: one fetch for many, rotation, and an issuer that cannot be reached. */
+import { setImmediate } from 'node:timers/promises'
+import { createLocalJWKSet, errors, exportJWK, generateKeyPair, type JWK } from 'jose'
+import t, { type Test } from 'tap'
+import { type FindKey, KeySet } from '../../../src/plugins/bearer/key-set.js'
+import { IssuerUnavailable, TokenRefused } from '../../../src/plugins/bearer/verified-token.js'
+import { manualClock } from '../../support/manual-clock.js'
+
+const { publicKey } = await generateKeyPair('ES256')
+const jwk = await exportJWK(publicKey)
+const keyOf = (kid: string): JWK => ({ ...jwk, kid, alg: 'ES256' })
+
+const minute = 60_000
+
+/** A key set whose issuer a test controls. */
+function keySet(t: Test) {
+  const clock = manualClock('2026-01-01T00:00:00Z')
+  const issuer = { keys: [keyOf('one')], isAway: false, fetches: 0, delay: 0, answer: undefined as unknown }
+  const noted: unknown[] = []
+  let changes = 0
+  const keys = new KeySet({
+    maxAge: 10 * minute,
+    maxStale: 60 * minute,
+    cooldown: 5000,
+    now: clock.now,
+    schedule: clock.schedule,
+    async load() {
+      issuer.fetches += 1
+      const answer = issuer.answer ?? { keys: issuer.keys }
+      if (issuer.delay > 0) await new Promise<void>((resolve) => void clock.schedule(resolve, issuer.delay))
+      if (issuer.isAway) throw new IssuerUnavailable('away')
+      return answer
+    },
+    finderOf: (set): FindKey => createLocalJWKSet(set),
+    isNoKey: (error) => error instanceof errors.JWKSNoMatchingKey,
+    onChange: () => {
+      changes += 1
+    },
+    onFetch: (error) => void noted.push(error === null ? 'works' : 'fails'),
+  })
+  const find = (kid: string) => keys.find({ alg: 'ES256', kid }, { payload: '', signature: '' })
+  return {
+    clock,
+    issuer,
+    noted,
+    find,
+    keys,
+    changes: () => changes,
+    finds: async (kid: string, about?: string) => t.ok(await find(kid), about ?? kid),
+  }
+}
+
+t.test('many requests share one fetch, and later ones need none', async (t) => {
+  const { find, finds, issuer } = keySet(t)
+  const found = await Promise.all(Array.from({ length: 50 }, () => find('one')))
+  t.equal(new Set(found).size, 1)
+  await finds('one')
+  t.equal(issuer.fetches, 1)
+})
+
+t.test('a key that is not known is fetched at once, if the last fetch is long ago', async (t) => {
+  const { clock, finds, issuer, changes } = keySet(t)
+  await finds('one')
+  clock.skip(5000)
+  issuer.keys = [keyOf('two')]
+  await Promise.all(Array.from({ length: 50 }, () => finds('two')))
+  t.equal(issuer.fetches, 2, 'once for all of them')
+  t.equal(changes(), 1, 'verified tokens are verified again: the first key is gone')
+})
+
+t.test('within the cooldown, requests with a new key wait for the next fetch', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  issuer.keys = [keyOf('one'), keyOf('two')]
+  clock.skip(1000)
+  const waiting = Promise.all(Array.from({ length: 20 }, () => find('two')))
+  await clock.advance(3999)
+  t.equal(issuer.fetches, 1)
+  await clock.advance(1)
+  t.equal((await waiting).length, 20, 'none of them is refused')
+  t.equal(issuer.fetches, 2)
+})
+
+t.test('tokens with invented keys cause one fetch per cooldown', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  for (let second = 0; second < 60; second += 1) {
+    void Promise.allSettled([find(`x${second}`), find(`x${second}`), find('same')])
+    await clock.advance(1000)
+  }
+  await clock.advance(5000)
+  t.ok(issuer.fetches <= 14, `${issuer.fetches} fetches in 65 seconds`)
+  clock.skip(5000)
+  await t.rejects(find('y'), TokenRefused)
+  const { fetches } = issuer
+  await t.rejects(find('y'), TokenRefused, 'a key that was not there is refused without waiting')
+  t.equal(issuer.fetches, fetches)
+})
+
+t.test('at most 1000 requests wait for a key that is not known', async (t) => {
+  const { clock, find, finds } = keySet(t)
+  await finds('one')
+  const all = Promise.allSettled(Array.from({ length: 1200 }, (_, index) => find(`x${index}`)))
+  await setImmediate()
+  await clock.advance(5000)
+  const errors = (await all).map((result) => (result.status === 'rejected' ? result.reason : null))
+  t.equal(errors.filter((error) => error instanceof TokenRefused).length, 1000)
+  t.equal(errors.filter((error) => error instanceof IssuerUnavailable).length, 200)
+})
+
+t.test('a fetch that began before a key was published is followed by another one', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  clock.skip(10 * minute)
+  issuer.delay = 6000
+  await finds('one', 'an old key set is used while it is fetched again')
+  await setImmediate()
+  t.equal(issuer.fetches, 2)
+  issuer.keys = [keyOf('two')]
+  const found = find('two')
+  await setImmediate()
+  await clock.advance(6000)
+  await clock.advance(6000)
+  t.ok(await found)
+  t.equal(issuer.fetches, 3)
+})
+
+t.test('while the issuer is away, known keys are used until they are too old', async (t) => {
+  const { clock, find, finds, issuer, noted } = keySet(t)
+  await finds('one')
+  issuer.isAway = true
+  for (let minutes = 0; minutes < 69; minutes += 1) {
+    await clock.advance(minute)
+    await finds('one', `after ${minutes + 1} minutes`)
+  }
+  await clock.advance(minute)
+  await t.rejects(find('one'), IssuerUnavailable, 'older than maxAge and maxStale')
+  const { fetches } = issuer
+  await t.rejects(find('one'), IssuerUnavailable)
+  t.equal(issuer.fetches, fetches, 'no fetch within the cooldown after a failure')
+  issuer.isAway = false
+  clock.skip(5000)
+  await finds('one', 'the issuer is back')
+  t.strictSame([noted[0], noted[1], noted.at(-1)], ['works', 'fails', 'works'])
+})
+
+t.test('without keys, an issuer that is away is not asked by each request', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  issuer.isAway = true
+  for (let round = 0; round < 5; round += 1) await t.rejects(find('one'), IssuerUnavailable)
+  t.equal(issuer.fetches, 1)
+  issuer.isAway = false
+  clock.skip(5000)
+  await finds('one')
+})
+
+t.test('a new key while the issuer is away is not refused as invalid', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  clock.skip(5000)
+  issuer.isAway = true
+  await t.rejects(find('two'), IssuerUnavailable)
+  await t.rejects(find('two'), IssuerUnavailable)
+  t.equal(issuer.fetches, 2)
+  await finds('one', 'the known key goes on')
+})
+
+t.test('a response that is not a key set is an outage, and keeps the known keys', async (t) => {
+  const { clock, finds, issuer, noted } = keySet(t)
+  await finds('one')
+  for (const answer of ['keys', [], {}, { keys: 'one' }, { keys: [1] }]) {
+    issuer.answer = answer
+    await clock.advance(10 * minute)
+    await finds('one', JSON.stringify(answer))
+    await setImmediate()
+    t.equal(noted.at(-1), 'fails')
+  }
+})
+
+t.test('the same keys stay imported, and cached tokens stay valid', async (t) => {
+  const { clock, find, changes } = keySet(t)
+  const key = await find('one')
+  await clock.advance(10 * minute)
+  await find('one')
+  await setImmediate()
+  t.equal(await find('one'), key)
+  t.equal(changes(), 0)
+})
+
+t.test('a long key id is not kept, and causes no fetch', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  clock.skip(5000)
+  await t.rejects(find('x'.repeat(300)), TokenRefused)
+  t.equal(issuer.fetches, 1)
+})

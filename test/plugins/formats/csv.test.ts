@@ -1,0 +1,189 @@
+/** CSV of lists: the columns of a schema, the cells of items. */
+import { stringify } from 'csv-stringify/sync'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Shape } from '../../../src/json-schema/shape.js'
+import { type Column, csvListOf } from '../../../src/plugins/formats/csv-columns.js'
+import { csvOf, type StringifyCsv } from '../../../src/plugins/formats/csv-writer.js'
+
+const write = stringify as StringifyCsv
+const text: Shape = { kind: 'text', format: null, nullable: false }
+const number: Shape = { kind: 'number', nullable: false }
+const int64: Shape = { kind: 'integer', int64: { min: 0n, max: 2n ** 64n - 1n }, nullable: false }
+const nothing: Shape = { kind: 'null', nullable: true }
+
+function objectOf(members: Readonly<Record<string, Shape>>, rest: Shape | null = null): Shape {
+  const named = Object.entries(members).map(([name, shape]) => ({
+    name,
+    shape,
+    required: false,
+    fallback: null,
+  }))
+  return { kind: 'object', members: named, alsoRequired: [], patterns: [], rest, nullable: false }
+}
+
+function arrayOf(items: Shape): Shape {
+  return { kind: 'array', items, nullable: false }
+}
+
+function choiceOf(...shapes: readonly Shape[]): Shape {
+  const options = shapes.map((shape) => ({ shape, match: () => true }))
+  return { kind: 'choice', options, nullable: false } as unknown as Shape
+}
+
+const byName = { members: ['users'], isGuess: true }
+
+function headersOf(item: Shape): readonly string[] | string {
+  const list = csvListOf(arrayOf(item), byName)
+  return 'columns' in list ? list.columns.map(({ header }) => header) : list.problem
+}
+
+t.test('the columns are the fields of an item, and those of nested objects with dots', async (t) => {
+  const address = objectOf({ city: text, geo: objectOf({ lat: number, long: number }) })
+  const rows: readonly (readonly [Shape, readonly string[]])[] = [
+    [objectOf({ id: int64, name: text }), ['id', 'id_str', 'name']],
+    [
+      objectOf({ address, tags: arrayOf(text) }),
+      ['address.city', 'address.geo.lat', 'address.geo.long', 'tags'],
+    ],
+    [
+      objectOf({ address: choiceOf(address, nothing) }),
+      ['address.city', 'address.geo.lat', 'address.geo.long'],
+    ],
+    [objectOf({ either: choiceOf(address, text) }), ['either']],
+    [objectOf({ map: objectOf({ known: text }, text) }), ['map']],
+    [objectOf({ empty: objectOf({}) }), ['empty']],
+    [objectOf({ 'a.b': text, 'c,d': text }), ['a\\.b', 'c\\,d']],
+    [objectOf({ a: objectOf({ b: objectOf({ c: objectOf({ d: objectOf({ e: text }) }) }) }) }), ['a.b.c.d']],
+    [objectOf({ ids: arrayOf(int64) }), ['ids', 'ids_str']],
+  ]
+  for (const [item, headers] of rows) t.strictSame(headersOf(item), headers)
+})
+
+t.test('an item within an item of its own kind is JSON in one cell', async (t) => {
+  const members: { name: string; shape: Shape; required: boolean; fallback: null }[] = []
+  const node: Shape = { kind: 'object', members, alsoRequired: [], patterns: [], rest: null, nullable: false }
+  members.push({ name: 'id', shape: number, required: false, fallback: null })
+  members.push({ name: 'parent', shape: node, required: false, fallback: null })
+  t.strictSame(headersOf(node), ['id', 'parent'])
+})
+
+t.test('items whose fields are not all known have no CSV', async (t) => {
+  for (const item of [text, objectOf({ a: text }, text), { kind: 'anything', nullable: true } as Shape]) {
+    t.match(headersOf(item), /does not name all of them/)
+  }
+  const wide = objectOf(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`c${index}`, text])))
+  t.match(headersOf(wide), /more than 1000 columns/)
+})
+
+t.test('the list is the array with the name, else the only one', async (t) => {
+  const item = objectOf({ id: number })
+  const rows: readonly (readonly [Shape | undefined, typeof byName, string | null | RegExp])[] = [
+    [arrayOf(item), byName, null],
+    [objectOf({ users: arrayOf(item), tags: arrayOf(text) }), byName, 'users'],
+    [objectOf({ people: arrayOf(item), total: number }), byName, 'people'],
+    [objectOf({ people: choiceOf(arrayOf(item), nothing) }), byName, 'people'],
+    [objectOf({ people: arrayOf(item), tags: arrayOf(text) }), byName, /no array of items/],
+    [objectOf({ people: arrayOf(item) }), { members: ['users'], isGuess: false }, /no array of items/],
+    [objectOf({ id: number }), byName, /no array of items/],
+    [undefined, byName, /needs a response schema/],
+  ]
+  for (const [answer, place, expected] of rows) {
+    const list = csvListOf(answer, place)
+    if (expected instanceof RegExp) t.match('problem' in list ? list.problem : 'columns', expected)
+    else t.equal('member' in list ? list.member : list.problem, expected)
+  }
+})
+
+function columnsOf(...headers: readonly string[]): Column[] {
+  return headers.map((header) => ({ header, path: header.split('.'), isTwin: false }))
+}
+
+function csv(
+  json: string,
+  columns: readonly Column[],
+  formulas: 'escape' | 'keep' = 'escape',
+): string | null {
+  return csvOf({ json, member: null }, columns, formulas, write)
+}
+
+t.test('a header row, CRLF, and quotes as RFC 4180 has them', async (t) => {
+  const columns = columnsOf('a', 'b')
+  const rows: readonly (readonly [json: string, csv: string])[] = [
+    ['[]', 'a,b\r\n'],
+    ['[{"a":1,"b":"x"},{"b":"y"}]', 'a,b\r\n1,x\r\n,y\r\n'],
+    ['[{"a":"x,y","b":"say \\"hi\\""}]', 'a,b\r\n"x,y","say ""hi"""\r\n'],
+    ['[{"a":"x\\r\\ny","b":"x\\ny"}]', 'a,b\r\n"x\r\ny","x\ny"\r\n'],
+    ['[{"a":null,"b":""}]', 'a,b\r\n,""\r\n'],
+    ['[{"a":true,"b":false}]', 'a,b\r\ntrue,false\r\n'],
+    ['[{"a":[1,"x",null],"b":{"c":1.10}}]', 'a,b\r\n"[1,""x"",null]","{""c"":1.10}"\r\n'],
+    ['[1,null,"x",[2]]', 'a,b\r\n,\r\n,\r\n,\r\n,\r\n'],
+  ]
+  for (const [json, expected] of rows) t.equal(csv(json, columns), expected, json)
+  t.equal(
+    csv('[{"a":{"b":1}},{"a":null},{"a":"x"}]', columnsOf('a.b')),
+    'a.b\r\n1\r\n""\r\n""\r\n',
+    'one column',
+  )
+  t.equal(
+    csv('[{"toString":1}]', columnsOf('__proto__', 'toString', 'valueOf')),
+    '__proto__,toString,valueOf\r\n,1,\r\n',
+  )
+})
+
+t.test('numbers keep all their characters, in cells of JSON too', async (t) => {
+  for (const digits of ['9007199254740993', '18446744073709551615', '1.10', '-0', '1e400']) {
+    t.equal(
+      csv(`[{"a":${digits},"b":{"c":[${digits}]}}]`, columnsOf('a', 'b')),
+      `a,b\r\n${digits},"{""c"":[${digits}]}"\r\n`,
+    )
+  }
+})
+
+t.test('a text that a spreadsheet would take for a formula gets an apostrophe', async (t) => {
+  const rows = [
+    ['=1+1', "'=1+1"],
+    ['@sum', "'@sum"],
+    ['+cmd', "'+cmd"],
+    ['-cmd', "'-cmd"],
+    ['\tx', "'\tx"],
+    ['＝1', "'＝1"],
+    ['-5', '-5'],
+    ['+4917012345', '+4917012345'],
+    ['-1+1', "'-1+1"],
+    ['a=b', 'a=b'],
+  ] as const
+  for (const [given, escaped] of rows) {
+    const json = JSON.stringify([{ a: given, b: 1 }])
+    t.equal(csv(json, columnsOf('a', 'b')), `a,b\r\n${escaped},1\r\n`, given)
+    t.equal(csv(json, columnsOf('a', 'b'), 'keep'), `a,b\r\n${given},1\r\n`, `${given}, kept`)
+  }
+})
+
+t.test('JSON without the list has no CSV', async (t) => {
+  const read = (json: string): string | null =>
+    csvOf({ json, member: 'users' }, columnsOf('a'), 'escape', write)
+  for (const json of ['[]', '{}', '{"users":{}}', 'null', '1']) t.equal(read(json), null, json)
+  t.equal(read('{"users":[{"a":1}]}'), 'a\r\n1\r\n')
+})
+
+/** Reads CSV as RFC 4180 describes it. */
+function parsed(file: string): string[][] {
+  const rows: string[][] = [[]]
+  const field = /(?:"((?:[^"]|"")*)"|([^,\r\n"]*))(,|\r\n)/y
+  for (let match = field.exec(file); match !== null && match[0] !== ''; match = field.exec(file)) {
+    rows.at(-1)?.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '')
+    if (match[3] === '\r\n') rows.push([])
+  }
+  return rows.slice(0, -1)
+}
+
+t.test('any texts come back from the file', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string(), fc.string())), (items) => {
+      const json = JSON.stringify(items.map(([a, b, c]) => ({ a, b, c })))
+      const file = csv(json, columnsOf('a', 'b', 'c'), 'keep') ?? ''
+      return JSON.stringify(parsed(file)) === JSON.stringify([['a', 'b', 'c'], ...items])
+    }),
+  )
+})

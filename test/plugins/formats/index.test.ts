@@ -1,0 +1,485 @@
+/** XML and CSV beside JSON, on routes that opt in: what a request gets, and what it does not. */
+import { Readable } from 'node:stream'
+import compress from '@fastify/compress'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { caching, formats, integerTwins, problems } from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
+import { serve } from '../../support/serve.js'
+import { addUsers, presetApp, rows, User } from './service.js'
+
+const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
+const xmlType = 'application/xml; charset=utf-8'
+const csvType = 'text/csv; charset=utf-8; header=present'
+const jsonType = 'application/json; charset=utf-8'
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8'
+
+t.test('the query parameter has precedence over Accept, which decides without it', async (t) => {
+  const app = addUsers(await presetApp())
+  const requests: readonly (readonly [query: string, accept: string | undefined, type: string])[] = [
+    ['', undefined, jsonType],
+    ['', '*/*', jsonType],
+    ['', 'application/*', jsonType],
+    ['', 'application/xml', xmlType],
+    ['', 'text/xml', 'text/xml; charset=utf-8'],
+    ['', 'text/csv', csvType],
+    ['', 'text/csv;q=0.5, application/xml', xmlType],
+    ['', 'application/xml;q=0.5, application/json;q=0.4', xmlType],
+    ['', 'application/xml, application/json', jsonType],
+    ['', 'text/*', 'text/xml; charset=utf-8'],
+    ['', 'application/json;q=0, */*', xmlType],
+    ['', browser, jsonType],
+    ['', 'text/html, application/xml', xmlType],
+    ['', 'nonsense', jsonType],
+    ['?format=xml', 'application/json', xmlType],
+    ['?format=csv', 'image/png', csvType],
+    ['?format=json', 'application/xml', jsonType],
+    ['?format=xml', browser, xmlType],
+  ]
+  for (const [query, accept, type] of requests) {
+    const response = await app.inject({
+      url: `/v1/users${query}`,
+      headers: accept === undefined ? {} : { accept },
+    })
+    t.equal(response.statusCode, 200, `${query} ${accept}`)
+    t.equal(response.headers['content-type'], type, `${query} ${accept}`)
+    t.equal(response.headers.vary, 'accept', `${query} ${accept}: Vary`)
+  }
+})
+
+t.test('a format that the route does not have is a 406 with those that it has', async (t) => {
+  const app = addUsers(await presetApp())
+  const all = ['application/json', 'application/xml', 'text/csv']
+  const available = 'The resource is available as application/json, application/xml, text/csv'
+  const given = 'is none of json, xml, csv.'
+  for (const [url, accept, detail] of [
+    ['/v1/users', 'image/png', available],
+    ['/v1/users?format=pdf', '*/*', `format=pdf ${given} ${available}`],
+    ['/v1/users?format=', '*/*', `format= ${given} ${available}`],
+    ['/v1/users?format=XML', '*/*', `format=XML ${given} ${available}`],
+    ['/v1/users?format=xml&format=csv', '*/*', `a repeated format ${given} ${available}`],
+    ['/v1/users?format=__proto__', '*/*', `format=__proto__ ${given} ${available}`],
+  ] as const) {
+    const response = await app.inject({ url, headers: { accept } })
+    const document = isProblem(t, injected(response), { status: 406, code: 'not-acceptable', detail }, url)
+    t.strictSame(document.available, all, `${url}: the member`)
+    t.equal(response.headers.vary, 'accept', `${url}: Vary`)
+  }
+  const item = await app.inject({ url: '/v1/users/2?format=csv' })
+  isProblem(t, injected(item), {
+    status: 406,
+    code: 'not-acceptable',
+    detail: /as application\/json, application\/xml$/,
+  })
+  const plain = await app.inject({ url: '/v1/plain?format=xml', headers: { accept: 'application/xml' } })
+  isProblem(t, injected(plain), {
+    status: 406,
+    code: 'not-acceptable',
+    detail: 'The resource is available as application/json',
+  })
+  t.equal(plain.headers.vary, undefined, 'a route that does not opt in does not vary')
+  t.equal((await app.inject('/v1/plain?format=xml')).headers['content-type'], jsonType)
+})
+
+t.test('both formats have the selected fields, without hidden ones, with twins and all digits', async (t) => {
+  const app = addUsers(await presetApp())
+  const instance = ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+  const bodies: readonly (readonly [url: string, body: string])[] = [
+    [
+      '/v1/users?format=xml&limit=1',
+      `${declaration}<response${instance}><users><user><id>9007199254740993</id><id_str>9007199254740993</id_str>` +
+        '<name>Ada &amp; Co</name><tags><tag>x</tag></tags>' +
+        '<address><city>=1+1</city><zip xsi:nil="true"/></address></user></users></response>',
+    ],
+    [
+      '/v1/users/9007199254740993?format=xml&fields=id,address.city',
+      `${declaration}<user><id>9007199254740993</id><id_str>9007199254740993</id_str><address><city>=1+1</city></address></user>`,
+    ],
+    [
+      '/v1/users?format=csv',
+      'id,id_str,name,tags,address.city,address.zip\r\n9007199254740993,9007199254740993,Ada & Co,"[""x""]",\'=1+1,\r\n' +
+        '2,2,"",[],K,1\r\n',
+    ],
+    [
+      '/v1/users?format=csv&fields=address.city,id&limit=1',
+      "id,id_str,address.city\r\n9007199254740993,9007199254740993,'=1+1\r\n",
+    ],
+    ['/v1/users?format=csv&fields=id_str&limit=1', 'id,id_str\r\n9007199254740993,9007199254740993\r\n'],
+  ]
+  for (const [url, body] of bodies) t.equal((await app.inject(url)).body, body, url)
+  const page = await app.inject('/v1/users?format=csv&limit=1')
+  t.match(page.headers.link, /<\/v1\/users\?format=csv&limit=1&before_id=9007199254740993>; rel="next"/)
+  t.equal(page.headers['content-disposition'], 'attachment; filename="users.csv"')
+})
+
+t.test('an empty list still has the header row', async (t) => {
+  const app = await presetApp()
+  const response = { 200: { type: 'object', properties: { users: { type: 'array', items: User } } } }
+  app.get('/v1/users', { schema: { response }, config: { formats: ['csv'] } }, async () => ({ users: [] }))
+  t.equal(
+    (await app.inject('/v1/users?format=csv')).body,
+    'id,id_str,name,tags,address.city,address.zip,secret\r\n',
+  )
+})
+
+t.test('without twins there are no columns for them', async (t) => {
+  const app = Fastify()
+  await app.register(formats)
+  const response = {
+    200: {
+      type: 'array',
+      items: { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } },
+    },
+  }
+  app.get('/v1/users', { schema: { response }, config: { formats: ['csv'] } }, async () => [{ id: 1 }])
+  t.equal((await app.inject('/v1/users?format=csv')).body, 'id\r\n1\r\n')
+})
+
+t.test(
+  'the root element has the title of the schema, the singular of the path, or the name in the options',
+  async (t) => {
+    const app = await presetApp({ integerTwins: false })
+    const item = { type: 'object', properties: { id: { type: 'integer' } } }
+    const list = {
+      type: 'object',
+      properties: { items: { type: 'array', items: item }, users: { type: 'array', items: item } },
+    }
+    const routes: readonly (readonly [path: string, schema: object, options: object, root: string])[] = [
+      ['/v1/purchase-orders/:id', item, {}, 'purchase_order'],
+      ['/v1/orders/:id', { ...item, title: 'Order' }, {}, 'Order'],
+      ['/v1/invoices/:id', { ...item, title: 'An invoice' }, {}, 'invoice'],
+      ['/v1/people/:id', item, { root: 'human' }, 'human'],
+      ['/v1/users', list, {}, 'response'],
+      ['/v1/roles', { type: 'array', items: item }, {}, 'roles'],
+      ['/v1/2', item, {}, '_x0032_'],
+    ]
+    for (const [path, schema, options] of routes) {
+      app.get(
+        path,
+        { schema: { response: { 200: schema } }, config: { formats: { produces: ['xml'], ...options } } },
+        async () => ((schema as { type: string }).type === 'array' ? [] : {}),
+      )
+    }
+    for (const [path, , , root] of routes)
+      t.equal(
+        (await app.inject(`${path.replace(':id', '1')}?format=xml`)).body,
+        `${declaration}<${root}/>`,
+        path,
+      )
+  },
+)
+
+t.test('each format has entity tags of its own, from bytes and from validators', async (t) => {
+  const app = addUsers(await presetApp())
+  app.get(
+    '/v1/versioned/:id',
+    {
+      schema: { response: { 200: User } },
+      config: { formats: ['xml'], caching: { validators: async () => ({ version: 'v7' }) } },
+    },
+    async () => rows[1],
+  )
+  app.get(
+    '/v1/weak',
+    { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
+    async (_request, reply) => {
+      reply.etag('W/"v8"')
+      return rows[1]
+    },
+  )
+  const tags = await Promise.all(
+    ['json', 'xml', 'csv'].map(
+      async (format) => (await app.inject(`/v1/users?format=${format}`)).headers.etag,
+    ),
+  )
+  t.equal(new Set(tags).size, 3, 'tags of bytes')
+  const xml = { accept: 'application/xml' }
+  t.equal((await app.inject({ url: '/v1/weak', headers: xml })).headers.etag, 'W/"v8--xml"')
+  t.equal((await app.inject('/v1/weak')).headers.etag, 'W/"v8"')
+
+  for (const [headers, status, etag] of [
+    [{}, 200, '"v7"'],
+    [xml, 200, '"v7--xml"'],
+    [{ 'if-none-match': '"v7"' }, 304, '"v7"'],
+    [{ 'if-none-match': '"v7--xml"' }, 200, '"v7"'],
+    [{ ...xml, 'if-none-match': '"v7--xml"' }, 304, '"v7--xml"'],
+    [{ ...xml, 'if-none-match': '"v7"' }, 200, '"v7--xml"'],
+    [{ ...xml, 'if-none-match': '"v7", "v7--xml"' }, 304, '"v7--xml"'],
+    [{ ...xml, 'accept-encoding': 'gzip', 'if-none-match': '"v7--xml--gzip"' }, 304, '"v7--xml--gzip"'],
+  ] as const) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const response = await app.inject({ method, url: '/v1/versioned/1', headers })
+      const about = `${method} ${JSON.stringify(headers)}`
+      t.equal(response.statusCode, status, about)
+      t.equal(response.headers.etag, etag, about)
+      t.equal(response.headers.vary, 'accept', about)
+    }
+  }
+  const first = tags[1] ?? ''
+  t.equal(
+    (await app.inject({ url: '/v1/users?format=xml', headers: { 'if-none-match': String(first) } }))
+      .statusCode,
+    304,
+  )
+  t.equal(
+    (await app.inject({ url: '/v1/users?format=csv', headers: { 'if-none-match': String(first) } }))
+      .statusCode,
+    200,
+  )
+})
+
+t.test('a write with the tag of any format is of the same state of the resource', async (t) => {
+  const app = await presetApp()
+  app.put(
+    '/v1/users/:id',
+    {
+      schema: { body: User, response: { 200: User } },
+      config: { caching: { validators: async () => ({ version: 'v7' }) } },
+    },
+    async ({ body }) => body,
+  )
+  for (const [tag, status] of [
+    ['"v7"', 200],
+    ['"v7--xml"', 200],
+    ['"v7--csv--gzip"', 200],
+    ['"v6", "v7--xml--br"', 200],
+    ['"v6--xml"', 412],
+    ['"v7--pdf"', 412],
+  ] as const) {
+    const response = await app.inject({
+      method: 'PUT',
+      url: '/v1/users/1',
+      headers: { 'if-match': tag },
+      payload: { name: 'a' },
+    })
+    t.equal(response.statusCode, status, tag)
+  }
+})
+
+t.test('HEAD has the headers of GET, and compression follows', async (t) => {
+  const app = Fastify()
+  await app.register(compress, { threshold: 0 })
+  await app.register(caching)
+  await app.register(formats)
+  const response = { 200: { type: 'object', properties: { name: { type: 'string' } } } }
+  app.get('/v1/users/:id', { schema: { response }, config: { formats: ['xml'] } }, async () => ({
+    name: 'Ada',
+  }))
+  const { origin } = await serve(t, app)
+  const headers = { accept: 'application/xml', 'accept-encoding': 'identity' }
+  const get = await fetch(`${origin}/v1/users/1`, { headers })
+  const head = await fetch(`${origin}/v1/users/1`, { method: 'HEAD', headers })
+  const body = await get.text()
+  t.equal(body, `${declaration}<user><name>Ada</name></user>`)
+  for (const name of ['content-type', 'etag', 'vary', 'cache-control', 'content-length'])
+    t.equal(head.headers.get(name), get.headers.get(name), name)
+  t.equal(head.headers.get('content-length'), String(Buffer.byteLength(body)))
+  const coded = await fetch(`${origin}/v1/users/1`, { headers: { ...headers, 'accept-encoding': 'gzip' } })
+  t.equal(coded.headers.get('content-encoding'), 'gzip')
+  t.equal(await coded.text(), body)
+})
+
+t.test('errors are problem documents, whatever format the client asks for', async (t) => {
+  const app = await presetApp()
+  app.get(
+    '/v1/users/:id',
+    { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
+    async () => {
+      throw Object.assign(new Error('gone'), { statusCode: 404 })
+    },
+  )
+  const response = await app.inject({ url: '/v1/users/1', headers: { accept: 'application/xml' } })
+  isProblem(t, injected(response), { status: 404, code: 'not-found' })
+  t.equal(response.headers.vary, 'accept')
+})
+
+t.test('payloads that are not JSON are sent as they are, and counted', async (t) => {
+  const app = await presetApp({ problems: false })
+  const config = { formats: ['xml'] as const }
+  app.get('/v1/streams', { config }, async (_request, reply) =>
+    reply.type('application/json').send(Readable.from(['{"a":1}'])),
+  )
+  app.get('/v1/texts', { config }, async (_request, reply) => reply.type('text/plain').send('text'))
+  app.get('/v1/patches', { config }, async (_request, reply) =>
+    reply.type('application/geo+json').send('{"a":1}'),
+  )
+  app.get('/v1/own', { config }, async (_request, reply) => reply.type('application/xml').send('<own/>'))
+  app.get('/v1/nothing', { config }, async (_request, reply) => reply.code(204).send())
+  app.get('/v1/buffers', { config }, async (_request, reply) =>
+    reply.type('application/json').send(Buffer.from('{"a":1.10}')),
+  )
+  app.get('/v1/strings', { config }, async (_request, reply) =>
+    reply.type('application/json').header('content-length', '9').send('{"a":"b"}'),
+  )
+  const get = (path: string) => app.inject({ url: path, headers: { accept: 'application/xml' } })
+  t.equal((await get('/v1/streams')).body, '{"a":1}')
+  t.equal((await get('/v1/texts')).body, 'text')
+  t.equal((await get('/v1/own')).body, '<own/>')
+  t.match((await get('/v1/patches')).headers['content-type'], /^application\/geo\+json/)
+  t.equal((await get('/v1/nothing')).headers['content-type'], undefined)
+  t.equal((await get('/v1/buffers')).body, `${declaration}<buffer><a>1.10</a></buffer>`)
+  const string = await get('/v1/strings')
+  t.equal(string.body, `${declaration}<string><a>b</a></string>`)
+  t.equal(string.headers['content-length'], String(string.body.length))
+  t.strictSame(
+    app.conventions
+      .report()
+      .observations.filter(({ plugin }) => plugin === 'formats')
+      .map(({ rule, route, example }) => [rule, route, example]),
+    [
+      ['xml', 'GET /v1/streams', 'the response stays application/json: it is a stream'],
+      ['xml', 'GET /v1/texts', 'the response stays text/plain'],
+      ['xml', 'GET /v1/patches', 'the response stays application/geo+json'],
+    ],
+  )
+})
+
+t.test('the parameter passes query schemas that forbid others, and its name is an option', async (t) => {
+  const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
+  const removing = { ajv: { customOptions: { removeAdditional: false } } }
+  const app = Fastify(removing)
+  app.addSchema({ $id: 'strict', ...strict })
+  await app.register(formats, { parameter: 'as' })
+  const queries = { plain: strict, referred: { $ref: 'strict#' }, merged: { allOf: [strict] } }
+  for (const [name, querystring] of Object.entries(queries)) {
+    app.get(
+      `/v1/${name}`,
+      { schema: { querystring }, config: { formats: ['xml'] } },
+      async ({ query }) => query as object,
+    )
+  }
+  for (const name of Object.keys(queries)) {
+    const response = await app.inject(`/v1/${name}?as=xml&q=a`)
+    t.equal(response.headers['content-type'], xmlType, name)
+    t.match(response.body, '<q>a</q>', name)
+    t.equal(
+      (await app.inject(`/v1/${name}?as=xml&format=xml`)).statusCode,
+      400,
+      `${name}: others are refused`,
+    )
+  }
+})
+
+t.test('what a route asks for and cannot have stops the boot', async (t) => {
+  const item = { type: 'object', properties: { id: { type: 'integer' } } }
+  const open = { ...item, additionalProperties: true }
+  const listOf = (items: object) => ({ type: 'object', properties: { users: { type: 'array', items } } })
+  const cases: readonly (readonly [schema: object, config: object, finding: RegExp])[] = [
+    [{ response: { 200: item } }, ['csv'], /formats\.csv .*CSV is for lists/],
+    [{}, ['csv'], /CSV needs a response schema/],
+    [{ response: { 200: listOf(open) } }, ['csv'], /CSV needs the fields of an item/],
+    [{ response: { 200: listOf(item) } }, { produces: ['csv'], list: 'people' }, /CSV is for lists/],
+    [
+      { querystring: { type: 'object', properties: { format: {} } } },
+      ['xml'],
+      /'format' is declared by the route/,
+    ],
+    [{}, { body: true }, /has no body/],
+  ]
+  for (const [schema, config, finding] of cases) {
+    const app = Fastify()
+    await app.register(formats)
+    app.get('/v1/users', { schema, config: { formats: config as [] } }, async () => ({}))
+    await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message: finding })
+    const reporting = Fastify()
+    await reporting.register(formats, { mode: 'report' })
+    reporting.get('/v1/users', { schema, config: { formats: config as [] } }, async () => ({}))
+    await reporting.ready()
+    t.match(
+      reporting.conventions
+        .report()
+        .findings.map(({ plugin, problem }) => `${plugin} ${problem}`)
+        .join(),
+      /formats/,
+    )
+  }
+  const post = Fastify()
+  await post.register(formats)
+  post.post('/v1/a', { config: { formats: { body: true } } }, async () => ({}))
+  post.post(
+    '/v1/b',
+    { schema: { body: { type: 'object', properties: { a: {} } } }, config: { formats: { body: true } } },
+    async () => ({}),
+  )
+  await t.rejects(async () => post.ready(), {
+    message: /needs a body schema[\s\S]*whether '\/a' of the body/,
+  })
+})
+
+t.test('options that are invalid throw with their name', async (t) => {
+  const invalid = { code: 'FST_CONV_OPTION_INVALID' }
+  for (const options of [{ mode: 'on' }, { parameter: '' }, { parameter: 'a b' }, { formulas: true }]) {
+    await t.rejects(
+      async () => Fastify().register(formats, options as object),
+      invalid,
+      JSON.stringify(options),
+    )
+  }
+  await t.rejects(async () => Fastify().register(formats, { produces: ['xml'] } as object), {
+    code: 'FST_CONV_OPTION_UNKNOWN',
+  })
+  const app = Fastify()
+  await app.register(formats)
+  for (const config of [
+    'xml',
+    ['json'],
+    ['xml', 'xml'],
+    true,
+    { produces: 'xml' },
+    { root: '1' },
+    { root: 'a:b' },
+    { body: 1 },
+    { list: '' },
+  ]) {
+    t.throws(
+      () => app.get('/v1/users', { config: { formats: config as [] } }, async () => ({})),
+      invalid,
+      JSON.stringify(config),
+    )
+  }
+})
+
+t.test('a route with false, and an app without routes that opt in, have no hooks', async (t) => {
+  const hooks: unknown[] = []
+  const app = Fastify()
+  app.addHook('onRoute', ({ preValidation, preParsing, onSend }) => {
+    hooks.push(preValidation, preParsing, onSend)
+  })
+  await app.register(formats)
+  app.get('/v1/a', { exposeHeadRoute: false, config: { formats: false } }, async () => ({}))
+  app.get('/v1/b', { exposeHeadRoute: false }, async () => ({}))
+  app.get(
+    '/v1/c',
+    { exposeHeadRoute: false, config: { formats: { mode: 'off', produces: ['xml'] } } },
+    async () => ({}),
+  )
+  await app.ready()
+  t.ok(hooks.every((hook) => hook === undefined))
+  t.equal(app.hasRequestDecorator(Symbol.for('fastify-conventions.formats.chosen')), false)
+})
+
+t.test('alone, the plugin refuses and negotiates as with the preset', async (t) => {
+  const app = Fastify()
+  await app.register(formats)
+  app.get('/v1/users/:id', { config: { formats: ['xml'] } }, async () => ({ name: 'Ada' }))
+  t.equal((await app.inject('/v1/users/1?format=xml')).body, `${declaration}<user><name>Ada</name></user>`)
+  isProblem(t, injected(await app.inject('/v1/users/1?format=pdf')), { status: 406, code: 'not-acceptable' })
+})
+
+t.test('whichever plugin is registered first, the formats are the same', async (t) => {
+  const plugins = [problems, integerTwins, caching, formats] as const
+  const answers: string[] = []
+  for (const list of [plugins, [...plugins].reverse()]) {
+    const app: FastifyInstance = Fastify()
+    for (const plugin of list) await app.register(plugin)
+    app.get(
+      '/v1/users/:id',
+      { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
+      async () => rows[0],
+    )
+    const { body, headers } = await app.inject({ url: '/v1/users/1', headers: { accept: 'application/xml' } })
+    answers.push(`${headers['content-type']} ${headers.etag} ${headers.vary} ${body}`)
+  }
+  t.equal(answers[0], answers[1])
+  t.match(answers[0], '<id_str>9007199254740993</id_str>')
+})

@@ -1,0 +1,81 @@
+/** With `report` no response changes by a byte, and what would change is counted. */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { formats, problems } from '../../../src/index.js'
+import { exchange } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+import { User } from './service.js'
+
+const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
+
+function routes(app: FastifyInstance): FastifyInstance {
+  const schema = { querystring: strict, response: { 200: { type: 'array', items: User } } }
+  app.get('/v1/users', { schema, config: { formats: ['xml', 'csv'] } }, async () => [{ id: 1 }])
+  app.get('/v1/roles', { config: { formats: ['xml'] } }, async () => ({ id: 1 }))
+  app.post(
+    '/v1/users',
+    { schema: { body: User }, config: { formats: { body: true } } },
+    async ({ body }) => body,
+  )
+  return app
+}
+
+const targets: readonly (readonly [method: string, target: string, headers?: string[]])[] = [
+  ['GET', '/v1/users'],
+  ['GET', '/v1/users?format=csv'],
+  ['GET', '/v1/roles?format=xml'],
+  ['HEAD', '/v1/roles?format=xml'],
+  ['GET', '/v1/roles?format=pdf'],
+  ['GET', '/v1/roles', ['Accept: application/xml']],
+  ['GET', '/v1/roles', ['Accept: image/png']],
+  ['POST', '/v1/users', ['Content-Type: application/xml', 'Content-Length: 4']],
+]
+
+t.test('byte for byte as without the plugin', async (t) => {
+  for (const others of [[], [problems]]) {
+    const ports: number[] = []
+    for (const mode of ['off', 'report'] as const) {
+      const app = Fastify()
+      for (const plugin of others) await app.register(plugin)
+      await app.register(formats, { mode })
+      ports.push((await serve(t, routes(app))).port)
+    }
+    for (const [method, target, headers = []] of targets) {
+      const content = method === 'POST' ? '<a/>' : ''
+      const lines = ['Host: a', 'Connection: close', ...headers].join('\r\n')
+      const request = `${method} ${target} HTTP/1.1\r\n${lines}\r\n\r\n${content}`
+      const [expected, received] = await Promise.all(ports.map((port) => exchange(port, request)))
+      t.equal(masked(received), masked(expected), `${method} ${target} ${headers.join()}`)
+    }
+  }
+})
+
+t.test('requests that would get another format, or a 406, are counted', async (t) => {
+  const app = Fastify()
+  await app.register(formats, { mode: 'report' })
+  routes(app)
+  for (const [method, target, headers = []] of targets) {
+    const given = headers.map((header) => header.toLowerCase().split(': ') as [string, string])
+    await app.inject({
+      method: method as 'GET',
+      url: target,
+      headers: Object.fromEntries(given),
+      ...(method === 'POST' && { payload: '<a/>' }),
+    })
+  }
+  t.strictSame(
+    app.conventions
+      .report()
+      .observations.map(({ rule, route, effect, count, example }) => [rule, route, effect, count, example]),
+    [
+      ['csv', 'GET /v1/users', 'changed', 1, 'the response would be text/csv'],
+      ['xml', 'GET /v1/roles', 'changed', 3, 'the response would be application/xml'],
+      ['not-acceptable', 'GET /v1/roles', 'refused', 2, 'none of application/json, application/xml'],
+      ['body', 'POST /v1/users', 'changed', 1, 'the body would be read as XML'],
+    ],
+  )
+})
+
+function masked(answer: string | undefined): string {
+  return (answer ?? '').replace(/^date: .*$/im, '')
+}

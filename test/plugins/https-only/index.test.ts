@@ -1,0 +1,243 @@
+import { type IncomingHttpHeaders, request as requestOverHttp } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import { request as requestOverHttps } from 'node:https'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { generate } from 'selfsigned'
+import t from 'tap'
+import conventions, { type HttpsOnlyOptions, httpsOnly, serverOptions } from '../../../src/index.js'
+import { type AnyAnswer, injected, isProblem } from '../../support/problem.js'
+import { exchange, requestBytes } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
+
+const refused = {
+  status: 403,
+  code: 'https-required',
+  detail: 'Use HTTPS; a token sent over plain HTTP has to be replaced',
+}
+const proxied = (proto: string) => ({ 'x-forwarded-proto': proto })
+
+t.test('a request over plain HTTP is refused with 403, whatever it asks for', async (t) => {
+  const { app, handled } = await appWith()
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
+    for (const url of ['/v1/users', '/v1/users/1', '/nothing', '/V1/Users']) {
+      const response = await app.inject({ method, url, headers: { authorization: 'Bearer secret' } })
+      t.equal(response.statusCode, 403, `${method} ${url}`)
+      t.notOk('location' in response.headers, 'no redirect')
+      t.notOk('strict-transport-security' in response.headers, 'RFC 6797 §7.2')
+      t.equal(response.headers['cache-control'], 'no-store')
+      if (method !== 'HEAD') isProblem(t, injected(response), refused)
+    }
+  }
+  t.strictSame(handled, [])
+})
+
+t.test('a request over HTTPS is served', async (t) => {
+  const { app, handled } = await appWith()
+  const response = await app.inject({ url: '/v1/users', headers: proxied('https') })
+  t.equal(response.statusCode, 200)
+  t.match(response.headers['strict-transport-security'], /max-age=/)
+  t.strictSame(handled, ['GET /v1/users'])
+})
+
+t.test('X-Forwarded-Proto counts with trustProxy only: the last one, in any case', async (t) => {
+  const trusting = await appWith()
+  const cases = [
+    ['HTTPS', 200],
+    ['http, https', 200],
+    ['https, http', 403],
+    ['http', 403],
+    ['httpsx', 403],
+    ['', 403],
+  ] as const
+  for (const [proto, status] of cases) {
+    const { statusCode } = await trusting.app.inject({ url: '/v1/users', headers: proxied(proto) })
+    t.equal(statusCode, status, proto)
+  }
+  const other = await appWith({}, { trustProxy: '192.0.2.1' })
+  t.equal((await other.app.inject({ url: '/v1/users', headers: proxied('https') })).statusCode, 403)
+})
+
+t.test('paths in except, and routes with config.httpsOnly: false, serve plain HTTP', async (t) => {
+  const { app } = await appWith({ except: ['/healthz'] })
+  const cases = [
+    ['/healthz', 200],
+    ['/healthz?verbose=1', 200],
+    ['/healthz/', 403],
+    ['/healthz/db', 403],
+    ['/HEALTHZ', 403],
+    ['/%68ealthz', 403],
+    ['/healthz/../v1/users', 403],
+    ['//healthz', 403],
+    ['/v1/users?/healthz', 403],
+    ['/ready', 200],
+  ] as const
+  for (const [url, status] of cases) t.equal((await app.inject(url)).statusCode, status, url)
+  const { exceptions } = app.conventions.report()
+  const own = exceptions.filter(({ plugin }) => plugin === 'httpsOnly')
+  t.match(own, [
+    { route: 'GET /ready', reason: 'config.httpsOnly is false', unused: false },
+    { route: 'HEAD /ready', reason: 'config.httpsOnly is false', unused: false },
+    { route: '/healthz', reason: 'listed in httpsOnly.except', unused: false },
+  ])
+})
+
+t.test('a path in except that no route has is reported as unused', async (t) => {
+  const { app } = await appWith({ except: ['/helthz'] })
+  const { exceptions } = app.conventions.report()
+  t.match(exceptions, [{}, {}, { route: '/helthz', unused: true }])
+})
+
+t.test('a server that can have no HTTPS fails the boot', async (t) => {
+  const message = /httpsOnly\.plain.*every request would be refused.*trustProxy/
+  await t.rejects(appWith({}, { trustProxy: false }), { code: 'FST_CONV_FINDINGS', message })
+  const { app } = await appWith({ mode: 'report' }, { trustProxy: false })
+  t.match(app.conventions.report().findings, [{ plugin: 'httpsOnly', mode: 'report' }])
+  await t.resolves(appWith({ mode: 'off' }, { trustProxy: false }))
+})
+
+t.test('report changes nothing and counts; off does nothing; a route may differ', async (t) => {
+  const { app: reporting } = await appWith({ mode: 'report' })
+  t.equal((await reporting.inject('/v1/users')).statusCode, 200)
+  t.equal((await reporting.inject('/strict')).statusCode, 403)
+  t.match(reporting.conventions.report().observations, [
+    { plugin: 'httpsOnly', rule: 'plain', route: '/v1/users', count: 1, example: 'GET over plain HTTP' },
+  ])
+  const { app: off } = await appWith({ mode: 'off' })
+  t.equal((await off.inject('/v1/users')).statusCode, 200)
+  t.strictSame(off.conventions.report().observations, [])
+})
+
+t.test('the refusal precedes the quota, maintenance and hooks of the app', async (t) => {
+  const app = Fastify({ ...serverOptions(), trustProxy: true })
+  const seen: string[] = []
+  await app.register(conventions, { httpsOnly: {}, rateLimit: { max: 1 } })
+  app.addHook('onRequest', async ({ url }) => void seen.push(url))
+  app.get('/v1/users', async () => ({}))
+  await app.ready()
+  await app.maintenance.enable()
+  for (const _ of [1, 2, 3]) isProblem(t, injected(await app.inject('/v1/users')), refused)
+  t.strictSame(seen, [])
+  await app.maintenance.disable()
+  const { statusCode } = await app.inject({ url: '/v1/users', headers: proxied('https') })
+  t.equal(statusCode, 200, 'refused requests do not count')
+})
+
+t.test('a page of another origin can read the refusal', async (t) => {
+  const app = Fastify({ trustProxy: true })
+  await app.register(conventions, { httpsOnly: {}, cors: { origin: ['https://app.example'] } })
+  app.get('/v1/users', async () => ({}))
+  const response = await app.inject({ url: '/v1/users', headers: { origin: 'https://app.example' } })
+  isProblem(t, injected(response), refused)
+  t.equal(response.headers['access-control-allow-origin'], 'https://app.example')
+})
+
+t.test('the preset leaves it out unless it is given options', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  app.get('/v1/users', async () => ({}))
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
+})
+
+t.test('bad options fail the registration with their name', async (t) => {
+  for (const [options, message] of [
+    [{ except: '/healthz' }, /^httpsOnly\.except: expected an array/],
+    [{ except: ['healthz'] }, /^httpsOnly\.except\[0\]: expected a path/],
+    [{ except: ['/health*'] }, /httpsOnly\.except\[0\]/],
+    [{ mode: 'strict' }, /httpsOnly\.mode/],
+  ] as const) {
+    await t.rejects(appWith(options as HttpsOnlyOptions), { code: 'FST_CONV_OPTION_INVALID', message })
+  }
+  await t.rejects(appWith({ exempt: [] } as HttpsOnlyOptions), { code: 'FST_CONV_OPTION_UNKNOWN' })
+  const app = Fastify({ trustProxy: true })
+  await app.register(httpsOnly)
+  t.throws(
+    () => app.get('/v1/users', { config: { httpsOnly: true as unknown as false } }, async () => ({})),
+    {
+      message: /^GET \/v1\/users config\.httpsOnly: expected an object or false/,
+    },
+  )
+})
+
+t.test('over sockets', async (t) => {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }])
+
+  await t.test('plain HTTP is refused, and X-Forwarded-Proto of the proxy counts', async (t) => {
+    const { app, handled } = await appWith()
+    const { origin, port } = await serve(t, app)
+    isProblem(t, await asked(requestOverHttp(`${origin}/v1/users`)), refused)
+    const headers = { 'content-type': 'application/json', 'x-forwarded-proto': 'https' }
+    t.match(await exchange(port, requestBytes('POST', '/v1/users', headers, '{}')), /^HTTP\/1\.1 200 /)
+    t.match(
+      await exchange(port, requestBytes('GET', 'http://a/v1/users')),
+      /^HTTP\/1\.1 403 /,
+      'absolute form',
+    )
+    t.strictSame(handled, ['POST /v1/users'])
+  })
+
+  await t.test('HTTPS of the server itself is served, without trustProxy', async (t) => {
+    const { app } = await appWith({}, { https: { key, cert } } as FastifyServerOptions)
+    const { port } = await serve(t, app)
+    const options = { rejectUnauthorized: false, headers: proxied('http') }
+    t.match(await asked(requestOverHttps(`https://127.0.0.1:${port}/v1/users`, options)), { status: 200 })
+  })
+
+  await t.test('HTTP/2 over TLS is served', async (t) => {
+    const { app } = await appWith({}, { http2: true, https: { key, cert } } as FastifyServerOptions)
+    const { port } = await serve(t, app)
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+    t.teardown(() => session.close())
+    const stream = session.request({ ':path': '/v1/users' })
+    const status = await new Promise((resolve, reject) => {
+      stream.on('response', (headers) => resolve(headers[':status'])).on('error', reject)
+    })
+    stream.resume()
+    t.equal(status, 200)
+  })
+
+  await t.test('HTTP/2 without TLS is refused', async (t) => {
+    const { app } = await appWith({}, { http2: true, trustProxy: true } as unknown as FastifyServerOptions)
+    const { port } = await serve(t, app)
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    t.teardown(() => session.close())
+    const stream = session.request({ ':path': '/v1/users' })
+    const status = await new Promise((resolve, reject) => {
+      stream.on('response', (headers) => resolve(headers[':status'])).on('error', reject)
+    })
+    stream.resume()
+    t.equal(status, 403)
+  })
+})
+
+async function appWith(
+  options: HttpsOnlyOptions = {},
+  server: FastifyServerOptions = { trustProxy: true },
+): Promise<{ app: FastifyInstance; handled: readonly string[] }> {
+  const app: FastifyInstance = Fastify({ ...server, forceCloseConnections: true })
+  const handled: string[] = []
+  await app.register(conventions, { httpsOnly: options, pathGuard: false })
+  app.addHook('preHandler', async ({ method, url }) => void handled.push(`${method} ${url}`))
+  for (const url of ['/v1/users', '/v1/users/:id']) {
+    app.route({ method: ['GET', 'POST', 'PUT', 'DELETE'], url, handler: async () => ({}) })
+  }
+  app.get('/ready', { config: { httpsOnly: false } }, async () => ({}))
+  app.get('/healthz', async () => ({}))
+  app.get('/strict', { config: { httpsOnly: { mode: 'enforce' } } }, async () => ({}))
+  await app.ready()
+  return { app, handled }
+}
+
+async function asked(request: ReturnType<typeof requestOverHttp>): Promise<AnyAnswer> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const headers: IncomingHttpHeaders = response.headers
+      let body = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        body += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers, body }))
+    })
+    request.end()
+  })
+}

@@ -1,0 +1,129 @@
+/** Payments with a key: pairs at once on two processes, and a server that is killed at random moments. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool } from 'pg'
+import t, { type Test } from 'tap'
+import { postgresIdempotency } from '../../../../src/stores/postgres.js'
+import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
+import { obstacleToRedis, startRedis } from '../../../support/redis.js'
+import { kill, pay, type Server, startServer } from './payments.js'
+
+const obstacle = (await obstacleToPostgres()) ?? (await obstacleToRedis())
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+
+t.test('payments', { skip, timeout: 600_000 }, async (t) => {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+  const pool = new Pool({ connectionString: postgres.url })
+  pool.on('error', () => {})
+  await pool.query('CREATE TABLE payments (id bigserial PRIMARY KEY, key text NOT NULL)')
+  await postgresIdempotency(pool).migrate()
+  t.teardown(async () => {
+    await pool.end()
+    await Promise.all([postgres.stop(), redis.stop()])
+  })
+
+  /** Returns how often the payment of each key was made. */
+  async function timesOf(keys: readonly string[]): Promise<readonly number[]> {
+    const { rows } = await pool.query(
+      'SELECT key, count(*)::int AS times FROM payments WHERE key = ANY ($1) GROUP BY key',
+      [keys],
+    )
+    const times = new Map(rows.map((row: { key: string; times: number }) => [row.key, row.times]))
+    return keys.map((key) => times.get(key) ?? 0)
+  }
+
+  const stores = {
+    Redis: { redis: redis.url, isTransactional: false },
+    PostgreSQL: { redis: null, isTransactional: true },
+  }
+  for (const [name, setUp] of Object.entries(stores)) {
+    await t.test(
+      `${name}: 500 identical pairs at once on two processes have one effect and one answer each`,
+      async (t) => {
+        const servers = await Promise.all(
+          [1, 2].map(() => startServer(t, { ...setUp, postgres: postgres.url, port: 0 })),
+        )
+        const keys = Array.from({ length: 500 }, () => randomUUID())
+        let [concurrent, different, replays] = [0, 0, 0]
+        for (let from = 0; from < keys.length; from += 25) {
+          const pairs = await Promise.all(
+            keys
+              .slice(from, from + 25)
+              .map((key) => Promise.all(servers.map(({ origin }) => pay(origin, key)))),
+          )
+          for (const [one, other] of pairs) {
+            if (one === undefined || other === undefined || one.body !== other.body) different += 1
+            if ([one, other].some((paid) => (paid?.attempts ?? 0) > 1)) concurrent += 1
+            replays += [one, other].filter((paid) => paid?.isReplayed).length
+          }
+        }
+        t.equal(different, 0, 'both get one answer')
+        t.equal(replays, 500, 'one of the two is a replay')
+        t.ok(concurrent > 100, `${concurrent} of 500 pairs met while the first one ran`)
+        t.strictSame([...new Set(await timesOf(keys))], [1], 'each payment was made once')
+      },
+    )
+  }
+
+  const ways = {
+    'a transaction in PostgreSQL': { redis: null, isTransactional: true },
+    'a lease in Redis': { redis: redis.url, isTransactional: false },
+  }
+  for (const [name, setUp] of Object.entries(ways)) {
+    await t.test(`${name}: the server is killed at random moments during 300 payments`, async (t) => {
+      const keys = Array.from({ length: 300 }, () => randomUUID())
+      const { kills, paid, origin } = await payWhileKilled(
+        t,
+        { ...setUp, postgres: postgres.url, port: 0 },
+        keys,
+      )
+      const times = await timesOf(keys)
+      const twice = times.filter((count) => count > 1).length
+      t.comment(
+        `${kills} kills; payments made twice: ${twice}; lost: ${times.filter((count) => count === 0).length}`,
+      )
+      t.ok(kills >= 3, `${kills} kills`)
+      t.ok(
+        paid.some(({ attempts }) => attempts > 1),
+        'some payments were interrupted',
+      )
+      t.notOk(times.includes(0), 'no payment is lost')
+      if (setUp.isTransactional) t.equal(twice, 0, 'no payment was made twice')
+      for (const [index, key] of keys.entries()) {
+        const again = await pay(origin, key)
+        if (again.body !== paid[index]?.body) t.fail(`another answer to ${key}: ${again.body}`)
+      }
+    })
+  }
+})
+
+/** Sends payments with 10 clients, and kills the server again and again until all are answered. */
+async function payWhileKilled(t: Test, setUp: Parameters<typeof startServer>[1], keys: readonly string[]) {
+  let server: Server = await startServer(t, setUp)
+  const { origin } = server
+  const port = Number(new URL(origin).port)
+  let [kills, isDone] = [0, false]
+  const paid: Awaited<ReturnType<typeof pay>>[] = []
+  const answered = () => Object.keys(paid).length
+  const killing = (async () => {
+    while (!isDone) {
+      const before = answered()
+      await pause(30 + Math.random() * 150)
+      // On a busy machine, a server that is killed before it has answered anything never ends the test.
+      while (!isDone && answered() < before + 5) await pause(10)
+      if (isDone) return
+      await kill(server.process)
+      kills += 1
+      server = await startServer(t, { ...setUp, port })
+    }
+  })()
+  const left = [...keys.entries()]
+  const client = async () => {
+    for (let next = left.pop(); next !== undefined; next = left.pop())
+      paid[next[0]] = await pay(origin, next[1])
+  }
+  await Promise.all(Array.from({ length: 10 }, client))
+  isDone = true
+  await killing
+  return { kills, paid, origin }
+}

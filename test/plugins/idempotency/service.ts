@@ -1,0 +1,63 @@
+import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
+import { type IdempotencyOptions, idempotency } from '../../../src/plugins/idempotency/index.js'
+import { problems } from '../../../src/plugins/problems/index.js'
+
+/** An app with the plugin, and a counter of the handlers that ran. */
+export interface Service {
+  readonly app: FastifyInstance
+  /** Number of payments that were made. */
+  readonly payments: () => number
+}
+
+/** Builds an app with `POST /v1/payments`. A caller is who the header `x-user` names. */
+export async function serviceWith(
+  options: IdempotencyOptions = {},
+  server: FastifyServerOptions = {},
+): Promise<Service> {
+  const app: FastifyInstance = Fastify(server)
+  await app.register(problems)
+  await app.register(idempotency, {
+    identify: ({ headers }) => (headers['x-user'] as string | undefined) ?? null,
+    ...options,
+  })
+  let payments = 0
+  app.post('/v1/payments', async (request, reply) => {
+    payments += 1
+    const { status = 201 } = request.query as { status?: number }
+    return reply
+      .code(Number(status))
+      .header('location', `/v1/payments/${payments}`)
+      .send({ id: payments, amount: (request.body as { amount?: number } | null)?.amount ?? null })
+  })
+  return { app, payments: () => payments }
+}
+
+/** A request to make a payment. */
+export function payment(
+  key: string | null,
+  { headers, ...rest }: InjectOptions = {},
+): InjectOptions & { headers: Record<string, string> } {
+  return {
+    method: 'POST',
+    url: '/v1/payments',
+    payload: { amount: 5 },
+    ...rest,
+    headers: {
+      'x-user': 'ada',
+      ...(key === null ? {} : { 'idempotency-key': key }),
+      ...(headers as Record<string, string>),
+    },
+  }
+}
+
+/** A promise and the function that resolves it. */
+export function deferred<Value>(): {
+  readonly promise: Promise<Value>
+  readonly resolve: (value: Value) => void
+} {
+  let resolve: (value: Value) => void = () => {}
+  const promise = new Promise<Value>((resolvePromise) => {
+    resolve = resolvePromise
+  })
+  return { promise, resolve }
+}

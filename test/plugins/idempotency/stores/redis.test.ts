@@ -1,0 +1,68 @@
+/** The store of keys in Redis: a real server, and two connections to it. */
+import { Redis } from 'ioredis'
+import t from 'tap'
+import { redisIdempotency } from '../../../../src/plugins/idempotency/stores/redis.js'
+import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
+import { obstacleToRedis, startRedis } from '../../../support/redis.js'
+
+const obstacle = await obstacleToRedis()
+const skip = obstacle !== null && !process.env.CI ? obstacle : false
+
+t.test('in Redis', { skip }, async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const connect = (): Redis => {
+    const client = new Redis(server.url)
+    client.on('error', () => {})
+    t.teardown(() => client.disconnect())
+    return client
+  }
+  const [one, other] = [connect(), connect()]
+  const contract = idempotencyStoreContract({
+    open: async () => [redisIdempotency(one), redisIdempotency(other)],
+  })
+  for (const { name, run } of contract) {
+    await t.test(name, async (t) => {
+      await run()
+      t.pass(name)
+    })
+  }
+
+  const claim = { key: 'a', token: 'token', fingerprint: 'f' }
+
+  await t.test('a server that has lost the scripts gets them again', async (t) => {
+    const store = redisIdempotency(one)
+    await one.script('FLUSH')
+    t.equal(await store.claim({ ...claim, key: 'flushed' }, 1_000), null)
+  })
+
+  await t.test('instances with different prefixes do not share keys, and all keys expire', async (t) => {
+    await redisIdempotency(one).claim(claim, 60_000)
+    await redisIdempotency(one, { keyPrefix: 'other:' }).claim(claim, 60_000)
+    t.equal(await one.exists('other:a', 'fastify-conventions:idempotency:a'), 2)
+    await redisIdempotency(one).complete(claim, 'kept', 60_000)
+    for (const key of await one.keys('*')) t.ok((await one.pttl(key)) > 0, key)
+  })
+
+  await t.test('`check` refuses a server that forgets keys when it is full', async (t) => {
+    await one.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'volatile-lru')
+    await t.rejects(redisIdempotency(one).check(), /set noeviction/)
+    await one.config('SET', 'maxmemory-policy', 'noeviction')
+    await t.resolves(redisIdempotency(one).check())
+  })
+
+  await t.test('a full server refuses new keys, and keeps the answers of those that run', async (t) => {
+    const store = redisIdempotency(one)
+    const running = { ...claim, key: 'running' }
+    await store.claim(running, 60_000)
+    await one.config('SET', 'maxmemory', '1')
+    await t.rejects(store.claim({ ...claim, key: 'new' }, 60_000), /OOM/)
+    t.equal(await store.complete(running, 'kept', 60_000), true)
+    await one.config('SET', 'maxmemory', '0')
+    t.equal((await store.claim(running, 60_000))?.answer, 'kept')
+  })
+
+  await t.test('a client that is none throws', async (t) => {
+    t.throws(() => redisIdempotency({} as Redis), { code: 'FST_CONV_OPTION_INVALID' })
+  })
+})

@@ -1,0 +1,137 @@
+/** Answers that a handler keeps in its transaction, with PGlite. */
+import { setImmediate } from 'node:timers/promises'
+import { PGlite } from '@electric-sql/pglite'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { idempotency, ProblemError, problems } from '../../../src/index.js'
+import { integerTwins } from '../../../src/plugins/integer-twins/index.js'
+import { postgresIdempotency } from '../../../src/stores/postgres.js'
+import { payment } from './service.js'
+
+const database = new PGlite()
+await database.exec('CREATE TABLE payments (id bigserial PRIMARY KEY, amount integer)')
+const store = postgresIdempotency(database)
+await store.migrate()
+t.teardown(() => database.close())
+
+const id = { type: 'integer', format: 'int64' }
+const schema = { response: { 201: { type: 'object', properties: { id, at: { type: 'string' } } } } }
+const body = { id: 9007199254740993n, at: new Date(0) }
+
+/** What happens after the commit, or before it. */
+type Fault = 'none' | 'before commit' | 'after commit' | 'crash'
+
+async function service(fault: () => Fault): Promise<FastifyInstance> {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(integerTwins)
+  await app.register(idempotency, { store, identify: () => 'ada' })
+  app.post('/v1/payments', { schema }, async (request, reply) => {
+    await database.transaction(async (transaction) => {
+      await transaction.query('INSERT INTO payments (amount) VALUES ($1)', [5])
+      await request.idempotency.keep(transaction, {
+        statusCode: 201,
+        headers: { Location: '/v1/payments/1' },
+        body,
+      })
+      if (fault() === 'before commit') throw new ProblemError('not-paid', { status: 422 })
+    })
+    if (fault() === 'after commit') throw new Error('broken')
+    if (fault() === 'crash') return new Promise(() => {})
+    return reply.code(201).header('location', '/v1/payments/1').send(body)
+  })
+  t.teardown(() => app.close())
+  return app
+}
+
+const count = async () =>
+  Number((await database.query<{ n: number }>('SELECT count(*) AS n FROM payments')).rows[0]?.n)
+
+t.test('an answer that was kept and sent is replayed as it was sent', async (t) => {
+  const app = await service(() => 'none')
+  const before = await count()
+  const first = await app.inject(payment('sent'))
+  t.equal(first.body, '{"id":9007199254740993,"id_str":"9007199254740993","at":"1970-01-01T00:00:00.000Z"}')
+  const again = await app.inject(payment('sent'))
+  t.equal(again.body, first.body)
+  t.equal(again.headers.location, '/v1/payments/1')
+  t.equal(again.headers['idempotent-replayed'], 'true')
+  t.equal((await count()) - before, 1)
+})
+
+for (const fault of ['after commit', 'crash'] as const) {
+  t.test(
+    `${fault}, a repeated request gets the answer that was kept, with the same bytes as one that was sent`,
+    async (t) => {
+      const whole = await service(() => 'none')
+      const expected = await whole.inject(payment(`expected ${fault}`.replace(' ', '-').replace(' ', '-')))
+      const faulty = await service(() => fault)
+      const before = await count()
+      const first = faulty.inject(payment(fault.replace(' ', '-')))
+      if (fault === 'after commit') t.equal((await first).statusCode, 500)
+      else while ((await count()) === before) await setImmediate()
+      // Another process: it has nothing but the store.
+      for (const app of [await service(() => 'none'), await service(() => 'none')]) {
+        const again = await app.inject(payment(fault.replace(' ', '-')))
+        t.equal(again.statusCode, 201)
+        t.equal(again.body, expected.body)
+        t.equal(again.headers['content-type'], expected.headers['content-type'])
+        t.equal(again.headers.location, '/v1/payments/1')
+        t.equal(again.headers['idempotent-replayed'], 'true')
+      }
+      t.equal((await count()) - before, 1)
+    },
+  )
+}
+
+t.test('a transaction that is rolled back keeps nothing of its answer', async (t) => {
+  let fault: Fault = 'before commit'
+  const app = await service(() => fault)
+  const before = await count()
+  const first = await app.inject(payment('undone'))
+  t.equal(first.statusCode, 422)
+  t.equal((await app.inject(payment('undone'))).body, first.body, 'the 422 is the answer')
+  fault = 'none'
+  t.equal((await app.inject(payment('again'))).statusCode, 201)
+  t.equal((await count()) - before, 1)
+})
+
+t.test('`keep` refuses if another process has taken over the key', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(idempotency, { store, identify: () => 'ada' })
+  let run = 0
+  app.post('/v1/payments', async (request) => {
+    run += 1
+    // As if this process had been frozen for longer than the lease.
+    if (run === 1) {
+      await database.query("UPDATE fastify_conventions_idempotency SET expires_at = now() - interval '1 s'")
+      t.equal((await app.inject(payment('slow'))).statusCode, 200)
+    }
+    await database.transaction(async (transaction) => {
+      await transaction.query('INSERT INTO payments (amount) VALUES (7)')
+      await request.idempotency.keep(transaction, { body: { run } })
+    })
+    return { run }
+  })
+  const before = await count()
+  const late = await app.inject(payment('slow'))
+  t.equal(late.statusCode, 409)
+  t.equal(late.json().code, 'idempotency-in-progress')
+  t.equal((await count()) - before, 1, 'the late transaction is rolled back')
+  t.strictSame((await app.inject(payment('slow'))).json(), { run: 2 }, 'the answer of the other stays')
+})
+
+t.test('`keep` throws for an answer that is too long, and for one that is none', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(idempotency, { store, identify: () => 'ada', maxBytes: 200 })
+  const answers = [{ body: 'x'.repeat(200) }, { body: Buffer.from('x') }, { statusCode: 500 }]
+  app.post('/v1/payments', async (request) => {
+    const answer = answers[(request.body as { index: number }).index]
+    await database.transaction((transaction) => request.idempotency.keep(transaction, answer))
+  })
+  for (const index of answers.keys()) {
+    t.equal((await app.inject(payment(`bad-${index}`, { payload: { index } }))).statusCode, 500)
+  }
+})

@@ -1,0 +1,57 @@
+/** The quotas of a caller: how long a looked-up `max` is waited for and kept. */
+import t from 'tap'
+import { type Limits, limitsOf } from '../../../src/plugins/rate-limit/limits.js'
+import type { RateLimitMax } from '../../../src/plugins/rate-limit/options.js'
+import { manualClock } from '../../support/manual-clock.js'
+
+function setUp(max: RateLimitMax, cache = 10, maxTtl = 60_000) {
+  const clock = manualClock('2026-11-20T08:00:00Z')
+  const declared = [{ name: 'default', max, timeWindow: 60_000, count: 'all' } as const]
+  const limits = limitsOf(declared, { cache, maxTtl, now: clock.now, schedule: clock.schedule })
+  return {
+    clock,
+    limits: async (id: string): Promise<Limits> => limits({} as never, { key: `key:${id}`, id }),
+  }
+}
+
+t.test('a max that does not come within half a second is a failure, and is looked up again', async (t) => {
+  let calls = 0
+  const { clock, limits } = setUp(() => {
+    calls += 1
+    return calls === 1 ? new Promise(() => {}) : Promise.resolve(5)
+  })
+  const first = limits('ann')
+  const second = limits('ann')
+  t.equal(calls, 1, 'both wait for one result')
+  const failures = [t.rejects(first, { message: /did not come within 500 ms/ }), t.rejects(second)]
+  await clock.advance(500)
+  await Promise.all(failures)
+  t.match(await limits('ann'), { policies: '"default";q=5;w=60' })
+  t.equal(calls, 2)
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('a result is kept for maxTtl, also if the clock is set back', async (t) => {
+  let max = 0
+  const { clock, limits } = setUp(() => ++max)
+  const maxOf = async () => (await limits('ann')).quotas[0]?.max
+  t.equal(await maxOf(), 1)
+  clock.skip(59_999)
+  t.equal(await maxOf(), 1)
+  clock.skip(1)
+  t.equal(await maxOf(), 2)
+  clock.skip(-3_600_000)
+  t.equal(await maxOf(), 3)
+})
+
+t.test('the number of kept results is bounded', async (t) => {
+  let calls = 0
+  const { limits } = setUp(async () => ++calls, 2)
+  for (const id of ['a', 'b', 'c', 'c', 'b', 'a']) await limits(id)
+  t.equal(calls, 4)
+})
+
+t.test('a caller whose id is that of a member of every object has a max of its own', async (t) => {
+  const { limits } = setUp((_, caller) => caller.length)
+  for (const id of ['__proto__', 'constructor', '']) t.equal((await limits(id)).quotas[0]?.max, id.length)
+})

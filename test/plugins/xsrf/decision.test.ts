@@ -1,0 +1,110 @@
+/** Which requests are refused: the tables of docs/xsrf.md. */
+import t from 'tap'
+import { decideXsrf, type XsrfFacts, type XsrfRule } from '../../../src/plugins/xsrf/decision.js'
+
+type Fields = Readonly<Record<string, string>>
+type Rows = readonly (readonly [about: string, fields: Fields, rule: XsrfRule | null])[]
+
+const host = 'api.example'
+const own = 'https://api.example'
+const other = 'https://other.example'
+const friend = 'https://app.example'
+const facts: XsrfFacts = {
+  method: 'POST',
+  hasSession: true,
+  login: false,
+  requestedWith: true,
+  origins: [friend],
+}
+
+const site = (value: string, dest = 'empty') => ({ 'sec-fetch-site': value, 'sec-fetch-dest': dest })
+
+t.test('unsafe methods: where the request is from, then the token', (t) => {
+  const rows: Rows = [
+    ['fetch of the own page', { ...site('same-origin'), origin: own }, 'token'],
+    [
+      'a form of the own page without a referrer',
+      { ...site('same-origin', 'document'), origin: 'null' },
+      'token',
+    ],
+    ['a form that the user has sent again', site('none', 'document'), 'token'],
+    ['a page of another site', { ...site('cross-site'), origin: other }, 'origin'],
+    ['a page of another host of the site', { ...site('same-site'), origin: 'https://b.example' }, 'origin'],
+    ['a sandboxed page', { ...site('cross-site'), origin: 'null' }, 'origin'],
+    ['a foreign page without Origin', site('cross-site'), 'origin'],
+    ['an unknown site', site('other'), 'origin'],
+    ['a page in origins', { ...site('cross-site'), origin: friend }, 'token'],
+    ['an old browser, own page', { origin: own }, 'token'],
+    ['an old browser, foreign page', { origin: other }, 'origin'],
+    ['an old browser, sandboxed page', { origin: 'null' }, 'origin'],
+    ['an old browser, a longer host', { origin: 'https://api.example.evil.example' }, 'origin'],
+    ['an older browser, own page', { referer: `${own}/form` }, 'token'],
+    ['an older browser, foreign page', { referer: `${other}/api.example` }, 'origin'],
+    ['an older browser, page in origins', { referer: `${friend}/form` }, 'token'],
+    ['an older browser, no URL', { referer: 'nonsense' }, 'origin'],
+    ['an older browser, the host as user', { referer: 'https://api.example@other.example/' }, 'origin'],
+    ['Origin precedes Referer', { origin: own, referer: other }, 'token'],
+    ['Sec-Fetch-Site precedes Referer', { ...site('same-origin'), referer: other }, 'token'],
+    ['a client that is no browser', {}, 'token'],
+  ]
+  for (const [about, fields, rule] of rows) {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'QUERY', 'MKCOL', 'get']) {
+      t.equal(decideXsrf({ host, ...fields }, { ...facts, method }), rule, `${method}: ${about}`)
+    }
+    const without = { ...facts, hasSession: false }
+    t.equal(decideXsrf({ host, ...fields }, without), null, `without the cookie: ${about}`)
+    const expected = rule === 'token' ? null : rule
+    for (const hasSession of [true, false]) {
+      const login = { ...facts, hasSession, login: true }
+      t.equal(decideXsrf({ host, ...fields }, login), expected, `login: ${about}`)
+    }
+  }
+  t.end()
+})
+
+t.test('reads: a page of another origin cannot use the response', (t) => {
+  const rows: Rows = [
+    ['fetch of the own page', site('same-origin'), null],
+    ['an element of the own page', site('same-origin', 'script'), null],
+    ['a link of the own page', site('same-origin', 'document'), null],
+    ['a URL that the user types', site('none', 'document'), null],
+    ['fetch of another page: CORS decides', site('cross-site'), null],
+    ['EventSource of another host of the site', site('same-site'), null],
+    ['X-Requested-With', { 'x-requested-with': 'XMLHttpRequest' }, null],
+    [
+      'X-Requested-With of another page: CORS decides',
+      { ...site('cross-site', 'script'), 'x-requested-with': 'x' },
+      null,
+    ],
+    ['a client that is no browser, or an old one', {}, 'requestedWith'],
+    ['an empty X-Requested-With', { 'x-requested-with': '' }, 'requestedWith'],
+    ['an unknown site', site('other', 'document'), 'requestedWith'],
+    ...['script', 'image', 'style', 'iframe', 'object', 'video', 'manifest', 'document', 'json', ''].flatMap(
+      (dest): Rows => [
+        [`cross-site ${dest}`, site('cross-site', dest), 'requestedWith'],
+        [`same-site ${dest}`, site('same-site', dest), 'requestedWith'],
+      ],
+    ),
+  ]
+  for (const [about, fields, rule] of rows) {
+    for (const method of ['GET', 'HEAD']) {
+      t.equal(decideXsrf({ host, ...fields }, { ...facts, method }), rule, `${method}: ${about}`)
+      t.equal(decideXsrf({ host, ...fields }, { ...facts, method, hasSession: false }), null, 'no cookie')
+      t.equal(decideXsrf({ host, ...fields }, { ...facts, method, requestedWith: false }), null, 'a page')
+    }
+    for (const method of ['OPTIONS', 'TRACE']) t.equal(decideXsrf(fields, { ...facts, method }), null, method)
+  }
+  t.end()
+})
+
+t.test('a WebSocket handshake is refused from other origins', (t) => {
+  const handshake = { host, upgrade: 'websocket', connection: 'Upgrade' }
+  const get = { ...facts, method: 'GET' }
+  t.equal(decideXsrf({ ...handshake, origin: own }, get), null)
+  t.equal(decideXsrf({ ...handshake, origin: friend }, get), null)
+  t.equal(decideXsrf({ ...handshake, origin: other }, get), 'origin')
+  t.equal(decideXsrf({ host, 'sec-fetch-mode': 'websocket', origin: other }, get), 'origin')
+  t.equal(decideXsrf({ ...handshake, upgrade: 'h2c, WebSocket', origin: other }, get), 'origin')
+  t.equal(decideXsrf({ ...handshake, origin: other }, { ...get, hasSession: false }), null)
+  t.end()
+})

@@ -1,0 +1,85 @@
+import csrf from '@fastify/csrf'
+import fc from 'fast-check'
+import t from 'tap'
+import { sessionAfter, sessionOfCookies } from '../../../src/plugins/xsrf/session.js'
+import { sessionTokens } from '../../../src/plugins/xsrf/tokens.js'
+
+const secret = 'a secret of at least 32 characters'
+const tokensWith = (...secrets: string[]) => sessionTokens(csrf.Tokens, secrets)
+
+t.test(
+  'a token is valid for its session, in every instance with the secret, and for no other session',
+  (t) => {
+    const [one, other, stranger] = [tokensWith(secret), tokensWith(secret), tokensWith(`${secret}!`)]
+    const session = fc.string({ minLength: 1, maxLength: 200, unit: 'binary' })
+    fc.assert(
+      fc.property(session, session, (mine, yours) => {
+        const token = one.create(mine)
+        t.match(token, /^[\w-]{80,120}$/, 'needs no encoding')
+        t.ok(one.isValid(token, mine))
+        t.ok(one.isValid(token, mine), 'from the cache')
+        t.ok(other.isValid(token, mine))
+        t.notOk(stranger.isValid(token, mine))
+        if (mine !== yours) t.notOk(other.isValid(token, yours))
+      }),
+      { numRuns: 50 },
+    )
+    t.end()
+  },
+)
+
+t.test('a token that was changed anywhere is invalid', (t) => {
+  const tokens = tokensWith(secret)
+  const token = tokens.create('session=1')
+  for (let at = 0; at < token.length; at++) {
+    const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
+    t.notOk(tokens.isValid(changed, 'session=1'), String(at))
+    t.notOk(tokens.isValid(token.slice(0, at), 'session=1'))
+  }
+  for (const other of ['', '-', '--', '---', `${token}-`, `-${token}`, token.repeat(2), 'x'.repeat(1e6)])
+    t.notOk(tokens.isValid(other, 'session=1'), other.slice(0, 20))
+  t.notOk(tokens.isValid('', ''))
+  t.end()
+})
+
+t.test('tokens of an old secret stay valid while it is listed', (t) => {
+  const old = tokensWith(secret).create('session=1')
+  const both = tokensWith(`new ${secret}`, secret)
+  t.ok(both.isValid(old, 'session=1'))
+  t.ok(tokensWith(`new ${secret}`).isValid(both.create('session=1'), 'session=1'), 'the first one signs')
+  t.notOk(tokensWith(`new ${secret}`).isValid(old, 'session=1'))
+  t.throws(() => tokensWith(), TypeError)
+  t.end()
+})
+
+t.test('the session is the values of its cookies, all of them', (t) => {
+  const names = ['session', 'user']
+  t.equal(sessionOfCookies(undefined, names), null)
+  t.equal(sessionOfCookies('other=1', names), null)
+  t.equal(sessionOfCookies('session=', names), null)
+  t.equal(sessionOfCookies('user=2; session=1', names), 'session=1;user=2', 'whatever their order')
+  t.not(sessionOfCookies('session=1; session=2', names), sessionOfCookies('session=1', names))
+  t.not(sessionOfCookies('session=1;user=2', names), sessionOfCookies('session=1%3Buser%3D2', names))
+  t.end()
+})
+
+t.test('the session after a response: begun, ended, or as before', (t) => {
+  const names = ['session', 'user']
+  const rows: readonly (readonly [
+    set: string[],
+    header: string | undefined,
+    after: string | null | undefined,
+  ])[] = [
+    [[], 'session=1', undefined],
+    [['other=1'], 'session=1', undefined],
+    [['session=2; Path=/'], undefined, 'session=2'],
+    [['session=2; Path=/'], 'session=1', 'session=2'],
+    [['session=2', 'session=3'], 'session=1', 'session=3'],
+    [['session=2'], 'user=1; session=0', 'session=2;user=1'],
+    [['session=; Max-Age=0'], 'session=1', null],
+    [['session=x; Max-Age=0'], 'session=1; user=2', 'user=2'],
+  ]
+  for (const [set, header, after] of rows)
+    t.equal(sessionAfter(set, header, names), after, `${set} ${header}`)
+  t.end()
+})

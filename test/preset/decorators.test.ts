@@ -1,0 +1,221 @@
+/** The names that handlers call, as `docs/decorators.md` lists them: those of the app win, whichever is first. */
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import Fastify, { type FastifyInstance } from 'fastify'
+import OldestFastify from 'fastify-oldest'
+import t from 'tap'
+import conventions, { type ConventionsOptions, conventionsReport } from '../../src/index.js'
+
+const page = await readFile(new URL('../../docs/decorators.md', import.meta.url), 'utf8')
+
+interface Row {
+  readonly owner: 'app' | 'request' | 'reply'
+  readonly name: string
+  readonly plugin: string
+  readonly modes: readonly string[]
+}
+
+const rows = [
+  ...page.matchAll(/^\| `(app|request|reply)\.(\w+)(?:\(\))?` \| \[?`(\w+)`.*? \| ([^|]+) \|/gm),
+].map(
+  ([, owner, name, plugin, modes]) => ({ owner, name, plugin, modes: modes?.split(', ') }) as unknown as Row,
+)
+
+const own = ({ name }: Row) => `the app’s ${name}`
+
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+/** The conventions that are registered only with options. */
+const optIn: ConventionsOptions = {
+  bearer: {
+    issuer: 'https://issuer.example',
+    audience: 'https://api.example',
+    jwks: { keys: [publicKey.export({ format: 'jwk' })] },
+  },
+  xsrf: { cookies: ['sid'], secret: 'a secret of at least thirty-two characters' },
+}
+
+const fastifies = { newest: Fastify, oldest: OldestFastify as unknown as typeof Fastify }
+
+t.test('docs/decorators.md lists all names of each mode, and no others', async (t) => {
+  t.ok(rows.length > 15)
+  for (const mode of ['report', 'enforce', 'off'] as const) {
+    const app = Fastify()
+    const bare = namesOf(app)
+    const apps = Fastify()
+    await apps.register(conventions, { ...optIn, mode })
+    const added = namesOf(apps).filter((name) => !bare.includes(name))
+    const documented = rows.filter(({ modes }) => modes.includes(mode))
+    t.strictSame(added.sort(), documented.map(({ owner, name }) => `${owner}.${name}`).sort(), mode)
+  }
+})
+
+for (const [release, create] of Object.entries(fastifies)) {
+  for (const mode of ['report', 'enforce'] as const) {
+    t.test(`${release} Fastify, ${mode}: the app may have each name, before and after`, async (t) => {
+      for (const order of ['before', 'after'] as const) {
+        const app = create()
+        const decorate = () => rows.forEach((row) => void decorateWith(app, row))
+        if (order === 'before') decorate()
+        await app.register(conventions, { ...optIn, mode })
+        if (order === 'after') decorate()
+        app.get('/v1/users', { config: { bearer: false } }, async (request, reply) => {
+          const owners = { app, request, reply } as unknown as Record<string, Record<string, unknown>>
+          return { names: rows.map(({ owner, name }) => owners[owner]?.[name]) }
+        })
+        const { names } = (await app.inject('/v1/users')).json()
+        t.strictSame(names, rows.map(own), order)
+        const found = conventionsReport(app)?.findings.filter(({ rule }) => rule === 'decorators') ?? []
+        const expected = rows
+          .filter(({ modes }) => modes.includes(mode))
+          // A `caller` of the app is set by `bearer`, too.
+          .filter(({ name }) => !(name === 'caller' && order === 'before'))
+        t.strictSame(
+          found.map(({ plugin, problem }) => `${plugin} ${problem.split(' ', 1)[0]}`).sort(),
+          expected.map(({ plugin, owner, name }) => `${plugin} ${owner}.${name}`).sort(),
+          `${order}: each is a finding`,
+        )
+        t.ok(found.every(({ effect, mode }) => effect === 'none' && mode === 'report'))
+      }
+    })
+  }
+}
+
+t.test('a value of a context below, and a getter of the app, are theirs', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  app.register(async (below) => {
+    below.decorateRequest('page' as never, null as never)
+    below.decorateRequest('prefer', { getter: () => 'own' as never })
+    below.get('/v1/users', async (request) => ({ page: request.page, prefer: request.prefer }))
+  })
+  app.get('/v1/orders', async (request) => ({ prefer: request.prefer.respondAsync }))
+  t.strictSame((await app.inject('/v1/users')).json(), { page: null, prefer: 'own' })
+  t.strictSame((await app.inject('/v1/orders')).json(), { prefer: false })
+  t.strictSame(app.conventions.report().findings, [])
+})
+
+const relying: Readonly<Record<string, readonly [name: string, declare: (app: FastifyInstance) => unknown]>> =
+  {
+    lists: [
+      'request.page',
+      (app) => app.get('/v1/users', { config: { lists: {} } }, async () => ({ users: [] })),
+    ],
+    caching: [
+      'request.expectedVersion',
+      (app) =>
+        app.put('/v1/users/:id', { config: { caching: { validators: () => null } } }, async () => ({})),
+    ],
+    operations: [
+      'reply.startOperation',
+      (app) => {
+        app.operations.define('import', async () => {})
+        return app.post('/v1/imports', { config: { operations: { starts: 'import' } } }, async () => ({}))
+      },
+    ],
+  }
+
+for (const [plugin, [name, declare]] of Object.entries(relying)) {
+  t.test(`a route that relies on ${name} does not boot beside one of the app`, async (t) => {
+    const [owner, member] = name.split('.') as [Row['owner'], string]
+    const row: Row = { owner, name: member, plugin, modes: [] }
+    for (const mode of ['enforce', 'report'] as const) {
+      for (const where of ['here', 'below'] as const) {
+        const app = Fastify()
+        await app.register(conventions, { mode, operations: plugin === 'operations' && {} })
+        app.register(async (below) => {
+          decorateWith(where === 'here' ? app : below, row)
+          declare(below)
+        })
+        const about = `${mode}, ${where}`
+        if (mode === 'enforce' || plugin === 'operations') {
+          const message = new RegExp(
+            `${plugin}\\.decorators +relies on ${name} of ${plugin}.*decorators\\.md`,
+          )
+          await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message }, about)
+        } else {
+          await app.ready()
+          const { findings } = app.conventions.report()
+          t.match(
+            findings.filter(({ rule }) => rule === 'decorators'),
+            [{ plugin, effect: 'boot stopped', mode: 'report', instead: /another name/ }],
+            about,
+          )
+        }
+      }
+    }
+  })
+}
+
+t.test('handlers that call the conventions run in each mode', async (t) => {
+  for (const mode of ['report', 'enforce', 'off'] as const) {
+    const app = Fastify()
+    await app.register(conventions, { mode, maintenance: {} })
+    app.operations.define('import', async () => {})
+    app.get('/v1/users', { config: { lists: {} } }, async (request, reply) => {
+      t.type(request.page.fetch, 'number')
+      t.equal(request.fields, null)
+      return reply.cacheControl({ maxAge: 60 }).list([])
+    })
+    app.put('/v1/users/:id', async (request, reply) => {
+      t.equal(request.originalMethod, 'PUT')
+      t.equal(request.idempotency.key, null)
+      t.equal(request.expectedVersion, undefined)
+      await request.idempotency.keep({}, {})
+      return reply.notReady(5)
+    })
+    app.post('/v1/imports', async (request, reply) => {
+      t.strictSame(request.prefer.respondAsync, true)
+      return reply.startOperation('import')
+    })
+    await app.ready()
+    t.equal(app.maintenance.state(), null)
+    t.match(app.versions.list(), [{ version: 1 }])
+    t.equal(app.caching.counts().preconditionFailed, 0)
+    t.strictSame((await app.inject('/v1/users')).json(), { users: [] }, mode)
+    t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1' })).statusCode, 202, mode)
+    const headers = { prefer: 'respond-async' }
+    t.equal((await app.inject({ method: 'POST', url: '/v1/imports', headers })).statusCode, 202, mode)
+    await app.close()
+  }
+})
+
+t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {
+  const app = Fastify()
+  t.equal(conventionsReport(app), null)
+  app.decorate('conventions', 'own' as never)
+  await app.register(conventions, { mode: 'report' })
+  await app.ready()
+  t.equal(app.conventions, 'own')
+  t.match(conventionsReport(app)?.findings, [{ plugin: 'conventions', rule: 'decorators', effect: 'none' }])
+})
+
+function decorateWith(app: FastifyInstance, row: Row): void {
+  // As most plugins do; a value of requests and replies is set when they are created.
+  if (row.owner === 'app') app.decorate(row.name as never, own(row) as never)
+  else if (row.owner === 'request') app.decorateRequest(row.name as never, own(row) as never)
+  else app.decorateReply(row.name as never, own(row) as never)
+}
+
+/** All names that a handler can read on an app, a request and a reply; not those of symbols. */
+function namesOf(app: FastifyInstance): string[] {
+  const symbol = (name: string) => {
+    for (let object: object | null = app; object !== null; object = Object.getPrototypeOf(object)) {
+      const found = Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
+      if (found !== undefined) return Reflect.get(app, found) as { prototype: object }
+    }
+    throw new Error(name)
+  }
+  const owners = {
+    app,
+    request: symbol('fastify.Request').prototype,
+    reply: symbol('fastify.Reply').prototype,
+  }
+  return Object.entries(owners).flatMap(([owner, object]) => {
+    const names = new Set<string>()
+    for (let one: object | null = object; one !== null; one = Object.getPrototypeOf(one)) {
+      for (const name of Object.getOwnPropertyNames(one)) names.add(`${owner}.${name}`)
+    }
+    return [...names]
+  })
+}

@@ -1,0 +1,59 @@
+/** The identity of callers: one option of the preset, and what plugins take without it. */
+import Fastify, { type FastifyRequest } from 'fastify'
+import t from 'tap'
+import conventions, { type ConventionsOptions } from '../../src/index.js'
+import { testIssuer } from '../../src/testing/index.js'
+
+const byHeader = ({ headers }: FastifyRequest) => (headers['x-user'] as string | undefined) ?? null
+
+async function service(options: ConventionsOptions) {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(conventions, { integerTwins: false, ...options })
+  app.get('/v1/users/:id', async ({ params }) => params as object)
+  app.operations.define('work', async () => {})
+  app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))
+  return app
+}
+
+t.test(
+  'identify of the preset is that of selfAlias and operations, unless they have their own',
+  async (t) => {
+    const app = await service({ identify: byHeader, selfAlias: { collections: ['users'] } })
+    const [ada, eve] = [{ 'x-user': 'ada' }, { 'x-user': 'eve' }]
+    t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
+    t.equal((await app.inject('/v1/users/me')).statusCode, 401)
+    const { headers } = await app.inject({ method: 'POST', url: '/v1/works', headers: ada })
+    const url = `${headers.location}/status`
+    t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
+    t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
+    t.same(app.conventions.report().findings, [])
+
+    const own = await service({
+      identify: byHeader,
+      selfAlias: { collections: ['users'], identify: () => 7 },
+    })
+    t.same((await own.inject({ url: '/v1/users/me', headers: ada })).json(), { id: '7' })
+  },
+)
+
+t.test('with bearer, the subject of the token is the caller everywhere', async (t) => {
+  const issuer = await testIssuer()
+  const app = await service({ bearer: issuer.options, selfAlias: { collections: ['users'] } })
+  const tokenOf = async (subject: string) => ({ authorization: `Bearer ${await issuer.token({ subject })}` })
+  const [ada, eve] = [await tokenOf('ada'), await tokenOf('eve')]
+  t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
+  const { headers } = await app.inject({ method: 'POST', url: '/v1/works', headers: ada })
+  const url = `${headers.location}/status`
+  t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
+  t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
+  const list = await app.inject({ url: '/v1/operations', headers: eve })
+  t.same(list.json().operations, [])
+  t.same(app.conventions.report().findings, [])
+})
+
+t.test('an identify that is no function is refused', async (t) => {
+  await t.rejects(async () => Fastify().register(conventions, { identify: 'me' as never }), {
+    message: /conventions\.identify: expected a function of the request/,
+  })
+})

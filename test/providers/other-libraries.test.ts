@@ -1,0 +1,204 @@
+/** Schemas that are no JSON Schemas: what can be made of them, and what boot says where nothing can. */
+import { Writable } from 'node:stream'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
+import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import conventions, { fields, integerTwins } from '../../src/index.js'
+import { Int64 } from '../../src/providers/zod.js'
+
+/** A schema of a library without JSON Schema. */
+class Shape {
+  readonly members: Readonly<Record<string, string>>
+  constructor(members: Readonly<Record<string, string>>) {
+    this.members = members
+  }
+}
+
+function compileShapes(app: FastifyInstance): void {
+  app.setValidatorCompiler(() => (value) => ({ value }))
+  app.setSerializerCompiler(() => JSON.stringify)
+}
+
+function compileByZod(app: FastifyInstance): void {
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+}
+
+const schema = (parts: object) => parts as FastifySchema
+const user = new Shape({ id: 'int64', name: 'string' })
+
+function closing(t: Test, app: FastifyInstance): FastifyInstance {
+  t.teardown(() => app.close())
+  return app
+}
+
+t.test('a route whose schemas cannot be read is one finding, and the app boots', async (t) => {
+  const app = closing(t, Fastify())
+  compileShapes(app)
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.get('/v1/users/:id', { schema: schema({ params: user, response: { 200: user } }) }, async () => ({}))
+  app.post('/v1/users', { schema: schema({ body: user }) }, async () => ({}))
+  await app.ready()
+  t.strictSame(
+    app.conventions
+      .report()
+      .findings.map(({ rule, route, problem, mode }) => ({ rule, route, problem, mode })),
+    [
+      {
+        rule: 'schema',
+        route: 'GET /v1/users/:id',
+        problem:
+          'fields, integerTwins cannot read its schemas: no JSON Schema can be made of params, response',
+        mode: 'report',
+      },
+      {
+        rule: 'schema',
+        route: 'POST /v1/users',
+        problem: 'integerTwins cannot read its schemas: no JSON Schema can be made of body',
+        mode: 'report',
+      },
+    ],
+  )
+  t.equal((await app.inject('/v1/users/7?fields=name')).body, '{}', 'the app serializes')
+})
+
+t.test('toJsonSchema gives the JSON Schema, once for each schema and direction', async (t) => {
+  const app = closing(t, Fastify())
+  compileShapes(app)
+  const asked: string[] = []
+  await app.register(conventions, {
+    toJsonSchema(given, direction) {
+      if (!(given instanceof Shape)) return undefined
+      asked.push(direction)
+      const properties = Object.entries(given.members).map(([name, type]) => [
+        name,
+        type === 'int64' ? { type: 'integer', format: 'int64' } : { type },
+      ])
+      return { type: 'object', properties: Object.fromEntries(properties) }
+    },
+  })
+  const row = { id: '9007199254740993', name: 'Ada' }
+  app.get('/v1/users/:id', { schema: schema({ params: user, response: { 200: user } }) }, async () => row)
+  await app.ready()
+  t.strictSame(app.conventions.report().findings, [])
+  t.strictSame(asked.toSorted(), ['input', 'output'])
+  t.equal(
+    (await app.inject('/v1/users/7')).body,
+    '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada"}',
+  )
+  t.equal((await app.inject('/v1/users/7?fields=name')).body, '{"name":"Ada"}')
+})
+
+t.test('toJsonSchema has to be a function', async (t) => {
+  const app = closing(t, Fastify())
+  await t.rejects(async () => app.register(fields, { toJsonSchema: 'zod' as never }), {
+    code: 'FST_CONV_OPTION_INVALID',
+    message: /fields\.toJsonSchema/,
+  })
+})
+
+t.test('compilers that are set after the conventions, and in one context only', async (t) => {
+  const app = closing(t, Fastify())
+  await app.register(conventions)
+  await app.register(async (child) => {
+    compileByZod(child)
+    const users = z.object({ users: z.array(z.object({ id: z.int() })), total: z.int().optional() })
+    const query = z.strictObject({})
+    child.get(
+      '/v1/users',
+      { config: { lists: {} }, schema: schema({ querystring: query, response: { 200: users } }) },
+      (_request, reply) => Promise.resolve(reply.list([{ id: 2 }])),
+    )
+  })
+  app.get('/v1/tags', { config: { lists: {} } }, async (request, reply) => {
+    t.equal((request.query as { limit: unknown }).limit, 7, 'the compiler of Fastify converts it')
+    return reply.list([{ id: 1 }])
+  })
+  await app.ready()
+  t.equal((await app.inject('/v1/users?limit=7')).body, '{"users":[{"id":2}]}')
+  t.equal((await app.inject('/v1/tags?limit=7')).body, '{"tags":[{"id":1}]}')
+})
+
+t.test('a BigInt that the serializer of the app cannot write is a 500, and the log says why', async (t) => {
+  const lines: string[] = []
+  const stream = new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) })
+  const app = closing(t, Fastify({ logger: { stream } }))
+  compileByZod(app)
+  await app.register(conventions)
+  app.get(
+    '/v1/users/:id',
+    { schema: schema({ response: { 200: z.object({ id: z.int64() }) } }) },
+    async () => ({ id: 1n }),
+  )
+  t.equal((await app.inject('/v1/users/7')).statusCode, 500)
+  t.match(lines.join(''), 'the serializer of the app cannot write a BigInt: see docs/type-providers.md')
+})
+
+t.test('what Zod encodes is what fields and twins are taken from', async (t) => {
+  const app = closing(t, Fastify())
+  compileByZod(app)
+  await app.register(conventions)
+  const date = z.codec(z.iso.datetime(), z.date(), {
+    decode: (text) => new Date(text),
+    encode: (value) => value.toISOString(),
+  })
+  const node = z.object({
+    id: Int64().describe('the id'),
+    at: date,
+    tags: z.array(z.string()).default([]),
+    kind: z.union([z.literal('a'), z.object({ id: Int64().nullable() })]),
+    get parts() {
+      return z.array(node)
+    },
+  })
+  app.get('/v1/nodes/:id', { schema: schema({ response: { 200: node } }) }, async () => {
+    const leaf = { id: 1n, at: new Date(0), tags: ['x'], kind: 'a', parts: [], secret: 1 }
+    return { ...leaf, id: 9007199254740993n, kind: { id: null }, parts: [leaf] }
+  })
+  await app.ready()
+  const at = '"at":"1970-01-01T00:00:00.000Z"'
+  t.equal(
+    (await app.inject('/v1/nodes/7')).body,
+    `{"id":9007199254740993,"id_str":"9007199254740993",${at},"tags":["x"],"kind":{"id":null,"id_str":null},"parts":[` +
+      `{"id":1,"id_str":"1",${at},"tags":["x"],"kind":"a","parts":[]}]}`,
+  )
+  t.equal(
+    (await app.inject('/v1/nodes/7?fields=at,parts.id')).body,
+    `{${at},"parts":[{"id":1,"id_str":"1"}]}`,
+  )
+})
+
+t.test('a response that Zod refuses stays a 500', async (t) => {
+  const app = closing(t, Fastify())
+  compileByZod(app)
+  await app.register(conventions)
+  app.get(
+    '/v1/users/:id',
+    { schema: schema({ response: { 200: z.object({ id: Int64() }) } }) },
+    async () => ({ id: 'x' }),
+  )
+  const refused = await app.inject('/v1/users/7')
+  t.equal(refused.statusCode, 500)
+  t.notMatch(refused.body, 'x"')
+})
+
+t.test(
+  'a transform for the whole document reads all routes, where the compilers are in one context only',
+  async (t) => {
+    const app = closing(t, Fastify())
+    await app.register(swagger, { openapi: {}, transform: jsonSchemaTransform })
+    await app.register(conventions)
+    app.get('/v1/users', async () => ({ users: [] }))
+    app.register(async (zod) => {
+      compileByZod(zod)
+      const response = { 200: z.object({ orders: z.array(z.string()) }) }
+      zod.get('/v1/orders', { schema: schema({ response }) }, async () => ({ orders: [] }))
+    })
+    await app.ready()
+    const { paths } = app.swagger()
+    for (const path of ['/v1/users', '/v1/orders']) t.ok(paths?.[path]?.get?.responses?.[500], path)
+  },
+)

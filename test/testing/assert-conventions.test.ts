@@ -1,0 +1,360 @@
+/** The probes find seeded defects, and none in an app that keeps the conventions. */
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import t from 'tap'
+import conventions, { serverOptions } from '../../src/index.js'
+import { assertConventions, type ProbeRule, probeConventions } from '../../src/testing/index.js'
+
+const item = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    name: { type: 'string' },
+    updated_at: { type: 'string', format: 'date-time' },
+  },
+}
+const list = { type: 'object', properties: { users: { type: 'array', items: item } } }
+const rows = [5n, 3n, 1n].map((offset) => ({
+  id: 9_007_199_254_740_992n + offset,
+  name: `User ${offset}`,
+  updated_at: '2026-01-01T00:00:00Z',
+}))
+
+const validators = async () => ({ etag: '"1"' })
+
+/** A service that keeps the conventions. */
+async function keptApp(): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  const config = { lists: { total: false } }
+  app.get('/v1/users', { schema: { response: { 200: list } }, config }, async ({ page }, reply) =>
+    reply.list(rows.slice(0, page.fetch)),
+  )
+  app.get(
+    '/v1/users/:id',
+    { schema: { response: { 200: item } }, config: { caching: { validators } } },
+    async () => rows[0],
+  )
+  for (const method of ['POST', 'PUT', 'PATCH'])
+    app.route({
+      method,
+      url: method === 'POST' ? '/v1/users' : '/v1/users/:id',
+      schema: { body: { type: 'object' } },
+      config: method === 'POST' ? {} : { caching: { validators } },
+      handler: async (_request, reply) => reply.code(204).send(),
+    })
+  app.delete('/v1/users/:id', { config: { caching: { validators } } }, async (_request, reply) =>
+    reply.code(204).send(),
+  )
+  return app
+}
+
+interface Sent {
+  status: number
+  headers: Record<string, string | undefined>
+  body: string
+}
+
+/** Changes a response; what it returns replaces it. */
+type Defect = (
+  sent: Sent,
+  request: { method: string; url: string; headers: FastifyRequest['headers'] },
+) => void
+
+/** An app in front of another one that changes its responses, as a proxy does. */
+async function appBehind(defect: Defect): Promise<FastifyInstance> {
+  const kept = await keptApp()
+  await kept.ready()
+  const app = Fastify({
+    exposeHeadRoutes: false,
+    frameworkErrors: (_error, request, reply) => answer(request, reply),
+  })
+  app.decorate('maintenance', kept.maintenance as never)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  const url: Record<string, string[]> = {
+    '/v1/users': ['GET', 'HEAD', 'POST'],
+    '/v1/users/:id': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'],
+  }
+  for (const [path, method] of Object.entries(url)) app.route({ method, url: path, handler: answer })
+  app.setNotFoundHandler(answer)
+
+  async function answer({ method, url, headers, body }: FastifyRequest, reply: FastifyReply) {
+    const { 'content-length': _, ...own } = headers
+    const payload = typeof body === 'string' ? { payload: body } : {}
+    const answered = await kept.inject({
+      method: method as 'GET',
+      url,
+      headers: own as Record<string, string>,
+      ...payload,
+    })
+    const { 'content-length': length, ...fields } = answered.headers
+    const sent: Sent = {
+      status: answered.statusCode,
+      headers: fields as Sent['headers'],
+      body: answered.body,
+    }
+    defect(sent, { method, url, headers })
+    return reply
+      .code(sent.status)
+      .headers(sent.headers)
+      .send(sent.body === '' ? undefined : sent.body)
+  }
+  return app
+}
+
+const isItem = (url: string) => /^\/v1\/users\/\d+$/.test(url)
+const problem = (sent: Sent) => sent.headers['content-type']?.includes('problem')
+
+const defects: readonly (readonly [what: string, rule: ProbeRule, defect: Defect])[] = [
+  [
+    'an error is HTML',
+    'problems',
+    (sent) => {
+      if (problem(sent)) sent.headers['content-type'] = 'text/html'
+    },
+  ],
+  [
+    'an error is not a problem document',
+    'problems',
+    (sent) => {
+      if (problem(sent)) sent.headers['content-type'] = 'application/json'
+    },
+  ],
+  [
+    'a problem has no code',
+    'problems',
+    (sent) => {
+      if (problem(sent)) sent.body = sent.body.replace('"code"', '"error"')
+    },
+  ],
+  [
+    'a problem has another status',
+    'problems',
+    (sent) => {
+      if (problem(sent)) sent.body = sent.body.replace(/"status":\d+/, '"status":500')
+    },
+  ],
+  [
+    'an error has a stack trace',
+    'problems',
+    (sent) => {
+      if (problem(sent)) sent.body = sent.body.replace('{', '{"stack":"Error\\n    at file.js:1",')
+    },
+  ],
+  [
+    'caches store an error',
+    'problems',
+    (sent) => {
+      if (problem(sent)) delete sent.headers['cache-control']
+    },
+  ],
+  [
+    'an unknown path is 200',
+    'problems',
+    (sent, { url }) => {
+      if (url.startsWith('/no-such')) sent.status = 200
+    },
+  ],
+  [
+    'another method is 404',
+    'methods',
+    (sent) => {
+      if (sent.status === 405) sent.status = 404
+    },
+  ],
+  [
+    '405 has no Allow',
+    'methods',
+    (sent) => {
+      if (sent.status === 405) delete sent.headers.allow
+    },
+  ],
+  [
+    'Allow lacks a method',
+    'methods',
+    (sent) => {
+      if (sent.headers.allow !== undefined)
+        sent.headers.allow = sent.headers.allow.replace(/, HEAD|HEAD, /, '')
+    },
+  ],
+  [
+    'a path in uppercase is served',
+    'pathGuard',
+    (sent, { url }) => {
+      if (/[A-Z]/.test(url)) sent.status = 200
+    },
+  ],
+  [
+    'an encoded path leads to another one',
+    'pathGuard',
+    (sent, { url }) => {
+      if (/%[67]/.test(url)) Object.assign(sent, { status: 301, headers: { location: '/v1/users' } })
+    },
+  ],
+  ['there is no ETag', 'caching', (sent) => delete sent.headers.etag],
+  [
+    'an ETag has no quotes',
+    'caching',
+    (sent) => {
+      sent.headers.etag = sent.headers.etag?.replaceAll('"', '')
+    },
+  ],
+  [
+    'there is no Cache-Control',
+    'caching',
+    (sent) => {
+      if (sent.status === 200) delete sent.headers['cache-control']
+    },
+  ],
+  [
+    'a list of tags does not match',
+    'caching',
+    (sent, { headers }) => {
+      if (headers['if-none-match']?.includes(',')) sent.status = 200
+    },
+  ],
+  [
+    '304 lacks Cache-Control',
+    'caching',
+    (sent) => {
+      if (sent.status === 304) delete sent.headers['cache-control']
+    },
+  ],
+  [
+    '304 has a Content-Type',
+    'caching',
+    (sent) => {
+      if (sent.status === 304) sent.headers['content-type'] = 'application/json'
+    },
+  ],
+  [
+    'If-Match is ignored',
+    'caching',
+    (sent, { method }) => {
+      if (method === 'GET' && sent.status === 412) sent.status = 200
+    },
+  ],
+  [
+    'If-Match is ignored for DELETE',
+    'caching',
+    (sent, { method }) => {
+      if (method === 'DELETE' && sent.status === 412) sent.status = 204
+    },
+  ],
+  [
+    'ISO 8601 is read as an HTTP date',
+    'caching',
+    (sent, { headers }) => {
+      if (headers['if-modified-since'] !== undefined) sent.status = 304
+    },
+  ],
+  [
+    'HEAD has another ETag',
+    'head',
+    (sent, { method }) => {
+      if (method === 'HEAD') sent.headers.etag = '"other"'
+    },
+  ],
+  [
+    'digits are rounded',
+    'integerTwins',
+    (sent) => {
+      sent.body = sent.body.replace(/"id":\d+/, '"id":9007199254740996')
+    },
+  ],
+  [
+    'an integer has no twin',
+    'integerTwins',
+    (sent, { url }) => {
+      if (isItem(url)) sent.body = sent.body.replace(/"id_str":"\d+",/, '')
+    },
+  ],
+  [
+    'fields selects nothing',
+    'fields',
+    (sent, { url }) => {
+      if (url.includes('fields=id')) sent.body = sent.body.replace('"id_str"', '"name":"Ada","id_str"')
+    },
+  ],
+  [
+    'an unknown field is accepted',
+    'fields',
+    (sent, { url }) => {
+      if (url.includes('fields=no')) sent.status = 200
+    },
+  ],
+  [
+    'limit is ignored',
+    'lists',
+    (sent, { url }) => {
+      if (url.endsWith('limit=1')) sent.body = '{"users":[{"id":1},{"id":2}]}'
+    },
+  ],
+  ['a page has no link to the next', 'lists', (sent) => delete sent.headers.link],
+  [
+    'a negative limit is accepted',
+    'lists',
+    (sent, { url }) => {
+      if (url.includes('limit=-1')) sent.status = 200
+    },
+  ],
+  [
+    'a list is an array',
+    'responseRules',
+    (sent, { url, method }) => {
+      if (url === '/v1/users' && method === 'GET' && sent.status === 200) sent.body = '[]'
+    },
+  ],
+  [
+    'the type of content is guessed',
+    'securityHeaders',
+    (sent) => delete sent.headers['x-content-type-options'],
+  ],
+  ['maintenance has no Retry-After', 'maintenance', (sent) => delete sent.headers['retry-after']],
+  [
+    'maintenance leaves unknown paths 404',
+    'maintenance',
+    (sent, { url }) => {
+      if (sent.status === 503 && url.startsWith('/no-such')) sent.status = 404
+    },
+  ],
+  [
+    'a body that is not JSON is accepted',
+    'bodies',
+    (sent, { method, headers }) => {
+      if (method === 'POST' && headers['content-type'] === 'application/json') sent.status = 201
+    },
+  ],
+  [
+    'any type of body is accepted',
+    'bodies',
+    (sent) => {
+      if (sent.status === 415) sent.status = 400
+    },
+  ],
+]
+
+t.test('an app with the preset keeps all clauses', async (t) => {
+  const app = await keptApp()
+  t.teardown(() => app.close())
+  const report = await assertConventions(app, { writes: true })
+  t.strictSame(report.broken, [])
+  t.strictSame(report.notProbed, [])
+  t.ok(report.verdicts.length > 80, String(report.verdicts.length))
+})
+
+t.test('each seeded defect is found', async (t) => {
+  for (const [what, rule, defect] of defects) {
+    const app = await appBehind(defect)
+    const { broken } = await probeConventions(app, { writes: true })
+    const rules = new Set(broken.map((verdict) => verdict.rule))
+    t.ok(rules.has(rule), `${what}: ${[...rules]}`)
+    await app.close()
+  }
+})
+
+t.test('an app in front that changes nothing keeps all clauses', async (t) => {
+  const app = await appBehind(() => {})
+  const { broken } = await probeConventions(app, { writes: true })
+  t.strictSame(broken, [])
+})
