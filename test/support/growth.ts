@@ -1,15 +1,18 @@
-/** Lengths of the inputs that are compared: four times as long is four times the work, or sixteen where it is quadratic. */
-const short = 16_384
-const long = 4 * short
+/** The longer input is so much longer than the shorter one. Linear work grows as much, quadratic work sixteenfold. */
+const factor = 4
+
+/**
+ * Lengths of the shorter input, one for each measurement. Quadratic work shows in every measurement. A compiler or a
+ * collector at work does not: where the shortest input ends before the collector starts, a longer one does not. The longest
+ * input stays below the limits of a server on the size of a request.
+ */
+const shortLengths = [16_384, 32_768, 65_536, 65_536]
 
 /** Growth of CPU time above which work is not linear: half way to quadratic on a logarithmic scale, and some noise. */
 const limit = 10
 
 /** CPU milliseconds below which noise is larger than what is measured. */
 const negligible = 40
-
-/** What is quadratic shows in every measurement; a compiler or collector at work does not. */
-const measurements = 4
 
 /**
  * The seeds on which the work grows faster than linearly in the length of its input, with their CPU milliseconds; empty
@@ -33,9 +36,9 @@ export async function superlinearSeeds(
 /** Says how the work grows faster than linearly; `null` where one of a few measurements does not show it. */
 async function superlinear(work: (input: string) => unknown, seed: string): Promise<string | null> {
   let fault: string | null = null
-  for (let measurement = 0; measurement < measurements; measurement++) {
+  for (const short of shortLengths) {
     const onShort = await cpuOf(work, seed, short)
-    const onLong = await cpuOf(work, seed, long)
+    const onLong = await cpuOf(work, seed, factor * short)
     if (onLong <= negligible || onLong <= limit * onShort) return null
     fault = `${JSON.stringify(seed)}: ${Math.round(onShort)} ms, ${Math.round(onLong)} ms`
   }
