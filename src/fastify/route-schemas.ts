@@ -12,6 +12,7 @@ import {
 import { mapBodies } from '../json-schema/responses.js'
 import type { Reporter } from '../rules/report.js'
 import { appKey, hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
+import { hasCompiledSerializer } from './reply-serializer.js'
 import { appSlot } from './slots.js'
 
 /** The function by which an app turns schemas of another library into JSON Schemas. */
@@ -40,8 +41,8 @@ function newConversions(convert: ToJsonSchema | undefined): Conversions {
 }
 
 /**
- * Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. Schemas of another library that cannot be read are
- * reported when the app gets ready, with the plugins that read them.
+ * Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. Schemas of
+ * another library that cannot be read are reported when the app gets ready, with the plugins that read them.
  */
 export function noteRoute(
   app: FastifyInstance,
@@ -55,11 +56,11 @@ export function noteRoute(
     routesIn(app).push(route)
     conversionsOf.set(route, conversionsIn(app))
   }
-  const methods = [route.method].flat()
-  if (route.schema === undefined || (methods.length === 1 && methods[0] === 'HEAD')) return isNew
+  const isHead = [route.method].flat().join() === 'HEAD'
+  if (route.schema === undefined || isHead || !readers.has(plugin)) return isNew
   const unread = unreadParts(route)
-  const isReader = unread.includes('response') ? readers.has(plugin) : plugin === 'integerTwins'
-  if (unread.length > 0 && isReader) noteUnread(route, unread, plugin, reporter)
+  const reads = unread.includes('response') || (unread.length > 0 && plugin === 'integerTwins')
+  if (reads) noteUnread(route, unread, plugin, reporter)
   return isNew
 }
 
@@ -229,12 +230,10 @@ function routesIn(app: FastifyInstance): RouteOptions[] {
 function hasCompilerOfTheApp(route: RouteOptions): boolean {
   const app = contextOf.get(route)
   if (app === undefined) return false
-  return (
-    hasValidatorOfTheApp(app, route) || route.serializerCompiler !== undefined || hasSerializerCompiler(app)
-  )
+  return hasValidatorOfTheApp(app, route) || hasCompiledSerializer(app, route.serializerCompiler)
 }
 
-/** The plugins that read response schemas. */
+/** The plugins that read response schemas. Of them, `integerTwins` reads schemas of requests, too. */
 const readers: ReadonlySet<string> = new Set(['lists', 'responseRules', 'fields', 'integerTwins', 'formats'])
 
 type Unread = Map<string, { readonly parts: readonly string[]; readonly plugins: Set<string> }>
