@@ -8,6 +8,7 @@ import { loadAjv } from '../json-schema/ajv.js'
 import { bodyFor } from '../json-schema/responses.js'
 import type { Shape } from '../json-schema/shape.js'
 import { reporterOf } from '../rules/report.js'
+import { hookError } from './hook-error.js'
 import { hasReplySerializer, headSiblings } from './internals.js'
 import {
   compileWhenNeeded,
@@ -135,7 +136,7 @@ export class RouteSerialization {
     try {
       json = payload === null || hasSerializerOfItsOwn(reply) ? null : this.#jsonOf(request, reply, payload)
     } catch (error) {
-      next(error as Error)
+      next(hookError(error))
       return
     }
     if (json === null) next(null, payload)

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hookError } from '../../fastify/hook-error.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { requestSlot, routeSlot } from '../../fastify/slots.js'
 import type { ProblemError } from '../../problem/problem-error.js'
@@ -106,7 +107,7 @@ export function authenticationHook({ tokens, standard, mode, reporter }: Authent
           request.log.info({ reason: error.message }, 'bearer: the token is refused')
           end(['token', refusals.invalid()], request, reply, next)
         } else if (error instanceof IssuerUnavailable) end(['issuer', unavailable()], request, reply, next)
-        else if (mode === 'enforce') next(error as Error)
+        else if (mode === 'enforce') next(hookError(error))
         else {
           request.log.error({ err: error }, 'bearer: the token cannot be verified')
           next()

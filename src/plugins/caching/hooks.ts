@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { tagInFormat } from '../../fastify/formats.js'
 import { headerOf } from '../../fastify/header-of.js'
+import { hookError } from '../../fastify/hook-error.js'
 import { trailerNames } from '../../fastify/internals.js'
 import { discard, isResponse } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
@@ -145,7 +146,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
       found = payloadValidators(plan, { request, reply, payload })
     } catch (error) {
       if (!isReport) {
-        next(error as Error)
+        next(hookError(error))
         return
       }
       observe(request, 'etag', `validatorsOf would fail: ${String(error)}`, 500)

@@ -1,3 +1,4 @@
+import { hookError } from '../../fastify/hook-error.js'
 import { entityTagOf, tagOfVersion } from './entity-tag.js'
 import { latestTime } from './last-modified.js'
 import type { RouteValidators } from './options.js'
@@ -21,7 +22,7 @@ type Found = RouteValidators | null | undefined
 
 /**
  * Calls `find`, then `decide` with its result, then `act` with the decision. An error of `find` or `decide` is passed to
- * `fail`, once and never as `undefined`, because a hook's `next` without an error means that the request goes on.
+ * `fail`, once.
  */
 export function findThen<Decision>(
   find: () => Found | PromiseLike<Found>,
@@ -29,8 +30,7 @@ export function findThen<Decision>(
   decide: (found: RouteValidators | null) => Decision,
   act: (decision: Decision) => void,
 ): void {
-  const failWith = (error: unknown): void =>
-    fail(error ? (error as Error) : new Error('config.caching.validators failed without an error'))
+  const failWith = (error: unknown): void => fail(hookError(error))
   const conclude = (found: Found): void => {
     let decision: Decision
     try {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { ReadParameter } from '../../fastify/bypass-query-validation.js'
+import { hookError } from '../../fastify/hook-error.js'
 import { discard, isResponse } from '../../fastify/payloads.js'
 import { hasSerializerOfItsOwn, isWrittenByUs } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
@@ -129,7 +130,7 @@ export function addSelectHooks(
     try {
       selection = fields.select(request, valuesOf(read(request)))
     } catch (error) {
-      next(error as Error)
+      next(hookError(error))
       return
     }
     if (selection instanceof ProblemError) refuse(request, reply, selection, next)
@@ -148,7 +149,7 @@ export function addSelectHooks(
         throw new TypeError('hidden fields cannot be removed from this response, because it is not an object')
       }
     } catch (error) {
-      next(error as Error)
+      next(hookError(error))
       return
     }
     next(null, payload)

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { type ChosenFormat, chosenFormat, refuseFormat, tagInFormat } from '../../fastify/formats.js'
 import { headerOf } from '../../fastify/header-of.js'
+import { hookError } from '../../fastify/hook-error.js'
 import { forgetMediaType } from '../../fastify/internals.js'
 import { hasContent, isBytes } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
@@ -68,7 +69,7 @@ export function addResponseHooks(route: RouteOptions, formats: RouteFormats): vo
     try {
       content = contentIn(chosen, request, reply, payload, formats)
     } catch (error) {
-      next(error as Error)
+      next(hookError(error))
       return
     }
     if (content !== null) completeTag(request, reply)

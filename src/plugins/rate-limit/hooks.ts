@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { hookError } from '../../fastify/hook-error.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { isPromise, type MaybeAsync } from '../../maybe-async.js'
@@ -123,7 +124,7 @@ export function countingHook(
     }
     if (servesUncounted) next()
     else if (isUnavailable) refuse(request, reply, error, next)
-    else next(error as Error)
+    else next(hookError(error))
   }
 
   return function countAgainst(charge, request, reply, next) {

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { headerOf } from '../../fastify/header-of.js'
+import { hookError } from '../../fastify/hook-error.js'
 import { hasContent, isResponse, withHeaders } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
 import { requestSlot } from '../../fastify/slots.js'
@@ -66,10 +67,11 @@ export function resolveOnRoute(route: RouteOptions, options: AliasRoute): void {
     try {
       found = identify(request)
     } catch (error) {
-      next(error as Error)
+      next(hookError(error))
       return
     }
-    if (typeof found === 'object' && found !== null && 'then' in found) found.then(proceed, next)
+    if (typeof found === 'object' && found !== null && 'then' in found)
+      found.then(proceed, (error: unknown) => next(hookError(error)))
     else proceed(found)
   })
 

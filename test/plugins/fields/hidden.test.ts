@@ -342,6 +342,23 @@ t.test('a predicate that throws is a 500, with the reason in the log', async (t)
   )
 })
 
+t.test('a predicate that throws no error is a 500, too: nothing hidden is sent', async (t) => {
+  const hidden = {
+    salary: () => {
+      throw undefined
+    },
+  }
+  const app = await service({ hidden })
+  t.equal((await app.inject('/v1/users/1')).statusCode, 500)
+  t.equal((await app.inject('/v1/users/1?fields=name')).statusCode, 500)
+
+  const early = await service({ hidden })
+  early.addHook('preHandler', async (_, reply) => reply.send(ada))
+  const answer = await early.inject('/v1/users/1')
+  t.equal(answer.statusCode, 500)
+  t.notMatch(answer.body, 'salary')
+})
+
 function broken(): boolean {
   throw new Error('no such asker')
 }

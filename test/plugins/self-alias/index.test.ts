@@ -165,6 +165,20 @@ t.test('an error of identify is a 500, or the thrown ProblemError', async (t) =>
   t.equal((await throwing.inject('/v1/users/me')).statusCode, 403)
 })
 
+t.test('an identify that fails without an error is a 500: the handler never gets the alias', async (t) => {
+  const seen: unknown[] = []
+  for (const identify of [
+    () => {
+      throw undefined
+    },
+    () => Promise.reject(null),
+  ]) {
+    const app = await presetWith((app) => addUsers(app, seen), { identify })
+    t.equal((await app.inject('/v1/users/me')).statusCode, 500)
+  }
+  t.strictSame(seen, [])
+})
+
 t.test('shared caches cannot store a response under an alias', async (t) => {
   const app = await presetWith((app) => {
     const config = { caching: { cacheControl: { public: true, maxAge: 60, sMaxAge: 600 } } }
