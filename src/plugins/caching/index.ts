@@ -124,8 +124,8 @@ const neighbours = [
  * handler, else after it. Responses to writes and errors are not stored. With `validators`, a PUT, PATCH or DELETE with a
  * stale `If-Match` is a 412, and the handler does not run; without, preconditions of writes are left to the handler.
  *
- * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document (`schema.hide`) are left alone; the
- * report lists them.
+ * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document (`schema.hide`) are left alone, unless they
+ * have `config.caching`; the report lists them.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
@@ -183,9 +183,12 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   app.addHook('onRoute', function cacheOnRoute(route) {
     const ruled = readRoute(route)
     const { own, isHeadSibling } = ruled
-    if (!isHeadSibling) addExceptions(ruled)
-    if (own === false || ruled.exclusionReason !== null) return
-    const plan = planFor(ruled, own, route.config?.caching === undefined, keyStyleOf(this))
+    const isCommon = route.config?.caching === undefined
+    // An excluded route is cached only if it has options of its own.
+    const reason = isCommon || own === false ? ruled.exclusionReason : null
+    if (!isHeadSibling) addExceptions(ruled, reason)
+    if (own === false || reason !== null) return
+    const plan = planFor(ruled, own, isCommon, keyStyleOf(this))
     if (plan.mode === 'off') return
     if (!isHeadSibling) {
       addFindings(ruled, findingsOf(plan, own, ruled, hiddenFieldsOf(route)))
@@ -247,7 +250,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
   }
 
-  function addExceptions({ name: route, exclusionReason: reason, addExceptions }: CachedRoute): void {
+  function addExceptions({ name: route, addExceptions }: CachedRoute, reason: string | null): void {
     // Whether requests break a rule is not known at boot.
     if (reason === null) addExceptions(null)
     else reporter.addException({ plugin: 'caching', route, rules: cachingRuleNames, reason, unused: false })

@@ -285,6 +285,26 @@ t.test(
   },
 )
 
+t.test('options of its own put a wildcard, hidden or proxy route under caching', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  const config = { caching: { cacheControl: { maxAge: 60 } } }
+  app.get('/files/*', { config }, (_, reply) => reply.header('etag', 'W/"file"').send('x'))
+  app.get('/metrics', { schema: { hide: true }, config: { caching: { confidential: true } } }, () => 'x')
+  app.get('/page', { schema: { hide: true }, config: { caching: {} } }, () => 'x')
+  app.all('/proxy', { config }, () => 'x')
+  for (const method of ['GET', 'HEAD'] as const) {
+    const headersOf = async (url: string) => (await app.inject({ method, url })).headers
+    t.match(await headersOf('/files/a'), { 'cache-control': 'max-age=60', etag: 'W/"file"' }, method)
+    t.match(await headersOf('/metrics'), { 'cache-control': 'no-store' }, method)
+    t.match(await headersOf('/page'), { 'cache-control': 'no-cache', etag: /^"/ }, method)
+    t.match(await headersOf('/proxy'), { 'cache-control': 'max-age=60' }, method)
+  }
+  const headers = { 'if-none-match': 'W/"file"' }
+  t.equal((await app.inject({ url: '/files/a', headers })).statusCode, 304)
+  t.strictSame(app.conventions.report().exceptions, [])
+})
+
 t.test('status and headers of a Response take precedence', async (t) => {
   const app = Fastify()
   await app.register(caching)
