@@ -49,12 +49,12 @@ export interface ShapeContext {
   readonly reader: SchemaReader
   /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile: CompileSerializer
-  /** Whether declared 64-bit integers are told from other integers, and large integers are integers in every form. */
+  /** Whether declared 64-bit integers are distinguished from other integers, and large integers are integers in every form. */
   readonly int64: boolean
 }
 
 /**
- * The options of a group of alternatives, told apart as the app's own serializer does: it writes a constant where the
+ * The options of a group of alternatives, distinguished as the app's own serializer does: it writes a constant where the
  * condition is met. Large integers count only where it finds no alternative.
  */
 export function optionsOf(

@@ -9,7 +9,7 @@ import {
 } from './json-schema.js'
 import type { SchemaNode, SchemaReader } from './reader.js'
 
-// Beyond these, alternatives are no longer told apart.
+// With more forms, alternatives are not distinguished.
 const maxForms = 64
 
 /** All schemas that may say something about a value of one of these schemas, in whichever alternative; each once. */

@@ -30,7 +30,7 @@ export interface ShapeOptions {
   /** Compiles the app's own serializers, which tell alternatives apart. Without it, no value is asked about them. */
   readonly compile?: CompileSerializer
   /**
-   * Whether declared 64-bit integers are told from other integers, and large integers are integers in every form.
+   * Whether declared 64-bit integers are distinguished from other integers, and large integers are integers in every form.
    * @default true
    */
   readonly int64?: boolean
@@ -50,7 +50,7 @@ export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOp
   return new ShapeReader(new SchemaReader(shared), options).read(schema, schema)
 }
 
-/** More combinations of alternatives are not told apart. */
+/** Maximum of combinations of alternatives; a schema with more is not read. */
 const maxCombinations = 256
 
 type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
@@ -244,7 +244,7 @@ function objectText(schema: Json): string | null {
 }
 
 function neverCompile(): never {
-  throw new TypeError('alternatives cannot be told apart without a serializer')
+  throw new TypeError('alternatives cannot be distinguished without a serializer')
 }
 
 function holdsInt64(schema: Json): boolean {

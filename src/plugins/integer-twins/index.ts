@@ -10,8 +10,9 @@ import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
+import { withDigits } from './digits-schema.js'
 import { addCountHook, addInputCountHook, addInputHooks } from './hooks.js'
-import { completeShared, describeIntegers, withDigits, withTwins, withTwinsInResponse } from './openapi.js'
+import { completeShared, describeIntegers, withTwins, withTwinsInResponse } from './openapi.js'
 import {
   type IntegerTwinsOptions,
   type IntegerTwinsRouteOptions,

@@ -100,7 +100,7 @@ class InputReader {
   readonly #isValidated: boolean
   readonly #path: Key[] = []
   readonly #faults: Fault[] = []
-  // Alternatives are told apart by the Numbers, so those are replaced at the end.
+  // Alternatives are distinguished by the Numbers, so those are replaced at the end.
   readonly #replacements: Replacement[] = []
   #isInSet = false
   #isInTwin = false

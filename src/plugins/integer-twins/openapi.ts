@@ -1,5 +1,4 @@
 import type { FastifySchema } from 'fastify'
-import type { Int64Range } from '../../json/int64.js'
 import { int64Mentions, mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import {
   int64RangeOf,
@@ -19,8 +18,8 @@ import { mapBodies } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
 import { isAlwaysTwinned, isInt64, isTwinned, twinName } from '../../json-schema/twins.js'
-import { writtenOut } from '../../json-schema/written-out.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { digitBounds } from './digits-schema.js'
 
 /** What a completed schema is for. */
 export type TwinPurpose =
@@ -67,62 +66,6 @@ export function withTwinsInResponse(response: unknown, shared: SchemaStore): unk
     const completer = new TwinCompleter(shared, body, 'output')
     return completer.demandingTwins('$ref' in body ? body : withTwins(body, shared, 'output'))
   })
-}
-
-/**
- * The schema of parameters in a path or a query as the document is to show them: a 64-bit integer is a text of digits, which
- * a client that has no such numbers can send exactly.
- */
-export function withDigits(schema: Json, shared: SchemaStore): Json {
-  if (!mentionsInt64(schema)) return schema
-  const plain = writtenOut(schema, shared, (part) => part)
-  return mapSchema(plain, (part) => {
-    const range = int64RangeOf(part)
-    return range === null ? part : digitsOf(part, range)
-  })
-}
-
-function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
-  const { format: _, minimum: _a, maximum: _b, exclusiveMinimum: _c, exclusiveMaximum: _d, ...rest } = part
-  const { multipleOf: _e, type, default: fallback, enum: values, description, ...others } = rest
-  const types = [type].flat().map((one) => (one === 'integer' ? 'string' : one)) as string[]
-  const { pattern, maxLength, told } = boundsOf(part, range)
-  return {
-    ...others,
-    type: types.length === 1 ? (types[0] as string) : types,
-    pattern,
-    maxLength,
-    description: typeof description === 'string' ? `${description}; ${told}` : told,
-    ...(fallback === undefined ? {} : { default: asText(fallback) }),
-    ...(Array.isArray(values) ? { enum: values.map(asText) } : {}),
-  }
-}
-
-/** What the schema of the digits of a 64-bit integer has of its bounds; `told` has those that a pattern cannot have. */
-function boundsOf(
-  { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: SchemaObject,
-  { min, max }: Int64Range,
-): { readonly pattern: string; readonly maxLength: number; readonly told: string } {
-  const above = [minimum, isNumber(exclusiveMinimum) ? Math.floor(exclusiveMinimum) + 1 : undefined]
-  const below = [maximum, isNumber(exclusiveMaximum) ? Math.ceil(exclusiveMaximum) - 1 : undefined]
-  const from = above.filter(isNumber).map((bound) => BigInt(Math.ceil(bound)))
-  const to = below.filter(isNumber).map((bound) => BigInt(Math.floor(bound)))
-  const lowest = from.reduce((one, other) => (one > other ? one : other), min)
-  const highest = to.reduce((one, other) => (one < other ? one : other), max)
-  const sign = lowest < 0n ? '-' : ''
-  return {
-    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
-    maxLength: `${sign}${max}`.length,
-    told: `an integer from ${lowest} to ${highest}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
-  }
-}
-
-function isNumber(value: Json | undefined): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
-}
-
-function asText(value: Json): Json {
-  return typeof value === 'number' ? String(value) : value
 }
 
 /**
@@ -295,8 +238,8 @@ class TwinCompleter {
     const range = declared === undefined || others.length > 0 ? null : int64RangeOf(declared)
     if (this.#purpose !== 'input' || declared === undefined || range === null)
       return { ...form, pattern: '^-?[0-9]+$', description }
-    const { pattern, maxLength, told } = boundsOf(declared, range)
-    return { ...form, pattern, maxLength, description: `${description}; ${told}` }
+    const { description: bounds, ...digits } = digitBounds(declared, range)
+    return { ...form, ...digits, description: `${description}; ${bounds}` }
   }
 }
 

@@ -3,12 +3,8 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, SchemaStore } from '../../../src/json-schema/json-schema.js'
-import {
-  completeShared,
-  withDigits,
-  withTwins,
-  withTwinsInResponse,
-} from '../../../src/plugins/integer-twins/openapi.js'
+import { withDigits } from '../../../src/plugins/integer-twins/digits-schema.js'
+import { completeShared, withTwins, withTwinsInResponse } from '../../../src/plugins/integer-twins/openapi.js'
 import { ourWriter } from '../../json-schema/compiled.js'
 import { leavesOf, parseExact, valueIn } from '../../json-schema/exact-tree.js'
 import { anySample } from '../../json-schema/random-schemas.js'
