@@ -54,9 +54,18 @@ export function valueAt(document: Json, pointer: string): Json | undefined {
   if (pointer === '') return document
   let part: Json | undefined = document
   for (const token of pointer.slice(1).split('/')) {
-    const name = nameOfToken(decodeURIComponent(token))
+    const name = nameOfToken(decodedPart(token))
     const isThere: boolean = typeof part === 'object' && part !== null && Object.hasOwn(part, name)
     part = isThere ? (part as { readonly [key: string]: Json })[name] : undefined
   }
   return part
+}
+
+/** Returns a percent-encoded part of a reference decoded; as it is where its encoding is malformed. */
+export function decodedPart(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }

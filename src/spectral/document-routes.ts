@@ -1,5 +1,5 @@
 import { pointerToken } from '../json/json-pointer.js'
-import { valueAt } from '../json-schema/document.js'
+import { decodedPart, valueAt } from '../json-schema/document.js'
 import { isPlainObject, type Json, mapSchema, type SchemaStore } from '../json-schema/json-schema.js'
 
 /** An operation of an OpenAPI document, as the route of Fastify that it describes. */
@@ -116,6 +116,6 @@ function byName(schema: Json): Json {
     const { $ref } = part
     if (typeof $ref !== 'string' || !$ref.startsWith(ofSchemas)) return part
     const [name = '', ...rest] = $ref.slice(ofSchemas.length).split('/')
-    return { ...part, $ref: [`${decodeURIComponent(name)}#`, ...rest].join('/') }
+    return { ...part, $ref: [`${decodedPart(name)}#`, ...rest].join('/') }
   })
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { documentLinter } from '../../src/spectral/document-findings.js'
 import { documentRoutes, openApiPath } from '../../src/spectral/document-routes.js'
 
 t.test('operations as routes of Fastify, with references of schemas by name', (t) => {
@@ -28,6 +29,17 @@ t.test('operations as routes of Fastify, with references of schemas by name', (t
     },
   ])
   t.match(schemas['a~1user'], { $id: 'a~1user', properties: { friend: { $ref: 'a~1user#' } } })
+  t.end()
+})
+
+t.test('a reference whose encoding is malformed leads to nothing', (t) => {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/50%' } } }
+  const get = { parameters: [{ $ref: '#/components/parameters/50%' }], responses: { 200: { content } } }
+  const document = { openapi: '3.1.0', paths: { '/v1/users': { get } } }
+  const [route] = documentRoutes(document).routes
+  t.strictSame(route?.query, [])
+  t.strictSame(route?.response, { 200: { content: { 'application/json': { schema: { $ref: '50%#' } } } } })
+  t.strictSame(documentLinter({}).find(document), [])
   t.end()
 })
 
