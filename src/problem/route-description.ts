@@ -204,14 +204,11 @@ function isCovered(declared: readonly string[], status: string): boolean {
 
 function headersOf(status: string, all: readonly RouteDescription[]): DescribedHeaders {
   const hasContent = /^2(?!04|05)/.test(status)
-  return Object.assign(
-    {},
-    ...all.map(({ headers, allHeaders, headersOf: ofStatus = {} }) => ({
-      ...allHeaders,
-      ...(hasContent ? headers : {}),
-      ...ofStatus[Number(status)],
-    })),
-  )
+  const found = {}
+  for (const { headers, allHeaders, headersOf: ofStatus } of all) {
+    Object.assign(found, allHeaders, hasContent ? headers : undefined, ofStatus?.[Number(status)])
+  }
+  return found
 }
 
 function withHeaders(answer: unknown, headers: DescribedHeaders): unknown {
