@@ -267,7 +267,7 @@ const nested = [
   'unevaluatedItems',
 ] as const
 
-// With the flag, as Ajv does unless told otherwise; some patterns are for an Ajv that was told so.
+// Ajv compiles patterns with the flag, unless its option `unicodeRegExp` is false; some are valid only without it.
 function regExpOf(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u')
