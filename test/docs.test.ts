@@ -1,17 +1,13 @@
 /** What the pages tell a reader to type: it does what they say. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { emptyEmbeddedDatabase } from './demo/databases.js'
 import { serveEmbedded } from './demo/embedded.js'
 import { curlSettings, hasCurl, runLine } from './docs/curl.js'
 import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
-import { userEnvironment } from './package/run-command.js'
+import { startListening } from './support/listening.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const documented = /\b(?:localhost|127\.0\.0\.1):3000\b/g
@@ -50,7 +46,7 @@ t.test('README.md: the whole service', async (t) => {
   const service = serviceIn('js')
 
   await t.test('serves both of its routes', async (t) => {
-    const origin = await originOf(startService(t, service))
+    const origin = await startService(t, service)
     const order = { id: 1, status: 'pending' }
     t.strictSame(await ask(origin, '/v1/orders/1'), [200, order])
     t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [order] }])
@@ -63,15 +59,16 @@ t.test('README.md: the whole service', async (t) => {
   })
 
   await t.test('keeps the conventions in CommonJS too', async (t) => {
-    const origin = await originOf(startService(t, serviceIn('cjs'), 'service.cjs'))
+    const origin = await startService(t, serviceIn('cjs'), 'service.cjs')
     t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [] }])
     t.match(await ask(origin, '/v1/Orders'), [404, { code: 'path-uppercase' }])
   })
 
   await t.test('does not boot with the path in the page, and throws the table in the page', async (t) => {
-    const child = startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'"))
-    const [output, [exitCode]] = await Promise.all([outputOf(child), once(child, 'close')])
-    t.not(exitCode, 0)
+    const output = await startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'")).catch(
+      String,
+    )
+    t.match(output, /exit code [1-9]/)
     const table =
       blocks.map((block) => block.text).find((block) => block.includes('pathGuard.uppercase')) ?? ''
     const rows = table.split('\n').filter((row) => row.includes('/v1/Order/get_all'))
@@ -118,28 +115,9 @@ async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   }
 }
 
-function startService(t: Test, code: string, name = 'service.mjs') {
+function startService(t: Test, code: string, name = 'service.mjs'): Promise<string> {
   const file = join(t.testdir({ [name]: replaced(code, 'port: 3000', 'port: 0') }), name)
-  const child = spawn(process.execPath, [file], { env: userEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function originOf(child: ReturnType<typeof startService>): Promise<string> {
-  const complaints = text(child.stderr)
-  for await (const line of createInterface({ input: child.stdout })) {
-    const origin = /Server listening at (http:[^"]+)/.exec(line)?.[1]
-    if (origin !== undefined) {
-      child.stdout.resume()
-      return origin
-    }
-  }
-  throw new Error(`it ended before it listened\n${await complaints}`)
-}
-
-async function outputOf(child: ChildProcess): Promise<string> {
-  const streams = [child.stdout, child.stderr].flatMap((stream) => (stream === null ? [] : [text(stream)]))
-  return (await Promise.all(streams)).join('\n')
+  return startListening(t, { args: [file] })
 }
 
 async function ask(origin: string, path: string): Promise<[status: number, body: unknown]> {

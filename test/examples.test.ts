@@ -1,10 +1,8 @@
 /** The programs of `examples/`, each as a process, as their first lines say how to start them. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { startListening } from './support/listening.js'
 import { obstacleToRedis, startRedis } from './support/redis.js'
 
 const folder = new URL('../examples/', import.meta.url)
@@ -143,37 +141,14 @@ interface Answer {
 /** Starts a program on a free port and waits until it listens; it ends with the test. */
 async function startProgram(t: Test, name: string, environment = {}): Promise<Program> {
   const path = fileURLToPath(new URL(name, folder))
-  const child = spawn(process.execPath, name.endsWith('.ts') ? ['--import', 'tsx', path] : [path], {
-    env: { ...process.env, ...environment, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const origin = await startListening(t, {
+    args: name.endsWith('.ts') ? ['--import', 'tsx', path] : [path],
+    environment: { ...environment, PORT: '0' },
   })
-  t.teardown(() => stop(child))
-  const origin = await originOf(child)
   return {
     async send(path, request) {
       const response = await fetch(origin + path, { redirect: 'manual', ...request })
       return { status: response.status, headers: response.headers, text: await response.text() }
     },
   }
-}
-
-/** Fastify logs the addresses that it listens on. */
-function originOf(child: ChildProcess): Promise<string> {
-  const complaints: string[] = []
-  child.stderr?.on('data', (chunk) => complaints.push(String(chunk)))
-  return new Promise((resolve, reject) => {
-    if (child.stdout === null) return
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const origin = /Server listening at (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1]
-      if (origin !== undefined) resolve(origin)
-    })
-    child.once('exit', (code) => reject(new Error(`exit code ${code}: ${complaints.join('')}`)))
-  })
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }

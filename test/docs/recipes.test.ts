@@ -10,7 +10,7 @@ import type { ConventionsOptions } from 'fastify-conventions'
 import t, { type Test } from 'tap'
 import { blocksOf } from './markdown.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(join(root, 'docs', 'recipes.md'), 'utf8')
 const recipes = page.split(/^## /m).slice(1)
 

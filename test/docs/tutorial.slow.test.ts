@@ -1,21 +1,20 @@
 /** docs/tutorial.md: the files of each step, in a folder of their own, do what the step says. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { userEnvironment } from '../package/run-command.js'
+import { startListening } from '../support/listening.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
 import { curlSettings, hasCurl, runLine } from './curl.js'
 import { blocksOf, curlLinesOf, promisedStatus } from './markdown.js'
 
 // Inside the repository, so that what the page installs is found there.
-const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const require = createRequire(import.meta.url)
 const page = await readFile(join(root, 'docs', 'tutorial.md'), 'utf8')
 const steps = page.split(/^## \d\. /m).slice(1)
@@ -40,17 +39,20 @@ t.test('the tutorial', { skip, timeout: 300_000 }, async (t) => {
         await writeFile(join(folder, name), text)
       }
       const lines = blocks.filter(({ language }) => language === 'sh').flatMap(curlLinesOf)
-      const server = await startServer(t, folder)
+      const origin = await startServer(t, folder)
       for (const line of lines) {
-        const { statuses, complaints } = await runLine(line.replace('localhost:3000', server.host), folder)
+        const { statuses, complaints } = await runLine(
+          line.replace('localhost:3000', new URL(origin).host),
+          folder,
+        )
         t.strictSame(statuses, [promisedStatus(line)], line + complaints)
       }
-      await byHand[index + 1]?.(t, folder, server)
+      await byHand[index + 1]?.(t, folder, origin)
     })
   }
 })
 
-type Check = (t: Test, folder: string, server: Server) => Promise<void>
+type Check = (t: Test, folder: string, origin: string) => Promise<void>
 
 /** What steps ask to run besides curl. */
 const byHand: Readonly<Record<number, Check>> = {
@@ -64,11 +66,11 @@ const byHand: Readonly<Record<number, Check>> = {
     const { stdout } = await run(process.execPath, args, folder, { LOG_LEVEL: 'silent' })
     t.match(stdout, /^# pass 2$/m)
   },
-  async 4(t, folder, { host }) {
+  async 4(t, folder, origin) {
     const program = join(root, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
-    await run(process.execPath, [program, `http://${host}/openapi.json`, '-o', 'shop.d.ts'], folder)
+    await run(process.execPath, [program, `${origin}/openapi.json`, '-o', 'shop.d.ts'], folder)
     const { stdout } = await run(process.execPath, ['--import', tsx, 'client.ts'], folder, {
-      SHOP: `http://${host}`,
+      SHOP: origin,
     })
     t.match(stdout, /^9007199254740993 pending$/m)
     await compiles(folder)
@@ -78,9 +80,8 @@ const byHand: Readonly<Record<number, Check>> = {
     const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
     t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
     const shared = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
-    const servers = await Promise.all([startServer(t, folder, shared), startServer(t, folder, shared)])
-    const [one, other] = servers.map(({ host }) => `http://${host}`)
-    const create = async (origin?: string) => {
+    const [one, other] = await Promise.all([startServer(t, folder, shared), startServer(t, folder, shared)])
+    const create = async (origin: string) => {
       const headers = { 'content-type': 'application/json', 'idempotency-key': 'one-order' }
       return (
         await fetch(`${origin}/v1/orders`, { method: 'POST', headers, body: '{"total_amount":450}' })
@@ -101,35 +102,13 @@ const byHand: Readonly<Record<number, Check>> = {
 
 const tsx = require.resolve('tsx')
 
-interface Server {
-  /** Name and port. */
-  readonly host: string
-}
-
-/** Starts `server.ts` on a free port; it ends with the test. Rejects with what it prints if it ends before it listens. */
-function startServer(t: Test, folder: string, variables: Record<string, string> = {}): Promise<Server> {
-  const child = spawn(process.execPath, ['--import', tsx, 'server.ts'], {
-    cwd: folder,
-    env: { ...userEnvironment(), ...variables, PORT: '0', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+/** Starts `server.ts` on a free port; it ends with the test. Returns its origin. */
+function startServer(t: Test, folder: string, environment: Record<string, string> = {}): Promise<string> {
+  return startListening(t, {
+    args: ['--import', tsx, 'server.ts'],
+    folder,
+    environment: { ...environment, PORT: '0', LOG_LEVEL: 'info' },
   })
-  t.teardown(() => stop(child))
-  const printed: string[] = []
-  child.stderr.on('data', (chunk) => printed.push(String(chunk)))
-  return new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const host = /Server listening at http:\/\/(127\.0\.0\.1:\d+)/.exec(line)?.[1]
-      if (host !== undefined) resolve({ host })
-    })
-    child.once('close', (code) => reject(new Error(`exit code ${code}: ${printed.join('')}`)))
-  })
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }
 
 async function compiles(folder: string): Promise<void> {

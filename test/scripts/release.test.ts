@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { userEnvironment } from '../package/run-command.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const program = join(root, 'scripts', 'release.mjs')
 const scripts = { lint: 'true', types: 'true', 'test:all': 'true', 'package:check': 'true' }
 const ready = {
