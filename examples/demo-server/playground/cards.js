@@ -1,5 +1,5 @@
 import { element } from './dom.js'
-import { headerOf, xsrfToken } from './wire.js'
+import { headerOf, send as sendUnseen, xsrfToken } from './wire.js'
 
 /**
  * @typedef {object} Stage What a card writes to.
@@ -42,9 +42,14 @@ export const cards = [
     },
     async run({ value, say, add }) {
       const body = JSON.stringify({ method: value('method'), url: value('url') })
-      const response = await fetch('/playground/boots', { method: 'POST', headers: xsrf(json), body })
-      const answer = await response.json()
-      if (!response.ok) return say(answer.detail ?? answer.title)
+      const { status, text } = await sendUnseen({
+        method: 'POST',
+        path: '/playground/boots',
+        headers: json,
+        body,
+      })
+      const answer = JSON.parse(text)
+      if (status !== 200) return say(answer.detail ?? answer.title)
       say(
         answer.message === null
           ? 'The app boots: this route keeps the conventions.'
@@ -360,12 +365,6 @@ async function orderOf(send) {
   // The digits of the twin, which no Number has rounded.
   const id = JSON.parse(text).id_str ?? '0'
   return `{"user_id":${id},"total_amount":900,"currency":"EUR","items":[{"sku":"tea-earl-grey","quantity":2,"unit_amount":450}]}`
-}
-
-/** @param {Record<string, string>} headers */
-function xsrf(headers) {
-  const token = xsrfToken()
-  return token === null ? headers : { ...headers, 'X-XSRF-TOKEN': token }
 }
 
 /**
