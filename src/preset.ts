@@ -178,7 +178,7 @@ export type ConventionName = Exclude<keyof Plugins, 'methodOverride'>
  * Options of {@link conventions}: for each plugin its own options, or `false` to leave it out. A plugin whose default is
  * `false` is left out unless it is given options.
  */
-export interface ConventionsOptions extends PluginsOptions {
+export interface ConventionsOptions extends PluginsOptions, RegistrationOptions {
   /**
    * Mode of all plugins that have one and say nothing themselves. With `report` no response changes by a byte: what
    * would be refused, added or altered is counted and logged.
@@ -215,6 +215,9 @@ export interface ConventionsOptions extends PluginsOptions {
   readonly serializer?: 'fast' | 'fastify'
 }
 
+/** The options of the preset, without those of its registration. */
+type OwnOptions = Omit<ConventionsOptions, keyof RegistrationOptions>
+
 // The plugin checks the members of the object.
 const pluginOptions: Check<object | false> = (label, received) =>
   received === false || isObject(received) ? received : invalid(label, 'an object or false', received)
@@ -245,14 +248,14 @@ const checks = {
   basePath,
   exceptions: listOf(exceptionOfRoute),
   serializer: oneOf('fast', 'fastify'),
-} as Checks<ConventionsOptions>
+} as Checks<OwnOptions>
 
 const defaults = {
   ...Object.fromEntries(names.map((name) => [name, optIn.has(name) ? false : {}])),
   mode: 'enforce',
   exceptions: [] as readonly ConventionsException[],
   serializer: 'fast',
-} as Required<Omit<ConventionsOptions, 'identify' | 'basePath'>>
+} as Required<Omit<OwnOptions, 'identify' | 'basePath'>>
 
 /**
  * The whole preset: every convention of this package.
@@ -281,12 +284,12 @@ const defaults = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const conventions = conventionPlugin<ConventionsOptions>(
+export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
   'conventions',
   async function setUpConventions(app, received) {
     const resolved = resolveOptions<
-      ConventionsOptions,
-      typeof defaults & Pick<ConventionsOptions, 'identify' | 'basePath'>
+      OwnOptions,
+      typeof defaults & Pick<OwnOptions, 'identify' | 'basePath'>
     >('conventions', received, checks, defaults)
     const { mode, serializer, identify, basePath, exceptions, ...options } = resolved
     if (serializer === 'fast' && mode === 'enforce') writeFast(app)

@@ -23,7 +23,7 @@ const obstacle =
   ((await hasCurl()) ? null : 'there is no curl') ?? (await obstacleToPostgres()) ?? (await obstacleToRedis())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
 
-t.test('the tutorial', { skip, timeout: 300_000 }, async (t) => {
+t.test('the tutorial', { skip, timeout: 600_000 }, async (t) => {
   const folder = t.testdir({ 'package.json': '{"type":"module"}', ...curlSettings })
   await mkdir(join(folder, 'node_modules'))
   await symlink(root, join(folder, 'node_modules', 'fastify-conventions'))

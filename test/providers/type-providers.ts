@@ -15,7 +15,7 @@ export interface TypeProvider {
   readonly name: string
   readonly setUp: (app: FastifyInstance) => void
   readonly swagger: SwaggerOptions
-  readonly options: ConventionsOptions & { readonly toJsonSchema?: typeof toJsonSchema }
+  readonly options: ConventionsOptions
   readonly schemas: {
     /** An id in the path. */
     readonly id: unknown
