@@ -1,5 +1,6 @@
 import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../../options.js'
 import type { PostgresQuery } from '../../../stores/postgres-connection.js'
+import { withRetries } from '../../../stores/postgres-retry.js'
 import type {
   IdempotencyClaim,
   IdempotencyRecord,
@@ -67,15 +68,8 @@ export function postgresIdempotency(
   }
   const statements = statementsOn(table)
 
-  const run: Query = async (statement, values) => {
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return (await postgres.query(statement, values)).rows
-      } catch (error) {
-        if (!isSerializationFailure(error) || attempts === mostAttempts) throw error
-      }
-    }
-  }
+  const run: Query = async (statement, values) =>
+    (await withRetries(() => postgres.query(statement, values))).rows
 
   return {
     isShared: true,
@@ -204,8 +198,3 @@ const withQuery: Check<PostgresIdempotencyPool> = (label, received) =>
   isObject(received) && typeof received.query === 'function'
     ? (received as unknown as PostgresIdempotencyPool)
     : invalid(label, 'a pool with query(), such as that of pg', received)
-
-// With a stricter isolation level than the default, a lost race is an error without a change.
-function isSerializationFailure(error: unknown): boolean {
-  return isObject(error) && error.code === '40001'
-}

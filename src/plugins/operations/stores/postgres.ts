@@ -9,6 +9,7 @@ import {
   text,
 } from '../../../options.js'
 import type { PostgresPool, PostgresQuery, PostgresResult } from '../../../stores/postgres-connection.js'
+import { withRetries } from '../../../stores/postgres-retry.js'
 import { listenTo } from '../../../stores/postgres-subscription.js'
 import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
 import { isFinal, latestForm } from '../record.js'
@@ -88,15 +89,7 @@ export function postgresOperationStore(
   const statements = statementsOn(table)
   let fault: unknown
 
-  const run: Query = async (statement, values = []) => {
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return await postgres.query(statement, values)
-      } catch (error) {
-        if (!isSerializationFailure(error) || attempts === mostAttempts) throw error
-      }
-    }
-  }
+  const run: Query = (statement, values = []) => withRetries(() => postgres.query(statement, values))
 
   const faultOfTable = async (): Promise<string | null> => {
     const { rows } = await postgres.query(whatIsThere, [statements.table])
@@ -213,8 +206,6 @@ function changes(query: Query, statements: Statements): OperationTransaction {
 
 // Also the channel of release 0.1.
 const channel = 'fastify_conventions_cancel'
-
-const mostAttempts = 10
 
 const timeStatement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
 
@@ -360,9 +351,4 @@ function member(row: unknown, name: string): unknown {
 
 function byDueAt(one: TakenRecord, other: TakenRecord): number {
   return Number(one.due_at) - Number(other.due_at) || (one.id < other.id ? -1 : 1)
-}
-
-// With a stricter isolation level than the default, a lost race is an error without a change.
-function isSerializationFailure(error: unknown): boolean {
-  return isObject(error) && error.code === '40001'
 }

@@ -126,6 +126,18 @@ t.test('the start says what to do about the schema', { skip }, async (t) => {
   await until(async () => (await connections(pool)) === 1, 'nothing stays open')
 })
 
+t.test('processes that start at once create the queue once', { skip }, async (t) => {
+  const { url: postgres } = await server(t)
+  await started(t, pgBossEngine({ postgres, migrate: true }), fakeWorker())
+  for (let queue = 1; queue <= 5; queue += 1) {
+    // With a pool of its own for each, as processes have.
+    const engines = Array.from({ length: 6 }, () =>
+      pgBossEngine({ postgres, migrate: true, queue: `queue-${queue}` }),
+    )
+    await Promise.all(engines.map((engine) => started(t, engine, fakeWorker())))
+  }
+})
+
 t.test('an idle process sends at most two statements in an interval', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)

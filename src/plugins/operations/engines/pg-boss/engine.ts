@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import pg from 'pg'
 import PgBoss from 'pg-boss'
+import { withRetries } from '../../../../stores/postgres-retry.js'
 import { inTime } from '../../../../time/in-time.js'
 import { scheduleTimeout } from '../../../../time/schedule.js'
 import {
@@ -92,7 +93,8 @@ class BossQueue {
     const { queue, schema, migrate } = this.#settings
     try {
       await this.#boss.start()
-      if (migrate) await this.#boss.createQueue(queue)
+      // Of processes that create it at once, PostgreSQL may end one by a deadlock.
+      if (migrate) await withRetries(() => this.#boss.createQueue(queue))
     } catch (error) {
       if (!(error instanceof Error) || !/pg-boss/.test(error.message)) throw error
       throw new Error(`${error.message} in the PostgreSQL schema '${schema}': ${remedy}`, { cause: error })
