@@ -35,8 +35,9 @@ import { securityHeaders } from './plugins/security-headers/index.js'
 import { selfAlias } from './plugins/self-alias/index.js'
 import { versions } from './plugins/versions/index.js'
 import { xsrf } from './plugins/xsrf/index.js'
+import { type RouteException, routeException } from './rules/exceptions.js'
 import { type Mode, modes } from './rules/modes.js'
-import { exceptRoutes, type RouteException, routeException } from './rules/route-exceptions.js'
+import { exceptRoutes } from './rules/route-exceptions.js'
 
 /**
  * The conventions, in the order in which a route meets them at boot: one completes the schema that the next one reads.
@@ -287,10 +288,12 @@ const defaults = {
 export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
   'conventions',
   async function setUpConventions(app, received) {
-    const resolved = resolveOptions<
-      OwnOptions,
-      typeof defaults & Pick<OwnOptions, 'identify' | 'basePath'>
-    >('conventions', received, checks, defaults)
+    const resolved = resolveOptions<OwnOptions, typeof defaults & Pick<OwnOptions, 'identify' | 'basePath'>>(
+      'conventions',
+      received,
+      checks,
+      defaults,
+    )
     const { mode, serializer, identify, basePath, exceptions, ...options } = resolved
     if (serializer === 'fast' && mode === 'enforce') writeFast(app)
     if (exceptions.length > 0) exceptRoutes(app, exceptions, exceptable, mode)

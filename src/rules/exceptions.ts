@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify'
-import { type Check, invalid, listOf, objectOf, oneOf, text } from '../options.js'
+import { type Check, type Checks, invalid, listOf, objectOf, oneOf, text } from '../options.js'
 
 /** An exception for the routes of one path. */
 export interface RuleException<Rule extends string> {
@@ -14,20 +14,44 @@ export interface RuleException<Rule extends string> {
 /** An exception that applies to a route. */
 export type AppliedException<Rule extends string> = Pick<RuleException<Rule>, 'except' | 'reason'>
 
+/** An exception for the routes of one path, from all rules unless it names some. */
+export interface RouteException<Name extends string> {
+  /** Path pattern as it was registered, such as `/metrics`; a final `*` stands for everything below, as in `/admin/*`. */
+  readonly url: string
+  /** Why; the report of the boot shows it. */
+  readonly reason: string
+  /**
+   * The conventions or rules that do not apply there.
+   * @default all
+   */
+  readonly except?: readonly Name[]
+}
+
+/** Returns a check of {@link RouteException} for these names. */
+export function routeException<Name extends string>(names: readonly Name[]): Check<RouteException<Name>> {
+  return exceptionOf(names, ['url', 'reason'], 'an object with url and reason')
+}
+
 /** Returns a check of {@link RuleException} for a plugin with these rules. */
 export function ruleException<Rule extends string>(names: readonly Rule[]): Check<RuleException<Rule>> {
-  const members: { readonly [Key in keyof RuleException<Rule>]: Check<RuleException<Rule>[Key]> } = {
+  const check = exceptionOf(names, ['url', 'except', 'reason'], 'an object with url, except and reason')
+  return check as Check<RuleException<Rule>>
+}
+
+function exceptionOf<Name extends string>(
+  names: readonly Name[],
+  required: readonly (keyof RuleException<Name>)[],
+  expected: string,
+): Check<RouteException<Name>> {
+  const checkMembers = objectOf<Partial<RuleException<Name>>>({
     url: text("a path such as '/metrics' or '/docs/*'", /^\//),
-    except: listOf(oneOf(...names)),
     reason: text(),
-  }
-  const checkMembers = objectOf<Partial<RuleException<Rule>>>(members)
+    except: listOf(oneOf(...names)),
+  } as Checks<Partial<RuleException<Name>>>)
   return (label, received) => {
-    const { url, except, reason } = checkMembers(label, received)
-    if (url === undefined || except === undefined || reason === undefined) {
-      return invalid(label, 'an object with url, except and reason', received)
-    }
-    return { url, except, reason }
+    const exception = checkMembers(label, received)
+    const isWhole = required.every((member) => exception[member] !== undefined)
+    return isWhole ? (exception as RouteException<Name>) : invalid(label, expected, received)
   }
 }
 

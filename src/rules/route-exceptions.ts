@@ -1,41 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { headSiblings } from '../fastify/internals.js'
 import { routeSlot } from '../fastify/slots.js'
-import { type Check, invalid, listOf, objectOf, oneOf, text } from '../options.js'
-import { matchesUrl } from './exceptions.js'
+import { matchesUrl, type RouteException } from './exceptions.js'
 import type { Mode } from './modes.js'
 import { reporterOf } from './report.js'
-
-/** An exception from whole conventions, for the routes of one path. */
-export interface RouteException<Convention extends string> {
-  /** Path pattern as it was registered, such as `/metrics`; a final `*` stands for everything below, as in `/admin/*`. */
-  readonly url: string
-  /** Why; the report of the boot shows it. */
-  readonly reason: string
-  /**
-   * The conventions that do not hold there.
-   * @default all
-   */
-  readonly except?: readonly Convention[]
-}
-
-/** Returns a check of {@link RouteException} for these conventions. */
-export function routeException<Convention extends string>(
-  conventions: readonly Convention[],
-): Check<RouteException<Convention>> {
-  const checkMembers = objectOf<Partial<RouteException<Convention>>>({
-    url: text("a path such as '/metrics' or '/docs/*'", /^\//),
-    reason: text(),
-    except: listOf(oneOf(...conventions)),
-  } as { readonly [Key in keyof RouteException<Convention>]-?: Check<RouteException<Convention>[Key] & {}> })
-  return (label, received) => {
-    const { url, reason, except } = checkMembers(label, received)
-    if (url === undefined || reason === undefined) {
-      return invalid(label, 'an object with url and reason', received)
-    }
-    return { url, reason, ...(except !== undefined && { except }) }
-  }
-}
 
 /** The reason for which a route is excepted from a convention, by its name. */
 const reasonsOfRoute = routeSlot<Readonly<Record<string, string>>>('exceptions.reasons')

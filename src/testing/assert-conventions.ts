@@ -10,7 +10,7 @@ import {
   oneOf,
   resolveOptions,
 } from '../options.js'
-import { matchesUrl, type RuleException, ruleException } from '../rules/exceptions.js'
+import { matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
 import { type AppPath, appPaths } from './probe/app-paths.js'
 import { type ProbedApp, sender } from './probe/client.js'
 import { type ParameterValue, pathFiller } from './probe/item-path.js'
@@ -47,10 +47,10 @@ export interface ProbeOptions {
    */
   readonly rules?: readonly ProbeRule[]
   /**
-   * Rules that are not probed on some routes.
+   * Routes that are not probed, or some rules on them.
    * @default []
    */
-  readonly exceptions?: readonly RuleException<ProbeRule>[]
+  readonly exceptions?: readonly RouteException<ProbeRule>[]
   /**
    * Whether POST, PUT, PATCH and DELETE are sent to routes that have them, with bodies that cannot be read and with
    * preconditions that fail. An app that keeps the conventions carries none of them out; another one may change its data.
@@ -80,7 +80,7 @@ const checks: Checks<ProbeOptions> = {
   headers: headerFields,
   params: functionOf('a function (name, url) => string | undefined'),
   rules: listOf(oneOf(...probeRules)),
-  exceptions: listOf(ruleException(probeRules)),
+  exceptions: listOf(routeException(probeRules)),
   writes: flag,
 }
 
@@ -100,7 +100,7 @@ export async function probeConventions(app: ProbedApp, options?: ProbeOptions): 
     headers: {},
     params: () => undefined,
     rules: probeRules,
-    exceptions: [] as readonly RuleException<ProbeRule>[],
+    exceptions: [] as readonly RouteException<ProbeRule>[],
     writes: false,
   })
   await app.ready()
@@ -110,7 +110,10 @@ export async function probeConventions(app: ProbedApp, options?: ProbeOptions): 
   const send = sender(app, headers)
   const fill = pathFiller(send, paths, params)
   const isExcepted = (url: string, rule: ProbeRule) =>
-    !rules.includes(rule) || exceptions.some((one) => matchesUrl(one.url, url) && one.except.includes(rule))
+    !rules.includes(rule) ||
+    exceptions.some(
+      ({ url: pattern, except = probeRules }) => matchesUrl(pattern, url) && except.includes(rule),
+    )
 
   await probeNoRoute(send, new Verdicts('*', all))
   const methods = methodsByUrl(paths)

@@ -37,7 +37,8 @@ export interface PageAnswer {
 }
 
 const programs = ['chromium', 'chromium-browser', 'google-chrome']
-const timeout = 30_000
+// A guard against a hang. On a busy machine a page takes half a minute.
+const timeout = 120_000
 
 // Besides what Playwright says itself: nothing of the browser's own goes into a network.
 const args = ['--disable-gpu', '--disable-quic', '--disable-sync']

@@ -2,7 +2,12 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import conventions, { serverOptions } from '../../src/index.js'
-import { assertConventions, type ProbeRule, probeConventions } from '../../src/testing/index.js'
+import {
+  assertConventions,
+  type ProbeOptions,
+  type ProbeRule,
+  probeConventions,
+} from '../../src/testing/index.js'
 
 const item = {
   type: 'object',
@@ -357,4 +362,27 @@ t.test('an app in front that changes nothing keeps all clauses', async (t) => {
   const app = await appBehind(() => {})
   const { broken } = await probeConventions(app, { writes: true })
   t.strictSame(broken, [])
+})
+
+t.test('an exception takes a route out, or with `except` single rules of it', async (t) => {
+  const app = await keptApp()
+  t.teardown(() => app.close())
+  const probe = async (exceptions: ProbeOptions['exceptions'] = []) => {
+    const { verdicts } = await probeConventions(app, { exceptions })
+    return new Set(verdicts.map(({ rule, url }) => `${rule} ${url}`))
+  }
+  const all = await probe()
+  const url = '/v1/users/:id'
+  const reason = 'of another team'
+  t.ok(all.has(`caching ${url}`) && all.has(`methods ${url}`), [...all].join())
+  const withoutRule = await probe([{ url, except: ['caching'], reason }])
+  t.strictSame(
+    [...all].filter((one) => !withoutRule.has(one)),
+    [`caching ${url}`],
+  )
+  const withoutRoute = await probe([{ url, reason }])
+  t.strictSame(
+    [...all].filter((one) => !withoutRoute.has(one)),
+    [...all].filter((one) => one.endsWith(` ${url}`)),
+  )
 })
