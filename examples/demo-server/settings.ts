@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { Ajv, type ErrorObject } from 'ajv'
+import { envSchema } from 'env-schema'
+import { type Static, Type } from 'typebox'
 import { clientIds } from './authorization/client-ids.js'
 
 /** How the service is started, from the environment. */
@@ -36,76 +39,137 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 type LogLevel = (typeof logLevels)[number]
 
+const text = (options: Type.TStringOptions = {}) => Type.Optional(Type.String(options))
+
+/** The variables, as text. A `description` says what is expected of a value; one that is `writeOnly` is not shown. */
+const Variables = Type.Object({
+  HOST: Type.String({ default: '127.0.0.1' }),
+  PORT: Type.String({ default: '3000', format: 'port', description: 'a number from 0 to 65535' }),
+  HTTPS: text({ pattern: '^dev$', description: "'dev'" }),
+  TLS_CERT: text(),
+  TLS_KEY: text(),
+  ISSUER_URL: text({ format: 'issuer', description: 'a URL such as https://id.example.com' }),
+  AUDIENCE: text(),
+  CLIENT_ID: text(),
+  SESSION_SECRET: text({ minLength: 32, writeOnly: true, description: 'at least 32 characters' }),
+  LOG_LEVEL: Type.Unsafe<LogLevel>({
+    type: 'string',
+    default: 'info',
+    enum: logLevels,
+    description: `one of ${logLevels.join(', ')}`,
+  }),
+  DATABASE_URL: text({
+    pattern: '^postgres(ql)?://.',
+    writeOnly: true,
+    description: 'a URL such as postgres://host/name',
+  }),
+  DATA_DIR: text(),
+  REDIS_URL: text({ format: 'redis', writeOnly: true, description: 'a URL such as redis://host:6379/0' }),
+  OPERATIONS: text({ pattern: '^postgres$', description: "'postgres'" }),
+  WORK: Type.String({ default: 'on', pattern: '^(on|off)$', description: "'on' or 'off'" }),
+  PACE: Type.String({ default: '1', format: 'pace', description: 'a number from 0.001 to 999.999' }),
+  MAINTENANCE_FILE: text(),
+  CORS_ORIGIN: Type.Unsafe<string[]>({
+    type: 'array',
+    default: [],
+    items: { type: 'string', format: 'origin', description: 'origins such as https://app.example' },
+  }),
+  RATE_LIMIT_MAX: Type.String({
+    default: '1000',
+    pattern: '^0*[1-9]\\d{0,8}$',
+    description: 'a number from 1 to 999999999',
+  }),
+})
+
+const ajv = new Ajv({
+  useDefaults: true,
+  // The error has the value and its schema.
+  verbose: true,
+  formats: {
+    port: (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535,
+    pace: (value) => /^\d{1,3}(\.\d{1,3})?$/.test(value) && Number(value) > 0,
+    issuer: (value) =>
+      URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#]/.test(value),
+    origin: (value) => URL.canParse(value) && new URL(value).origin === value,
+    // Also the number of a database is checked: what is none would be taken for another one.
+    redis: (value) =>
+      /^rediss?:\/\/[^/]/.test(value) && URL.canParse(value) && /^(?:\/\d*)?$/.test(new URL(value).pathname),
+  },
+})
+
 /**
- * Reads `HOST`, `PORT`, `HTTPS`, `TLS_CERT`, `TLS_KEY`, `ISSUER_URL`, `AUDIENCE`, `CLIENT_ID`, `SESSION_SECRET`, `LOG_LEVEL`, `DATABASE_URL`, `DATA_DIR`,
- * `REDIS_URL`, `OPERATIONS`, `WORK`, `PACE`, `MAINTENANCE_FILE`, `CORS_ORIGIN` and `RATE_LIMIT_MAX`; one that is empty counts as not set.
+ * Reads the variables of the environment that the README lists; one that is empty counts as not set.
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  const value = (name: string) => environment[name]?.trim() || undefined
-  const storage = storageOf(value('DATABASE_URL'), value('DATA_DIR'))
-  const redisUrl = redisUrlOf(value('REDIS_URL'))
-  const operations = operationsOf(value('OPERATIONS'), redisUrl, storage)
+  const variables = read(environment)
+  const storage = storageOf(variables)
+  const operations = operationsOf(variables, storage)
+  const work = variables.WORK === 'on'
+  if (!work && !isShared(operations, storage)) throw new Error(`WORK: 'off' ${needsOthers}`)
   return {
-    host: value('HOST') ?? '127.0.0.1',
-    port: portOf(value('PORT') ?? '3000'),
-    tls: tlsOf(value('HTTPS'), value('TLS_CERT'), value('TLS_KEY')),
-    authorization: authorizationOf(value('ISSUER_URL'), value('AUDIENCE')),
-    clientId: value('CLIENT_ID') ?? (value('ISSUER_URL') === undefined ? clientIds.app : null),
-    sessionSecret: secretOf(value('SESSION_SECRET')),
-    logLevel: logLevelOf(value('LOG_LEVEL') ?? 'info'),
+    host: variables.HOST,
+    port: Number(variables.PORT),
+    tls: tlsOf(variables),
+    authorization: authorizationOf(variables),
+    clientId: variables.CLIENT_ID ?? (variables.ISSUER_URL === undefined ? clientIds.app : null),
+    // Without one, sessions end with the process, and other instances do not know them.
+    sessionSecret: variables.SESSION_SECRET ?? randomBytes(32).toString('base64url'),
+    logLevel: variables.LOG_LEVEL,
     storage,
-    redisUrl,
+    redisUrl: variables.REDIS_URL ?? null,
     operations,
-    work: workOf(value('WORK') ?? 'on', operations, storage),
-    pace: paceOf(value('PACE') ?? '1'),
-    maintenanceFile: value('MAINTENANCE_FILE') ?? null,
-    corsOrigins: corsOriginsOf(value('CORS_ORIGIN') ?? ''),
-    rateLimitMax: rateLimitOf(value('RATE_LIMIT_MAX') ?? '1000'),
+    work,
+    pace: Number(variables.PACE),
+    maintenanceFile: variables.MAINTENANCE_FILE ?? null,
+    corsOrigins: variables.CORS_ORIGIN,
+    rateLimitMax: Number(variables.RATE_LIMIT_MAX),
   }
 }
 
-function portOf(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(port <= 65_535)) throw new Error(`PORT: expected a number from 0 to 65535, received '${text}'`)
-  return port
+function read(environment: NodeJS.ProcessEnv): Static<typeof Variables> {
+  const names = Object.keys(Variables.properties)
+  const values = names.flatMap((name) => {
+    const value = environment[name]?.trim()
+    return value ? [[name, name === 'CORS_ORIGIN' ? listOf(value) : value]] : []
+  })
+  try {
+    return envSchema<Static<typeof Variables>>({
+      schema: Variables,
+      data: Object.fromEntries(values),
+      env: false,
+      ajv,
+    })
+  } catch (error) {
+    const [first] = (error as { readonly errors?: readonly ErrorObject[] }).errors ?? []
+    if (first === undefined) throw error
+    const { description, writeOnly } = first.parentSchema ?? {}
+    const received = writeOnly === true ? '' : `, received '${first.data}'`
+    throw new Error(`${first.instancePath.split('/')[1]}: expected ${description}${received}`)
+  }
 }
 
-/** Without one, sessions end with the process, and other instances do not know them. */
-function secretOf(text: string | undefined): string {
-  if (text === undefined) return randomBytes(32).toString('base64url')
-  // The message does not show it.
-  if (text.length < 32) throw new Error('SESSION_SECRET: expected at least 32 characters')
-  return text
+function listOf(value: string): string[] {
+  return value.split(',').flatMap((part) => part.trim() || [])
 }
 
-function tlsOf(
-  https: string | undefined,
-  cert: string | undefined,
-  key: string | undefined,
-): Settings['tls'] {
-  if (https !== undefined && https !== 'dev') throw new Error(`HTTPS: expected 'dev', received '${https}'`)
+function tlsOf({ HTTPS: https, TLS_CERT: cert, TLS_KEY: key }: Static<typeof Variables>): Settings['tls'] {
   if ((cert === undefined) !== (key === undefined)) {
     throw new Error('TLS_CERT and TLS_KEY: expected both, received one of them')
   }
-  if (cert === undefined || key === undefined) return https ?? null
+  if (cert === undefined || key === undefined) return https === undefined ? null : 'dev'
   if (https !== undefined) throw new Error('HTTPS: expected no TLS_CERT beside it, received both')
   return { cert, key }
 }
 
-function authorizationOf(
-  issuer: string | undefined,
-  audience: string | undefined,
-): Settings['authorization'] {
-  if (issuer === undefined) {
-    if (audience !== undefined) throw new Error('AUDIENCE: expected ISSUER_URL beside it')
-    return null
-  }
-  const isUrl = URL.canParse(issuer) && /^https?:$/.test(new URL(issuer).protocol) && !/[?#]/.test(issuer)
-  if (!isUrl)
-    throw new Error(`ISSUER_URL: expected a URL such as https://id.example.com, received '${issuer}'`)
-  return { issuer, audience: audience ?? audienceOf(issuer) }
+function authorizationOf({
+  ISSUER_URL: issuer,
+  AUDIENCE: audience,
+}: Static<typeof Variables>): Settings['authorization'] {
+  if (issuer !== undefined) return { issuer, audience: audience ?? audienceOf(issuer) }
+  if (audience !== undefined) throw new Error('AUDIENCE: expected ISSUER_URL beside it')
+  return null
 }
 
 /** The API that tokens are for, where nothing else is agreed on: instances of the demo may have one issuer. */
@@ -113,69 +177,19 @@ export function audienceOf(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/v1`
 }
 
-function paceOf(text: string): number {
-  const pace = /^\d{1,3}(\.\d{1,3})?$/.test(text) ? Number(text) : 0
-  if (pace <= 0) throw new Error(`PACE: expected a number from 0.001 to 999.999, received '${text}'`)
-  return pace
-}
-
-function rateLimitOf(text: string): number {
-  const max = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (max < 1) throw new Error(`RATE_LIMIT_MAX: expected a number from 1 to 999999999, received '${text}'`)
-  return max
-}
-
-function corsOriginsOf(list: string): string[] {
-  const origins = list.split(',').flatMap((origin) => origin.trim() || [])
-  for (const origin of origins) {
-    if (URL.canParse(origin) && new URL(origin).origin === origin) continue
-    throw new Error(`CORS_ORIGIN: expected origins such as https://app.example, received '${origin}'`)
-  }
-  return origins
-}
-
-function logLevelOf(text: string): LogLevel {
-  const level = logLevels.find((known) => known === text)
-  if (level === undefined) {
-    throw new Error(`LOG_LEVEL: expected one of ${logLevels.join(', ')}, received '${text}'`)
-  }
-  return level
-}
-
-function storageOf(url: string | undefined, folder: string | undefined): Settings['storage'] {
+function storageOf({ DATABASE_URL: url, DATA_DIR: folder }: Static<typeof Variables>): Settings['storage'] {
   if (url === undefined) return folder === undefined ? null : { folder }
   if (folder !== undefined) throw new Error('DATABASE_URL and DATA_DIR: expected one of them, received both')
-  // The URL may hold a password, so the message does not show it.
-  if (!/^postgres(ql)?:\/\/./.test(url))
-    throw new Error('DATABASE_URL: expected a URL such as postgres://host/name')
   return { url }
 }
 
-/** Also the number of a database is checked: what is none would be taken for another one. */
-function redisUrlOf(url: string | undefined): string | null {
-  if (url === undefined) return null
-  // As with that of the database, the message does not show it.
-  if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url) || !/^(?:\/\d*)?$/.test(new URL(url).pathname)) {
-    throw new Error('REDIS_URL: expected a URL such as redis://host:6379/0')
-  }
-  return url
-}
-
 function operationsOf(
-  text: string | undefined,
-  redisUrl: string | null,
+  { OPERATIONS: text, REDIS_URL: redisUrl }: Static<typeof Variables>,
   storage: Settings['storage'],
 ): Settings['operations'] {
-  if (text === undefined) return redisUrl === null ? 'memory' : 'redis'
-  if (text !== 'postgres') throw new Error(`OPERATIONS: expected 'postgres', received '${text}'`)
+  if (text === undefined) return redisUrl === undefined ? 'memory' : 'redis'
   if (storage === null || 'folder' in storage) throw new Error("OPERATIONS: 'postgres' needs DATABASE_URL")
-  return text
-}
-
-function workOf(text: string, operations: Settings['operations'], storage: Settings['storage']): boolean {
-  if (text !== 'on' && text !== 'off') throw new Error(`WORK: expected 'on' or 'off', received '${text}'`)
-  if (text === 'off' && !isShared(operations, storage)) throw new Error(`WORK: 'off' ${needsOthers}`)
-  return text === 'on'
+  return 'postgres'
 }
 
 /** Can other processes run operations of this one? They have to find them, and to see the same data. */
