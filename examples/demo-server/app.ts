@@ -5,20 +5,16 @@ import conventions, {
   serverOptions,
   type XsrfOptions,
 } from 'fastify-conventions'
-import { redisIdempotency, redisMaintenanceStore } from 'fastify-conventions/stores/redis'
+import { postgresIdempotency } from 'fastify-conventions/stores/postgres'
+import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
-import { mountActions } from './actions.js'
 import type { AuthorizationServer } from './authorization/server.js'
 import { requireUser } from './caller.js'
-import { mountCollection } from './collection.js'
-import { collections } from './collections/index.js'
-import type { Database } from './database.js'
+import { collections, items } from './collections/index.js'
+import { connectionOf, type Database } from './database.js'
 import { mountInvoices } from './invoices.js'
 import { describeApi, type OpenApiVersion, openPages, securityScheme } from './openapi.js'
 import { mountPlayground, playgroundPages } from './playground.js'
-import { commonCodes } from './problem-codes.js'
-import { mountRetries } from './retries.js'
-import { itemSchema } from './schemas.js'
 import { mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
 import { type Certificate, closeSessionsAtStop } from './tls.js'
@@ -86,19 +82,20 @@ export async function buildApp({
     rateLimit: { max: rateLimitMax, ...(redis === null ? {} : { redis }) },
     versions: { versions: { 1: {} } },
     selfAlias: {
-      collections: collections.filter(({ hasCallers }) => hasCallers).map(({ name }) => name),
+      collections: ['users'],
       identify: requireUser,
     },
     bearer: { ...bearer, securityScheme, open: [...openPages, ...playgroundPages] },
     operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },
-    ...(redis === null ? {} : { idempotency: { store: redisIdempotency(redis) } }),
+    // In the database, so that an effect and its answer can be committed together.
+    idempotency: { store: postgresIdempotency(connectionOf(database)) },
     ...(login === null
       ? {}
       : {
           xsrf: { cookies: [sessionCookie(login)], secret: login.secret, mode: sessions?.mode ?? 'enforce' },
         }),
     formats: {},
-    problems: { codes: commonCodes },
+    problems: { codes: { forbidden: 403, 'database-unavailable': 503 } },
     ...(corsOrigins.length === 0 ? {} : { cors: { origin: corsOrigins } }),
   })
   if (authorizationServer !== null) {
@@ -112,11 +109,9 @@ export async function buildApp({
     version: openApiVersion,
   })
   await app.register(mountPlayground, { mayMaintain: authorizationServer !== null })
-  for (const schema of collections.map(itemSchema)) app.addSchema(schema)
-  for (const collection of collections) await app.register(mountCollection, { collection, database, pace })
-  await app.register(mountActions, { database })
-  await app.register(mountRetries, { database, pace })
-  await app.register(mountInvoices, { database, pace })
+  for (const item of Object.values(items)) app.addSchema(item)
+  for (const mountCollection of collections) await app.register(mountCollection, { db: database, pace })
+  await app.register(mountInvoices, { db: database, pace })
   await app.register(mountTerms)
   return app
 }

@@ -1,66 +1,97 @@
 import { ProblemError } from 'fastify-conventions'
-import { ConstraintViolation } from './database.js'
-import type { Collection } from './declaration.js'
-import type { Values } from './sql.js'
 
-/**
- * What a refused create, replace or update means to the client: 409 `already-exists`, 412, 422 `reference-not-found`, or
- * the problem of the rule that is broken. Any other error comes back as it is.
- */
-export function problemOfWrite(error: unknown, collection: Collection, body: Values): unknown {
-  if (!(error instanceof ConstraintViolation) || error.table !== collection.name) return error
-  // Only a PUT names the id of what it makes, on condition that there is none: somebody else was faster.
-  if (error.constraint === `${collection.name}_pkey`)
-    return new ProblemError('precondition-failed', { cause: error })
-  if (error.kind === 'unique') return duplicate(error, collection)
-  if (error.kind === 'reference') return danglingReference(error, collection, body)
-  return brokenRule(error, collection)
+/** What PostgreSQL says of a write that a constraint refused. */
+interface Violation {
+  /** PostgreSQL, appendix A: class 23. */
+  readonly code: '23503' | '23505' | '23514'
+  readonly constraint: string
+  /** The table that has the constraint. */
+  readonly table: string
+  /** `Key (user_id)=(7) …`; the words around it depend on the language of the server. */
+  readonly detail?: string
 }
 
-/** What a refused delete means to the client: 409 `still-referenced`. Any other error comes back as it is. */
-export function problemOfDelete(error: unknown, collection: Collection, id: bigint): unknown {
-  if (!(error instanceof ConstraintViolation) || error.kind !== 'reference') return error
-  return new ProblemError('still-referenced', {
-    status: 409,
-    detail: `the ${collection.singular} ${id} is still referenced by ${error.table}`,
-    cause: error,
-  })
+/** What is unique: the fields to blame, by the name of the index. */
+const unique: Readonly<Record<string, { readonly item: string; readonly fields: readonly string[] }>> = {
+  users_email_key: { item: 'user', fields: ['email'] },
+  friends_user_id_friend_user_id_key: { item: 'friend', fields: ['user_id', 'friend_user_id'] },
 }
 
-function duplicate(error: ConstraintViolation, { name, singular, unique = [] }: Collection): unknown {
-  const broken = unique.find(({ fields }) => error.constraint === `${name}_${fields.join('_')}_key`)
-  if (broken === undefined) return error
-  return new ProblemError('already-exists', {
-    status: 409,
-    detail: `another ${singular} has the same ${broken.fields.join(' and ')}`,
-    errors: broken.fields.map((field) => issue(field, `is taken by another ${singular}`)),
-    cause: error,
-  })
+/** The collection that a field refers to, by the name of the constraint. */
+const references: Readonly<Record<string, string>> = {
+  friends_user_id_fkey: 'users',
+  friends_friend_user_id_fkey: 'users',
+  orders_user_id_fkey: 'users',
+  subscriptions_user_id_fkey: 'users',
+  payments_order_id_fkey: 'orders',
 }
 
-function danglingReference(error: ConstraintViolation, { name, fields }: Collection, body: Values): unknown {
-  const broken = Object.keys(fields).find((field) => error.constraint === `${name}_${field}_fkey`)
-  if (broken === undefined) return error
-  const message = `there is no item ${String(body[broken])} in ${fields[broken]?.references}`
+/** Returns the problem of a write that a constraint of the database refused; `undefined` for any other error. */
+export function problemOfConstraint(error: unknown): ProblemError | undefined {
+  const { code, constraint = '', table, detail = '' } = error as Partial<Violation>
+  const [, field = '', value = ''] = /\((.*?)\)=\((.*)\)/.exec(detail) ?? []
+  if (code === '23505') return duplicate(constraint, error)
+  if (code === '23514' && constraint === 'friends_not_self_check') return friendOfSelf(error)
+  const referred = references[constraint]
+  if (code !== '23503' || referred === undefined) return undefined
+  // The key is that of the referred item where a delete is refused, and the reference itself where a write is.
+  return field === 'id'
+    ? stillReferenced(referred, value, table, error)
+    : noReference(field, value, referred, error)
+}
+
+/** Whether a constraint refused a write. */
+export function isRefusedBy(constraint: string, error: unknown): boolean {
+  return (
+    error instanceof ProblemError &&
+    (error.cause as Partial<Violation> | undefined)?.constraint === constraint
+  )
+}
+
+/** Returns the problem of a body that refers to an item which does not exist. */
+export function noReference(field: string, id: unknown, collection: string, cause?: unknown): ProblemError {
+  const message = `there is no item ${id} in ${collection}`
   return new ProblemError('reference-not-found', {
     status: 422,
-    detail: `${broken}: ${message}`,
-    errors: [issue(broken, message)],
-    cause: error,
+    detail: `${field}: ${message}`,
+    errors: [{ in: 'body', pointer: `/${field}`, message }],
+    cause,
   })
 }
 
-function brokenRule(error: ConstraintViolation, { rules = [] }: Collection): unknown {
-  const broken = rules.find(({ constraint }) => error.constraint === constraint)
-  if (broken === undefined) return error
-  return new ProblemError(broken.code, {
+function duplicate(constraint: string, cause: unknown): ProblemError | undefined {
+  // Only a PUT names the id of what it makes, on condition that there is none: another request was faster.
+  if (/^(users|friends|orders|subscriptions|payments)_pkey$/.test(constraint))
+    return new ProblemError('precondition-failed', { cause })
+  const broken = unique[constraint]
+  if (broken === undefined) return undefined
+  const { item, fields } = broken
+  return new ProblemError('already-exists', {
+    status: 409,
+    detail: `another ${item} has the same ${fields.join(' and ')}`,
+    errors: fields.map((name) => ({
+      in: 'body',
+      pointer: `/${name}`,
+      message: `is taken by another ${item}`,
+    })),
+    cause,
+  })
+}
+
+function friendOfSelf(cause: unknown): ProblemError {
+  const message = 'must be another user than user_id'
+  return new ProblemError('friend-of-self', {
     status: 422,
-    detail: `${broken.field}: ${broken.message}`,
-    errors: [issue(broken.field, broken.message)],
-    cause: error,
+    detail: `friend_user_id: ${message}`,
+    errors: [{ in: 'body', pointer: '/friend_user_id', message }],
+    cause,
   })
 }
 
-function issue(field: string, message: string) {
-  return { in: 'body', pointer: `/${field}`, message } as const
+function stillReferenced(collection: string, id: string, by: unknown, cause: unknown): ProblemError {
+  return new ProblemError('still-referenced', {
+    status: 409,
+    detail: `the ${collection.slice(0, -1)} ${id} is still referenced by ${by}`,
+    cause,
+  })
 }

@@ -1,18 +1,22 @@
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
+import type { PostgresPool } from 'kysely'
 import { columnParsers } from './column-types.js'
 import { lockFolder } from './data-folder.js'
-import { type Database, type Queries, type Row, type Statement, translated } from './database.js'
-
-/** What a PGlite and a transaction in it have in common. */
-type Runner = Pick<PGlite, 'query'>
+import { type Database, databaseOf } from './database.js'
+import { pglitePool } from './pglite-pool.js'
 
 /**
- * PostgreSQL inside this process: in memory, or kept in a folder, which one process at a time can use.
+ * Opens PostgreSQL inside this process: in memory, or kept in a folder, which one process at a time can use.
  *
  * It has a single connection, so transactions run one after the other.
  */
 export async function openEmbeddedDatabase(folder?: string): Promise<Database> {
+  return databaseOf(await openEmbeddedPool(folder))
+}
+
+/** Opens what {@link openEmbeddedDatabase} runs its statements on. */
+export async function openEmbeddedPool(folder?: string): Promise<PostgresPool> {
   const unlock = folder === undefined ? undefined : await lockFolder(folder)
   try {
     const pglite = await PGlite.create({
@@ -20,29 +24,16 @@ export async function openEmbeddedDatabase(folder?: string): Promise<Database> {
       parsers: columnParsers,
     })
     await pglite.query("set time zone 'UTC'")
+    const pool = pglitePool(pglite)
     return {
-      query: queriesOf(pglite).query,
-      transaction: (work) => pglite.transaction((runner) => work(queriesOf(runner))),
-      async close() {
-        await pglite.close()
+      ...pool,
+      async end() {
+        await pool.end()
         await unlock?.()
       },
     }
   } catch (error) {
     await unlock?.()
     throw error
-  }
-}
-
-function queriesOf(runner: Runner): Queries {
-  return {
-    async query({ text, values = [] }: Statement): Promise<Row[]> {
-      try {
-        const parameters = values.map((value) => (value === null ? null : String(value)))
-        return (await runner.query<Row>(text, parameters)).rows
-      } catch (error) {
-        throw translated(error)
-      }
-    },
   }
 }

@@ -1,38 +1,40 @@
 import { ProblemError } from 'fastify-conventions'
+import { type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
 import { columnParsers } from './column-types.js'
-import {
-  ConstraintViolation,
-  type Database,
-  type Queries,
-  type Row,
-  type Statement,
-  translated,
-} from './database.js'
-
-/** What a pool and a client of it have in common. */
-type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
+import { type Database, databaseOf } from './database.js'
 
 /** How long a request waits for a connection, and for the result of a statement, in milliseconds. */
 export const databaseTimeouts = { connectionTimeoutMillis: 2_000, query_timeout: 3_000 } as const
 
-// Longer than any migration takes.
-const oneHour = 3_600_000
+/** Options of {@link openServerDatabase}. */
+export interface ServerDatabaseOptions {
+  /**
+   * Called when a connection that is not in use breaks, as when the server restarts. The pool opens a new one by itself.
+   */
+  readonly onIdleError?: (error: Error) => void
+  /**
+   * How long a statement may take, in milliseconds.
+   * @default 3000
+   */
+  readonly queryTimeout?: number
+}
 
 /**
- * A PostgreSQL server, by its URL. Where the server is down or does not answer in time, what is asked of it rejects with
- * the problem `database-unavailable`: 503, with `Retry-After`.
- *
- * @param onIdleError Called when a connection that is not in use breaks, as when the server restarts. The pool opens a
- * new one by itself.
+ * Opens a database of a PostgreSQL server, by its URL. Where the server is down or does not reply in time, statements reject
+ * with the problem `database-unavailable`: 503, with `Retry-After`.
  */
 export async function openServerDatabase(
   url: string,
-  onIdleError: (error: Error) => void = () => undefined,
+  {
+    onIdleError = () => undefined,
+    queryTimeout = databaseTimeouts.query_timeout,
+  }: ServerDatabaseOptions = {},
 ): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url,
     ...databaseTimeouts,
+    query_timeout: queryTimeout,
     options: '-c TimeZone=UTC -c DateStyle=ISO',
     types: { getTypeParser: (type: number) => columnParsers[type] ?? String },
   })
@@ -43,70 +45,46 @@ export async function openServerDatabase(
     await pool.end()
     throw error
   }
-  return {
-    query: queriesOf(pool).query,
-    transaction: (work, { mayTakeLong = false } = {}) =>
-      inTransaction(pool, work, mayTakeLong ? oneHour : databaseTimeouts.query_timeout),
-    close: () => pool.end(),
-  }
+  const database = databaseOf({ connect: () => connect(pool), end: () => pool.end() })
+  // Kysely ends a pool that it has used.
+  await sql`select 1`.execute(database)
+  return database
 }
 
-async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (queries: Queries) => Promise<T>,
-  timeout: number,
-): Promise<T> {
+async function connect(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await pool.connect().catch((error: unknown) => {
-    throw withoutServer(error)
+    throw unavailable(error)
   })
   // Without a listener a connection that breaks would end the process. The statement that runs on it rejects as well.
   const ignore = () => undefined
   client.on('error', ignore)
-  const queries = queriesOf(client, timeout)
-  let broken = false
-  try {
-    await queries.query({ text: 'begin' })
-    const result = await work(queries)
-    await queries.query({ text: 'commit' })
-    return result
-  } catch (error) {
-    broken = isUnavailable(error)
-    if (!broken) {
-      await queries.query({ text: 'rollback' }).catch(() => {
-        broken = true
-      })
-    }
-    throw error
-  } finally {
-    client.off('error', ignore)
-    client.release(broken)
-  }
-}
-
-function queriesOf(runner: Runner, timeout: number = databaseTimeouts.query_timeout): Queries {
+  let failure: ProblemError | undefined
   return {
-    async query({ text, values = [] }: Statement): Promise<Row[]> {
+    async query(text: string, values: readonly unknown[]) {
+      // The statement that got no reply may still run, so nothing follows it on this connection.
+      if (failure !== undefined) throw failure
       try {
-        const query = { text, values: [...values], query_timeout: timeout }
-        return (await runner.query<Row>(query)).rows
+        return await client.query(text, [...values])
       } catch (error) {
-        throw withoutServer(translated(error))
+        if (isReply(error)) throw error
+        failure = unavailable(error)
+        throw failure
       }
     },
-  }
+    release() {
+      client.off('error', ignore)
+      client.release(failure)
+    },
+  } as unknown as PostgresPoolClient
 }
 
-const unavailable = 'database-unavailable'
-
-/** What the server did not say itself is about the connection to it: refused, broken, or too slow. */
-function withoutServer(error: unknown): unknown {
-  const isAnswer = error instanceof pg.DatabaseError && !goingAway.test(error.code ?? '')
-  if (isAnswer || error instanceof ConstraintViolation) return error
-  return new ProblemError(unavailable, { status: 503, headers: { 'retry-after': '5' }, cause: error })
+/** Whether an error is the server's own reply, and not about the connection to it: refused, broken, or too slow. */
+function isReply(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !goingAway.test(error.code ?? '')
 }
 
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ProblemError && error.code === unavailable
+function unavailable(cause: unknown): ProblemError {
+  return new ProblemError('database-unavailable', { status: 503, headers: { 'retry-after': '5' }, cause })
 }
 
 // PostgreSQL, appendix A: connection exceptions, too many connections, the server shuts down or starts.

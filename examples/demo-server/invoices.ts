@@ -1,41 +1,25 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
+import { sql } from 'kysely'
+import { type Static, Type } from 'typebox'
 import { type Owner, ownerOf } from './caller.js'
-import { orders } from './collections/orders.js'
-import type { Database, Queries, Row, Statement } from './database.js'
-import { startCodes } from './problem-codes.js'
+import { type Order, visibleTo } from './collections/orders.js'
+import type { Queries } from './database.js'
+import { type ById, notFound } from './items.js'
 import { idParams, noQuery } from './schemas.js'
-import { scopeOf } from './scopes.js'
-import { ownRow } from './sql.js'
+import type { Service } from './service.js'
 import { takeTime } from './work.js'
-
-interface Invoice {
-  readonly content: string
-  readonly made_at: string
-}
-
-interface Item {
-  readonly sku: string
-  readonly quantity: number
-  readonly unit_amount: number
-}
-
-/** What {@link mountInvoices} needs. */
-export interface InvoicesOptions {
-  readonly database: Database
-  /** 1 for the pace of a real service, less for a faster one. */
-  readonly pace: number
-}
 
 /**
  * Mounts the invoices of orders, as CSV. An invoice is made when it is first asked for and the order is paid; until it is
  * there, who asks is told to come back. It never changes again, whatever becomes of the order: caches need not ask for it
  * twice.
  */
-export async function mountInvoices(
-  app: FastifyInstance,
-  { database, pace }: InvoicesOptions,
-): Promise<void> {
+export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function mountInvoices(
+  app,
+  { db, pace },
+) {
   app.operations.define<{ readonly order_id: string }>(
     'invoices.make',
     { retryAfter: 2 },
@@ -45,7 +29,7 @@ export async function mountInvoices(
     },
   )
 
-  app.get<{ Params: { id: bigint } }>(
+  app.get(
     '/v1/orders/:id/invoice',
     {
       schema: {
@@ -55,8 +39,11 @@ export async function mountInvoices(
         params: idParams,
         querystring: noQuery,
         response: {
-          200: { description: 'The invoice', content: { 'text/csv': { schema: { type: 'string' } } } },
-          202: {
+          200: Type.Unsafe<string>({
+            description: 'The invoice',
+            content: { 'text/csv': { schema: { type: 'string' } } },
+          }),
+          202: Type.Unsafe<unknown>({
             description: 'It is being made: ask for it again',
             headers: { 'Retry-After': { type: 'integer', description: 'Seconds to wait before that' } },
             type: 'object',
@@ -65,24 +52,30 @@ export async function mountInvoices(
               status: { type: 'string', enum: ['In progress'] },
               progress: { type: 'number', minimum: 0, maximum: 1 },
             },
-          },
+          }),
         },
       },
       config: {
-        bearer: { scopes: [scopeOf(orders, 'read')] },
-        problems: { codes: { 'not-paid': 409, ...startCodes } },
+        bearer: { scopes: ['orders:read'] },
+        problems: {
+          codes: {
+            'not-paid': 409,
+            'quota-exceeded': 429,
+            'operations-full': 503,
+            'operations-unavailable': 503,
+          },
+        },
         caching: {
           cacheControl: { private: true, maxAge: oneYear, immutable: true },
-          validators: madeInvoice,
+          validators: findVersion,
         },
       },
     },
     async function downloadInvoice(request, reply) {
       const { id } = request.params
-      const owner = ownerOf(request)
-      const invoice = await findInvoice(id, owner)
+      const invoice = await invoiceOf(request).select(['content', 'made_at']).executeTakeFirst()
       if (invoice === undefined) {
-        await refuseUnpaid(database, id, owner)
+        await refuseUnpaid(db, id, ownerOf(request))
         if (await isFirstToAsk(id)) await app.operations.start('invoices.make', { order_id: String(id) })
         return reply.notReady(1)
       }
@@ -95,61 +88,62 @@ export async function mountInvoices(
     },
   )
 
-  async function madeInvoice(request: FastifyRequest) {
-    const { id } = request.params as { id: bigint }
-    const [row] = await database.query(selectInvoice('made_at', id, ownerOf(request)))
-    return row === undefined
-      ? null
-      : { version: row.made_at as string, lastModified: new Date(row.made_at as string) }
+  async function findVersion(request: FastifyRequest<ById>) {
+    const invoice = await invoiceOf(request).select('made_at').executeTakeFirst()
+    if (invoice === undefined) return null
+    return { version: invoice.made_at, lastModified: new Date(invoice.made_at) }
   }
 
-  async function findInvoice(id: bigint, owner: Owner): Promise<Invoice | undefined> {
-    const [row] = await database.query(selectInvoice('content, made_at', id, owner))
-    return row as Invoice | undefined
+  function invoiceOf(request: FastifyRequest<ById>) {
+    return db.selectFrom('invoices').where('order_id', '=', ({ selectFrom }) =>
+      selectFrom('orders')
+        .select('id')
+        .where('id', '=', request.params.id)
+        .where(visibleTo(ownerOf(request))),
+    )
   }
 
   // Asked for in vain for so long, whoever made it is taken for dead.
-  async function isFirstToAsk(id: bigint): Promise<boolean> {
-    const rows = await database.query({
-      text: `insert into invoice_requests (order_id) values ($1)
-        on conflict (order_id) do update set requested_at = now()
-        where invoice_requests.requested_at < now() - interval '1 minute' returning order_id`,
-      values: [id],
-    })
-    return rows.length > 0
+  async function isFirstToAsk(order_id: bigint): Promise<boolean> {
+    const claimed = await db
+      .insertInto('invoice_requests')
+      .values({ order_id })
+      .onConflict((conflict) =>
+        conflict
+          .column('order_id')
+          .doUpdateSet({ requested_at: sql`now()` })
+          .where('invoice_requests.requested_at', '<', sql<string>`now() - interval '1 minute'`),
+      )
+      .returning('order_id')
+      .executeTakeFirst()
+    return claimed !== undefined
   }
 
-  async function makeInvoice(id: bigint): Promise<void> {
-    await database.transaction(async (queries) => {
-      const order = await refuseUnpaid(queries, id, 'all')
-      await queries.query({
-        text: 'insert into invoices (order_id, content) values ($1, $2) on conflict (order_id) do nothing',
-        values: [id, csvOf(order)],
-      })
-      await queries.query({ text: 'delete from invoice_requests where order_id = $1', values: [id] })
+  async function makeInvoice(order_id: bigint): Promise<void> {
+    await db.transaction().execute(async (trx) => {
+      const content = csvOf(await refuseUnpaid(trx, order_id, 'all'))
+      await trx
+        .insertInto('invoices')
+        .values({ order_id, content })
+        .onConflict((conflict) => conflict.column('order_id').doNothing())
+        .execute()
+      await trx.deleteFrom('invoice_requests').where('order_id', '=', order_id).execute()
     })
-  }
-}
-
-/** The invoice of an order; no row where that belongs to somebody else. */
-function selectInvoice(columns: string, id: bigint, owner: Owner): Statement {
-  const { condition, values } = ownRow(orders, id, owner)
-  return {
-    text: `select ${columns} from invoices where order_id = (select id from orders where ${condition})`,
-    values,
   }
 }
 
 /** The order, which stays as it is to the end of the transaction. */
-async function refuseUnpaid(queries: Queries, id: bigint, owner: Owner): Promise<Row> {
-  const { condition, values } = ownRow(orders, id, owner)
-  const [order] = await queries.query({
-    text: `select id, status, currency, items, total_amount from orders where ${condition} for update`,
-    values,
-  })
-  if (order === undefined) throw new ProblemError('not-found', { detail: `there is no order ${id}` })
+async function refuseUnpaid(queries: Queries, id: bigint, owner: Owner) {
+  const order = await queries
+    .selectFrom('orders')
+    .select(['id', 'status', 'currency', 'items', 'total_amount'])
+    .where('id', '=', id)
+    .where(visibleTo(owner))
+    .forUpdate()
+    .executeTakeFirst()
+  if (order === undefined) throw notFound('order', id)
   if (order.status !== 'paid' && order.status !== 'fulfilled') {
-    throw new ProblemError('not-paid', { status: 409, detail: `the order ${id} is ${String(order.status)}` })
+    throw new ProblemError('not-paid', { status: 409, detail: `the order ${id} is ${order.status}` })
   }
   return order
 }
@@ -157,13 +151,14 @@ async function refuseUnpaid(queries: Queries, id: bigint, owner: Owner): Promise
 const oneYear = 365 * 24 * 60 * 60
 
 // Article numbers and currencies have no characters that CSV would quote (RFC 4180).
-function csvOf({ items, currency, total_amount }: Row): string {
-  const lines = (items as readonly Item[]).map(({ sku, quantity, unit_amount }) =>
+function csvOf({
+  items,
+  currency,
+  total_amount,
+}: Pick<Static<typeof Order>, 'items' | 'currency' | 'total_amount'>): string {
+  const lines = items.map(({ sku, quantity, unit_amount }) =>
     [sku, quantity, unit_amount, quantity * unit_amount, currency].join(','),
   )
-  return `${[
-    'sku,quantity,unit_amount,amount,currency',
-    ...lines,
-    `total,,,${String(total_amount)},${String(currency)}`,
-  ].join('\r\n')}\r\n`
+  const total = `total,,,${total_amount},${currency}`
+  return `${['sku,quantity,unit_amount,amount,currency', ...lines, total].join('\r\n')}\r\n`
 }

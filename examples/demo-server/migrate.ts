@@ -1,33 +1,19 @@
+import { type Migration, Migrator, sql } from 'kysely'
 import type { Database, Queries } from './database.js'
-import { type Migration, migrations } from './migrations.js'
+import { migrations } from './migrations.js'
 
-// Any number, as long as every process takes the same.
-const lockNumber = 7_310_094_221n
-
-/** Brings the schema up to date, and does nothing where it is. Processes that start together take turns. */
-export async function migrate(database: Database, steps: readonly Migration[] = migrations): Promise<void> {
-  await database.transaction(
-    async (queries) => {
-      await takeTurn(queries)
-      await queries.query({
-        text: `create table if not exists migrations (
-        name text primary key,
-        applied_at timestamptz(3) not null default now()
-      )`,
-      })
-      const rows = await queries.query({ text: 'select name from migrations' })
-      const applied = new Set(rows.map((row) => row.name))
-      for (const { name, statements } of steps) {
-        if (applied.has(name)) continue
-        for (const text of statements) await queries.query({ text })
-        await queries.query({ text: 'insert into migrations (name) values ($1)', values: [name] })
-      }
-    },
-    { mayTakeLong: true },
-  )
+/** Brings the schema up to date, and changes nothing where it is. Processes that start together take turns. */
+export async function migrate(
+  db: Database,
+  steps: Readonly<Record<string, Migration>> = migrations,
+): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => steps } })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
 }
 
-/** Waits until no other process is migrating or seeding; the turn ends with the transaction. */
+/** Waits until no other process seeds the database; the turn ends with the transaction. */
 export async function takeTurn(queries: Queries): Promise<void> {
-  await queries.query({ text: 'select pg_advisory_xact_lock($1)', values: [lockNumber] })
+  // Any number, as long as every process takes the same.
+  await sql`select pg_advisory_xact_lock(7310094221)`.execute(queries)
 }

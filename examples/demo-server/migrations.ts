@@ -1,12 +1,8 @@
+import { postgresIdempotency } from 'fastify-conventions/stores/postgres'
+import { type Kysely, type Migration, sql } from 'kysely'
+
 /** The first id of every collection: the first integer that a Number of JavaScript cannot hold, 2^53 + 1. */
 export const firstId = 9_007_199_254_740_993n
-
-/** One step of the schema: it runs once, as a whole or not at all. */
-export interface Migration {
-  /** Unique; the steps run in the order of the list. */
-  readonly name: string
-  readonly statements: readonly string[]
-}
 
 const tables = ['users', 'friends', 'orders', 'subscriptions', 'payments']
 
@@ -16,12 +12,13 @@ const times = `
   created_at timestamptz(3) not null default date_trunc('milliseconds', now()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', now())`
 
-/** The whole history of the schema. Steps are added at the end; what has run somewhere is not changed any more. */
-export const migrations: readonly Migration[] = [
-  {
-    name: '0001-collections',
-    statements: [
-      `create table users (
+/**
+ * The history of the schema, in the order of the names. Steps are added at the end; one that has run somewhere does not change
+ * any more.
+ */
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001-collections': step([
+    `create table users (
         id ${identity},
         name text not null,
         age integer not null constraint users_age_check check (age >= 0),
@@ -30,9 +27,9 @@ export const migrations: readonly Migration[] = [
         email_verified boolean not null default false,
         ${times}
       )`,
-      `create unique index users_email_key on users (lower(email))`,
+    `create unique index users_email_key on users (lower(email))`,
 
-      `create table friends (
+    `create table friends (
         id ${identity},
         user_id bigint not null constraint friends_user_id_fkey references users,
         friend_user_id bigint not null constraint friends_friend_user_id_fkey references users,
@@ -41,7 +38,7 @@ export const migrations: readonly Migration[] = [
         constraint friends_not_self_check check (user_id <> friend_user_id)
       )`,
 
-      `create table orders (
+    `create table orders (
         id ${identity},
         user_id bigint not null constraint orders_user_id_fkey references users,
         status text not null
@@ -52,7 +49,7 @@ export const migrations: readonly Migration[] = [
         ${times}
       )`,
 
-      `create table subscriptions (
+    `create table subscriptions (
         id ${identity},
         user_id bigint not null constraint subscriptions_user_id_fkey references users,
         plan text not null,
@@ -62,7 +59,7 @@ export const migrations: readonly Migration[] = [
         ${times}
       )`,
 
-      `create table payments (
+    `create table payments (
         id ${identity},
         order_id bigint not null constraint payments_order_id_fkey references orders,
         amount bigint not null constraint payments_amount_check check (amount >= 0),
@@ -72,66 +69,63 @@ export const migrations: readonly Migration[] = [
         failure_reason text,
         ${times}
       )`,
-    ],
-  },
-  {
-    name: '0002-paging',
-    statements: [
-      ...tables.map((table) => `create index ${table}_created_at_idx on ${table} (created_at desc, id desc)`),
-      // Walks through what belongs to one item; they also serve the foreign keys when that item is deleted.
-      'create index friends_user_id_idx on friends (user_id, id)',
-      'create index friends_friend_user_id_idx on friends (friend_user_id, id)',
-      'create index orders_user_id_idx on orders (user_id, id)',
-      'create index subscriptions_user_id_idx on subscriptions (user_id, id)',
-      'create index payments_order_id_idx on payments (order_id, id)',
-    ],
-  },
-  {
-    name: '0003-large-ids',
-    statements: tables.map(
+  ]),
+  '0002-paging': step([
+    ...tables.map((table) => `create index ${table}_created_at_idx on ${table} (created_at desc, id desc)`),
+    // Walks through what belongs to one item; they also serve the foreign keys when that item is deleted.
+    'create index friends_user_id_idx on friends (user_id, id)',
+    'create index friends_friend_user_id_idx on friends (friend_user_id, id)',
+    'create index orders_user_id_idx on orders (user_id, id)',
+    'create index subscriptions_user_id_idx on subscriptions (user_id, id)',
+    'create index payments_order_id_idx on payments (order_id, id)',
+  ]),
+  '0003-large-ids': step(
+    tables.map(
       (table) =>
         `alter table ${table} alter column id
           set minvalue ${firstId} set start with ${firstId} restart with ${firstId}`,
     ),
-  },
-  {
-    name: '0004-invoices',
-    statements: [
-      `create table invoices (
+  ),
+  '0004-invoices': step([
+    `create table invoices (
         order_id bigint primary key constraint invoices_order_id_fkey references orders on delete cascade,
         content text not null,
         made_at timestamptz(3) not null default date_trunc('milliseconds', now())
       )`,
-    ],
-  },
-  {
-    name: '0005-operations',
-    statements: [
-      // What came of an operation, for the run that comes second.
-      `create table finished_work (
+  ]),
+  '0005-operations': step([
+    // What came of an operation, for the run that comes second.
+    `create table finished_work (
         operation_id text primary key,
         outcome jsonb,
         begun_at timestamptz not null default now()
       )`,
-      'create index finished_work_begun_at_idx on finished_work (begun_at)',
-      // Who asks for an invoice first has it made; who asks meanwhile waits for that.
-      `create table invoice_requests (
+    'create index finished_work_begun_at_idx on finished_work (begun_at)',
+    // Who asks for an invoice first has it made; who asks meanwhile waits for that.
+    `create table invoice_requests (
         order_id bigint primary key constraint invoice_requests_order_id_fkey references orders on delete cascade,
         requested_at timestamptz not null default now()
       )`,
-    ],
-  },
-  {
-    name: '0006-retries',
-    statements: [
-      // One retry of an item at most, running or succeeded; and one at a time for an order, by whatever route.
-      `create table retries (
+  ]),
+  '0006-retries': step([
+    // One retry of an item at most, running or succeeded; and one at a time for an order, by whatever route.
+    `create table retries (
         item text primary key,
         order_id bigint not null constraint retries_order_id_fkey references orders on delete cascade,
         has_succeeded boolean not null default false,
         begun_at timestamptz not null default now()
       )`,
-      'create unique index retries_running_key on retries (order_id) where not has_succeeded',
-    ],
-  },
-]
+    'create unique index retries_running_key on retries (order_id) where not has_succeeded',
+  ]),
+  // The answers of requests with an Idempotency-Key. Only the statements are used here, so that there is no pool.
+  '0007-idempotency': step(postgresIdempotency({ query: async () => ({ rows: [] }) }).migration),
+}
+
+/** Returns a step that runs these statements. */
+function step(statements: readonly string[]): Migration {
+  return {
+    async up(database: Kysely<unknown>) {
+      for (const statement of statements) await sql.raw(statement).execute(database)
+    },
+  }
+}

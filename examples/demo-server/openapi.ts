@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { bearerSecuritySchemes } from 'fastify-conventions'
 import { clientIds } from './authorization/client-ids.js'
 import { endpoints } from './authorization/endpoints.js'
-import { collections } from './collections/index.js'
+import { items } from './collections/index.js'
 import { scopes, userScopes } from './scopes.js'
 
 /** Name of the security scheme in the document. */
@@ -61,7 +61,7 @@ export async function describeApi(
       },
       servers: [{ url: '/', description: 'The service that this document is read from' }],
       tags: [
-        ...collections.map(({ name, description }) => ({ name, description })),
+        ...Object.entries(items).map(([name, { description }]) => ({ name, description })),
         { name: 'operations', description: 'Work that takes long' },
       ],
       components: {

@@ -1,3 +1,4 @@
+import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type AppOptions, buildApp } from './app.js'
@@ -13,6 +14,11 @@ import { openRedis } from './redis.js'
 import { seed } from './seed.js'
 import { audienceOf, readSettings, type Settings } from './settings.js'
 import { openCertificate } from './tls.js'
+
+// Operations may run for five seconds more.
+const patience = 30_000
+
+const oneHour = 3_600_000
 
 /**
  * Runs the service as this process: opens what the environment names, hands the app to `begin`, and closes all in the
@@ -32,8 +38,13 @@ export async function runProcess(
     const place = await choosePlace(settings)
     const secrets = clientSecrets(settings.host)
     const app = await open(settings, place, secrets, opened)
-    // Once: a second signal ends the process at once.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, close)
+    closeWithGrace(
+      { delay: patience, logger: { error: (reason) => complain(messageOf(reason)) } },
+      async ({ err }) => {
+        if (err !== undefined) complain(messageOf(err))
+        await close()
+      },
+    )
     await begin(app, settings, place, secrets)
   } catch (error) {
     complain(messageOf(error))
@@ -52,9 +63,7 @@ async function open(
   const redis = settings.redisUrl === null ? null : await openRedis(settings.redisUrl, complain)
   if (redis !== null) opened.push(() => (redis as Redis).disconnect())
   const database = await openDatabase(settings.storage)
-  opened.push(() => database.close())
-  await migrate(database)
-  await seed(database)
+  opened.push(() => database.destroy())
   const operations = await openOperations(settings, redis, complain)
   opened.push(() => operations.close())
   const authorization =
@@ -92,10 +101,22 @@ async function embedAuthorization(
   return { authorizationServer: server, bearer: server.bearer }
 }
 
-function openDatabase(storage: Settings['storage']): Promise<Database> {
-  if (storage === null) return openEmbeddedDatabase()
-  if ('folder' in storage) return openEmbeddedDatabase(storage.folder)
-  return openServerDatabase(storage.url, (error) => complain(messageOf(error)))
+/** Opens the database, which is up to date then and has data. */
+async function openDatabase(storage: Settings['storage']): Promise<Database> {
+  if (storage !== null && 'url' in storage) {
+    // Its statements may take longer than a request waits.
+    const first = await openServerDatabase(storage.url, { queryTimeout: oneHour })
+    await prepare(first).finally(() => first.destroy())
+    return openServerDatabase(storage.url, { onIdleError: (error) => complain(messageOf(error)) })
+  }
+  const database = await openEmbeddedDatabase(storage?.folder)
+  await prepare(database)
+  return database
+}
+
+async function prepare(database: Database): Promise<void> {
+  await migrate(database)
+  await seed(database)
 }
 
 function complain(message: string): void {

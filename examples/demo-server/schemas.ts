@@ -1,108 +1,131 @@
-import type { Collection, Field, JsonSchema } from './declaration.js'
-import { timestamp } from './field-types.js'
+import { Int64 } from 'fastify-conventions/typebox'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+
+/** Members that a schema does not name are refused. */
+export const closed = { additionalProperties: false } as const
 
 /** The id of an item, in its path. */
-export const idParams: JsonSchema = {
-  type: 'object',
-  required: ['id'],
-  additionalProperties: false,
-  properties: { id: { type: 'integer', format: 'int64', minimum: 0, description: 'Id of the item' } },
-}
+export const idParams = Type.Object({ id: Int64({ minimum: 0, description: 'Id of the item' }) }, closed)
 
 /** The query of a route that has no parameters. */
-export const noQuery: JsonSchema = { type: 'object', additionalProperties: false, properties: {} }
+export const noQuery = Type.Object({}, closed)
 
-/** One item as it is answered; `$ref: '<singular>#'` names it. */
-export function itemSchema({ singular, description, fields }: Collection): JsonSchema {
-  const properties = {
-    id: { type: 'integer', format: 'int64', description: `Id of the ${singular}` },
-    ...mapFields(fields, ({ schema }) => schema),
-    created_at: timestampOfService('When it was created'),
-    updated_at: timestampOfService('When it last changed'),
-  }
-  return {
-    $id: singular,
-    title: singular,
+/** The body of an action without members of its own: no body, or an empty object. */
+export const noMembers = Type.Unsafe<null | object>({
+  type: ['object', 'null'],
+  additionalProperties: false,
+  properties: {},
+})
+
+/** Free text of one line: no control characters, no lone surrogates (neither fits into the database), not blank. */
+export function line(maxLength: number, description: string) {
+  return Type.String({ minLength: 1, maxLength, pattern: '^(?!\\s*$)[^\\p{Cc}\\p{Cs}]+$', description })
+}
+
+/** The id of an item of another collection. */
+export function reference(description: string) {
+  return Int64({ minimum: 0, description })
+}
+
+/** An amount in the minor unit of its currency, such as cents: a Number in a body, a BigInt in a row. */
+export function minorUnits(description: string) {
+  return Type.Unsafe<number | bigint>({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
     description,
-    type: 'object',
-    required: Object.keys(properties),
-    additionalProperties: false,
-    properties,
+  })
+}
+
+/** A currency by its ISO 4217 code. */
+export const currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'Currency, ISO 4217' })
+
+/** One of the listed words. */
+export function oneOf<const Word extends string>(words: readonly Word[], description: string) {
+  return Type.Unsafe<Word>({ type: 'string', enum: words, description })
+}
+
+/**
+ * A point in time, RFC 3339. Narrower than the format by itself, so that every value fits into the database: years
+ * 1900–2099, offsets up to 14 hours, no leap seconds.
+ */
+export function timestamp(description: string) {
+  return Type.String({
+    format: 'date-time',
+    pattern:
+      '^(19|20)\\d{2}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-](0\\d|1[0-3]):[0-5]\\d|[+-]14:00)$',
+    description,
+  })
+}
+
+/** The same values, or `null`. */
+export function nullable<Schema extends TSchema & { readonly type: string }>(schema: Schema) {
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
+}
+
+/** A member that a body may leave out: the validator gives it this value, so the handler always has one. */
+export function withDefault<Schema extends TSchema>(schema: Schema, value: Static<Schema>) {
+  const optional: TSchema = Type.Optional(Type.Unsafe<Static<Schema>>({ ...schema, default: value }))
+  return optional as Type.TUnsafe<Static<Schema>>
+}
+
+/** A member that the service sets: a body may repeat its value. */
+export function readOnly<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(Type.Unsafe<Static<Schema>>({ ...schema, readOnly: true }))
+}
+
+/** One item of a collection as a response has it; `$ref: '<name>#'` refers to it. */
+export function itemOf<Fields extends TProperties>(name: string, description: string, fields: Fields) {
+  const properties = {
+    id: Int64({ description: `Id of the ${name}` }),
+    ...fields,
+    created_at: Type.String({ format: 'date-time', description: 'When it was created' }),
+    updated_at: Type.String({ format: 'date-time', description: 'When it last changed' }),
+  }
+  const item = Type.Object(properties, { $id: name, title: name, description, ...closed })
+  return item as typeof item & { readonly $id: string; readonly description: string }
+}
+
+/** The members that every item has and no body changes: a client can send back what it has read. */
+export function readOnlyMembers(name: string) {
+  return {
+    id: readOnly(Int64({ minimum: 0, description: `Id of the ${name}` })),
+    created_at: readOnly(timestamp('When it was created')),
+    updated_at: readOnly(timestamp('When it last changed')),
   }
 }
 
-/** One page of the collection. */
-export function listSchema({ name, singular }: Collection): JsonSchema {
-  return {
-    type: 'object',
-    required: [name],
-    additionalProperties: false,
-    properties: {
-      [name]: { type: 'array', items: { $ref: `${singular}#` } },
-      total: {
-        type: 'integer',
-        description: 'How many there are in all pages; only with include_total=true',
-      },
+/** A response with an item. */
+export function itemResponse<Item extends TSchema & { readonly $id: string }>(
+  item: Item,
+  description: string,
+  more: object = {},
+) {
+  return Type.Unsafe<Partial<Static<Item>>>({ description, ...more, $ref: `${item.$id}#` })
+}
+
+/** The response to a request that has made an item. */
+export function createdResponse<Item extends TSchema & { readonly $id: string }>(
+  item: Item,
+  description: string,
+) {
+  const Location = { type: 'string', description: `Where the ${item.$id} is` }
+  return itemResponse(item, description, { headers: { Location } })
+}
+
+/** A response with one page of a collection. */
+export function listResponse(collection: string, item: { readonly $id: string }) {
+  const total = Type.Integer({ description: 'How many there are in all pages; only with include_total=true' })
+  return Type.Object(
+    {
+      [collection]: Type.Array(Type.Unsafe<unknown>({ $ref: `${item.$id}#` })),
+      total: Type.Optional(total),
     },
-  }
-}
-
-/** The filters of a list; the paging parameters are the package's. */
-export function filterQuery({ fields, filters }: Collection): JsonSchema {
-  const properties = filters.map((name) => [name, fields[name]?.schema])
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
-}
-
-/** The body of a create: what is left out takes its default. */
-export function bodySchema({ fields }: Collection): JsonSchema {
-  const writable = writableFields(fields)
-  return {
-    type: 'object',
-    required: Object.keys(writable).filter((name) => writable[name]?.required === true),
-    additionalProperties: false,
-    properties: mapFields(writable, (field) =>
-      field.default === undefined ? field.schema : { ...field.schema, default: field.default },
-    ),
-  }
-}
-
-/** The body of a replace: that of a create, and the read-only members, so that what was read can be sent as it is. */
-export function replaceSchema(collection: Collection): JsonSchema {
-  const { properties, ...rest } = bodySchema(collection)
-  return { ...rest, properties: { ...(properties as JsonSchema), ...readOnlyMembers(collection) } }
-}
-
-/** The body of an update, a merge patch (RFC 7396): what is left out stays, `null` takes a field's value away. */
-export function patchSchema(collection: Collection): JsonSchema {
-  const writable = mapFields(writableFields(collection.fields), ({ schema }) => schema)
-  return {
-    type: 'object',
-    additionalProperties: false,
-    properties: { ...writable, ...readOnlyMembers(collection) },
-  }
-}
-
-function writableFields(fields: Collection['fields']): Collection['fields'] {
-  return Object.fromEntries(Object.entries(fields).filter(([, field]) => field.readOnly !== true))
-}
-
-function readOnlyMembers({ singular, fields }: Collection): Record<string, JsonSchema> {
-  const ofService = Object.entries(fields).filter(([, field]) => field.readOnly === true)
-  const members: Record<string, JsonSchema> = {
-    id: { type: 'integer', format: 'int64', minimum: 0, description: `Id of the ${singular}` },
-    ...mapFields(Object.fromEntries(ofService), ({ schema }) => schema),
-    created_at: timestamp('When it was created'),
-    updated_at: timestamp('When it last changed'),
-  }
-  return Object.fromEntries(
-    Object.entries(members).map(([name, schema]) => [name, { ...schema, readOnly: true }]),
+    { description: `One page of the ${collection}`, ...closed },
   )
 }
 
-function mapFields(fields: Collection['fields'], toSchema: (field: Field) => JsonSchema) {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, toSchema(field)]))
-}
-
-function timestampOfService(description: string): JsonSchema {
-  return { type: 'string', format: 'date-time', description }
+/** A response without a body. */
+export function emptyResponse(description: string) {
+  return Type.Unsafe<unknown>({ description, type: 'null' })
 }

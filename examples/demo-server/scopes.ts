@@ -1,21 +1,14 @@
-import { collections } from './collections/index.js'
-
 /** The scope of tokens that see and change the records of all users; without it those of their own user. */
 export const adminScope = 'admin'
 
-/** What a token has to allow for the routes of a collection: `orders:read`, `orders:write`. */
-export function scopeOf(collection: { readonly name: string }, access: 'read' | 'write'): string {
-  return `${collection.name}:${access}`
-}
+const ofCollections = ['users', 'friends', 'orders', 'subscriptions', 'payments'].flatMap((name) => [
+  [`${name}:read`, `Read ${name}`],
+  [`${name}:write`, `Create, change and delete ${name}`],
+])
 
 /** What each scope of the service allows. */
 export const scopes: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    collections.flatMap((collection) => [
-      [scopeOf(collection, 'read'), `Read ${collection.name}`],
-      [scopeOf(collection, 'write'), `Create, change and delete ${collection.name}`],
-    ]),
-  ),
+  ...Object.fromEntries(ofCollections),
   [adminScope]: 'Do so with the records of all users',
 }
 

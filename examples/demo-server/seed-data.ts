@@ -1,5 +1,10 @@
+import type { Static } from 'typebox'
+import type { Friend } from './collections/friends.js'
+import type { Order } from './collections/orders.js'
+import type { Payment } from './collections/payments.js'
+import type { Subscription } from './collections/subscriptions.js'
+import type { User } from './collections/users.js'
 import { firstId } from './migrations.js'
-import type { Values } from './sql.js'
 
 /** How much there is to be. */
 export interface SeedSize {
@@ -35,7 +40,7 @@ const articles = [
 ]
 const currencies = ['EUR', 'USD', 'GBP']
 const plans = ['basic', 'plus', 'family']
-const subscriptionStatuses = ['active', 'active', 'suspended', 'active', 'cancelled']
+const subscriptionStatuses = ['active', 'active', 'suspended', 'active', 'cancelled'] as const
 
 /** What becomes of every eighth order, and how its payment went, if there was one. */
 const fates = [
@@ -54,7 +59,7 @@ const day = 24 * hour
 const start = Date.parse('2025-01-01T08:00:00.000Z')
 
 /** The rows to begin with, by collection; the same on every call. */
-export function seedRows(size: SeedSize): Readonly<Record<string, readonly Values[]>> {
+export function seedRows(size: SeedSize) {
   const orders = times(size.orders, (index) => order(index, size.users))
   return {
     users: times(size.users, (index) => user(index, size)),
@@ -65,7 +70,7 @@ export function seedRows(size: SeedSize): Readonly<Record<string, readonly Value
   }
 }
 
-function user(index: number, { users, usersSharingTime }: SeedSize): Values {
+function user(index: number, { users, usersSharingTime }: SeedSize): Static<typeof User> {
   const name = `${pick(firstNames, index)} ${pick(lastNames, Math.floor(index / firstNames.length) + index)}`
   const middle = Math.floor((users - usersSharingTime) / 2)
   const isShared = index >= middle && index < middle + usersSharingTime
@@ -80,7 +85,7 @@ function user(index: number, { users, usersSharingTime }: SeedSize): Values {
   }
 }
 
-function friends(users: number): Values[] {
+function friends(users: number): Static<typeof Friend>[] {
   const pairs = times(users, (index) => ({ from: index, to: (index * 7 + 3) % users }))
   return pairs
     .filter(({ from, to }) => from !== to)
@@ -92,7 +97,7 @@ function friends(users: number): Values[] {
     }))
 }
 
-function order(index: number, users: number): Values {
+function order(index: number, users: number): Static<typeof Order> {
   const items = times((index % 3) + 1, (position) => ({
     sku: pick(articles, index + position).sku,
     quantity: ((index + position) % 4) + 1,
@@ -109,7 +114,7 @@ function order(index: number, users: number): Values {
   }
 }
 
-function payments(orders: readonly Values[]): Values[] {
+function payments(orders: readonly Static<typeof Order>[]): Static<typeof Payment>[] {
   const paid = orders.flatMap((order, index) => {
     const fate = pick(fates, index)
     return 'payment' in fate ? [{ order, index, fate }] : []
@@ -125,7 +130,7 @@ function payments(orders: readonly Values[]): Values[] {
   }))
 }
 
-function subscription(index: number, users: number): Values {
+function subscription(index: number, users: number): Static<typeof Subscription> {
   const status = pick(subscriptionStatuses, index)
   const begun = start + 5 * day + index * hour
   return {

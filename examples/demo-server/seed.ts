@@ -1,35 +1,39 @@
-import { collections } from './collections/index.js'
+import { sql } from 'kysely'
+import { items } from './collections/index.js'
 import type { Database, Queries } from './database.js'
 import { takeTurn } from './migrate.js'
 import { defaultSeedSize, type SeedSize, seedRows } from './seed-data.js'
-import { insertRow } from './sql.js'
 
 /**
  * Fills an empty database with data that is the same every time; one that holds anything stays as it is.
  *
  * @returns Was it empty?
  */
-export async function seed(database: Database, size: Partial<SeedSize> = {}): Promise<boolean> {
-  return database.transaction(
-    async (queries) => {
-      await takeTurn(queries)
-      if (!(await isEmpty(queries))) return false
-      const rows = seedRows({ ...defaultSeedSize, ...size })
-      for (const collection of collections) {
-        for (const row of rows[collection.name] ?? []) await queries.query(insertRow(collection, row))
-        // The rows brought their ids along; the next one comes after them.
-        await queries.query({
-          text: `select setval(pg_get_serial_sequence('${collection.name}', 'id'), max(id)) from ${collection.name}`,
-        })
-      }
-      return true
-    },
-    { mayTakeLong: true },
-  )
+export async function seed(db: Database, size: Partial<SeedSize> = {}): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    await takeTurn(trx)
+    if (!(await isEmpty(trx))) return false
+    const { users, friends, orders, subscriptions, payments } = seedRows({ ...defaultSeedSize, ...size })
+    const orderRows = orders.map((order) => ({ ...order, items: JSON.stringify(order.items) }))
+    await trx.insertInto('users').values(users).execute()
+    await trx.insertInto('friends').values(friends).execute()
+    await trx.insertInto('orders').values(orderRows).execute()
+    await trx.insertInto('subscriptions').values(subscriptions).execute()
+    await trx.insertInto('payments').values(payments).execute()
+    for (const table of Object.keys(items)) {
+      // The rows brought their ids along; the next one comes after them.
+      await sql`select setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql.table(table)}`.execute(
+        trx,
+      )
+    }
+    return true
+  })
 }
 
 async function isEmpty(queries: Queries): Promise<boolean> {
-  const anyRow = collections.map(({ name }) => `exists (select from ${name})`).join(' or ')
-  const [row] = await queries.query({ text: `select ${anyRow} as filled` })
-  return row?.filled === false
+  for (const table of Object.keys(items)) {
+    const { rows } = await sql`select from ${sql.table(table)} limit 1`.execute(queries)
+    if (rows.length > 0) return false
+  }
+  return true
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationContext, OperationOutcome } from 'fastify-conventions'
+import { sql } from 'kysely'
 import type { Database, Queries } from './database.js'
 
 // Each is a twentieth of the whole, so that progress has two decimals.
@@ -29,31 +30,34 @@ export async function takeTime(
  * what came of the first.
  */
 export async function once(
-  database: Database,
-  { operationId }: Pick<OperationContext, 'operationId'>,
-  work: (queries: Queries) => Promise<OperationOutcome>,
+  db: Database,
+  { operationId: operation_id }: Pick<OperationContext, 'operationId'>,
+  work: (trx: Queries) => Promise<OperationOutcome>,
 ): Promise<OperationOutcome> {
-  return database.transaction(async (queries) => {
+  return db.transaction().execute(async (trx) => {
     // Who comes second waits here until the first has committed.
-    const [claimed] = await queries.query({
-      text: `insert into finished_work (operation_id) values ($1) on conflict (operation_id) do nothing
-        returning operation_id`,
-      values: [operationId],
-    })
+    const claimed = await trx
+      .insertInto('finished_work')
+      .values({ operation_id })
+      .onConflict((conflict) => conflict.column('operation_id').doNothing())
+      .returning('operation_id')
+      .executeTakeFirst()
+    const ofOperation = trx.selectFrom('finished_work').where('operation_id', '=', operation_id)
     if (claimed === undefined) {
-      const [done] = await queries.query({
-        text: 'select outcome from finished_work where operation_id = $1',
-        values: [operationId],
-      })
+      const done = await ofOperation.select('outcome').executeTakeFirst()
       return (done?.outcome ?? {}) as OperationOutcome
     }
-    const outcome = await work(queries)
-    await queries.query({
-      text: 'update finished_work set outcome = $2 where operation_id = $1',
-      values: [operationId, JSON.stringify(outcome)],
-    })
+    const outcome = await work(trx)
+    await trx
+      .updateTable('finished_work')
+      .set({ outcome: JSON.stringify(outcome) })
+      .where('operation_id', '=', operation_id)
+      .execute()
     // An operation is not run again once it is no longer kept.
-    await queries.query({ text: `delete from finished_work where begun_at < now() - interval '3 days'` })
+    await trx
+      .deleteFrom('finished_work')
+      .where('begun_at', '<', sql<string>`now() - interval '3 days'`)
+      .execute()
     return outcome
   })
 }

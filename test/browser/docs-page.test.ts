@@ -8,7 +8,7 @@ import { freshContext, skipWithoutBrowser, startBrowser } from '../support/brows
 for (const scheme of ['http', 'https'] as const) {
   t.test(`in Chromium, over ${scheme}`, { skip: skipWithoutBrowser() }, async (t) => {
     const database = await openEmbeddedDatabase()
-    t.teardown(() => database.close())
+    t.teardown(() => database.destroy())
     // Before the browser, and so stopped after it: nothing waits for connections that it holds.
     const certificate = scheme === 'https' ? await developmentCertificate('127.0.0.1') : null
     const { origin } = await serveEmbedded(t, database, certificate)

@@ -2,6 +2,7 @@
  * What pages of other origins can do with the cookie of a user who is logged in: each way of sending a request, with each
  * method, to each route of the demo, over TLS.
  */
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -18,6 +19,7 @@ import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedd
 import { migrate } from '../../examples/demo-server/migrate.js'
 import { sealSession } from '../../examples/demo-server/sessions.js'
 import { adminToken, issuer } from '../demo/issuer.js'
+import { query } from '../demo/query.js'
 import { sampleOf } from '../demo/samples.js'
 import { fetchIn, skipWithoutBrowser, startWithThirdPartyCookies } from '../support/browser.js'
 import { serve } from '../support/serve.js'
@@ -157,7 +159,7 @@ async function serveDemo(
   mode: XsrfOptions['mode'] = 'enforce',
 ): Promise<Demo> {
   const database = await openEmbeddedDatabase()
-  t.teardown(() => database.close())
+  t.teardown(() => database.destroy())
   await migrate(database)
   const calls: Call[] = []
   const arrived = new Set<string>()
@@ -221,14 +223,14 @@ async function adminSession(): Promise<string> {
 }
 
 async function contentOf(database: Database): Promise<string> {
-  const tables = await database.query({
+  const tables = await query(database, {
     text: "select table_name from information_schema.tables where table_schema = 'public' order by 1",
     values: [],
   })
   const rows: unknown[] = []
   for (const { table_name: name } of tables) {
     rows.push(
-      await database.query({
+      await query(database, {
         text: `select to_jsonb(r)::text as row from "${name}" r order by 1`,
         values: [],
       }),

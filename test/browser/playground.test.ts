@@ -43,7 +43,7 @@ const shown: Readonly<Record<string, Readonly<Record<string, readonly [statuses:
 
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const database = await openEmbeddedDatabase()
-  t.teardown(() => database.close())
+  t.teardown(() => database.destroy())
   const { origin } = await serveEmbedded(t, database)
   const browser = await startBrowser(t)
   // The rules of accessibility are a script that the policy of the page would stop.

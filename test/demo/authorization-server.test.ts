@@ -1,4 +1,5 @@
 /** The authorization server that the demo has for development. */
+
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
@@ -14,6 +15,7 @@ import { migrate } from '../../examples/demo-server/migrate.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { emptyEmbeddedDatabase } from './databases.js'
+import { query } from './query.js'
 
 const origin = 'http://127.0.0.1:3000'
 const audience = `${origin}/v1`
@@ -144,7 +146,7 @@ t.test('the authorization server of the demo', async (t) => {
   })
 
   await t.test('the login page lists users, and refuses what is none', async (t) => {
-    await database.query({
+    await query(database, {
       text: `update users set name = '<script>alert("Ada")</script>' where id = $1`,
       values: [firstId],
     })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { Database } from '../../examples/demo-server/database.js'
+import { databaseOf } from '../../examples/demo-server/database.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { itemsOf, serve, tagOf } from './client.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyEmbeddedPool } from './databases.js'
 import { onEachDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { collectionNames, newBody, newOrder, newUser, sampleOf } from './samples.js'
@@ -153,19 +153,21 @@ await onEachDatabase(async (t, actual) => {
 })
 
 t.test('the row in a response is never older than its tag', async (t) => {
-  const actual = await emptyEmbeddedDatabase()
-  t.teardown(() => actual.close())
+  const pool = await emptyEmbeddedPool()
   let meanwhile: (() => Promise<unknown>) | null = null
-  const database: Database = {
-    ...actual,
-    async query(statement) {
-      const rows = await actual.query(statement)
-      const write = meanwhile
-      meanwhile = null
-      await write?.()
-      return rows
+  let connections = 0
+  const database = databaseOf({
+    ...pool,
+    async connect() {
+      // The first connection reads the version, the second one the row.
+      if (meanwhile !== null && ++connections === 2) {
+        const write = meanwhile
+        meanwhile = null
+        await write()
+      }
+      return pool.connect()
     },
-  }
+  })
   const client = await serve(t, database)
   const user = await newUser(client)
   const path = `/v1/users/${user.id}`

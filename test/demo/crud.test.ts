@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { type Client, itemsOf, type Json, serve, tagOf } from './client.js'
 import { onEachDatabase } from './each-database.js'
+import { query } from './query.js'
 import { newOrder, newUser, sampleOf } from './samples.js'
 
 /** What the test of a collection needs to know of it. */
@@ -54,7 +55,7 @@ await onEachDatabase(async (t, database) => {
   await t.test('a new email address is not verified', async (t) => {
     const user = await newUser(client)
     const path = `/v1/users/${user.id}`
-    await database.query({
+    await query(database, {
       text: 'update users set email_verified = true where id = $1',
       values: [user.id as bigint],
     })
@@ -86,7 +87,7 @@ await onEachDatabase(async (t, database) => {
   await t.test('updated_at does not decrease if the clock is set back', async (t) => {
     const user = await newUser(client)
     const future = '2099-01-01T00:00:00.000Z'
-    await database.query({
+    await query(database, {
       text: 'update users set updated_at = $1 where id = $2',
       values: [future, user.id as bigint],
     })

@@ -64,10 +64,10 @@ t.test('the data of a folder is there after a restart', async (t) => {
   const client = await serve(t, first)
   const user = await newUser(client, { name: 'Still here' })
   await client.app.close()
-  await first.close()
+  await first.destroy()
 
   const second = await openEmbeddedDatabase(folder)
-  t.teardown(() => second.close())
+  t.teardown(() => second.destroy())
   const restarted = await serve(t, second)
   t.strictSame((await restarted.get(`/v1/users/${user.id}?fields=*`)).json, user)
   const next = await newUser(restarted)

@@ -1,4 +1,5 @@
 /** The demo on a PostgreSQL server that breaks connections, is down, or does not answer. */
+
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
@@ -8,6 +9,7 @@ import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { startRelay } from '../support/tcp-relay.js'
 import { until } from '../support/until.js'
 import { type Client, serve } from './client.js'
+import { query } from './query.js'
 import { sampleOf } from './samples.js'
 
 const obstacle = await obstacleToPostgres()
@@ -17,32 +19,32 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
   const server = await startPostgres()
   const [database, other] = [await openServerDatabase(server.url), await openServerDatabase(server.url)]
   t.teardown(async () => {
-    await Promise.all([database.close(), other.close()])
+    await Promise.all([database.destroy(), other.destroy()])
     await server.stop()
   })
   const lost = { code: 'database-unavailable', statusCode: 503, headers: { 'retry-after': '5' } }
   const pid = { text: 'select pg_backend_pid()::text as pid' }
   const end = (id: unknown) =>
-    other.query({ text: 'select pg_terminate_backend($1::integer)', values: [String(id)] })
+    query(other, { text: 'select pg_terminate_backend($1::integer)', values: [String(id)] })
 
   for (let round = 0; round < 5; round += 1) {
-    const between = database.transaction(async (queries) => {
-      const [row] = await queries.query(pid)
+    const between = database.transaction().execute(async (queries) => {
+      const [row] = await query(queries, pid)
       await end(row?.pid)
       // Long enough for the end of the connection to arrive.
       await setTimeout(50)
-      return queries.query(pid)
+      return query(queries, pid)
     })
     await t.rejects(between, lost, 'between two statements')
 
-    const during = database.transaction(async (queries) => {
-      const [row] = await queries.query(pid)
-      const slow = queries.query({ text: 'select pg_sleep(60)' })
+    const during = database.transaction().execute(async (queries) => {
+      const [row] = await query(queries, pid)
+      const slow = query(queries, { text: 'select pg_sleep(60)' })
       await Promise.all([slow, end(row?.pid)])
     })
     await t.rejects(during, lost, 'during a statement')
   }
-  t.strictSame(await database.query({ text: 'select 1 as one' }), [{ one: 1 }], 'the pool goes on')
+  t.strictSame(await query(database, { text: 'select 1 as one' }), [{ one: 1 }], 'the pool goes on')
 })
 
 t.test('without its database the demo soon sends 503 with Retry-After', { skip }, async (t) => {
@@ -54,7 +56,7 @@ t.test('without its database the demo soon sends 503 with Retry-After', { skip }
   await seed(database)
   t.teardown(async () => {
     await relay.stop()
-    await database.close()
+    await database.destroy()
     await server.stop()
   })
   const isBack = () =>

@@ -1,9 +1,11 @@
-import type { Database } from '../../examples/demo-server/database.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
+import type { PostgresPool } from 'kysely'
+import { type Database, databaseOf } from '../../examples/demo-server/database.js'
+import { openEmbeddedPool } from '../../examples/demo-server/database-embedded.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import { type PrivatePostgres, startPostgres } from '../support/postgres.js'
+import { query } from './query.js'
 
-let embedded: Promise<Database> | undefined
+let embedded: Promise<PostgresPool> | undefined
 let server: Promise<PrivatePostgres> | undefined
 let databases = 0
 
@@ -12,11 +14,17 @@ let databases = 0
  * the other: each call empties it.
  */
 export async function emptyEmbeddedDatabase(): Promise<Database> {
-  embedded ??= openEmbeddedDatabase()
-  const database = await embedded
-  await database.query({ text: 'drop schema public cascade' })
-  await database.query({ text: 'create schema public' })
-  return { ...database, close: async () => {} }
+  return databaseOf(await emptyEmbeddedPool())
+}
+
+/** The pool of {@link emptyEmbeddedDatabase}. */
+export async function emptyEmbeddedPool(): Promise<PostgresPool> {
+  embedded ??= openEmbeddedPool()
+  const pool = await embedded
+  const database = databaseOf(pool)
+  await query(database, { text: 'drop schema public cascade' })
+  await query(database, { text: 'create schema public' })
+  return { ...pool, end: async () => {} }
 }
 
 /**
@@ -28,8 +36,8 @@ export async function emptyServerDatabase(): Promise<Database> {
   const { url } = await server
   const name = `suite_${++databases}`
   const first = await openServerDatabase(url)
-  await first.query({ text: `create database ${name}` })
-  await first.close()
+  await query(first, { text: `create database ${name}` })
+  await first.destroy()
   return openServerDatabase(url.replace(/\/postgres$/, `/${name}`))
 }
 

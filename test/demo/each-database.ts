@@ -19,7 +19,7 @@ export async function onEachDatabase(suite: DatabaseSuite): Promise<void> {
   const skip = obstacle !== null && !process.env.CI ? obstacle : false
   await t.test('PostgreSQL server', { skip }, async (t) => {
     const database = await emptyServerDatabase()
-    t.teardown(() => database.close())
+    t.teardown(() => database.destroy())
     await suite(t, database)
   })
 }

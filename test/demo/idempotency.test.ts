@@ -1,7 +1,8 @@
 /** Repeated requests with a key: an order is created once, for each caller. */
 import { serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
-import { newUser, sampleOf } from './samples.js'
+import { query } from './query.js'
+import { newOrder, newUser, sampleOf } from './samples.js'
 
 await onEachDatabase(async (t, database) => {
   const client = await serve(t, database)
@@ -41,6 +42,24 @@ await onEachDatabase(async (t, database) => {
       t.equal(json.user_id, user.id)
     }
   })
+
+  for (const collection of ['orders', 'payments'] as const) {
+    await t.test(`${collection}: the item and its answer are committed together`, async (t) => {
+      const body =
+        collection === 'orders' ? sampleOf.orders(ada.id) : sampleOf.payments((await newOrder(client)).id)
+      const headers = { 'idempotency-key': `"${collection} together"` }
+      const total = async () => (await client.get(`/v1/${collection}?include_total=true`)).json.total
+      const before = Number(await total())
+      const table = 'alter table fastify_conventions_idempotency'
+      await query(database, { text: `${table} add constraint unanswered check (answer is null) not valid` })
+      const failed = await client.call('POST', `/v1/${collection}`, { body, headers })
+      t.equal(failed.status, 500, 'its answer could not be kept')
+      t.equal(Number(await total()), before, 'so it was not made')
+      await query(database, { text: `${table} drop constraint unanswered` })
+      t.equal((await client.call('POST', `/v1/${collection}`, { body, headers })).status, 201)
+      t.equal(Number(await total()), before + 1)
+    })
+  }
 
   await t.test('an order that is invalid is not kept', async (t) => {
     t.equal((await create('corrected', {})).status, 400)

@@ -1,9 +1,8 @@
-import { users } from '../../examples/demo-server/collections/users.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { insertRow } from '../../examples/demo-server/sql.js'
 import { type Answer, itemsOf, nextOf, serve, walk } from './client.js'
 import { onEachDatabase } from './each-database.js'
+import { query } from './query.js'
 import { newUser } from './samples.js'
 
 const userCount = 1000
@@ -12,7 +11,7 @@ const sharing = 50
 await onEachDatabase(async (t, database) => {
   const client = await serve(t, database)
   await seed(database, { users: userCount, usersSharingTime: sharing })
-  const [shared] = await database.query({
+  const [shared] = await query(database, {
     text: 'select created_at as time from users group by created_at having count(*) = $1',
     values: [sharing],
   })
@@ -208,7 +207,7 @@ await onEachDatabase(async (t, database) => {
       created_at: sharedTime,
       updated_at: sharedTime,
     }
-    const [late] = await database.query(insertRow(users, row))
+    const late = await database.insertInto('users').values(row).returning('id').executeTakeFirst()
     const rest = await walk(client, nextOf(first) ?? '')
     const ids = idsOf([first, ...rest])
     t.equal(new Set(ids).size, ids.length, 'no row twice')
@@ -221,14 +220,14 @@ await onEachDatabase(async (t, database) => {
       ['friends', 'friend_user_id'],
       ['subscriptions', 'user_id'],
     ]) {
-      await database.query({ text: `delete from ${table} where ${column} = $1`, values: [id] })
+      await query(database, { text: `delete from ${table} where ${column} = $1`, values: [id] })
     }
-    await database.query({
+    await query(database, {
       text: 'delete from payments using orders where order_id = orders.id and user_id = $1',
       values: [id],
     })
-    await database.query({ text: 'delete from orders where user_id = $1', values: [id] })
-    await database.query({ text: 'delete from users where id = $1', values: [id] })
+    await query(database, { text: 'delete from orders where user_id = $1', values: [id] })
+    await query(database, { text: 'delete from users where id = $1', values: [id] })
   }
 })
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../examples/demo-server/database.js'
 import { type Answer, type Client, type Json, serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
+import { query } from './query.js'
 import { newUser, sampleOf } from './samples.js'
 
 await onEachDatabase(async (t, database) => {
@@ -215,7 +216,7 @@ async function failedPayment(
 }
 
 async function paymentsOf(database: Database, { id }: Json): Promise<unknown> {
-  const [row] = await database.query({
+  const [row] = await query(database, {
     text: 'select count(*) as count from payments where order_id = $1',
     values: [id as bigint],
   })

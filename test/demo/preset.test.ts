@@ -1,14 +1,11 @@
+import type { PostgresPoolClient } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../examples/demo-server/database.js'
+import { type Database, databaseOf } from '../../examples/demo-server/database.js'
 import { serve } from './client.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { newUser } from './samples.js'
 
-const emptyDatabase: Database = {
-  query: async () => [],
-  transaction: (work) => work(emptyDatabase),
-  close: async () => undefined,
-}
+const emptyDatabase = databaseThat(() => undefined)
 
 t.test('the conventions of the package hold in the demo', async (t) => {
   const client = await serve(t, emptyDatabase)
@@ -74,7 +71,7 @@ t.test('the conventions of the package hold in the demo', async (t) => {
 
 t.test('a form can update and replace; the schema converts its values', async (t) => {
   const database = await emptyEmbeddedDatabase()
-  t.teardown(() => database.close())
+  t.teardown(() => database.destroy())
   const client = await serve(t, database)
   const user = await newUser(client)
   const path = `/v1/users/${user.id}`
@@ -94,13 +91,23 @@ t.test('a form can update and replace; the schema converts its values', async (t
 })
 
 t.test('an error of the database is a problem without details', async (t) => {
-  const client = await serve(t, {
-    ...emptyDatabase,
-    query: async () => {
-      throw new Error('password authentication failed for user "shop"')
-    },
+  const failing = databaseThat((text) => {
+    if (text.includes('from "users"')) throw new Error('password authentication failed for user "shop"')
   })
+  const client = await serve(t, failing)
   const answer = await client.get('/v1/users')
   t.match(answer, { status: 500, json: { code: 'internal-server-error' } })
   t.notMatch(answer.text, 'password')
 })
+
+/** A database without rows, which calls a function with each statement. */
+function databaseThat(look: (text: string) => void): Database {
+  const client = {
+    async query(text: string) {
+      look(text)
+      return { command: 'SELECT', rowCount: 0, rows: [] }
+    },
+    release() {},
+  }
+  return databaseOf({ connect: async () => client as unknown as PostgresPoolClient, end: async () => {} })
+}

@@ -1,3 +1,4 @@
+import { type KyselyPlugin, PostgresQueryCompiler } from 'kysely'
 import type { Database } from '../../examples/demo-server/database.js'
 
 /** A database that tells what it was asked. */
@@ -10,19 +11,20 @@ export interface SpiedDatabase {
 /** The same database, with a look at its statements. */
 export function spyOn(database: Database): SpiedDatabase {
   const texts: string[] = []
-  return {
-    database: {
-      ...database,
-      query(statement) {
-        texts.push(statement.text)
-        return database.query(statement)
-      },
+  const spy: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      texts.push(new PostgresQueryCompiler().compileQuery(node, queryId).sql)
+      return node
     },
+    transformResult: async ({ result }) => result,
+  }
+  return {
+    database: database.withPlugin(spy),
     columnsRead: () => texts.splice(0).flatMap(columnsOf),
   }
 }
 
 function columnsOf(text: string): string[][] {
-  const columns = /^select (.+?) from \w+/.exec(text)?.[1]
-  return columns === undefined ? [] : [columns.split(', ')]
+  const columns = /^select (.+?) from "\w+"/.exec(text)?.[1]
+  return columns === undefined ? [] : [columns.split(', ').map((column) => column.replaceAll('"', ''))]
 }

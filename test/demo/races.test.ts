@@ -5,6 +5,7 @@ import { openServerDatabase } from '../../examples/demo-server/database-server.j
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, type Json, tagOf } from './client.js'
+import { query } from './query.js'
 import { startDemo } from './run-demo.js'
 import { newUser, sampleOf } from './samples.js'
 
@@ -31,7 +32,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
   const server = await startPostgres()
   const database = await openServerDatabase(server.url)
   t.teardown(async () => {
-    await database.close()
+    await database.destroy()
     await server.stop()
   })
   // The faster the machine, the more requests in a minute.
@@ -124,7 +125,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     const counts = async () => {
       const text =
         'select order_id, count(*) as count from payments where order_id in (select id from orders where user_id = $1) group by order_id'
-      return (await database.query({ text, values: [id as bigint] })).map(({ count }) => Number(count))
+      return (await query(database, { text, values: [id as bigint] })).map(({ count }) => Number(count))
     }
     const ended = await until(counts, (all) => all.every((count) => count > 1))
     t.strictSame(
@@ -159,15 +160,16 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
 /** Starts something that writes twice, and lets no table be written until both wait for it. */
 async function whileNobodyWrites<T>(database: Database, start: () => Promise<T>): Promise<T> {
   return database
-    .transaction(async (queries) => {
-      await queries.query({ text: 'lock table users in share mode' })
+    .transaction()
+    .execute(async (queries) => {
+      await query(queries, { text: 'lock table users in share mode' })
       let settled = false
       const outcome = start().finally(() => {
         settled = true
       })
       for (let waiting = 0; waiting < 2 && !settled; ) {
         await setTimeout(1)
-        const [row] = await queries.query({
+        const [row] = await query(queries, {
           text: 'select count(*) as waiting from pg_locks where not granted',
         })
         waiting = Number(row?.waiting)

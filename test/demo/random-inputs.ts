@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { collections } from '../../examples/demo-server/collections/index.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
+import { collections } from './collections.js'
 import { writeExact } from './exact-json.js'
 import { sampleOf } from './samples.js'
 

@@ -94,7 +94,7 @@ t.test('sessions of browsers', async (t) => {
 
 async function seeded(t: Test): Promise<Database> {
   const database = await emptyEmbeddedDatabase()
-  t.teardown(() => database.close())
+  t.teardown(() => database.destroy())
   await migrate(database)
   await seed(database)
   return database

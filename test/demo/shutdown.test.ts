@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
+import type { PostgresPoolClient } from 'kysely'
 import t from 'tap'
-import type { Database, Statement } from '../../examples/demo-server/database.js'
+import { type Database, databaseOf } from '../../examples/demo-server/database.js'
 import { serve } from './client.js'
 
 t.test('a request in progress gets its response while the server closes', async (t) => {
@@ -18,16 +19,16 @@ t.test('a request in progress gets its response while the server closes', async 
 
 /** A database that answers reads of orders only when it is told to. */
 function slowDatabase(events: EventEmitter): Database {
-  const database: Database = {
-    async query({ text }: Statement) {
-      if (!text.includes('from orders')) return []
-      const released = once(events, 'release')
-      events.emit('asked')
-      await released
-      return []
+  const client = {
+    async query(text: string) {
+      if (text.startsWith('select') && text.includes('from "orders"')) {
+        const released = once(events, 'release')
+        events.emit('asked')
+        await released
+      }
+      return { command: 'SELECT', rowCount: 0, rows: [] }
     },
-    transaction: (work) => work(database),
-    close: async () => undefined,
+    release() {},
   }
-  return database
+  return databaseOf({ connect: async () => client as unknown as PostgresPoolClient, end: async () => {} })
 }

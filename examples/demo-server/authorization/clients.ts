@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientMetadata } from 'oidc-provider'
-import { orders } from '../collections/orders.js'
-import { payments } from '../collections/payments.js'
-import { adminScope, scopeOf, scopes, userScopes } from '../scopes.js'
+import { adminScope, scopes, userScopes } from '../scopes.js'
 import { clientIds, userGrantType } from './client-ids.js'
 import { signingAlgorithm } from './signing-keys.js'
 
@@ -51,12 +49,7 @@ export function clientsOf(origin: string, { admin, service }: ClientSecrets): Cl
     // It keeps the accounts: of all users, but orders and payments alone.
     {
       ...shared,
-      ...program(clientIds.service, service, [
-        scopeOf(orders, 'read'),
-        scopeOf(payments, 'read'),
-        scopeOf(payments, 'write'),
-        adminScope,
-      ]),
+      ...program(clientIds.service, service, ['orders:read', 'payments:read', 'payments:write', adminScope]),
     },
   ]
 }

@@ -1,29 +1,346 @@
-import type { Collection } from '../declaration.js'
-import { currency, line, minorUnits, nullable, oneOf, reference } from '../field-types.js'
-import { orders } from './orders.js'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { ExpressionBuilder } from 'kysely'
+import { type Static, Type } from 'typebox'
+import { takeEmptyBodies, takeMergePatches } from '../bodies.js'
+import { type Owner, ownerOf } from '../caller.js'
+import { changesOf, refuseReserved, writableOf } from '../changes.js'
+import { noReference } from '../constraint-problems.js'
+import { connectionOf, type Queries } from '../database.js'
+import {
+  type ById,
+  expectItem,
+  isExpected,
+  nextVersion,
+  notFound,
+  refuseFutureId,
+  validatorsOf,
+} from '../items.js'
+import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
+import {
+  notRetryable,
+  pay,
+  RetryBody,
+  type RetryInput,
+  refuseWithoutFunds,
+  retryCodes,
+  runRetry,
+  startRetry,
+} from '../retries.js'
+import {
+  closed,
+  createdResponse,
+  currency,
+  emptyResponse,
+  idParams,
+  itemOf,
+  itemResponse,
+  line,
+  listResponse,
+  minorUnits,
+  noQuery,
+  nullable,
+  oneOf,
+  readOnlyMembers,
+  reference,
+  withDefault,
+} from '../schemas.js'
+import type { Service } from '../service.js'
+import type { Tables } from '../tables.js'
 
-/** Attempts to pay for orders. */
-export const payments: Collection = {
-  name: 'payments',
-  singular: 'payment',
-  description: 'Attempts to pay for orders',
-  fields: {
-    order_id: { schema: reference('The order that is paid for'), required: true, references: 'orders' },
-    amount: { schema: minorUnits('What is paid, in minor units'), required: true },
-    currency: { schema: currency, required: true },
-    status: {
-      schema: oneOf(['pending', 'succeeded', 'failed', 'cancelled'], 'How the payment went'),
-      default: 'pending',
-      reserved: true,
-    },
-    failure_reason: {
-      schema: nullable(line(100, 'Why it failed, such as timeout or insufficient_funds')),
-      default: null,
-      reserved: true,
-    },
+const fields = {
+  order_id: reference('The order that is paid for'),
+  amount: minorUnits('What is paid, in minor units'),
+  currency,
+  status: oneOf(['pending', 'succeeded', 'failed', 'cancelled'], 'How the payment went'),
+  failure_reason: nullable(line(100, 'Why it failed, such as timeout or insufficient_funds')),
+}
+
+/** An attempt to pay for an order. */
+export const Payment = itemOf('payment', 'Attempts to pay for orders', fields)
+const NewPayment = Type.Object(
+  {
+    ...fields,
+    status: withDefault(fields.status, 'pending'),
+    failure_reason: withDefault(fields.failure_reason, null),
   },
-  owner: { field: 'order_id', of: orders },
-  filters: ['order_id', 'status'],
-  listCaching: { confidential: true },
-  itemCaching: { confidential: true },
+  closed,
+)
+const WholePayment = Type.Object({ ...NewPayment.properties, ...readOnlyMembers('payment') }, closed)
+const PaymentPatch = Type.Object(
+  { ...Type.Partial(Type.Object(fields)).properties, ...readOnlyMembers('payment') },
+  closed,
+)
+const reserved = ['status', 'failure_reason']
+const { order_id, status } = fields
+const Filters = Type.Partial(Type.Object({ order_id, status }), closed)
+
+const ofItem = { tags: ['payments'], params: idParams, querystring: noQuery }
+
+/** Mounts `/v1/payments`, and the retry of a payment. */
+export const payments: FastifyPluginAsyncTypebox<Service> = async function mountPayments(app, { db, pace }) {
+  const reading = { scopes: ['payments:read'] }
+  const codes = { 'reference-not-found': 422 }
+  const writing = {
+    bearer: { scopes: ['payments:write'] },
+    problems: { codes },
+    caching: { validators: findVersion, validatorsOf },
+  }
+
+  app.get(
+    '/v1/payments',
+    {
+      schema: {
+        operationId: 'listPayments',
+        summary: 'List payments',
+        tags: ['payments'],
+        querystring: Filters,
+        response: { 200: listResponse('payments', Payment) },
+      },
+      config: {
+        bearer: reading,
+        lists: { member: 'payments' },
+        fields: {},
+        caching: { confidential: true },
+      },
+    },
+    async function listPayments(request, reply) {
+      const found = db
+        .selectFrom('payments')
+        .where(visibleTo(ownerOf(request)))
+        .where(({ and }) => and(given(request.query, ['order_id', 'status'])))
+      const rows = await onePage(found.select(listColumnsOf(Payment, request)), request.page).execute()
+      if (!request.page.includeTotal) return reply.list(rows)
+      const { total } = await found
+        .select(({ fn }) => fn.countAll<bigint>().as('total'))
+        .executeTakeFirstOrThrow()
+      return reply.list(rows, total)
+    },
+  )
+
+  app.post(
+    '/v1/payments',
+    {
+      schema: {
+        operationId: 'createPayment',
+        summary: 'Create payment',
+        tags: ['payments'],
+        querystring: noQuery,
+        body: NewPayment,
+        response: { 201: createdResponse(Payment, 'The new payment') },
+      },
+      config: { ...writing, caching: { validatorsOf } },
+    },
+    async function createPayment(request, reply) {
+      const { body } = request
+      const owner = ownerOf(request)
+      refuseReserved(owner, changesOf(body, { status: 'pending', failure_reason: null }), reserved)
+      const payment = await db.transaction().execute(async (trx) => {
+        await refuseForeign(trx, owner, body.order_id)
+        const made = await trx.insertInto('payments').values(body).returningAll().executeTakeFirstOrThrow()
+        const headers = { location: `/v1/payments/${made.id}` }
+        await request.idempotency.keep(connectionOf(trx), { statusCode: 201, headers, body: made })
+        return made
+      })
+      return reply.code(201).header('location', `/v1/payments/${payment.id}`).send(payment)
+    },
+  )
+
+  app.get(
+    '/v1/payments/:id',
+    {
+      schema: {
+        operationId: 'readPayment',
+        summary: 'Read payment',
+        ...ofItem,
+        response: { 200: itemResponse(Payment, 'The payment') },
+      },
+      config: {
+        bearer: reading,
+        fields: {},
+        caching: { confidential: true, validators: findVersion },
+      },
+    },
+    async function readPayment(request) {
+      const missing = () => notFound('payment', request.params.id)
+      return visible(db, request).select(columnsOf(Payment, request)).executeTakeFirstOrThrow(missing)
+    },
+  )
+
+  app.put(
+    '/v1/payments/:id',
+    {
+      schema: {
+        operationId: 'replacePayment',
+        summary: 'Replace payment',
+        ...ofItem,
+        body: WholePayment,
+        response: {
+          200: itemResponse(Payment, 'The payment as it is now'),
+          201: createdResponse(Payment, 'The new payment, made with If-None-Match: *'),
+        },
+      },
+      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
+    },
+    async function replacePayment(request, reply) {
+      if (request.expectedVersion !== null) return update(request)
+      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      const { id } = request.params
+      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all')
+        throw notFound('payment', id)
+      await refuseFutureId(db, 'payments', id)
+      const values = { id, ...writableOf(request.body, { id }, NewPayment) }
+      const payment = await db.insertInto('payments').values(values).returningAll().executeTakeFirstOrThrow()
+      return reply.code(201).header('location', `/v1/payments/${id}`).send(payment)
+    },
+  )
+
+  await app.register(async function mountPatch(scope: typeof app) {
+    takeMergePatches(scope)
+    scope.patch(
+      '/v1/payments/:id',
+      {
+        schema: {
+          operationId: 'updatePayment',
+          summary: 'Update payment',
+          ...ofItem,
+          consumes: ['application/merge-patch+json', 'application/json'],
+          body: PaymentPatch,
+          response: { 200: itemResponse(Payment, 'The payment as it is now') },
+        },
+        config: writing,
+      },
+      async function updatePayment(request) {
+        return update(request)
+      },
+    )
+  })
+
+  app.delete(
+    '/v1/payments/:id',
+    {
+      schema: {
+        operationId: 'deletePayment',
+        summary: 'Delete payment',
+        ...ofItem,
+        response: { 204: emptyResponse('The payment is gone') },
+      },
+      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
+    },
+    async function deletePayment(request, reply) {
+      const deleted = await db
+        .deleteFrom('payments')
+        .where('id', '=', request.params.id)
+        .where(visibleTo(ownerOf(request)))
+        .where(isExpected(request))
+        .returning('updated_at')
+        .executeTakeFirst()
+      expectItem('payment', request, deleted)
+      return reply.code(204).send()
+    },
+  )
+
+  /** Writes the members of a body whose values are new; without one, the payment stays as it is. */
+  async function update(request: FastifyRequest<ById & { Body: Static<typeof PaymentPatch> }>) {
+    const { id } = request.params
+    return db.transaction().execute(async (trx) => {
+      const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
+      const payment = expectItem('payment', request, found)
+      const changes = changesOf(writableOf(request.body, payment, NewPayment), payment)
+      const owner = ownerOf(request)
+      refuseReserved(owner, changes, reserved)
+      await refuseForeign(trx, owner, changes.order_id)
+      if (Object.keys(changes).length === 0) return payment
+      return trx
+        .updateTable('payments')
+        .set({ ...changes, updated_at: nextVersion })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+    })
+  }
+
+  async function findVersion(request: FastifyRequest<ById>) {
+    const payment = await visible(db, request).select('updated_at').executeTakeFirst()
+    return payment === undefined ? null : validatorsOf(payment)
+  }
+
+  app.operations.define<RetryInput>(
+    'payments.retry',
+    { cancellable: true, retryAfter: 2 },
+    async (context) => {
+      const { force_retry } = context.input
+      return runRetry({ db, pace }, context, 2_000, async (trx) => {
+        const id = BigInt(context.input.id)
+        const payment = await trx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirst()
+        if (payment === undefined) throw notFound('payment', id)
+        refuseWithoutFunds(payment, force_retry)
+        const { order_id, amount, currency } = payment
+        const order = await trx
+          .selectFrom('orders')
+          .select('status')
+          .where('id', '=', order_id)
+          .executeTakeFirstOrThrow()
+        // Another payment of the order may have succeeded meanwhile.
+        const isPaid = order.status === 'paid' || order.status === 'fulfilled'
+        if (isPaid && force_retry !== true) throw notRetryable('order', order_id, order.status)
+        return { resource: await pay(trx, { order_id, amount, currency }) }
+      })
+    },
+  )
+
+  await app.register(async function mountActions(scope: typeof app) {
+    takeEmptyBodies(scope)
+    scope.post(
+      '/v1/payments/:id/retry',
+      {
+        schema: {
+          operationId: 'retryPayment',
+          summary: 'Try a payment again',
+          ...ofItem,
+          body: RetryBody,
+        },
+        config: {
+          bearer: writing.bearer,
+          operations: { starts: 'payments.retry' },
+          problems: { codes: retryCodes },
+        },
+      },
+      async function retryPayment(request, reply) {
+        const payment = await visible(db, request)
+          .select(['id', 'status', 'order_id'])
+          .executeTakeFirstOrThrow(() => notFound('payment', request.params.id))
+        return startRetry({ db, pace }, request, reply, 'payments', payment)
+      },
+    )
+  })
+}
+
+/** Returns the query of the item that a request names, if the caller sees it. */
+function visible(queries: Queries, request: FastifyRequest<ById>) {
+  const { id } = request.params
+  return queries
+    .selectFrom('payments')
+    .where('id', '=', id)
+    .where(visibleTo(ownerOf(request)))
+}
+
+/** Users see the payments of their orders, and admins see all. */
+function visibleTo(owner: Owner) {
+  return ({ eb, lit, selectFrom }: ExpressionBuilder<Tables, 'payments'>) =>
+    owner === 'all'
+      ? lit(true)
+      : eb('order_id', 'in', selectFrom('orders').select('orders.id').where('orders.user_id', '=', owner))
+}
+
+/** The order of another user looks like one that does not exist. */
+async function refuseForeign(queries: Queries, owner: Owner, order_id: bigint | undefined): Promise<void> {
+  if (owner === 'all' || order_id === undefined) return
+  const order = await queries
+    .selectFrom('orders')
+    .select('id')
+    .where('id', '=', order_id)
+    .where('user_id', '=', owner)
+    .executeTakeFirst()
+  if (order === undefined) throw noReference('order_id', order_id, 'orders')
 }
