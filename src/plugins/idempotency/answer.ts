@@ -44,11 +44,11 @@ export type AnswerHeaders = Readonly<Record<string, string | string[]>>
  */
 export function writeAnswer(answer: Answer): string {
   if (answer.kind === 'sent') {
-    const { body } = answer
+    const { kind, status, headers, body } = answer
     if (typeof body !== 'string' && body !== null && !isUtf8(body)) {
       return JSON.stringify({ form, ...answer, body: body.toString('base64'), encoding: 'base64' })
     }
-    return JSON.stringify({ form, ...answer, body: body === null ? null : String(body) })
+    return JSON.stringify({ form, kind, status, headers, body: body === null ? null : String(body) })
   }
   if (answer.kind === 'lost') return JSON.stringify({ form, ...answer })
   const { payload, ...rest } = answer

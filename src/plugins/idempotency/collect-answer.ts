@@ -1,4 +1,5 @@
 import { pipeline, type Readable, Transform } from 'node:stream'
+import { type MaybeAsync, whenSettled } from '../../maybe-async.js'
 
 /** What {@link collectAnswer} calls: one of the two, once. */
 export interface Collector {
@@ -6,7 +7,7 @@ export interface Collector {
    * Called when all of the stream has passed, before its end does.
    * @param bytes `null` if there were too many
    */
-  collected(bytes: Buffer | null): Promise<void>
+  collected(bytes: Buffer | null): MaybeAsync<void>
   /** Called if the stream fails, or if it is not read to its end. */
   failed(error: Error): void
 }
@@ -23,7 +24,11 @@ export function collectAnswer(source: Readable, maxBytes: number, collector: Col
       next(null, part)
     },
     flush(next) {
-      collector.collected(length <= maxBytes ? Buffer.concat(parts) : null).then(() => next(), next)
+      whenSettled(
+        () => collector.collected(length <= maxBytes ? Buffer.concat(parts) : null),
+        () => next(),
+        next as (error: unknown) => void,
+      )
     },
   })
   pipeline(source, passing, (error) => {

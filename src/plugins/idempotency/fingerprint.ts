@@ -1,20 +1,19 @@
 import crypto from 'node:crypto'
+import type { BodyListener } from '../../fastify/body-bytes.js'
 
-/** A body while it arrives. Its parts are in memory until the request runs: a digest of its own costs more than most bodies. */
-export interface BodyDigest {
-  readonly parts: (string | Uint8Array)[]
+/** A body that a parser reads. Its parts are in memory until the request runs: a digest of its own costs more than most bodies. */
+export class ReadBody implements BodyListener {
+  readonly parts: (string | Uint8Array)[] = []
   /** Whether all of the body has come. */
-  isComplete: boolean
-}
+  isComplete = false
 
-/** Returns an empty body. */
-export function bodyDigest(): BodyDigest {
-  return { parts: [], isComplete: false }
-}
+  part(part: string | Uint8Array): void {
+    this.parts.push(part)
+  }
 
-/** Adds a part of the body. */
-export function addPart({ parts }: BodyDigest, part: string | Uint8Array): void {
-  parts.push(part)
+  end(): void {
+    this.isComplete = true
+  }
 }
 
 /** What makes two requests the same, besides their bodies. */
@@ -34,13 +33,15 @@ export interface RequestIdentity {
 
 /** Returns a digest of a request: equal for the same request, and different for another one. */
 export function fingerprintOf(
-  { parts }: BodyDigest,
+  body: readonly (string | Uint8Array)[],
   { method, target, mediaType, credentials }: RequestIdentity,
 ): string {
-  const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
-  const rest = JSON.stringify([body.length, method, target, mediaType, credentials])
+  const parts = body.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const rest = JSON.stringify([length, method, target, mediaType, credentials])
   // JSON has no line break, so that the last one is the end of the body.
-  return sha256(Buffer.concat([body, Buffer.from(`\n${rest}`)]))
+  parts.push(Buffer.from(`\n${rest}`))
+  return sha256(Buffer.concat(parts))
 }
 
 /** Returns the digest of a list of texts under which a store has a key. */

@@ -9,21 +9,21 @@ import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
 import { addHook } from '../../fastify/route.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { isPromise } from '../../maybe-async.js'
+import { isPromise, type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
 import { type Answer, type GivenAnswer, keptHeaders, ofEachResponse, type SentAnswer } from './answer.js'
 import { collectAnswer } from './collect-answer.js'
-import { addPart, type BodyDigest, bodyDigest, fingerprintOf, storageKey } from './fingerprint.js'
+import { fingerprintOf, ReadBody, storageKey } from './fingerprint.js'
 import { readKey } from './key.js'
 import { Attempt, type Ledger } from './ledger.js'
 import type { RoutePlan } from './options.js'
 import { keyProblem, outcomeOf, type Refusal, streamedBodyProblem, unavailableProblem } from './outcome.js'
 import type { IdempotencyClaim } from './stores/store.js'
 
-/** The digest of a body while it is read. */
-export const digestOfBody = requestSlot<BodyDigest>('idempotency.body')
+/** The body of a request, while it is read and after. */
+export const bodyRead = requestSlot<ReadBody>('idempotency.body')
 /** What a request with a key does. */
 export const workOf = requestSlot<Work>('idempotency.work')
 
@@ -63,17 +63,14 @@ export function addIdempotencyHooks(
   const isReport = plan.mode === 'report'
   const methods = new Set(plan.methods)
   const isOfEachResponse = ofEachResponse(plan.responseHeaders)
+  // A double click that was refused may be meant as another try.
+  const planOfRepeats = { ...plan, keeps: (status: number) => status < 400 && keeps(status) }
 
-  addHook(route, 'preParsing', 'idempotency', function digestBody(request, _reply, payload, next) {
+  addHook(route, 'preParsing', 'idempotency', function readBody(request, _reply, payload, next) {
     if (request.headers[field] !== undefined || repeats !== undefined) {
-      const digest = bodyDigest()
-      digestOfBody.set(request, digest)
-      listenAlong(payload as Readable, {
-        part: (part) => addPart(digest, part),
-        end: () => {
-          digest.isComplete = true
-        },
-      })
+      const body = new ReadBody()
+      bodyRead.set(request, body)
+      listenAlong(payload as Readable, body)
     }
     next(null, payload)
   })
@@ -85,9 +82,10 @@ export function addIdempotencyHooks(
       next()
       return
     }
-    decide(fieldValue === undefined ? null : String(fieldValue), request).then(
+    whenSettled(
+      () => decide(fieldValue === undefined ? null : String(fieldValue), request),
       (decision) => apply(decision, request, reply, next),
-      next,
+      next as (error: unknown) => void,
     )
   })
 
@@ -99,21 +97,20 @@ export function addIdempotencyHooks(
       const work = workOf.get(request)
       if (work === undefined) next(null, payload)
       else if (work.kind === 'sent') next(null, sentAgain(reply, work.answer, payload))
-      else if (work.kind === 'given') {
-        finishGiven(reply, work, payload).then(() => next(null, payload), next)
-      } else keepOnSend(reply, work, payload, next)
+      else if (work.kind === 'given') sendAfter(finishGiven(reply, work, payload), payload, next)
+      else keepOnSend(reply, work, payload, next)
     },
   )
 
   watchHandler(route)
 
-  async function decide(fieldValue: string | null, request: FastifyRequest): Promise<Decision> {
+  function decide(fieldValue: string | null, request: FastifyRequest): MaybeAsync<Decision> {
     const key = fieldValue === null ? null : readKey(fieldValue)
     if (key === null && (fieldValue !== null || required)) {
       return { kind: 'refuse', rule: 'key-invalid', problem: keyProblem(fieldValue === null) }
     }
-    const digest = digestOfBody.get(request) ?? bodyDigest()
-    if (!digest.isComplete && hasContent(request)) {
+    const body = bodyRead.get(request)
+    if (!body?.isComplete && hasContent(request)) {
       reporter.warnOnce(
         'idempotency',
         request,
@@ -123,40 +120,36 @@ export function addIdempotencyHooks(
         ? { kind: 'pass' }
         : { kind: 'refuse', rule: 'key-invalid', problem: streamedBodyProblem() }
     }
-    const caller = callerIdText(await identify(request), 'idempotency.identify')
-    const credentials = caller === null ? credentialsOf(request) : null
-    // Without a key, requests of callers who are not known may be of different people.
-    if (key === null && caller === null && credentials === null) return { kind: 'pass' }
-    const fingerprint = fingerprintOf(digest, {
-      method: request.method,
-      target: request.url,
-      mediaType: mediaTypeOf(request.headers['content-type']),
-      credentials,
+    return withValue(identify(request) as MaybeAsync<unknown>, (id) => {
+      const caller = callerIdText(id, 'idempotency.identify')
+      const credentials = caller === null ? credentialsOf(request) : null
+      // Without a key, requests of callers who are not known may be of different people.
+      if (key === null && caller === null && credentials === null) return { kind: 'pass' }
+      const fingerprint = fingerprintOf(body?.parts ?? [], {
+        method: request.method,
+        target: request.url,
+        mediaType: mediaTypeOf(request.headers['content-type']),
+        credentials,
+      })
+      const parts = key === null ? ['repeat', caller, fingerprint] : ['key', caller, key]
+      return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint, key !== null)
     })
-    const parts = key === null ? ['repeat', caller, fingerprint] : ['key', caller, key]
-    return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint, key !== null)
   }
 
-  async function claim(key: string, fingerprint: string, hasKey: boolean): Promise<Decision> {
-    try {
-      const found = await ledger.begin(key, fingerprint, hasKey ? keepFor : (repeats ?? keepFor))
-      if (found instanceof Attempt) {
-        // A double click that was refused may be meant as another try.
-        const ofRun = hasKey ? plan : { ...plan, keeps: (status: number) => status < 400 && keeps(status) }
-        return {
-          kind: 'run',
-          attempt: found,
-          plan: ofRun,
-          isSending: false,
-          isPending: false,
-          isTimedOut: false,
-        }
-      }
-      return outcomeOf(found, fingerprint, hasKey)
-    } catch (error) {
-      if (skipOnError) return { kind: 'pass' }
-      return { kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) }
-    }
+  function claim(key: string, fingerprint: string, hasKey: boolean): MaybeAsync<Decision> {
+    return whenSettled<Decision, Decision>(
+      () =>
+        withValue(ledger.begin(key, fingerprint, hasKey ? keepFor : (repeats ?? keepFor)), (found) =>
+          found instanceof Attempt
+            ? runOf(found, hasKey ? plan : planOfRepeats)
+            : outcomeOf(found, fingerprint, hasKey),
+        ),
+      (decision) => decision,
+      (error) =>
+        skipOnError
+          ? { kind: 'pass' }
+          : { kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) },
+    )
   }
 
   function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply, next: Next): void {
@@ -197,17 +190,16 @@ export function addIdempotencyHooks(
     return body
   }
 
-  async function finishGiven(
+  function finishGiven(
     reply: FastifyReply,
     { answer, claim }: Extract<Work, { kind: 'given' }>,
     payload: unknown,
-  ): Promise<void> {
+  ): MaybeAsync<void> {
     if (reply.statusCode !== answer.status) return
     const body = bodyOf(payload)
-    if (body !== undefined && sizeOf(body) <= maxBytes) {
-      await ledger.finish(claim, sent(reply, body), keepFor)
-    }
+    const kept = body === undefined || sizeOf(body) > maxBytes ? null : sent(reply, body)
     reply.header('idempotent-replayed', 'true')
+    if (kept !== null) return ledger.finish(claim, kept, keepFor)
   }
 
   function keepOnSend(reply: FastifyReply, run: Run, given: unknown, next: NextPayload): void {
@@ -219,17 +211,17 @@ export function addIdempotencyHooks(
       if (run.plan.keeps(reply.statusCode)) attempt.complete(lost(reply, 'it was only counted'))
       else attempt.release()
     } else if (!run.plan.keeps(reply.statusCode)) {
-      giveUp(reply, run).then(() => next(null, payload), next)
+      sendAfter(giveUp(reply, run), payload, next)
     } else if (isStream(payload)) next(null, keepStream(reply, run, payload))
     else {
       const body = bodyOf(payload)
       // Fastify refuses other payloads.
       if (body === undefined) next(null, payload)
-      else keep(reply, run, body).then(() => next(null, payload), next)
+      else sendAfter(keep(reply, run, body), payload, next)
     }
   }
 
-  function keep(reply: FastifyReply, { attempt }: Run, body: string | Buffer | null): Promise<void> {
+  function keep(reply: FastifyReply, { attempt }: Run, body: string | Buffer | null): MaybeAsync<void> {
     if (headerOf(reply, 'set-cookie') !== undefined) {
       reporter.warnOnce('idempotency', reply.request, 'Set-Cookie of a response is not kept')
     }
@@ -261,6 +253,16 @@ export function addIdempotencyHooks(
     const headers = keptHeaders(reply.getHeaders(), isOfEachResponse)
     return { kind: 'sent', status: reply.statusCode, headers, body }
   }
+}
+
+/** Passes a payload on when the store has done its work. */
+function sendAfter(work: MaybeAsync<void>, payload: unknown, next: NextPayload): void {
+  if (isPromise(work)) work.then(() => next(null, payload), next)
+  else next(null, payload)
+}
+
+function runOf(attempt: Attempt, plan: RoutePlan): Run {
+  return { kind: 'run', attempt, plan, isSending: false, isPending: false, isTimedOut: false }
 }
 
 /** Watches the handler of a route for requests that run under a key. */
@@ -306,9 +308,8 @@ function watchReply(reply: FastifyReply, run: Run): void {
     run.isSending = true
     return send.call(this, payload)
   }
-  const ended = () => settleTakenOver(reply, run)
-  reply.raw.once('finish', ended)
-  reply.raw.once('close', ended)
+  // Comes after `finish`, too, and once.
+  reply.raw.on('close', () => settleTakenOver(reply, run))
 }
 
 function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, plan }: Run): void {
@@ -320,10 +321,10 @@ function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, p
 }
 
 /** Makes the key of a request free again whose response is not kept. One that has timed out may still run. */
-async function giveUp(reply: FastifyReply, run: Run): Promise<void> {
+function giveUp(reply: FastifyReply, run: Run): MaybeAsync<void> {
   if (!hasTimedOut(reply.request)) return run.attempt.release()
-  if (run.isPending) run.isTimedOut = true
-  else await run.attempt.complete(lost(reply, 'it timed out, and may still run'))
+  if (!run.isPending) return run.attempt.complete(lost(reply, 'it timed out, and may still run'))
+  run.isTimedOut = true
 }
 
 // `request.signal` makes what it returns, unless the route has a timeout.

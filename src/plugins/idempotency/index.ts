@@ -2,10 +2,11 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import { hasCallers, subjectOf } from '../../fastify/caller.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
+import { whenSettled } from '../../maybe-async.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { describeRoute } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { addIdempotencyHooks, digestOfBody, workOf } from './hooks.js'
+import { addIdempotencyHooks, bodyRead, workOf } from './hooks.js'
 import { readKey } from './key.js'
 import { Ledger } from './ledger.js'
 import { describeIdempotency } from './openapi.js'
@@ -67,7 +68,7 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
       idempotencyChecks,
       idempotencyDefaults,
     ) as RoutePlan
-    digestOfBody.declare(app)
+    bodyRead.declare(app)
     workOf.declare(app)
     const members = { idempotency: { get: requestIdempotency } }
     offerNames(app, { plugin: 'idempotency', mode: options.mode, owner: 'request', members })
@@ -115,9 +116,14 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
           'idempotency: nothing sets request.caller, so keys belong to credentials; set `identify` if the app knows its callers',
         )
       }
-      const check = ledger.ask(() => store.check(), 'a check')
-      // What a store that is away means is decided at each request then.
-      await (options.skipOnError || mode === 'report' ? check.catch(() => {}) : check)
+      await whenSettled(
+        () => ledger.ask(() => store.check(), 'a check'),
+        () => {},
+        (error) => {
+          // What a store that is away means is decided at each request then.
+          if (!options.skipOnError && mode !== 'report') throw error
+        },
+      )
       ledger.sweep()
     })
     app.addHook('onClose', async () => ledger.close())

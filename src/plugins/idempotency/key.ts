@@ -8,10 +8,17 @@ export const maxKeyLength = 255
  */
 export function readKey(fieldValue: string): string | null {
   if (fieldValue.length > 2 * maxKeyLength + 2) return null
-  const [, quoted] = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(fieldValue) ?? []
-  const key = quoted?.replace(/\\(.)/g, '$1') ?? (bareKey.test(fieldValue) ? fieldValue : '')
+  const key = bareKey.test(fieldValue) ? fieldValue : textOf(fieldValue)
   return key.length === 0 || key.length > maxKeyLength ? null : key
 }
 
+/** Returns the text of a String; nothing for anything else. */
+function textOf(string: string): string {
+  if (!quotedKey.test(string)) return ''
+  const text = string.slice(1, -1)
+  return text.includes('\\') ? text.replace(/\\(.)/g, '$1') : text
+}
+
+const quotedKey = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"$/
 // Visible ASCII but for the characters that separate or quote: " , ; \
 const bareKey = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isPromise, type MaybeAsync, whenSettled } from '../../maybe-async.js'
 import { inTime } from '../../time/in-time.js'
 import { Outage } from '../../time/outage.js'
 import type { Schedule } from '../../time/schedule.js'
@@ -55,26 +56,31 @@ export class Ledger {
    * @returns the attempt of the request, or the record of the one that has the key
    * @throws the error of the store
    */
-  async begin(key: string, fingerprint: string, keepFor: number): Promise<Attempt | IdempotencyRecord> {
+  begin(key: string, fingerprint: string, keepFor: number): MaybeAsync<Attempt | IdempotencyRecord> {
+    const { store, lease } = this.#options
     const claim: IdempotencyClaim = { key, token: randomUUID(), fingerprint }
-    const claiming = this.store.claim(claim, this.lease)
-    try {
-      const record = await this.ask(() => claiming, 'a claim')
-      return record ?? new Attempt(this, claim, keepFor)
-    } catch (error) {
-      // The claim may have been late, or may still come: otherwise it would stay until its lease ends.
-      const releaseLate = async () => {
-        if ((await claiming) === null) await this.store.release(claim)
-      }
-      releaseLate().catch(() => {})
-      throw error
-    }
+    let claiming: MaybeAsync<IdempotencyRecord | null> | undefined
+    return whenSettled(
+      () => this.ask(() => (claiming = store.claim(claim, lease)), 'a claim'),
+      (record) => record ?? new Attempt(this, claim, keepFor),
+      (error) => {
+        // The claim may have been late, or may still come: otherwise it would stay until its lease ends.
+        const releaseLate = async () => {
+          if ((await claiming) === null) await store.release(claim)
+        }
+        releaseLate().catch(() => {})
+        throw error
+      },
+    )
   }
 
   /** Keeps the bytes of an answer that a handler has kept before. Never rejects. */
-  async finish(claim: IdempotencyClaim, answer: Answer, keepFor: number): Promise<void> {
-    await this.ask(() => this.store.complete(claim, writeAnswer(answer), keepFor), 'an answer').catch(
-      () => {},
+  finish(claim: IdempotencyClaim, answer: Answer, keepFor: number): MaybeAsync<void> {
+    const text = writeAnswer(answer)
+    return whenSettled(
+      () => this.ask(() => this.store.complete(claim, text, keepFor), 'an answer'),
+      done,
+      done,
     )
   }
 
@@ -93,19 +99,24 @@ export class Ledger {
   }
 
   /** Asks the store, for at most so long, and logs the begin and the end of an outage. */
-  async ask<Value>(question: () => Promise<Value>, what: string): Promise<Value> {
+  ask<Value>(question: () => MaybeAsync<Value>, what: string): MaybeAsync<Value> {
     const { store, storeTimeout, schedule, log } = this.#options
-    try {
-      // A store in the process has no connection that could hang.
-      const value = await (store.isShared
-        ? inTime(question(), storeTimeout, `the store's reply to ${what}`, schedule)
-        : question())
-      if (this.#outage.ends()) log.info('idempotency: the store replies again')
-      return value
-    } catch (err) {
-      if (this.#outage.begins()) log.error({ err }, 'idempotency: the store fails')
-      throw err
-    }
+    return whenSettled(
+      () => {
+        const reply = question()
+        // A store in the process has no connection that could hang.
+        if (!store.isShared || !isPromise(reply)) return reply
+        return inTime(reply, storeTimeout, `the store's reply to ${what}`, schedule)
+      },
+      (value) => {
+        if (this.#outage.ends()) log.info('idempotency: the store replies again')
+        return value
+      },
+      (err) => {
+        if (this.#outage.begins()) log.error({ err }, 'idempotency: the store fails')
+        throw err
+      },
+    )
   }
 
   async #sweepOnce(): Promise<void> {
@@ -139,17 +150,17 @@ export class Attempt {
   }
 
   /** Keeps the answer. Never rejects: the work is done, and a store that fails is asked again until the lease ends. */
-  async complete(answer: Answer): Promise<void> {
+  complete(answer: Answer): MaybeAsync<void> {
     this.#end()
     const text = writeAnswer(answer)
-    if (!(await this.#tryToComplete(text))) this.#completeLater(text, retriesOfCompletion)
+    return this.#tryToComplete(text, retriesOfCompletion)
   }
 
   /** Makes the key free again. Never rejects: if the store fails, the lease ends by itself. */
-  async release(): Promise<void> {
+  release(): MaybeAsync<void> {
     this.#end()
     const { store } = this.#ledger
-    await this.#ledger.ask(() => store.release(this.claim), 'a release').catch(() => {})
+    return whenSettled(() => this.#ledger.ask(() => store.release(this.claim), 'a release'), done, done)
   }
 
   /**
@@ -191,8 +202,12 @@ export class Attempt {
 
   async #renew(left: number): Promise<void> {
     const { store, lease, log } = this.#ledger
-    // Unknown if the store fails: it is asked again.
-    const isOurs = await this.#ledger.ask(() => store.renew(this.claim, lease), 'a renewal').catch(() => null)
+    const isOurs = await whenSettled(
+      () => this.#ledger.ask(() => store.renew(this.claim, lease), 'a renewal'),
+      (isRenewed) => isRenewed,
+      // Unknown if the store fails: it is asked again.
+      () => null,
+    )
     if (!this.#isOpen) return
     // Also if the row is in the transaction of the handler, or has the answer.
     if (isOurs === false && !this.#isDoubtful) {
@@ -202,20 +217,16 @@ export class Attempt {
     this.#renewLater(left - 1)
   }
 
-  async #tryToComplete(answer: string): Promise<boolean> {
+  #tryToComplete(answer: string, retries: number): MaybeAsync<void> {
     const { store, log } = this.#ledger
-    try {
-      const isKept = await this.#ledger.ask(
-        () => store.complete(this.claim, answer, this.#keepFor),
-        'an answer',
-      )
-      if (!isKept) {
+    return whenSettled(
+      () => this.#ledger.ask(() => store.complete(this.claim, answer, this.#keepFor), 'an answer'),
+      (isKept) => {
+        if (isKept) return
         log.error({ token: this.claim.token }, 'idempotency: a request ran longer than its lease, and twice')
-      }
-      return true
-    } catch {
-      return false
-    }
+      },
+      () => this.#completeLater(answer, retries),
+    )
   }
 
   #completeLater(answer: string, left: number): void {
@@ -223,10 +234,10 @@ export class Attempt {
       this.#ledger.log.error({ token: this.claim.token }, 'idempotency: an answer could not be kept')
       return
     }
-    const retry = async () => {
-      if (!(await this.#tryToComplete(answer))) this.#completeLater(answer, left - 1)
-    }
-    this.#ledger.schedule(() => void retry(), this.#ledger.lease / retriesOfCompletion)
+    this.#ledger.schedule(
+      () => void this.#tryToComplete(answer, left - 1),
+      this.#ledger.lease / retriesOfCompletion,
+    )
   }
 }
 
@@ -235,3 +246,5 @@ const [batchSize, maxBatches] = [500, 20]
 const retriesOfCompletion = 10
 /** Milliseconds for which a claim is renewed. */
 const maxRun = 86_400_000
+
+function done(): void {}

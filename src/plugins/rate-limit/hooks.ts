@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { hookError } from '../../fastify/hook-error.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { isPreflight } from '../../fastify/preflight.js'
-import { isPromise, type MaybeAsync } from '../../maybe-async.js'
+import { isPromise, whenSettled } from '../../maybe-async.js'
 import { isProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
@@ -140,15 +140,11 @@ export function countingHook(
       if (outage.ends()) request.log.info('rateLimit: requests are counted again')
       apply(counted, request, reply, next)
     }
-    let counted: MaybeAsync<Counted | null>
-    try {
-      counted = count(charge, request)
-    } catch (error) {
-      fail(error, request, reply, next)
-      return
-    }
-    if (isPromise(counted)) counted.then(proceed, (error: unknown) => fail(error, request, reply, next))
-    else proceed(counted)
+    whenSettled(
+      () => count(charge, request),
+      proceed,
+      (error) => fail(error, request, reply, next),
+    )
   }
 }
 

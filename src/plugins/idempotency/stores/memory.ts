@@ -33,7 +33,7 @@ const checks: Checks<MemoryIdempotencyOptions> = {
   now: functionOf('a function that returns milliseconds'),
 }
 
-/** Milliseconds between two searches of a full store for what is over. */
+/** Minimum of milliseconds between two searches: looking at all keys for each new one would take longer than all else. */
 const betweenSearches = 1_000
 
 interface Entry extends IdempotencyRecord {
@@ -59,7 +59,13 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   // Kept, because a new iterator would pass all that was removed before. Each entry that it has returned is removed.
   let oldest = kept.values()
   let bytes = 0
-  let searchedAt = Number.NEGATIVE_INFINITY
+  // Before this time, a full store is not searched for what is over.
+  let nextSearch = Number.POSITIVE_INFINITY
+
+  function add(entries: Map<string, Entry>, entry: Entry): void {
+    entries.set(entry.key, entry)
+    nextSearch = Math.min(nextSearch, entry.expiresAt)
+  }
 
   function remove(entry: Entry): void {
     if (running.get(entry.key) === entry) running.delete(entry.key)
@@ -79,11 +85,7 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   function makeRoom(moreKeys: number, moreBytes: number): void {
     const isFull = () => running.size + kept.size + moreKeys > maxKeys || bytes + moreBytes > maxBytes
     if (!isFull()) return
-    // Once in a while: looking at all keys for each new one would take longer than all else.
-    if (now() - searchedAt >= betweenSearches) {
-      searchedAt = now()
-      expire(Number.POSITIVE_INFINITY)
-    }
+    if (now() >= nextSearch) expire(Number.POSITIVE_INFINITY)
     while (isFull()) {
       const { value: entry, done } = oldest.next()
       if (entry !== undefined) remove(entry)
@@ -95,14 +97,18 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   function expire(limit: number): number {
     const time = now()
     let expired = 0
+    let nextExpiry = Number.POSITIVE_INFINITY
     for (const entries of [running, kept]) {
       for (const entry of entries.values()) {
         if (expired >= limit) return expired
-        if (entry.expiresAt > time) continue
-        remove(entry)
-        expired += 1
+        if (entry.expiresAt > time) nextExpiry = Math.min(nextExpiry, entry.expiresAt)
+        else {
+          remove(entry)
+          expired += 1
+        }
       }
     }
+    nextSearch = Math.max(nextExpiry, time + betweenSearches)
     return expired
   }
 
@@ -113,34 +119,34 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
 
   return {
     isShared: false,
-    check: async () => {},
-    async claim(claim, lease) {
-      const entry = find(claim.key)
+    check: () => {},
+    claim({ key, token, fingerprint }, lease) {
+      const entry = find(key)
       if (entry !== undefined) return entry
       makeRoom(1, 0)
-      running.set(claim.key, { ...claim, answer: null, expiresAt: now() + lease })
+      add(running, { key, token, fingerprint, answer: null, expiresAt: now() + lease })
       return null
     },
-    async renew(claim, lease) {
+    renew(claim, lease) {
       const entry = running.get(claim.key)
       if (entry === undefined || !has(claim, entry)) return false
-      running.set(claim.key, { ...entry, expiresAt: now() + lease })
+      add(running, { ...entry, expiresAt: now() + lease })
       return true
     },
-    async complete(claim, answer, keepFor) {
-      const before = find(claim.key)
-      if (before !== undefined && !has(claim, before)) return false
-      const entry = { ...claim, answer, expiresAt: now() + keepFor }
+    complete({ key, token, fingerprint }, answer, keepFor) {
+      const before = find(key)
+      if (before !== undefined && before.token !== token) return false
+      const entry = { key, token, fingerprint, answer, expiresAt: now() + keepFor }
       makeRoom(before === undefined ? 1 : 0, bytesOf(entry))
       if (before !== undefined) remove(before)
-      kept.set(claim.key, entry)
+      add(kept, entry)
       bytes += bytesOf(entry)
       return true
     },
-    async release(claim) {
+    release(claim) {
       if (has(claim, running.get(claim.key))) running.delete(claim.key)
     },
-    expire: async (limit) => expire(limit),
+    expire,
   }
 }
 

@@ -2,7 +2,7 @@
  * Stores the keys of requests, and the answers to them. Instances coordinate through the store only: each method is one
  * atomic step. A lease and a retention end by the clock of the store, so that the clocks of the instances do not matter.
  *
- * The promises reject if the store cannot be reached; the change may or may not have happened then.
+ * A method throws, or its promise rejects, if the store cannot be reached; the change may or may not have happened then.
  * `idempotencyStoreContract` of `fastify-conventions/testing` tests a store.
  */
 export interface IdempotencyStore {
@@ -12,7 +12,7 @@ export interface IdempotencyStore {
    * Checks that the store is set up and can be used. Called when the app gets ready.
    * @throws Error that says what to do
    */
-  check(): Promise<void>
+  check(): void | Promise<void>
   /**
    * Claims a key for a request, unless a request has it: one that runs and whose lease has not ended, or one whose answer is
    * kept. Of concurrent calls with one key, one claims it.
@@ -20,9 +20,9 @@ export interface IdempotencyStore {
    * @param lease milliseconds until the key is free again, unless it is renewed
    * @returns `null` if the key is claimed; else the record of the request that has it
    */
-  claim(claim: IdempotencyClaim, lease: number): Promise<IdempotencyRecord | null>
+  claim(claim: IdempotencyClaim, lease: number): IdempotencyRecord | null | Promise<IdempotencyRecord | null>
   /** Prolongs the lease of a claim. Returns `false` if the key is no longer claimed by it. */
-  renew(claim: IdempotencyClaim, lease: number): Promise<boolean>
+  renew(claim: IdempotencyClaim, lease: number): boolean | Promise<boolean>
   /**
    * Keeps the answer to a request, in place of one that it has kept before. Also after its lease has ended, unless another
    * request has claimed the key since: then nothing changes.
@@ -31,14 +31,14 @@ export interface IdempotencyStore {
    * @param keepFor milliseconds until the key is free again
    * @returns whether the answer is kept
    */
-  complete(claim: IdempotencyClaim, answer: string, keepFor: number): Promise<boolean>
+  complete(claim: IdempotencyClaim, answer: string, keepFor: number): boolean | Promise<boolean>
   /** Makes the key of a claim free again, unless its answer is kept. */
-  release(claim: IdempotencyClaim): Promise<void>
+  release(claim: IdempotencyClaim): void | Promise<void>
   /**
    * Removes at most `limit` records whose time is over. Returns `limit` if there may be more; 0 if the store has nothing to
    * do, because records expire by themselves.
    */
-  expire(limit: number): Promise<number>
+  expire(limit: number): number | Promise<number>
   /**
    * Returns the changes of this store over a connection of the app, as part of its transaction.
    * @default none: answers cannot be kept in a transaction

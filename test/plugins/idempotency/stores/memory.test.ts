@@ -20,7 +20,7 @@ const claimOf = (key: string) => ({ key, token: `token of ${key}`, fingerprint: 
 t.test('a full store forgets the answer that was kept first, and no request that runs', async (t) => {
   const store = memoryIdempotency({ maxKeys: 3, now: () => 0 })
   for (const key of ['a', 'b', 'c']) await store.claim(claimOf(key), 10)
-  await t.rejects(store.claim(claimOf('d'), 10), { name: 'IdempotencyStoreFullError' })
+  await t.rejects(async () => store.claim(claimOf('d'), 10), { name: 'IdempotencyStoreFullError' })
   await store.complete(claimOf('c'), 'c', 10)
   await store.complete(claimOf('b'), 'b', 10)
   t.equal(await store.claim(claimOf('d'), 10), null, 'the answer c makes room')
@@ -37,7 +37,9 @@ t.test('bytes of answers are bounded', async (t) => {
   t.equal(await store.claim(claimOf('a'), 10), null, '40 bytes each: the first is gone')
   t.equal((await store.claim(claimOf('b'), 10))?.answer?.length, 20)
   t.equal((await store.claim(claimOf('c'), 10))?.answer?.length, 20)
-  await t.rejects(store.complete(claimOf('a'), 'x'.repeat(51), 10), { name: 'IdempotencyStoreFullError' })
+  await t.rejects(async () => store.complete(claimOf('a'), 'x'.repeat(51), 10), {
+    name: 'IdempotencyStoreFullError',
+  })
   t.equal((await store.claim(claimOf('a'), 10))?.answer, null, 'its request still has the key')
 })
 

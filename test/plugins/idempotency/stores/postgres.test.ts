@@ -61,7 +61,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
   })
 
   await t.test('`check` says what to do about a table that is missing', async (t) => {
-    await t.rejects(postgresIdempotency(pool, { table: 'missing' }).check(), /Run migrate\(\)/)
+    await t.rejects(async () => postgresIdempotency(pool, { table: 'missing' }).check(), /Run migrate\(\)/)
   })
 
   await t.test('`check` leaves nothing behind that counts', async (t) => {

@@ -46,9 +46,9 @@ t.test('in Redis', { skip }, async (t) => {
 
   await t.test('`check` refuses a server that forgets keys when it is full', async (t) => {
     await one.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'volatile-lru')
-    await t.rejects(redisIdempotency(one).check(), /set noeviction/)
+    await t.rejects(async () => redisIdempotency(one).check(), /set noeviction/)
     await one.config('SET', 'maxmemory-policy', 'noeviction')
-    await t.resolves(redisIdempotency(one).check())
+    await t.resolves(async () => redisIdempotency(one).check())
   })
 
   await t.test('a full server refuses new keys, and keeps the answers of those that run', async (t) => {
@@ -56,7 +56,7 @@ t.test('in Redis', { skip }, async (t) => {
     const running = { ...claim, key: 'running' }
     await store.claim(running, 60_000)
     await one.config('SET', 'maxmemory', '1')
-    await t.rejects(store.claim({ ...claim, key: 'new' }, 60_000), /OOM/)
+    await t.rejects(async () => store.claim({ ...claim, key: 'new' }, 60_000), /OOM/)
     t.equal(await store.complete(running, 'kept', 60_000), true)
     await one.config('SET', 'maxmemory', '0')
     t.equal((await store.claim(running, 60_000))?.answer, 'kept')
