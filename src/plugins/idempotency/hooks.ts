@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { listenAlong } from '../../fastify/body-bytes.js'
 import { callerIdText } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
+import { hookError } from '../../fastify/hook-error.js'
 import { discard, isBytes, isResponse } from '../../fastify/payloads.js'
 import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
 import { addHook } from '../../fastify/route.js'
@@ -85,7 +86,7 @@ export function addIdempotencyHooks(
     whenSettled(
       () => decide(fieldValue === undefined ? null : String(fieldValue), request),
       (decision) => apply(decision, request, reply, next),
-      next as (error: unknown) => void,
+      (error) => next(hookError(error)),
     )
   })
 

@@ -476,6 +476,20 @@ t.test(
   },
 )
 
+t.test('an identify that fails without an error fails the request, and nothing runs', async (t) => {
+  const failing = [
+    () => {
+      throw undefined
+    },
+    () => Promise.reject(),
+  ]
+  for (const identify of failing) {
+    const { app, payments } = await serviceWith({ identify })
+    t.equal((await app.inject(payment('k'))).statusCode, 500)
+    t.equal(payments(), 0)
+  }
+})
+
 t.test('a key whose handler runs longer than the lease stays claimed', async (t) => {
   const clock = manualClock('2026-11-22T12:00:00Z')
   const { app } = await serviceWith({
