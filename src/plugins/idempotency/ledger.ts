@@ -26,6 +26,9 @@ export interface LedgerOptions {
 export class Ledger {
   readonly #options: LedgerOptions
   readonly #outage = new Outage()
+  // A UUID for each claim would be stored as a tree of strings, which takes more memory than the answer of most requests.
+  readonly #name = randomUUID()
+  #claims = 0
   #stopSweeps = () => {}
   #isClosed = false
 
@@ -58,7 +61,8 @@ export class Ledger {
    */
   begin(key: string, fingerprint: string, keepFor: number): MaybeAsync<Attempt | IdempotencyRecord> {
     const { store, lease } = this.#options
-    const claim: IdempotencyClaim = { key, token: randomUUID(), fingerprint }
+    this.#claims += 1
+    const claim: IdempotencyClaim = { key, token: `${this.#name}.${this.#claims}`, fingerprint }
     let claiming: MaybeAsync<IdempotencyRecord | null> | undefined
     return whenSettled(
       () => this.ask(() => (claiming = store.claim(claim, lease)), 'a claim'),
