@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { anchorOf, deadLinks } from './links.js'
+import { anchorOf, deadLinks } from '../../site/links.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

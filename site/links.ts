@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-/** The anchor of a heading. */
+/** The anchor of a heading. The site uses it too, so that a link works in both places. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
