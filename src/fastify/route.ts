@@ -12,6 +12,7 @@ import type {
   preValidationHookHandler,
   RouteOptions,
 } from 'fastify'
+import { hookError } from './hook-error.js'
 import { order, type Phase, routeHooks, type Step } from './order.js'
 
 interface Hooks {
@@ -225,7 +226,11 @@ function runOnRequest(
   const [only] = hooks
   // Where plugins are registered in the order of the table, each slot has one hook.
   if (hooks.length === 1 && only !== undefined) {
-    only.call(app, request, reply, done)
+    try {
+      only.call(app, request, reply, done)
+    } catch (error) {
+      done(hookError(error))
+    }
     return
   }
   let index = 0
@@ -247,7 +252,11 @@ function runOnSend(
 ): void {
   const [only] = hooks
   if (hooks.length === 1 && only !== undefined) {
-    only.call(app, request, reply, payload, done)
+    try {
+      only.call(app, request, reply, payload, done)
+    } catch (error) {
+      done(hookError(error))
+    }
     return
   }
   let index = 0
@@ -266,6 +275,6 @@ function attempt(run: () => void, failed: (error: Error) => void): void {
   try {
     run()
   } catch (error) {
-    failed(error as Error)
+    failed(hookError(error))
   }
 }

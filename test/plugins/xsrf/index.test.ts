@@ -286,6 +286,20 @@ t.test('session: an id instead of the values of the cookies', async (t) => {
   t.equal(failed.statusCode, 500, 'a session of its own needs the option')
 })
 
+t.test(
+  'session that throws undefined: the request fails, and does not go on without the check',
+  async (t) => {
+    const { app, handled } = await service(t, {
+      session() {
+        throw undefined
+      },
+    })
+    const headers = { ...own, cookie: session }
+    t.equal((await app.inject({ method: 'POST', url: '/v1/users', headers })).statusCode, 500)
+    t.strictSame(handled, [])
+  },
+)
+
 t.test('a route with config.xsrf: false, preflights and unknown paths are not checked', async (t) => {
   const { app } = await service(t, {}, undefined, {
     cors: { origin: ['https://app.example'], credentials: true },
