@@ -5,6 +5,8 @@ import { adminScope } from './scopes.js'
 /** Whose records: those of the user with an id, or of all users. */
 export type Owner = bigint | 'all'
 
+type Called = Pick<FastifyRequest, 'caller'>
+
 const maxId = 2n ** 63n - 1n
 
 /** Returns the id of a user from the subject of a token; `null` if it is none. */
@@ -19,12 +21,12 @@ export function userIdOf(subject: string): bigint | null {
  *
  * @throws ProblemError 403 `forbidden` for the token of a client without the scope `admin`: it has no records of its own
  */
-export function ownerOf(request: FastifyRequest): Owner {
+export function ownerOf(request: Called): Owner {
   return isAdmin(request) ? 'all' : requireUser(request)
 }
 
 /** Whether the token of a request is for the records of all users. */
-export function isAdmin({ caller }: FastifyRequest): boolean {
+export function isAdmin({ caller }: Called): boolean {
   return caller?.scopes.includes(adminScope) === true
 }
 
@@ -33,7 +35,7 @@ export function isAdmin({ caller }: FastifyRequest): boolean {
  *
  * @throws ProblemError 403 `forbidden` for the token of a client that acts for itself
  */
-export function requireUser({ caller }: FastifyRequest): bigint {
+export function requireUser({ caller }: Called): bigint {
   const id = userIdOf(caller?.subject ?? '')
   if (id === null) throw forbidden('the token is of a client that acts for itself, not of a user')
   return id

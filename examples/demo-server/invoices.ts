@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { type Owner, ownerOf } from './caller.js'
 import { type Order, visibleTo } from './collections/orders.js'
 import type { Queries } from './database.js'
-import { type ById, notFound } from './items.js'
+import { type ById, type ItemRequest, notFound } from './items.js'
 import { idParams, noQuery } from './schemas.js'
 import type { Service } from './service.js'
 import { takeTime } from './work.js'
@@ -94,7 +94,7 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
     return { version: invoice.made_at, lastModified: new Date(invoice.made_at) }
   }
 
-  function invoiceOf(request: FastifyRequest<ById>) {
+  function invoiceOf(request: ItemRequest) {
     return db.selectFrom('invoices').where('order_id', '=', ({ selectFrom }) =>
       selectFrom('orders')
         .select('id')

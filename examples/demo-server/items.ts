@@ -3,9 +3,15 @@ import { ProblemError, type RouteValidators } from 'fastify-conventions'
 import { sql } from 'kysely'
 import type { Queries } from './database.js'
 
-/** A request for one item. */
+/** What the route of an item gives TypeScript. */
 export interface ById {
   readonly Params: { readonly id: bigint }
+}
+
+/** What is read of a request for an item, on whichever route. */
+export interface ItemRequest<Body = unknown> extends Pick<FastifyRequest, 'caller' | 'expectedVersion'> {
+  readonly params: { readonly id: bigint }
+  readonly body: Body
 }
 
 /** Returns what preconditions compare: `updated_at` moves on with each write, so it names the version of a row. */
@@ -28,7 +34,7 @@ export function notFound(item: string, id: bigint): ProblemError {
  */
 export function expectItem<Row extends { readonly updated_at: string }>(
   item: string,
-  { params: { id }, expectedVersion: expected }: FastifyRequest<ById>,
+  { params: { id }, expectedVersion: expected }: ItemRequest,
   row: Row | undefined,
 ): Row {
   if (row !== undefined && (expected === undefined || row.updated_at === expected)) return row

@@ -57,7 +57,7 @@ interface NewPayment {
  */
 export async function startRetry(
   { db }: Service,
-  request: FastifyRequest<{ Body: Static<typeof RetryBody> }>,
+  request: Pick<FastifyRequest, 'caller'> & { readonly body: Static<typeof RetryBody> },
   reply: FastifyReply,
   collection: 'payments' | 'orders',
   { id, status, order_id }: Retryable,

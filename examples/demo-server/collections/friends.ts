@@ -9,6 +9,7 @@ import type { Queries } from '../database.js'
 import {
   type ById,
   expectItem,
+  type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
@@ -211,7 +212,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
   )
 
   /** Writes the members of a body whose values are new; without one, the friend stays as it is. */
-  async function update(request: FastifyRequest<ById & { Body: Static<typeof FriendPatch> }>) {
+  async function update(request: ItemRequest<Static<typeof FriendPatch>>) {
     const { id } = request.params
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
@@ -235,7 +236,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
-function visible(queries: Queries, request: FastifyRequest<ById>) {
+function visible(queries: Queries, request: ItemRequest) {
   const { id } = request.params
   return queries
     .selectFrom('friends')

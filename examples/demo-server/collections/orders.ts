@@ -11,6 +11,7 @@ import { connectionOf, type Queries } from '../database.js'
 import {
   type ById,
   expectItem,
+  type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
@@ -262,7 +263,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
   )
 
   /** Writes the members of a body whose values are new; without one, the order stays as it is. */
-  async function update(request: FastifyRequest<ById & { Body: Static<typeof OrderPatch> }>) {
+  async function update(request: ItemRequest<Static<typeof OrderPatch>>) {
     const { id } = request.params
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
@@ -384,7 +385,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     )
   })
 
-  function findOrder(request: FastifyRequest<ById>) {
+  function findOrder(request: ItemRequest) {
     const missing = () => notFound('order', request.params.id)
     return visible(db, request).selectAll().executeTakeFirstOrThrow(missing)
   }
@@ -402,7 +403,7 @@ function insertOrder(
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
-function visible(queries: Queries, request: FastifyRequest<ById>) {
+function visible(queries: Queries, request: ItemRequest) {
   const { id } = request.params
   return queries
     .selectFrom('orders')

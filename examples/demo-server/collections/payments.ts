@@ -10,6 +10,7 @@ import { connectionOf, type Queries } from '../database.js'
 import {
   type ById,
   expectItem,
+  type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
@@ -241,7 +242,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
   )
 
   /** Writes the members of a body whose values are new; without one, the payment stays as it is. */
-  async function update(request: FastifyRequest<ById & { Body: Static<typeof PaymentPatch> }>) {
+  async function update(request: ItemRequest<Static<typeof PaymentPatch>>) {
     const { id } = request.params
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
@@ -317,7 +318,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
-function visible(queries: Queries, request: FastifyRequest<ById>) {
+function visible(queries: Queries, request: ItemRequest) {
   const { id } = request.params
   return queries
     .selectFrom('payments')

@@ -10,6 +10,7 @@ import type { Queries } from '../database.js'
 import {
   type ById,
   expectItem,
+  type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
@@ -239,7 +240,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   )
 
   /** Writes the members of a body whose values are new; without one, the subscription stays as it is. */
-  async function update(request: FastifyRequest<ById & { Body: Static<typeof SubscriptionPatch> }>) {
+  async function update(request: ItemRequest<Static<typeof SubscriptionPatch>>) {
     const { id } = request.params
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
@@ -296,12 +297,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   })
 
   /** Brings a subscription from one of some states into another, in which it may be already. */
-  async function bringInto(
-    status: Status,
-    from: readonly Status[],
-    refusal: string,
-    request: FastifyRequest<ById>,
-  ) {
+  async function bringInto(status: Status, from: readonly Status[], refusal: string, request: ItemRequest) {
     const { id } = request.params
     const changed = await db
       .updateTable('subscriptions')
@@ -328,7 +324,7 @@ function inMilliseconds<Values extends { readonly renews_at?: string | null }>(v
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
-function visible(queries: Queries, request: FastifyRequest<ById>) {
+function visible(queries: Queries, request: ItemRequest) {
   const { id } = request.params
   return queries
     .selectFrom('subscriptions')

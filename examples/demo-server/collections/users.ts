@@ -10,6 +10,7 @@ import type { Queries } from '../database.js'
 import {
   type ById,
   expectItem,
+  type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
@@ -225,7 +226,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
   )
 
   /** Writes the members of a body whose values are new; without one, the user stays as it is. */
-  async function update(request: FastifyRequest<ById & { Body: Static<typeof UserPatch> }>) {
+  async function update(request: ItemRequest<Static<typeof UserPatch>>) {
     const { id } = request.params
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
@@ -284,7 +285,8 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       },
       async function verifyEmail(request, reply) {
         const { id } = request.params
-        if ((await findVersion(request)) === null) throw notFound('user', id)
+        const missing = () => notFound('user', id)
+        await visible(db, request).select('id').executeTakeFirstOrThrow(missing)
         return reply.startOperation('users.verify-email', { id: String(id) })
       },
     )
@@ -337,7 +339,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
-function visible(queries: Queries, request: FastifyRequest<ById>) {
+function visible(queries: Queries, request: ItemRequest) {
   const { id } = request.params
   return queries
     .selectFrom('users')
