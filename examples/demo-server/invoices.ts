@@ -103,7 +103,8 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
     )
   }
 
-  // Asked for in vain for so long, whoever made it is taken for dead.
+  // Asked for in vain for so long, whoever made it is taken for dead. The row stays: who has looked before the invoice was
+  // there would have it made again.
   async function isFirstToAsk(order_id: bigint): Promise<boolean> {
     const claimed = await db
       .insertInto('invoice_requests')
@@ -127,7 +128,6 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
         .values({ order_id, content })
         .onConflict((conflict) => conflict.column('order_id').doNothing())
         .execute()
-      await trx.deleteFrom('invoice_requests').where('order_id', '=', order_id).execute()
     })
   }
 }
