@@ -6,6 +6,7 @@ import rulesets from '@stoplight/spectral-rulesets'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
+import { migrate } from '../../examples/demo-server/migrate.js'
 import conventions from '../../src/index.js'
 import { emptyEmbeddedDatabase } from '../demo/databases.js'
 import { issuer } from '../demo/issuer.js'
@@ -89,6 +90,7 @@ async function documentIn(openapi: string): Promise<string> {
 
 async function documentOfDemo(openApiVersion: '3.0.3' | '3.1.0'): Promise<string> {
   const database = await emptyEmbeddedDatabase()
+  await migrate(database)
   const { options: bearer } = await issuer()
   const app = await buildApp({ database, bearer, openApiVersion })
   await app.ready()
