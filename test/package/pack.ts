@@ -8,6 +8,8 @@ export interface Tarball {
   readonly path: string
   /** Paths of the files in it. */
   readonly files: readonly string[]
+  /** Bytes after the installation. */
+  readonly unpackedSize: number
 }
 
 interface Manifest {
@@ -30,9 +32,10 @@ export async function pack(into: string): Promise<Tarball> {
     ['pack', '--json', '--ignore-scripts', '--pack-destination', into],
     root,
   )
-  const [packed]: { filename: string; files: { path: string }[] }[] = JSON.parse(out)
+  const [packed]: { filename: string; unpackedSize: number; files: { path: string }[] }[] = JSON.parse(out)
   if (packed === undefined) throw new Error(`npm pack told nothing: ${out}`)
-  return { path: join(into, packed.filename), files: packed.files.map(({ path }) => path) }
+  const { filename, unpackedSize, files } = packed
+  return { path: join(into, filename), files: files.map(({ path }) => path), unpackedSize }
 }
 
 /** package.json of this package, or of one that it has installed. */

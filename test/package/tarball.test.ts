@@ -1,4 +1,5 @@
 /** What is published: everything that a user needs, and nothing else. */
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,7 @@ import { manifestOf, pack } from './pack.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const manifest = manifestOf()
-const { files } = await pack(t.testdir())
+const { files, unpackedSize } = await pack(t.testdir())
 
 t.test('has only files of the package', async (t) => {
   const belongs = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
@@ -59,6 +60,19 @@ t.test('has no reference to a document outside the package', async (t) => {
   }
 })
 
+t.test('has the size and the number of packages that the README states', async (t) => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const [, megabytes, own, all] =
+    /is (\d+\.\d) MB:[^.]+\. It has (\d+) dependencies, (\d+) packages with\s+theirs/.exec(readme) ?? []
+  const stated = Number(megabytes) * 1e6
+  t.ok(
+    unpackedSize <= stated && unpackedSize > 0.9 * stated,
+    `${unpackedSize} bytes, README: ${megabytes} MB`,
+  )
+  t.equal(Object.keys(manifest.dependencies).length, Number(own))
+  t.equal(installedWith(manifest.dependencies).size, Number(all))
+})
+
 t.test('has few dependencies', async (t) => {
   t.same(Object.keys(manifest.dependencies).sort(), [
     '@fastify/cors',
@@ -104,6 +118,25 @@ t.test('has few dependencies', async (t) => {
     'who does not use them installs none of them',
   )
 })
+
+/** The packages that npm installs for dependencies, by their place in the lock file. */
+function installedWith(dependencies: Readonly<Record<string, string>>): Set<string> {
+  const { packages }: { packages: Record<string, { dependencies?: Record<string, string> }> } = JSON.parse(
+    readFileSync(join(root, 'package-lock.json'), 'utf8'),
+  )
+  const installed = new Set<string>()
+  const install = (from: string, name: string): void => {
+    let folder = from
+    while (folder !== '' && packages[`${folder}node_modules/${name}`] === undefined)
+      folder = folder.replace(/node_modules\/(@[^/]+\/)?[^/]+\/$/, '')
+    const place = `${folder}node_modules/${name}`
+    if (installed.has(place)) return
+    installed.add(place)
+    for (const own of Object.keys(packages[place]?.dependencies ?? {})) install(`${place}/`, own)
+  }
+  for (const name of Object.keys(dependencies)) install('', name)
+  return installed
+}
 
 function targetsOf(exports: unknown): string[] {
   if (typeof exports === 'string') return [exports]

@@ -1,0 +1,25 @@
+// Replaces the declarations of the ES modules with exports of those of the CommonJS build: the package has its types once,
+// and a type is the same whichever build a file imports.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+const root = new URL('../', import.meta.url)
+const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+
+// TypeBox has types for ES modules only, so the declarations of the CommonJS build would not do for its users.
+const kept = new Set(['dist/typebox.d.ts'])
+
+for (const [subpath, target] of Object.entries(exports)) {
+  const declarations = target.import?.types.slice('./'.length)
+  if (declarations === undefined || kept.has(declarations)) continue
+  const from = `from './${posix.basename(target.require.default)}'`
+  // By its name, because the default import of a CommonJS module is the whole module.
+  const asDefault = subpath === '.' ? `export { conventions as default } ${from}\n` : ''
+  writeFileSync(new URL(declarations, root), `export * ${from}\n${asDefault}`)
+  kept.add(declarations)
+}
+
+for (const name of readdirSync(new URL('dist', root), { recursive: true })) {
+  const file = posix.join('dist', name)
+  if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(new URL(file, root))
+}
