@@ -10,8 +10,10 @@ import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import type { AuthorizationServer } from './authorization/server.js'
 import { requireUser } from './caller.js'
+import { closeConnectionsAtStop } from './closing.js'
 import { collections, items } from './collections/index.js'
 import { connectionOf, type Database } from './database.js'
+import { mountHealth } from './health.js'
 import { mountInvoices } from './invoices.js'
 import { describeApi, type OpenApiVersion, openPages, securityScheme } from './openapi.js'
 import { mountPlayground, playgroundPages } from './playground.js'
@@ -35,7 +37,11 @@ export interface AppOptions {
   /** An authorization server to be part of the service, for development; none by default. */
   readonly authorizationServer?: AuthorizationServer | null
   /** Lets browsers log in; by default there are tokens only. */
-  readonly sessions?: (Pick<SessionOptions, 'clientId' | 'secret'> & Pick<XsrfOptions, 'mode'>) | null
+  readonly sessions?:
+    | (Pick<SessionOptions, 'clientId' | 'secret' | 'fetch'> & Pick<XsrfOptions, 'mode'>)
+    | null
+  /** Addresses of proxies that are believed who the client is, as Fastify takes them; none by default. */
+  readonly trustProxy?: string | false
   /** A file whose existence means maintenance; none by default. */
   readonly maintenanceFile?: string | null
   /** Origins whose pages may use the service, such as `https://app.example`; none by default. */
@@ -59,6 +65,7 @@ export async function buildApp({
   certificate = null,
   authorizationServer = null,
   sessions = null,
+  trustProxy = false,
   maintenanceFile = null,
   corsOrigins = [],
   rateLimitMax = 1_000,
@@ -66,7 +73,13 @@ export async function buildApp({
   openApiVersion = '3.1.0',
   pace = 1,
 }: AppOptions): Promise<FastifyInstance> {
-  const app: FastifyInstance = Fastify({ ...serverOptions(), logger, ...secureServer(certificate) })
+  const app: FastifyInstance = Fastify({
+    ...serverOptions(),
+    logger,
+    trustProxy,
+    ...secureServer(certificate),
+  })
+  closeConnectionsAtStop(app)
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
   const login =
@@ -95,7 +108,8 @@ export async function buildApp({
           xsrf: { cookies: [sessionCookie(login)], secret: login.secret, mode: sessions?.mode ?? 'enforce' },
         }),
     formats: {},
-    problems: { codes: { forbidden: 403, 'database-unavailable': 503 } },
+    // A proxy sends no other instance what this one refuses: a request that has arrived is served.
+    problems: { whileClosing: 'serve', codes: { forbidden: 403, 'database-unavailable': 503 } },
     ...(corsOrigins.length === 0 ? {} : { cors: { origin: corsOrigins } }),
   })
   if (authorizationServer !== null) {
@@ -108,6 +122,7 @@ export async function buildApp({
     isEmbedded: authorizationServer !== null,
     version: openApiVersion,
   })
+  await app.register(mountHealth, { db: database })
   await app.register(mountPlayground, { mayMaintain: authorizationServer !== null })
   for (const item of Object.values(items)) app.addSchema(item)
   for (const mountCollection of collections) await app.register(mountCollection, { db: database, pace })
@@ -126,11 +141,11 @@ function secureServer(certificate: Certificate | null): FastifyServerOptions {
 /** An issuer that is part of the service answers without a request to its own port. */
 function sessionOptions(
   app: FastifyInstance,
-  { clientId, secret }: Pick<SessionOptions, 'clientId' | 'secret'>,
+  session: Pick<SessionOptions, 'clientId' | 'secret' | 'fetch'>,
   issuer: string,
   { certificate, authorizationServer }: Required<Pick<AppOptions, 'certificate' | 'authorizationServer'>>,
 ): SessionOptions {
-  const options = { clientId, secret, issuer, isSecure: certificate !== null }
+  const options = { ...session, issuer, isSecure: certificate !== null }
   return authorizationServer === null ? options : { ...options, fetch: fetchFrom(app) }
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type AppOptions, buildApp } from './app.js'
 import { type ClientSecrets, clientSecrets } from './authorization/clients.js'
+import { closeTimeout } from './closing.js'
 import type { Database } from './database.js'
 import { openEmbeddedDatabase } from './database-embedded.js'
 import { openServerDatabase } from './database-server.js'
@@ -14,9 +15,6 @@ import { openRedis } from './redis.js'
 import { seed } from './seed.js'
 import { audienceOf, readSettings, type Settings } from './settings.js'
 import { openCertificate } from './tls.js'
-
-// Operations may run for five seconds more.
-const patience = 30_000
 
 const oneHour = 3_600_000
 
@@ -39,7 +37,7 @@ export async function runProcess(
     const secrets = clientSecrets(settings.host)
     const app = await open(settings, place, secrets, opened)
     closeWithGrace(
-      { delay: patience, logger: { error: (reason) => complain(messageOf(reason)) } },
+      { delay: closeTimeout, logger: { error: (reason) => complain(messageOf(reason)) } },
       async ({ err }) => {
         if (err !== undefined) complain(messageOf(err))
         await close()
@@ -66,11 +64,12 @@ async function open(
   opened.push(() => database.destroy())
   const operations = await openOperations(settings, redis, complain)
   opened.push(() => operations.close())
+  const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, trustProxy, pace, issuerAddress } = settings
+  const issuerFetch = issuerAddress === null ? {} : { fetch: fetchAt(issuerAddress) }
   const authorization =
     settings.authorization === null
       ? await embedAuthorization(origin, secrets, database)
-      : { bearer: settings.authorization }
-  const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, pace } = settings
+      : { bearer: { ...settings.authorization, ...issuerFetch } }
   const app = await buildApp({
     database,
     redis,
@@ -78,7 +77,10 @@ async function open(
     certificate,
     ...authorization,
     sessions:
-      settings.clientId === null ? null : { clientId: settings.clientId, secret: settings.sessionSecret },
+      settings.clientId === null
+        ? null
+        : { clientId: settings.clientId, secret: settings.sessionSecret, ...issuerFetch },
+    trustProxy,
     maintenanceFile,
     corsOrigins,
     rateLimitMax,
@@ -87,6 +89,14 @@ async function open(
   })
   opened.push(() => app.close())
   return app
+}
+
+/** Returns a `fetch` that sends each request to another origin: the issuer's URL is the one that browsers reach it by. */
+function fetchAt(address: string) {
+  return (url: string | URL | Request, request?: object): Promise<Response> => {
+    const { pathname, search } = new URL(url instanceof Request ? url.url : url)
+    return fetch(address + pathname + search, request)
+  }
 }
 
 /** Loaded only where it is used: a service with another issuer does not need it. */

@@ -13,6 +13,8 @@ export interface Settings {
   readonly logLevel: LogLevel
   /** Who issues the tokens, and the API that they are for; `null` for the authorization server of the demo itself. */
   readonly authorization: { readonly issuer: string; readonly audience: string } | null
+  /** The origin at which this process reaches the issuer, if it is not that of its URL. */
+  readonly issuerAddress: string | null
   /** The client of the issuer that browsers log in with; `null`: browsers do not log in. */
   readonly clientId: string | null
   /** Encrypts the cookies of sessions. */
@@ -33,6 +35,8 @@ export interface Settings {
   readonly corsOrigins: readonly string[]
   /** Requests per minute and caller. */
   readonly rateLimitMax: number
+  /** Addresses of the proxies in front. */
+  readonly trustProxy: string | false
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -49,6 +53,7 @@ const Variables = Type.Object({
   TLS_CERT: text(),
   TLS_KEY: text(),
   ISSUER_URL: text({ format: 'issuer', description: 'a URL such as https://id.example.com' }),
+  ISSUER_ADDRESS: text({ format: 'origin', description: 'an origin such as http://proxy:8080' }),
   AUDIENCE: text(),
   CLIENT_ID: text(),
   SESSION_SECRET: text({ minLength: 32, writeOnly: true, description: 'at least 32 characters' }),
@@ -74,6 +79,7 @@ const Variables = Type.Object({
     default: [],
     items: { type: 'string', format: 'origin', description: 'origins such as https://app.example' },
   }),
+  TRUST_PROXY: text(),
   RATE_LIMIT_MAX: Type.String({
     default: '1000',
     pattern: '^0*[1-9]\\d{0,8}$',
@@ -113,6 +119,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     port: Number(variables.PORT),
     tls: tlsOf(variables),
     authorization: authorizationOf(variables),
+    issuerAddress: variables.ISSUER_ADDRESS ?? null,
     clientId: variables.CLIENT_ID ?? (variables.ISSUER_URL === undefined ? clientIds.app : null),
     // Without one, sessions end with the process, and other instances do not know them.
     sessionSecret: variables.SESSION_SECRET ?? randomBytes(32).toString('base64url'),
@@ -125,6 +132,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     maintenanceFile: variables.MAINTENANCE_FILE ?? null,
     corsOrigins: variables.CORS_ORIGIN,
     rateLimitMax: Number(variables.RATE_LIMIT_MAX),
+    trustProxy: variables.TRUST_PROXY ?? false,
   }
 }
 
@@ -166,9 +174,11 @@ function tlsOf({ HTTPS: https, TLS_CERT: cert, TLS_KEY: key }: Static<typeof Var
 function authorizationOf({
   ISSUER_URL: issuer,
   AUDIENCE: audience,
+  ISSUER_ADDRESS: address,
 }: Static<typeof Variables>): Settings['authorization'] {
   if (issuer !== undefined) return { issuer, audience: audience ?? audienceOf(issuer) }
   if (audience !== undefined) throw new Error('AUDIENCE: expected ISSUER_URL beside it')
+  if (address !== undefined) throw new Error('ISSUER_ADDRESS: expected ISSUER_URL beside it')
   return null
 }
 

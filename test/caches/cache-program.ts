@@ -25,10 +25,16 @@ export interface CacheProgram {
   configure(folder: string, socket: string): Promise<readonly string[]>
 }
 
-/** A cache that runs, and the folder of all that it keeps. */
-export interface RunningCache extends Cache {
+/** A program that runs. */
+export interface RunningProgram {
+  /** All that it keeps is in there. */
   readonly folder: string
+  /** The Unix socket that it listens on. */
+  readonly socket: string
 }
+
+/** A cache that runs. */
+export interface RunningCache extends Cache, RunningProgram {}
 
 // Debian installs servers where only root looks for programs.
 const serverFolders = ['/usr/sbin', '/usr/local/sbin']
@@ -42,8 +48,16 @@ export function skipWithout({ program, debianPackage }: CacheProgram): string | 
   return `there is no ${program} (Debian: apt-get install ${debianPackage})`
 }
 
-/** Starts the program and waits until it listens; it ends, and its folder goes, with the test. */
+/** Starts the program as {@link startProgram} does, and sends requests through it. */
 export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<RunningCache> {
+  const running = await startProgram(t, cacheProgram)
+  const agent = new Agent({ connect: { socketPath: running.socket } })
+  t.teardown(() => agent.close())
+  return { ...running, ...cacheThrough(agent, 'http://cache.test') }
+}
+
+/** Starts the program and waits until it listens; it ends, and its folder goes, with the test. */
+export async function startProgram(t: Test, cacheProgram: CacheProgram): Promise<RunningProgram> {
   const { program, debianPackage } = cacheProgram
   const path = pathOf(program)
   if (path === null) throw new Error(`there is no ${program}: install the Debian package ${debianPackage}`)
@@ -56,10 +70,7 @@ export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<R
   process.once('exit', () => child.kill('SIGTERM'))
   t.teardown(() => stop(child))
   await listening(child, socket)
-
-  const agent = new Agent({ connect: { socketPath: socket } })
-  t.teardown(() => agent.close())
-  return { folder, ...cacheThrough(agent, 'http://cache.test') }
+  return { folder, socket }
 }
 
 async function listening(child: ChildProcess, socket: string): Promise<void> {

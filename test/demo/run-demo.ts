@@ -17,7 +17,7 @@ export interface RunningDemo {
 }
 
 /** The variables of the demo. */
-const variables: ReadonlySet<string> = new Set([
+export const variables: ReadonlySet<string> = new Set([
   'HOST',
   'PORT',
   'HTTPS',
@@ -25,6 +25,7 @@ const variables: ReadonlySet<string> = new Set([
   'TLS_KEY',
   'LOG_LEVEL',
   'ISSUER_URL',
+  'ISSUER_ADDRESS',
   'AUDIENCE',
   'CLIENT_ID',
   'SESSION_SECRET',
@@ -36,6 +37,7 @@ const variables: ReadonlySet<string> = new Set([
   'PACE',
   'MAINTENANCE_FILE',
   'CORS_ORIGIN',
+  'TRUST_PROXY',
   'RATE_LIMIT_MAX',
 ])
 

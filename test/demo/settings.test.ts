@@ -8,6 +8,7 @@ t.test('the defaults without variables', async (t) => {
     port: 3000,
     tls: null,
     authorization: null,
+    issuerAddress: null,
     clientId: 'demo-app',
     logLevel: 'info',
     storage: null,
@@ -18,6 +19,7 @@ t.test('the defaults without variables', async (t) => {
     maintenanceFile: null,
     corsOrigins: [],
     rateLimitMax: 1000,
+    trustProxy: false,
   }
   for (const variables of [
     {},
@@ -49,6 +51,7 @@ t.test('all variables are read', async (t) => {
     logLevel: 'warn',
   })
   t.equal(readSettings({ RATE_LIMIT_MAX: '5' }).rateLimitMax, 5)
+  t.equal(readSettings({ TRUST_PROXY: '10.0.0.0/8' }).trustProxy, '10.0.0.0/8')
   t.equal(readSettings({ PACE: '0.02' }).pace, 0.02)
   t.equal(readSettings({ MAINTENANCE_FILE: './stop.json' }).maintenanceFile, './stop.json')
   t.same(readSettings({ CORS_ORIGIN: ' https://a.example , http://localhost:8080,' }).corsOrigins, [
@@ -135,6 +138,15 @@ t.test('tokens are those of another issuer, for an API of a name', async (t) => 
       message: `ISSUER_URL: expected a URL such as https://id.example.com, received '${ISSUER_URL}'`,
     })
   }
+  const ISSUER_ADDRESS = 'http://proxy:8080'
+  t.equal(readSettings({ ISSUER_URL: issuer, ISSUER_ADDRESS }).issuerAddress, ISSUER_ADDRESS)
+  t.throws(() => readSettings({ ISSUER_ADDRESS }), {
+    message: 'ISSUER_ADDRESS: expected ISSUER_URL beside it',
+  })
+  t.throws(
+    () => readSettings({ ISSUER_URL: issuer, ISSUER_ADDRESS: 'proxy/' }),
+    /^ISSUER_ADDRESS: expected an origin/,
+  )
   t.throws(() => readSettings({ AUDIENCE: 'shop' }), { message: 'AUDIENCE: expected ISSUER_URL beside it' })
 })
 

@@ -1,0 +1,244 @@
+/** The topology of docker-compose.yml as processes, with its nginx.conf: each of them restarts while clients send requests. */
+import { randomInt, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Agent, fetch } from 'undici'
+import { openServerDatabase } from '../../examples/demo-server/database-server.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { type CacheProgram, skipWithout, startProgram } from '../caches/cache-program.js'
+import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { obstacleToRedis, startRedis } from '../support/redis.js'
+import { until } from '../support/until.js'
+import { type Answer, type Caller, callerOf, tagOf } from './client.js'
+import { query } from './query.js'
+import { type RunningDemo, startDemo, startWorker, stopDemo } from './run-demo.js'
+import { sampleOf } from './samples.js'
+
+const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
+const skip = obstacle !== null && !process.env.CI ? obstacle : skipWithout(nginxBefore({}))
+const roundsOfPhase = 5
+const patience = 120_000
+const pause = 30
+
+t.test('each process restarts under load, and no request is lost', { skip, timeout: 400_000 }, async (t) => {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+  const environment = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    RATE_LIMIT_MAX: '999999999',
+    PACE: '0.2',
+  }
+  const ports = [await freePort(), await freePort()] as const
+  const startWeb = (port: number) => startDemo(t, { ...environment, WORK: 'off', PORT: String(port) })
+  const [one, other, firstWorker] = await Promise.all([
+    startWeb(ports[0]),
+    startWeb(ports[1]),
+    startWorker(t, environment),
+  ])
+  const running = { one, other }
+  let worker = firstWorker
+  const { socket } = await startProgram(
+    t,
+    nginxBefore({ 'web-1:3000': `127.0.0.1:${ports[0]}`, 'web-2:3000': `127.0.0.1:${ports[1]}` }),
+  )
+
+  const load = startLoad(t, socket)
+  await load.moreRounds()
+  for (const [name, port] of [
+    ['one', ports[0]],
+    ['other', ports[1]],
+  ] as const) {
+    const stopped = endsWell(t, running[name], `web ${name}`)
+    await load.moreRounds()
+    await stopped
+    await load.moreRounds()
+    running[name] = await startWeb(port)
+    await load.moreRounds()
+  }
+  await endsWell(t, worker, 'the worker')
+  await load.moreRounds()
+  worker = await startWorker(t, environment)
+  await load.moreRounds()
+  const { faults, orders, answers } = await load.end()
+
+  t.strictSame(faults, [])
+  t.comment(`${answers} responses, ${orders.length} orders`)
+  const database = await openServerDatabase(postgres.url)
+  t.teardown(() => database.destroy())
+  const rows = await query(database, {
+    text: "select items->0->>'sku' as sku from orders where items->0->>'sku' like 'rolling-%' order by 1",
+  })
+  t.strictSame(
+    rows.map(({ sku }) => sku),
+    [...orders].sort(),
+    'each POST made one order, and no other was made',
+  )
+  for (const last of [running.one, running.other, worker]) await endsWell(t, last, 'at the end')
+})
+
+/** Tells a process to end. */
+async function endsWell(t: Test, { process: child, complaints }: RunningDemo, name: string): Promise<void> {
+  t.equal(await stopDemo(child, 'SIGTERM'), 0, `${name} ends with exit code 0`)
+  t.strictSame(complaints, [])
+}
+
+interface Load {
+  /** Waits until each client has done some more of its rounds. */
+  moreRounds(): Promise<void>
+  /** Lets the rounds that have begun end. */
+  end(): Promise<{ readonly faults: string[]; readonly orders: string[]; readonly answers: number }>
+}
+
+/** Clients that send one request after the other, each on one connection to nginx, which it keeps. */
+function startLoad(t: Test, socketPath: string): Load {
+  const faults: string[] = []
+  const orders: string[] = []
+  const rounds: number[] = []
+  let answers = 0
+  let isOver = false
+
+  function newOrder(): { body: object; headers: Record<string, string> } {
+    const sku = `rolling-${randomUUID()}`
+    orders.push(sku)
+    const body = { ...sampleOf.orders(firstId), items: [{ sku, quantity: 1, unit_amount: 1 }] }
+    return { body, headers: { 'idempotency-key': sku } }
+  }
+
+  async function keepBusy(round: (client: Caller) => Promise<void>): Promise<void> {
+    const dispatcher = new Agent({ connections: 1, pipelining: 1, connect: { socketPath } })
+    t.teardown(() => dispatcher.close())
+    const client = callerOf('http://demo.test', {
+      send: (url, request) => {
+        answers += 1
+        return fetch(url, { ...request, dispatcher })
+      },
+    })
+    const place = rounds.push(0) - 1
+    while (!isOver) {
+      try {
+        await round(client)
+      } catch (error) {
+        faults.push(`${(error as Error).stack} ${String((error as Error).cause ?? '')}`)
+      }
+      rounds[place] = (rounds[place] ?? 0) + 1
+      // The processes that start need the processor too.
+      await setTimeout(pause)
+    }
+  }
+
+  const ended = Promise.all([
+    ...[1, 2].map(() =>
+      keepBusy(async (client) => {
+        expectStatus(await client.get('/v1/orders?limit=5'), 200)
+        expectStatus(await client.get(`/v1/orders/${firstId}`), 200)
+      }),
+    ),
+    ...[1, 2].map(() =>
+      keepBusy(async (client) => {
+        const created = await client.call('POST', '/v1/orders', newOrder())
+        expectStatus(created, 201)
+        const path = created.headers.get('location') ?? ''
+        let tag = tagOf(created)
+        for (const total_amount of [1, 2]) {
+          const headers = { 'if-match': tag }
+          const changed = await client.call('PATCH', path, { headers, body: { total_amount } })
+          expectStatus(changed, 200)
+          tag = tagOf(changed)
+        }
+        const read = await client.get(path)
+        expectStatus(read, 200)
+        if (Number(read.json.total_amount) !== 2) throw new Error(`a change is lost: ${read.text}`)
+      }),
+    ),
+    ...[1, 2].map(() =>
+      keepBusy(async (client) => {
+        const { body, headers } = newOrder()
+        const started = await client.call('POST', '/v1/orders', {
+          body,
+          headers: { ...headers, prefer: 'respond-async' },
+        })
+        expectStatus(started, 202)
+        // An operation may be polled sixty times in a minute.
+        const end = await until(
+          () => client.get(started.headers.get('location') ?? ''),
+          ({ status }) => status !== 200,
+          patience,
+          500,
+        )
+        expectStatus(end, 303)
+        expectStatus(await client.get(end.headers.get('location') ?? ''), 200)
+      }),
+    ),
+  ])
+
+  return {
+    async moreRounds() {
+      const before = [...rounds]
+      await until(
+        async () => rounds.map((done, place) => done - (before[place] ?? 0)),
+        (done) => done.every((count, place) => count >= (place < 4 ? roundsOfPhase : 0)),
+        patience,
+      )
+    },
+    async end() {
+      isOver = true
+      await ended
+      return { faults, orders, answers }
+    },
+  }
+}
+
+function expectStatus({ status, text }: Answer, expected: number): void {
+  if (status !== expected) throw new Error(`expected ${expected}, received ${status}: ${text}`)
+}
+
+/** The nginx of the demo. */
+function nginxBefore(addresses: Readonly<Record<string, string>>): CacheProgram {
+  return {
+    program: 'nginx',
+    debianPackage: 'nginx-light',
+    async configure(folder, socket) {
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (name) => `${name}_temp_path ${folder}/${name};`,
+      )
+      const changes = {
+        ...addresses,
+        // Nobody asks for the embedded issuer here.
+        'issuer:8080': '127.0.0.1:9',
+        'listen 8080': `listen unix:${socket}`,
+        'http {': `http { ${temporary.join(' ')}`,
+        'worker_processes auto': 'worker_processes 2',
+      }
+      let text = await readFile(new URL('../../examples/demo-server/nginx.conf', import.meta.url), 'utf8')
+      for (const [from, to] of Object.entries(changes)) {
+        if (text.split(from).length !== 2) throw new Error(`nginx.conf has not one '${from}'`)
+        text = text.replace(from, to)
+      }
+      const path = join(folder, 'nginx.conf')
+      await writeFile(path, text)
+      const user = process.getuid?.() === 0 ? 'user root root;' : ''
+      return ['-p', folder, '-e', 'stderr', '-c', path, '-g', `daemon off; pid ${folder}/pid; ${user}`]
+    },
+  }
+}
+
+/** A port below those that outgoing connections get, so that a process which restarts finds its own again. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
+  }
+}
