@@ -3,8 +3,12 @@ import { parseArgs } from 'node:util'
 /** What the command line asks for. */
 export interface Arguments {
   readonly help: boolean
-  /** The scenarios to run. */
-  readonly names: readonly string[]
+  /** Whether nothing is run, and all files are made anew of the data that there is. */
+  readonly page: boolean
+  /** The scenarios to run; `null` for all that a whole run has. */
+  readonly names: readonly string[] | null
+  /** Fewer and shorter rounds. */
+  readonly quick: boolean
   /** In place of each scenario's own number. */
   readonly rounds: number | undefined
   /** In place of each load scenario's own number. */
@@ -20,6 +24,8 @@ export function readArguments(args: readonly string[], known: readonly string[])
     args: [...args],
     options: {
       help: { type: 'boolean', short: 'h', default: false },
+      page: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
       rounds: { type: 'string' },
       requests: { type: 'string' },
@@ -27,7 +33,9 @@ export function readArguments(args: readonly string[], known: readonly string[])
   })
   return {
     help: values.help,
-    names: values.only === undefined ? known : chosen(values.only, known),
+    page: values.page,
+    names: values.only === undefined ? null : chosen(values.only, known),
+    quick: values.quick,
     rounds: count('--rounds', values.rounds, mostRounds),
     requests: count('--requests', values.requests, mostRequests),
   }
@@ -40,13 +48,16 @@ export function helpText(known: readonly string[]): string {
 npm run bench -- [options]
 
   --only <name>    run this scenario only; may be given more than once
+  --quick          fewer and shorter rounds: all scenarios in about twelve minutes
+  --page           run nothing; make the files and docs/performance.md anew, of the results that there are
   --rounds <n>     rounds that count, per scenario (1 to ${mostRounds})
   --requests <n>   requests per variant and round, for scenarios under load (1 to ${mostRequests})
   -h, --help       print this
 
 Scenarios: ${known.join(', ')}
 
-Each scenario writes bench/results/<name>.md and bench/results/<name>.svg.
+Scenarios of memory take minutes and run only by --only. Each scenario writes bench/results/<name>.json, .md and .svg;
+docs/performance.md is made of all of them.
 How to read the figures: bench/README.md`
 }
 

@@ -7,6 +7,8 @@ import type { BenchRequest } from './scenario.js'
 export interface Driver {
   /** Sends that many requests, as fast as they are answered; the requests are taken in turn. */
   readonly send: (total: number) => Promise<void>
+  /** The same with requests that are made one by one. */
+  readonly sendEach: (total: number, make: () => BenchRequest) => Promise<void>
   /** Sends one request and gives its answer. */
   readonly exchange: (request: BenchRequest) => Promise<RawResponse>
   readonly close: () => void
@@ -39,7 +41,8 @@ export async function openDriver(
   for (const socket of sockets) socket.on('error', () => undefined)
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   return {
-    send: (total) => sendAll(sockets, prepared, total),
+    send: (total) => sendAll(sockets, total, (index) => prepared[index % prepared.length]),
+    sendEach: (total, make) => sendAll(sockets, total, () => prepare(make())),
     exchange: (request) => exchangeOne(sockets[0], request),
     close: () => {
       for (const socket of sockets) socket.destroy()
@@ -47,9 +50,13 @@ export async function openDriver(
   }
 }
 
-async function sendAll(sockets: readonly Socket[], requests: readonly PreparedRequest[], total: number) {
+async function sendAll(
+  sockets: readonly Socket[],
+  total: number,
+  requestAt: (index: number) => PreparedRequest | undefined,
+) {
   let sent = 0
-  const next = () => (sent < total ? requests[sent++ % requests.length] : undefined)
+  const next = () => (sent < total ? requestAt(sent++) : undefined)
   await Promise.all(sockets.map((socket) => converse(socket, next, checkStatus)))
 }
 

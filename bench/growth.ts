@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createConnection } from 'node:net'
 import { hostileService, places, seeds } from './fixtures/hostile.js'
+import type { Spread } from './measure.js'
+import type { SuiteReport } from './report.js'
 import type { GrowthScenario } from './scenario.js'
 
 /** What one text in one place of a request costs the server, by its length. */
@@ -49,32 +51,47 @@ export function perDoubling(micros: readonly number[]): number {
   return ((micros.at(-1) ?? Number.NaN) / first) ** (1 / (micros.length - 1))
 }
 
-/** The report as a Markdown page: of each place the seed with the steepest growth, and every seed above the bound. */
+/** Of each place the text with the steepest growth, and every text above the bound, as ratios to linear growth. */
 export function growthReport(
   name: string,
   { title, lengths, maxPerDoubling }: GrowthScenario,
   rows: readonly Growth[],
-): string {
+  facts: SuiteReport['facts'],
+): SuiteReport {
   const steepestFirst = [...rows].sort((one, other) => other.perDoubling - one.perDoubling)
   const shown = steepestFirst.filter(
     (row, index) =>
       row.perDoubling > maxPerDoubling ||
       steepestFirst.findIndex(({ place }) => place === row.place) === index,
   )
-  const cells = shown.map(({ place, seed, micros, perDoubling }) => [
-    place,
-    `\`${JSON.stringify(seed).replaceAll('|', '\\|')}\``,
-    ...micros.map((value) => value.toFixed(0)),
-    `${perDoubling.toFixed(2)}${perDoubling > maxPerDoubling ? ' ABOVE' : ''}`,
-  ])
-  const heads = ['place', 'repeated text', ...lengths.map((length) => `${length / 1024} K`), 'per doubling']
-  return `${[
-    `# ${name}`,
-    '',
-    `${title}: CPU µs per request, server and client, by the length of the text; ${rows.length} texts. A row is marked above ${maxPerDoubling} per doubling (linear is 2, quadratic 4).`,
-    '',
-    ...[heads, heads.map(() => '---'), ...cells].map((columns) => `| ${columns.join(' | ')} |`),
-  ].join('\n')}\n`
+  return {
+    name,
+    title,
+    baseline: 'linear',
+    unit: 'growth per doubling of the length',
+    rows: [
+      { variant: 'linear', about: '', cost: linear, ratio: exactly(1), bounds: [] },
+      ...shown.map(({ place, seed, micros, perDoubling }) => ({
+        variant: place,
+        about: `\`${JSON.stringify(seed)}\`: CPU µs ${micros.map((value) => value.toFixed(0)).join(', ')}`,
+        cost: perDoubling,
+        ratio: exactly(perDoubling / linear),
+        bounds: [{ max: maxPerDoubling / linear, ratio: exactly(perDoubling / linear) }],
+      })),
+    ],
+    facts: {
+      ...facts,
+      Texts: rows.length,
+      'Lengths in KB': lengths.map((length) => length / 1024).join(', '),
+    },
+  }
+}
+
+/** What linear work grows by when the length doubles. */
+const linear = 2
+
+function exactly(ratio: number): Spread {
+  return { median: ratio, cheapest: ratio, min: ratio, max: ratio }
 }
 
 /** The least CPU time of a call in µs, of several measurements: neighbours on the machine only ever add. */

@@ -1,5 +1,6 @@
 import type { Answer } from './answers.js'
 import type { Samples } from './measure.js'
+import type { MemoryReading } from './scenario.js'
 
 /** What the runner asks a child; every question has one answer. */
 export type Question =
@@ -7,6 +8,8 @@ export type Question =
   | { readonly ask: 'listen' }
   /** How much CPU time has the process used so far? */
   | { readonly ask: 'cpu' }
+  /** How much memory does the process need, after a garbage collection? */
+  | { readonly ask: 'memory' }
   /** Boot the variant once. */
   | { readonly ask: 'boot' }
   /** Run the rounds of a micro scenario. */
@@ -16,6 +19,7 @@ export type Question =
 export interface Replies {
   readonly listen: { readonly port: number }
   readonly cpu: { readonly micros: number }
+  readonly memory: MemoryReading
   readonly boot: { readonly micros: number; readonly answers: readonly Answer[] }
   readonly micro: { readonly samples: Samples }
 }

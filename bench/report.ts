@@ -24,21 +24,29 @@ export interface BoundRatio extends Bound {
   readonly ratio: Spread
 }
 
+/** What a report needs of a scenario. */
+interface Described extends Pick<Scenario, 'kind' | 'title' | 'baseline' | 'bounds'> {
+  readonly clock?: 'cpu' | 'time'
+  readonly variants: Readonly<Record<string, { readonly about: string }>>
+}
+
 /** What the cost of a scenario counts, by its kind. */
 export const units: Readonly<Record<Scenario['kind'], string>> = {
   load: 'CPU µs per request',
   boot: 'CPU ms per boot',
   micro: 'CPU ns per call',
+  import: 'CPU ms per process',
+  memory: 'MB',
 }
 
 /** Brings the figures together with what the scenario says about its variants. */
 export function suiteReport(
   name: string,
-  scenario: Scenario,
+  scenario: Described,
   samples: Samples,
   facts: SuiteReport['facts'],
 ): SuiteReport {
-  const { title, baseline, variants, bounds, kind } = scenario
+  const { title, baseline, variants, bounds, kind, clock } = scenario
   const rows = summarize(samples, baseline).map((summary) => ({
     ...summary,
     about: variants[summary.variant]?.about ?? '',
@@ -47,8 +55,14 @@ export function suiteReport(
       ratio: ratioTo(samples, summary.variant, bound.to ?? baseline),
     })),
   }))
-  const isTimed = scenario.kind === 'load' && scenario.clock === 'time'
-  return { name, title, baseline, unit: isTimed ? 'µs per request' : units[kind], rows, facts }
+  return { name, title, baseline, unit: clock === 'time' ? 'µs per request' : units[kind], rows, facts }
+}
+
+/** The report as JSON, of which the pages and charts are made; six digits of each number. */
+export function jsonReport(report: SuiteReport): string {
+  const shortened = (_name: string, value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(6)) : value
+  return `${JSON.stringify(report, shortened, 1)}\n`
 }
 
 /** The report for a terminal. */

@@ -1,22 +1,41 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
 import { type Arguments, helpText, readArguments } from './arguments.js'
-import { chart } from './chart.js'
 import { startChild } from './child.js'
 import { growthReport, measureGrowth } from './growth.js'
 import type { Samples } from './measure.js'
-import { markdownReport, type SuiteReport, suiteReport, textReport } from './report.js'
+import { type SuiteReport, suiteReport, textReport } from './report.js'
+import { readResults, writePage, writeResult } from './results.js'
 import { runBoot } from './run-boot.js'
+import { runImport } from './run-import.js'
 import { runLoad } from './run-load.js'
-import type { Scenario } from './scenario.js'
+import { runMemory } from './run-memory.js'
+import type { GrowthScenario, Scenario } from './scenario.js'
 import { findScenario, scenarioNames } from './scenarios.js'
 
 const connections = 20
-const roundsPerStart = 3
-const warmUps: Readonly<Record<Scenario['kind'], number>> = { load: 10, boot: 1, micro: 3 }
+
+/** How much is measured. */
+interface Plan {
+  readonly rounds: Readonly<Record<Scenario['kind'], number>>
+  readonly warmUps: Readonly<Record<Exclude<Scenario['kind'], 'memory'>, number>>
+  readonly roundsPerStart: number
+  /** The part of the requests of a round that is sent. */
+  readonly share: number
+}
+
+const whole: Plan = {
+  rounds: { load: 21, boot: 9, micro: 15, import: 15, memory: 5 },
+  warmUps: { load: 10, boot: 1, micro: 3, import: 1 },
+  roundsPerStart: 3,
+  share: 1,
+}
+const quick: Plan = {
+  rounds: { load: 8, boot: 5, micro: 9, import: 9, memory: 5 },
+  warmUps: { load: 8, boot: 1, micro: 3, import: 1 },
+  roundsPerStart: 4,
+  share: 0.5,
+}
 const requestsPerRound = 4_000
-const roundsByKind: Readonly<Record<Scenario['kind'], number>> = { load: 21, boot: 9, micro: 15 }
-const results = new URL('./results/', import.meta.url)
 
 try {
   await main()
@@ -31,25 +50,19 @@ async function main(): Promise<void> {
   const known = scenarioNames()
   const args = argumentsOrExit(known)
   if (args.help) return console.log(helpText(known))
-  for (const name of args.names) {
+  if (args.page) for (const report of readResults().values()) await writeResult(report)
+  for (const name of args.page ? [] : (args.names ?? known)) {
     const scenario = await findScenario(name)
-    await mkdir(results, { recursive: true })
-    if (scenario.kind === 'growth') {
-      const rows = await measureGrowth(scenario, args.rounds)
-      const report = growthReport(name, scenario, rows)
-      console.log(`${report}\n`)
-      await writeFile(new URL(`${name}.md`, results), report)
-      continue
-    }
+    if (args.names === null && scenario.kind === 'memory') continue
     if (scenario.kind === 'load' && scenario.obstacle) {
       console.log(`${name}: left out, since ${scenario.obstacle}\n`)
       continue
     }
     const report = await runScenario(name, scenario, args)
     console.log(`${textReport(report)}\n`)
-    await writeFile(new URL(`${name}.md`, results), markdownReport(report))
-    await writeFile(new URL(`${name}.svg`, results), chart(report))
+    await writeResult(report)
   }
+  await writePage()
 }
 
 function argumentsOrExit(known: readonly string[]): Arguments {
@@ -61,16 +74,24 @@ function argumentsOrExit(known: readonly string[]): Arguments {
   }
 }
 
-async function runScenario(name: string, scenario: Scenario, args: Arguments): Promise<SuiteReport> {
-  const rounds = args.rounds ?? scenario.rounds ?? roundsByKind[scenario.kind]
-  const { samples, facts } = await measure(name, scenario, rounds, args.requests)
-  return suiteReport(name, scenario, samples, {
+async function runScenario(
+  name: string,
+  scenario: Scenario | GrowthScenario,
+  args: Arguments,
+): Promise<SuiteReport> {
+  const facts = {
     Date: new Date().toISOString().slice(0, 10),
     'Node.js': process.versions.node,
     Fastify: fastifyVersion(),
-    'Rounds that count': rounds,
-    ...facts,
-  })
+  }
+  if (scenario.kind === 'growth') {
+    return growthReport(name, scenario, await measureGrowth(scenario, args.rounds), facts)
+  }
+  const plan = args.quick ? quick : whole
+  const rounds =
+    args.rounds ?? Math.min(scenario.rounds ?? Number.POSITIVE_INFINITY, plan.rounds[scenario.kind])
+  const { samples, facts: more } = await measure(name, scenario, plan, rounds, args.requests)
+  return suiteReport(name, scenario, samples, { ...facts, 'Rounds that count': rounds, ...more })
 }
 
 interface Measured {
@@ -81,12 +102,13 @@ interface Measured {
 async function measure(
   name: string,
   scenario: Scenario,
+  { warmUps, roundsPerStart, share }: Plan,
   rounds: number,
   requestsAsked: number | undefined,
 ): Promise<Measured> {
   switch (scenario.kind) {
     case 'load': {
-      const requests = requestsAsked ?? scenario.requestsPerRound ?? requestsPerRound
+      const requests = requestsAsked ?? (scenario.requestsPerRound ?? requestsPerRound) * share
       const samples = await runLoad(name, scenario, {
         rounds,
         warmUps: warmUps.load,
@@ -105,18 +127,28 @@ async function measure(
       const samples = await runBoot(name, scenario, { rounds, warmUps: warmUps.boot })
       return { samples, facts: { Routes: scenario.routes } }
     }
+    case 'import':
+      return { samples: await runImport(scenario, { rounds, warmUps: warmUps.import }), facts: {} }
+    case 'memory':
+      return {
+        samples: await runMemory(name, scenario, { rounds, connections }),
+        facts: { Connections: connections },
+      }
     case 'micro':
       return {
-        samples: await runMicroApart(name, rounds),
+        samples: await runMicroApart(name, { rounds, warmUps: warmUps.micro }),
         facts: { 'Calls per variant and round': scenario.callsPerRound },
       }
   }
 }
 
-async function runMicroApart(name: string, rounds: number): Promise<Samples> {
+async function runMicroApart(
+  name: string,
+  settings: { readonly rounds: number; readonly warmUps: number },
+): Promise<Samples> {
   const child = startChild(name)
   try {
-    return (await child.ask({ ask: 'micro', rounds, warmUps: warmUps.micro })).samples
+    return (await child.ask({ ask: 'micro', ...settings })).samples
   } finally {
     await child.stop()
   }

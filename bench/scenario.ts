@@ -102,6 +102,45 @@ export interface MicroVariant {
   readonly run: () => unknown
 }
 
+/** Modules that are loaded, in a process of their own each time, for the CPU time until they are. */
+export interface ImportScenario<Name extends string = string> extends Comparison<Name> {
+  readonly kind: 'import'
+  readonly variants: Readonly<Record<Name, ImportVariant>>
+}
+
+/** What one process of an {@link ImportScenario} loads. */
+export interface ImportVariant {
+  /** What is loaded, in a few words. */
+  readonly about: string
+  readonly modules: readonly string[]
+  /** By `require()`? Default: by `import()`. */
+  readonly isCommonJs?: boolean
+}
+
+/** One server that answers different requests for long, for its memory after some of them. */
+export interface MemoryScenario<Name extends string = string> extends Comparison<Name> {
+  readonly kind: 'memory'
+  readonly build: () => FastifyInstance | Promise<FastifyInstance>
+  /** The request of that number, from 0 on. */
+  readonly request: (index: number) => BenchRequest
+  readonly variants: Readonly<Record<Name, MemoryVariant>>
+}
+
+/** One reading of the memory of a server. */
+export interface MemoryVariant {
+  /** What is read, in a few words. */
+  readonly about: string
+  readonly after: number
+  /** `heap`: what is alive after a garbage collection, in buffers too; `rss`: what the process has of the machine. */
+  readonly of: keyof MemoryReading
+}
+
+/** The memory of a process after a garbage collection, in bytes. */
+export interface MemoryReading {
+  readonly heap: number
+  readonly rss: number
+}
+
 /** Long texts in every place of a request, for how the CPU time of a server grows with their length. */
 export interface GrowthScenario {
   readonly kind: 'growth'
@@ -114,7 +153,7 @@ export interface GrowthScenario {
 }
 
 /** A scenario that compares variants. */
-export type Scenario = LoadScenario | BootScenario | MicroScenario
+export type Scenario = LoadScenario | BootScenario | MicroScenario | ImportScenario | MemoryScenario
 
 /** Declares a scenario of servers under load. */
 export function loadScenario<Name extends string>(
@@ -135,6 +174,20 @@ export function microScenario<Name extends string>(
   scenario: Omit<MicroScenario<Name>, 'kind'>,
 ): MicroScenario<Name> {
   return { kind: 'micro', ...scenario }
+}
+
+/** Declares a scenario of modules that are loaded. */
+export function importScenario<Name extends string>(
+  scenario: Omit<ImportScenario<Name>, 'kind'>,
+): ImportScenario<Name> {
+  return { kind: 'import', ...scenario }
+}
+
+/** Declares a scenario of the memory of a server. */
+export function memoryScenario<Name extends string>(
+  scenario: Omit<MemoryScenario<Name>, 'kind'>,
+): MemoryScenario<Name> {
+  return { kind: 'memory', ...scenario }
 }
 
 /** Declares a measurement of growth. */

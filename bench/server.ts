@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { bootOnce } from './boot.js'
+import { readMemory } from './memory.js'
 import type { Question, Replies } from './messages.js'
 import { runMicro } from './micro.js'
-import type { GrowthScenario, LoadScenario, Scenario } from './scenario.js'
+import type { GrowthScenario, Scenario } from './scenario.js'
 import { findScenario } from './scenarios.js'
 
 /*
@@ -39,8 +41,10 @@ async function answer(
   switch (question.ask) {
     case 'cpu':
       return { micros: cpuMicros() }
+    case 'memory':
+      return readMemory()
     case 'listen':
-      return { port: await listen(ofKind(scenario, 'load')) }
+      return { port: await listen(await buildApp(scenario)) }
     case 'boot':
       return bootOnce(ofKind(scenario, 'boot'), variantName)
     case 'micro':
@@ -53,10 +57,14 @@ function cpuMicros(): number {
   return user + system
 }
 
-async function listen(scenario: LoadScenario): Promise<number> {
-  const variant = scenario.variants[variantName]
+async function buildApp(scenario: Scenario | GrowthScenario): Promise<FastifyInstance> {
+  if (scenario.kind === 'memory') return scenario.build()
+  const variant = ofKind(scenario, 'load').variants[variantName]
   if (variant === undefined) throw new Error(`'${scenarioName}' has no variant '${variantName}'`)
-  const app = await variant.build()
+  return variant.build()
+}
+
+async function listen(app: FastifyInstance): Promise<number> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   // The connections of the driver stay open while the other variants have their turn.
   app.server.keepAliveTimeout = 600_000

@@ -16,6 +16,7 @@ export const sidebar: readonly { readonly title: string; readonly pages: readonl
       'beside-other-plugins',
       'migration',
       'comparison',
+      'performance',
     ),
   },
   {

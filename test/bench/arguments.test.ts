@@ -5,13 +5,22 @@ const known = ['boot', 'item', 'list']
 const read = (...args: string[]) => readArguments(args, known)
 
 t.test('without arguments everything runs as it declares', async (t) => {
-  t.same(read(), { help: false, names: known, rounds: undefined, requests: undefined })
+  t.same(read(), {
+    help: false,
+    page: false,
+    names: null,
+    quick: false,
+    rounds: undefined,
+    requests: undefined,
+  })
 })
 
 t.test('arguments select scenarios and options', async (t) => {
   t.same(read('--only', 'item', '--rounds', '5', '--requests', '1000'), {
     help: false,
+    page: false,
     names: ['item'],
+    quick: false,
     rounds: 5,
     requests: 1000,
   })
@@ -22,6 +31,8 @@ t.test('arguments select scenarios and options', async (t) => {
   )
   t.equal(read('--help').help, true)
   t.equal(read('-h').help, true)
+  t.equal(read('--page').page, true)
+  t.equal(read('--quick').quick, true)
 })
 
 t.test('invalid arguments are refused', async (t) => {
@@ -41,5 +52,6 @@ t.test('invalid arguments are refused', async (t) => {
 })
 
 t.test('the help names every scenario and option', async (t) => {
-  for (const word of [...known, '--only', '--rounds', '--requests', '--help']) t.match(helpText(known), word)
+  for (const word of [...known, '--only', '--rounds', '--requests', '--help', '--quick', '--page'])
+    t.match(helpText(known), word)
 })

@@ -92,7 +92,10 @@ async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<
 }
 
 /** Starts an operation; its path, and `null` for a 503. */
-export async function startWork({ origin }: Member, milliseconds: number): Promise<string | null> {
+export async function startWork(
+  { origin }: Pick<Member, 'origin'>,
+  milliseconds: number,
+): Promise<string | null> {
   const response = await fetch(`${origin}/v1/works`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -106,7 +109,7 @@ export async function startWork({ origin }: Member, milliseconds: number): Promi
 }
 
 /** Polls an operation; `null` for a 503. */
-export async function stateOf({ origin }: Member, path: string): Promise<State | null> {
+export async function stateOf({ origin }: Pick<Member, 'origin'>, path: string): Promise<State | null> {
   const response = await fetch(`${origin}${path}`, {
     redirect: 'manual',
     signal: AbortSignal.timeout(15_000),

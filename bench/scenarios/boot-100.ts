@@ -1,0 +1,3 @@
+import { bootOf } from '../fixtures/boot.js'
+
+export default bootOf(100)
