@@ -13,6 +13,7 @@ export const sidebar: readonly { readonly title: string; readonly pages: readonl
       'openapi',
       'testing',
       'commonjs-and-bundling',
+      'platforms',
       'beside-other-plugins',
       'migration',
       'comparison',
