@@ -20,7 +20,7 @@ import { mountPlayground, playgroundPages } from './playground.js'
 import { mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
 import { type Certificate, closeSessionsAtStop } from './tls.js'
-import { validatorCompiler } from './validation.js'
+import { acceptBodies, validatorCompiler } from './validation.js'
 
 /** What the service needs from the outside. */
 export interface AppOptions {
@@ -82,6 +82,7 @@ export async function buildApp({
   closeConnectionsAtStop(app)
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
+  acceptBodies(app)
   const login =
     sessions === null
       ? null

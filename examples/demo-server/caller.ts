@@ -1,6 +1,22 @@
 import type { FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import { adminScope } from './scopes.js'
+
+/** The scope of tokens that see and change the records of all users; without it those of their own user. */
+export const adminScope = 'admin'
+
+const ofCollections = ['users', 'friends', 'orders', 'subscriptions', 'payments'].flatMap((name) => [
+  [`${name}:read`, `Read ${name}`],
+  [`${name}:write`, `Create, change and delete ${name}`],
+])
+
+/** What each scope of the service allows. */
+export const scopes: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(ofCollections),
+  [adminScope]: 'Do so with the records of all users',
+}
+
+/** The scopes that a user may give to an app. */
+export const userScopes: readonly string[] = Object.keys(scopes).filter((scope) => scope !== adminScope)
 
 /** Whose records: those of the user with an id, or of all users. */
 export type Owner = bigint | 'all'
@@ -44,4 +60,26 @@ export function requireUser({ caller }: Called): bigint {
 /** Returns the problem of a request that its caller may not send: what it would need is no secret. */
 export function forbidden(detail: string): ProblemError {
   return new ProblemError('forbidden', { status: 403, detail })
+}
+
+/**
+ * Refuses values that only an admin gives.
+ *
+ * @throws ProblemError 403 `forbidden`
+ */
+export function refuseReserved(request: Called, changes: object, reserved: readonly string[]): void {
+  const changed = reserved.filter((name) => name in changes)
+  if (changed.length > 0 && ownerOf(request) !== 'all')
+    throw forbidden(`${changed.join(', ')}: only an admin changes it`)
+}
+
+/**
+ * Refuses to write an item of another user.
+ *
+ * @throws ProblemError 403 `forbidden`
+ */
+export function refuseForeign(request: Called, user_id: bigint | undefined, item: string): void {
+  const owner = ownerOf(request)
+  if (owner === 'all' || user_id === undefined || user_id === owner) return
+  throw forbidden(`user_id: only an admin writes ${item} of another user`)
 }

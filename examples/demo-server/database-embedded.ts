@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import type { PostgresPool } from 'kysely'
-import { columnParsers } from './column-types.js'
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import { lockFolder } from './data-folder.js'
-import { type Database, databaseOf } from './database.js'
-import { pglitePool } from './pglite-pool.js'
+import { columnParsers, type Database, databaseOf } from './database.js'
 
 /**
  * Opens PostgreSQL inside this process: in memory, or kept in a folder, which one process at a time can use.
@@ -35,5 +33,29 @@ export async function openEmbeddedPool(folder?: string): Promise<PostgresPool> {
   } catch (error) {
     await unlock?.()
     throw error
+  }
+}
+
+/** Returns the pool of the one connection that PGlite has: a caller waits until the one before has released it. */
+function pglitePool(pglite: PGlite): PostgresPool {
+  let released = Promise.resolve()
+  async function query(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<unknown>> {
+    // PGlite accepts text for each type.
+    const parameters = values.map((value) => (value === null ? null : String(value)))
+    const { rows, affectedRows = 0 } = await pglite.query(text, parameters)
+    const command = text.split(' ', 1)[0]?.toUpperCase() as PostgresQueryResult<unknown>['command']
+    return { command, rowCount: affectedRows, rows }
+  }
+  return {
+    async connect() {
+      const before = released
+      let release = () => {}
+      released = new Promise((resolve) => {
+        release = resolve
+      })
+      await before
+      return { query, release } as PostgresPoolClient
+    },
+    end: () => pglite.close(),
   }
 }

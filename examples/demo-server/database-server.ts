@@ -1,8 +1,7 @@
 import { ProblemError } from 'fastify-conventions'
 import { type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
-import { columnParsers } from './column-types.js'
-import { type Database, databaseOf } from './database.js'
+import { columnParsers, type Database, databaseOf } from './database.js'
 
 /** How long a request waits for a connection, and for the result of a statement, in milliseconds. */
 export const databaseTimeouts = { connectionTimeoutMillis: 2_000, query_timeout: 3_000 } as const

@@ -1,6 +1,5 @@
-import { clientIds, userGrantType } from './authorization/client-ids.js'
 import type { ClientSecrets } from './authorization/clients.js'
-import { endpoints } from './authorization/endpoints.js'
+import { clientIds, endpoints, userGrantType } from './authorization/clients.js'
 import { firstId } from './migrations.js'
 import { runProcess } from './process.js'
 import type { Settings } from './settings.js'

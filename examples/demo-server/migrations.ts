@@ -1,5 +1,6 @@
 import { postgresIdempotency } from 'fastify-conventions/stores/postgres'
-import { type Kysely, type Migration, sql } from 'kysely'
+import { type Kysely, type Migration, Migrator, sql } from 'kysely'
+import type { Database } from './database.js'
 
 /** The first id of every collection: the first integer that a Number of JavaScript cannot hold, 2^53 + 1. */
 export const firstId = 9_007_199_254_740_993n
@@ -128,4 +129,14 @@ function step(statements: readonly string[]): Migration {
       for (const statement of statements) await sql.raw(statement).execute(database)
     },
   }
+}
+
+/** Brings the schema up to date, and changes nothing where it is. Processes that start together take turns. */
+export async function migrate(
+  db: Database,
+  steps: Readonly<Record<string, Migration>> = migrations,
+): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => steps } })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
 }

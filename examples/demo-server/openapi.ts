@@ -3,10 +3,9 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { bearerSecuritySchemes } from 'fastify-conventions'
-import { clientIds } from './authorization/client-ids.js'
-import { endpoints } from './authorization/endpoints.js'
+import { clientIds, endpoints } from './authorization/clients.js'
+import { scopes, userScopes } from './caller.js'
 import { items } from './collections/index.js'
-import { scopes, userScopes } from './scopes.js'
 
 /** Name of the security scheme in the document. */
 export const securityScheme = 'oauth'

@@ -3,10 +3,9 @@ import { type OperationContext, type OperationOutcome, ProblemError } from 'fast
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { forbidden, isAdmin } from './caller.js'
-import type { Queries } from './database.js'
+import type { Queries, Service } from './database.js'
 import { nextVersion } from './items.js'
 import { closed } from './schemas.js'
-import type { Service } from './service.js'
 import { once, takeTime } from './work.js'
 
 const Retry = Type.Object(

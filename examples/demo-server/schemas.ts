@@ -87,45 +87,36 @@ export function itemOf<Fields extends TProperties>(name: string, description: st
 }
 
 /** The members that every item has and no body changes: a client can send back what it has read. */
-export function readOnlyMembers(name: string) {
-  return {
-    id: readOnly(Int64({ minimum: 0, description: `Id of the ${name}` })),
-    created_at: readOnly(timestamp('When it was created')),
-    updated_at: readOnly(timestamp('When it last changed')),
-  }
+export const readOnlyMembers = {
+  id: readOnly(Int64({ minimum: 0, description: 'Id of the item' })),
+  created_at: readOnly(timestamp('When it was created')),
+  updated_at: readOnly(timestamp('When it last changed')),
+}
+
+interface Item extends TSchema {
+  readonly $id: string
 }
 
 /** A response with an item. */
-export function itemResponse<Item extends TSchema & { readonly $id: string }>(
-  item: Item,
-  description: string,
-  more: object = {},
-) {
-  return Type.Unsafe<Partial<Static<Item>>>({ description, ...more, $ref: `${item.$id}#` })
+export function itemResponse<Of extends Item>(item: Of, description = `The ${item.$id}`, more: object = {}) {
+  return Type.Unsafe<Partial<Static<Of>>>({ description, ...more, $ref: `${item.$id}#` })
 }
 
 /** The response to a request that has made an item. */
-export function createdResponse<Item extends TSchema & { readonly $id: string }>(
-  item: Item,
-  description: string,
-) {
+export function createdResponse<Of extends Item>(item: Of) {
   const Location = { type: 'string', description: `Where the ${item.$id} is` }
-  return itemResponse(item, description, { headers: { Location } })
+  return itemResponse(item, `The new ${item.$id}`, { headers: { Location } })
 }
 
 /** A response with one page of a collection. */
-export function listResponse(collection: string, item: { readonly $id: string }) {
+export function listResponse(collection: string, item: Item) {
   const total = Type.Integer({ description: 'How many there are in all pages; only with include_total=true' })
+  const items = Type.Array(Type.Unsafe<unknown>({ $ref: `${item.$id}#` }))
   return Type.Object(
-    {
-      [collection]: Type.Array(Type.Unsafe<unknown>({ $ref: `${item.$id}#` })),
-      total: Type.Optional(total),
-    },
+    { [collection]: items, total: Type.Optional(total) },
     { description: `One page of the ${collection}`, ...closed },
   )
 }
 
 /** A response without a body. */
-export function emptyResponse(description: string) {
-  return Type.Unsafe<unknown>({ description, type: 'null' })
-}
+export const noContent = Type.Unsafe<unknown>({ description: 'It is done', type: 'null' })

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { items } from './collections/index.js'
 import type { Database, Queries } from './database.js'
-import { takeTurn } from './migrate.js'
 import { defaultSeedSize, type SeedSize, seedRows } from './seed-data.js'
 
 /**
@@ -11,7 +10,8 @@ import { defaultSeedSize, type SeedSize, seedRows } from './seed-data.js'
  */
 export async function seed(db: Database, size: Partial<SeedSize> = {}): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
-    await takeTurn(trx)
+    // Any number, as long as every process takes the same: one at a time seeds.
+    await sql`select pg_advisory_xact_lock(7310094221)`.execute(trx)
     if (!(await isEmpty(trx))) return false
     const { users, friends, orders, subscriptions, payments } = seedRows({ ...defaultSeedSize, ...size })
     const orderRows = orders.map((order) => ({ ...order, items: JSON.stringify(order.items) }))

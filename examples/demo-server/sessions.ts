@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import * as oauth from 'openid-client'
-import { userScopes } from './scopes.js'
+import { userScopes } from './caller.js'
 
 /** How browsers log in. */
 export interface SessionOptions {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Ajv, type ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { type Static, Type } from 'typebox'
-import { clientIds } from './authorization/client-ids.js'
+import { clientIds } from './authorization/clients.js'
 
 /** How the service is started, from the environment. */
 export interface Settings {

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { ServerHttp2Session } from 'node:http2'
+import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { developmentCertificate } from './development-certificate.js'
+import { generate } from 'selfsigned'
 import type { Settings } from './settings.js'
 
 /** What a server over TLS needs, in PEM. */
@@ -51,4 +52,25 @@ function read(variable: string, path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: Error) => {
     throw new Error(`${variable}: ${error.message}`)
   })
+}
+
+const thirtyDays = 30 * 24 * 60 * 60 * 1000
+
+/** Makes a certificate that nobody vouches for, for this machine's own names and a host: for development. */
+export async function developmentCertificate(host: string): Promise<Certificate> {
+  const names = new Set(['localhost', '127.0.0.1', '::1', host])
+  const altNames = [...names].map((name) =>
+    isIP(name) === 0 ? { type: 2 as const, value: name } : { type: 7 as const, ip: name },
+  )
+  const made = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notAfterDate: new Date(Date.now() + thirtyDays),
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      { name: 'extKeyUsage', serverAuth: true },
+      { name: 'subjectAltName', altNames },
+    ],
+  })
+  return { cert: made.cert, key: made.private }
 }

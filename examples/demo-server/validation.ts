@@ -1,5 +1,5 @@
 import AjvCompiler from '@fastify/ajv-compiler'
-import type { FastifySchemaCompiler } from 'fastify'
+import { errorCodes, type FastifyInstance, type FastifySchemaCompiler } from 'fastify'
 
 /**
  * Validates each part of a request by its nature. A JSON body has types of its own, so nothing in it is converted:
@@ -15,4 +15,22 @@ export function validatorCompiler(): FastifySchemaCompiler<unknown> {
     const compile = httpPart === 'body' ? compileBody : compileText
     return compile({ schema }) as ReturnType<FastifySchemaCompiler<unknown>>
   }
+}
+
+/** Lets PATCH take merge patches (RFC 7396 §4), and every route a form that is empty: it is as good as no body. */
+export function acceptBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser(
+    'application/merge-patch+json',
+    { parseAs: 'string' },
+    function parsePatch(request, body, done) {
+      if (request.method === 'PATCH') parseJson(request, body as string, done)
+      else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+    },
+  )
+  // `curl -d ''` names this type.
+  app.addHook('onRequest', async function dropEmptyForm({ raw: { headers } }) {
+    const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true
+    if (isForm && headers['content-length'] === '0') delete headers['content-type']
+  })
 }

@@ -1,7 +1,7 @@
 /** The page of the demo that describes its API, as a newcomer opens it. */
 import t, { type Test } from 'tap'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
-import { developmentCertificate } from '../../examples/demo-server/development-certificate.js'
+import { developmentCertificate } from '../../examples/demo-server/tls.js'
 import { serveEmbedded } from '../demo/embedded.js'
 import { freshContext, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 

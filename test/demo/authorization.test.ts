@@ -1,6 +1,6 @@
 /** Who may read and write what. */
 import t from 'tap'
-import { scopes, userScopes } from '../../examples/demo-server/scopes.js'
+import { scopes, userScopes } from '../../examples/demo-server/caller.js'
 import { type Answer, type Caller, callerOf, itemsOf, type Json, serve, tagOf } from './client.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { onEachDatabase } from './each-database.js'

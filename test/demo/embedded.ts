@@ -1,13 +1,12 @@
 import type { Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
-import { clientIds } from '../../examples/demo-server/authorization/client-ids.js'
-import { clientSecrets } from '../../examples/demo-server/authorization/clients.js'
+import { clientIds, clientSecrets } from '../../examples/demo-server/authorization/clients.js'
 import {
   type AuthorizationServer,
   createAuthorizationServer,
 } from '../../examples/demo-server/authorization/server.js'
 import type { Database } from '../../examples/demo-server/database.js'
-import { migrate } from '../../examples/demo-server/migrate.js'
+import { migrate } from '../../examples/demo-server/migrations.js'
 import { choosePlace } from '../../examples/demo-server/origin.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { audienceOf, readSettings } from '../../examples/demo-server/settings.js'

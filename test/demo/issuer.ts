@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { scopes, userScopes } from '../../examples/demo-server/scopes.js'
+import { scopes, userScopes } from '../../examples/demo-server/caller.js'
 import { type TestIssuer, testIssuer } from '../../src/testing/index.js'
 
 let started: Promise<TestIssuer> | undefined

@@ -1,6 +1,5 @@
 import { type Migration, sql } from 'kysely'
-import { migrate } from '../../examples/demo-server/migrate.js'
-import { firstId, migrations } from '../../examples/demo-server/migrations.js'
+import { firstId, migrate, migrations } from '../../examples/demo-server/migrations.js'
 import { type Collection, collections } from './collections.js'
 import { onEachDatabase } from './each-database.js'
 import { query } from './query.js'

@@ -1,8 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientMetadata } from 'oidc-provider'
-import { adminScope, scopes, userScopes } from '../scopes.js'
-import { clientIds, userGrantType } from './client-ids.js'
-import { signingAlgorithm } from './signing-keys.js'
+import { adminScope, scopes, userScopes } from '../caller.js'
+
+/** Ids of the clients of the authorization server. */
+export const clientIds = { app: 'demo-app', admin: 'demo-admin', service: 'demo-service' } as const
+
+/**
+ * FOR DEVELOPMENT ONLY: the extension grant (RFC 6749 §4.5) that gives a token of any user to whoever asks for it, as the
+ * login page does, but in one command.
+ */
+export const userGrantType = 'urn:fastify-conventions:demo:user'
+
+/** Where the endpoints of the authorization server are, under the origin of the demo. */
+export const endpoints = {
+  authorization: '/oauth/authorize',
+  token: '/oauth/token',
+  jwks: '/oauth/jwks',
+  userinfo: '/oauth/userinfo',
+  interaction: '/oauth/interaction',
+} as const
+
+/** The algorithm of all signatures. */
+export const signingAlgorithm = 'ES256'
 
 /** The secrets of the clients that have one. */
 export interface ClientSecrets {

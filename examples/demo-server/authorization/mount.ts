@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errors } from 'oidc-provider'
 import type { Database } from '../database.js'
-import { endpoints } from './endpoints.js'
+import { endpoints } from './clients.js'
 import { failurePage, loginPage, pageHeaders } from './login-page.js'
-import type { AuthorizationServer } from './server.js'
-import { findUser, firstUsers } from './users.js'
+import { type AuthorizationServer, findUser } from './server.js'
 
 /** What {@link mountAuthorizationServer} needs. */
 export interface MountOptions {
@@ -67,7 +66,13 @@ export async function mountAuthorizationServer(
     scope.get(url, { schema: { hide: true }, config }, async function showLogin({ raw }, reply) {
       const page = await onInteraction(reply, async () => {
         const { params } = await server.provider().interactionDetails(raw, reply.raw)
-        return loginPage(String(params.client_id), await firstUsers(database))
+        const users = await database
+          .selectFrom('users')
+          .select(['id', 'name'])
+          .orderBy('id')
+          .limit(20)
+          .execute()
+        return loginPage(String(params.client_id), users)
       })
       return reply.headers(pageHeaders).send(page)
     })
@@ -77,7 +82,7 @@ export async function mountAuthorizationServer(
       const page = await onInteraction(reply, async () => {
         const provider = server.provider()
         await provider.interactionDetails(request.raw, reply.raw)
-        if ((await findUser(database, subject)) === null) {
+        if ((await findUser(database, subject)) === undefined) {
           reply.code(400)
           return failurePage(`There is no user ${subject}.`)
         }

@@ -6,15 +6,13 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider'
+import { scopes, userIdOf } from '../caller.js'
 import type { Database } from '../database.js'
-import { scopes } from '../scopes.js'
-import { type ClientSecrets, clientsOf } from './clients.js'
-import { endpoints } from './endpoints.js'
-import { failurePage, pageHeaders } from './login-page.js'
+import { type ClientSecrets, clientsOf, endpoints, signingAlgorithm } from './clients.js'
+import { failurePage, type LoginUser, pageHeaders } from './login-page.js'
 import { memoryAdapter } from './memory-adapter.js'
-import { makeSigningKeys, signingAlgorithm } from './signing-keys.js'
+import { makeSigningKeys } from './signing-keys.js'
 import { allowUserGrant } from './user-grant.js'
-import { findUser } from './users.js'
 
 /** How the authorization server is set up. */
 export interface AuthorizationServerOptions {
@@ -118,7 +116,7 @@ export async function createAuthorizationServer({
       },
       async findAccount(_ctx, subject) {
         const user = await findUser(database, subject)
-        return user === null
+        return user === undefined
           ? undefined
           : { accountId: subject, claims: async () => ({ sub: subject, name: user.name }) }
       },
@@ -132,7 +130,7 @@ export async function createAuthorizationServer({
       loadExistingGrant: (ctx) => consent(ctx, audience),
     }
     const provider = new Provider(issuer, configuration)
-    const isUser = async (id: string) => (await findUser(database, id)) !== null
+    const isUser = async (id: string) => (await findUser(database, id)) !== undefined
     allowUserGrant(provider, { audience, resourceServer, isUser })
     return { provider, answer: provider.callback() }
   }
@@ -165,4 +163,11 @@ async function consent({ oidc }: KoaContextWithOIDC, audience: string) {
   grant.addResourceScope(audience, scope)
   await grant.save()
   return grant
+}
+
+/** Returns the user of an id in text. */
+export async function findUser(db: Database, subject: string): Promise<LoginUser | undefined> {
+  const id = userIdOf(subject)
+  if (id === null) return undefined
+  return db.selectFrom('users').select(['id', 'name']).where('id', '=', id).executeTakeFirst()
 }

@@ -1,7 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
-
-/** The algorithm of all keys. */
-export const signingAlgorithm = 'ES256'
+import { signingAlgorithm } from './clients.js'
 
 /** The keys that tokens are signed with. They exist in memory only: a restart makes all tokens invalid. */
 export interface SigningKeys {

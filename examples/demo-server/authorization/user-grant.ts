@@ -1,5 +1,5 @@
 import { errors, type Provider, type ResourceServer } from 'oidc-provider'
-import { userGrantType } from './client-ids.js'
+import { userGrantType } from './clients.js'
 
 /** What {@link allowUserGrant} needs. */
 export interface UserGrantOptions {

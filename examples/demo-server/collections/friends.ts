@@ -1,36 +1,35 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import type { ExpressionBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { takeMergePatches } from '../bodies.js'
-import { forbidden, type Owner, ownerOf } from '../caller.js'
-import { changesOf, writableOf } from '../changes.js'
-import type { Queries } from '../database.js'
+import { refuseForeign } from '../caller.js'
+import type { Queries, Service } from '../database.js'
 import {
-  type ById,
+  changesOf,
+  columnsOf,
   expectItem,
+  expectNewId,
+  given,
   type ItemRequest,
   isExpected,
+  isVisible,
   nextVersion,
   notFound,
-  refuseFutureId,
+  type RequestById,
+  readPage,
   validatorsOf,
+  writableOf,
 } from '../items.js'
-import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
 import {
   closed,
   createdResponse,
-  emptyResponse,
   idParams,
   itemOf,
   itemResponse,
   listResponse,
+  noContent,
   noQuery,
   readOnlyMembers,
   reference,
 } from '../schemas.js'
-import type { Service } from '../service.js'
-import type { Tables } from '../tables.js'
 
 const fields = {
   user_id: reference('The user who has the friend'),
@@ -40,11 +39,8 @@ const fields = {
 /** Who counts whom as a friend; the other direction is a row of its own. */
 export const Friend = itemOf('friend', 'Who counts whom as a friend', fields)
 const NewFriend = Type.Object(fields, closed)
-const WholeFriend = Type.Object({ ...fields, ...readOnlyMembers('friend') }, closed)
-const FriendPatch = Type.Object(
-  { ...Type.Partial(NewFriend).properties, ...readOnlyMembers('friend') },
-  closed,
-)
+const WholeFriend = Type.Object({ ...fields, ...readOnlyMembers }, closed)
+const FriendPatch = Type.Partial(WholeFriend, closed)
 const Filters = Type.Partial(NewFriend, closed)
 
 const ofItem = { tags: ['friends'], params: idParams, querystring: noQuery }
@@ -83,13 +79,9 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
     async function listFriends(request, reply) {
       const found = db
         .selectFrom('friends')
-        .where(visibleTo(ownerOf(request)))
-        .where(({ and }) => and(given(request.query, ['user_id', 'friend_user_id'])))
-      const rows = await onePage(found.select(listColumnsOf(Friend, request)), request.page).execute()
-      if (!request.page.includeTotal) return reply.list(rows)
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<bigint>().as('total'))
-        .executeTakeFirstOrThrow()
+        .where(isVisible(request))
+        .where(({ and }) => and(given(request.query, Filters)))
+      const { rows, total } = await readPage(found, Friend, request)
       return reply.list(rows, total)
     },
   )
@@ -103,12 +95,12 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
         tags: ['friends'],
         querystring: noQuery,
         body: NewFriend,
-        response: { 201: createdResponse(Friend, 'The new friend') },
+        response: { 201: createdResponse(Friend) },
       },
       config: { ...writing, caching: { validatorsOf } },
     },
     async function createFriend(request, reply) {
-      refuseForeign(ownerOf(request), request.body.user_id)
+      refuseForeign(request, request.body.user_id, 'a friend')
       const friend = await db
         .insertInto('friends')
         .values(request.body)
@@ -125,7 +117,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
         operationId: 'readFriend',
         summary: 'Read friend',
         ...ofItem,
-        response: { 200: itemResponse(Friend, 'The friend') },
+        response: { 200: itemResponse(Friend) },
       },
       config: {
         bearer: reading,
@@ -147,45 +139,35 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
         summary: 'Replace friend',
         ...ofItem,
         body: WholeFriend,
-        response: {
-          200: itemResponse(Friend, 'The friend as it is now'),
-          201: createdResponse(Friend, 'The new friend, made with If-None-Match: *'),
-        },
+        response: { 200: itemResponse(Friend), 201: createdResponse(Friend) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
     },
     async function replaceFriend(request, reply) {
-      if (request.expectedVersion !== null) return update(request)
-      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      if (request.expectedVersion !== null) return updateFriend(request)
       const { id } = request.params
-      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all') throw notFound('friend', id)
-      await refuseFutureId(db, 'friends', id)
+      await expectNewId(db, 'friends', request)
       const values = { id, ...writableOf(request.body, { id }, NewFriend) }
       const friend = await db.insertInto('friends').values(values).returningAll().executeTakeFirstOrThrow()
       return reply.code(201).header('location', `/v1/friends/${id}`).send(friend)
     },
   )
 
-  await app.register(async function mountPatch(scope: typeof app) {
-    takeMergePatches(scope)
-    scope.patch(
-      '/v1/friends/:id',
-      {
-        schema: {
-          operationId: 'updateFriend',
-          summary: 'Update friend',
-          ...ofItem,
-          consumes: ['application/merge-patch+json', 'application/json'],
-          body: FriendPatch,
-          response: { 200: itemResponse(Friend, 'The friend as it is now') },
-        },
-        config: writing,
+  app.patch(
+    '/v1/friends/:id',
+    {
+      schema: {
+        operationId: 'updateFriend',
+        summary: 'Update friend',
+        ...ofItem,
+        consumes: ['application/merge-patch+json', 'application/json'],
+        body: FriendPatch,
+        response: { 200: itemResponse(Friend) },
       },
-      async function updateFriend(request) {
-        return update(request)
-      },
-    )
-  })
+      config: writing,
+    },
+    updateFriend,
+  )
 
   app.delete(
     '/v1/friends/:id',
@@ -194,7 +176,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
         operationId: 'deleteFriend',
         summary: 'Delete friend',
         ...ofItem,
-        response: { 204: emptyResponse('The friend is gone') },
+        response: { 204: noContent },
       },
       config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
     },
@@ -202,7 +184,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       const deleted = await db
         .deleteFrom('friends')
         .where('id', '=', request.params.id)
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request))
         .where(isExpected(request))
         .returning('updated_at')
         .executeTakeFirst()
@@ -212,24 +194,23 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
   )
 
   /** Writes the members of a body whose values are new; without one, the friend stays as it is. */
-  async function update(request: ItemRequest<Static<typeof FriendPatch>>) {
-    const { id } = request.params
+  async function updateFriend(request: ItemRequest<Static<typeof FriendPatch>>) {
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const friend = expectItem('friend', request, found)
       const changes = changesOf(writableOf(request.body, friend, NewFriend), friend)
-      refuseForeign(ownerOf(request), changes.user_id)
+      refuseForeign(request, changes.user_id, 'a friend')
       if (Object.keys(changes).length === 0) return friend
       return trx
         .updateTable('friends')
         .set({ ...changes, updated_at: nextVersion })
-        .where('id', '=', id)
+        .where('id', '=', friend.id)
         .returningAll()
         .executeTakeFirstOrThrow()
     })
   }
 
-  async function findVersion(request: FastifyRequest<ById>) {
+  async function findVersion(request: RequestById) {
     const friend = await visible(db, request).select('updated_at').executeTakeFirst()
     return friend === undefined ? null : validatorsOf(friend)
   }
@@ -237,20 +218,5 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
 
 /** Returns the query of the item that a request names, if the caller sees it. */
 function visible(queries: Queries, request: ItemRequest) {
-  const { id } = request.params
-  return queries
-    .selectFrom('friends')
-    .where('id', '=', id)
-    .where(visibleTo(ownerOf(request)))
-}
-
-/** Users see their own, and admins see all. */
-function visibleTo(owner: Owner) {
-  return ({ eb, lit }: ExpressionBuilder<Tables, 'friends'>) =>
-    owner === 'all' ? lit(true) : eb('user_id', '=', owner)
-}
-
-function refuseForeign(owner: Owner, user_id: bigint | undefined): void {
-  if (owner === 'all' || user_id === undefined || user_id === owner) return
-  throw forbidden('user_id: only an admin writes a friend of another user')
+  return queries.selectFrom('friends').where('id', '=', request.params.id).where(isVisible(request))
 }

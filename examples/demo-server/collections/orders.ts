@@ -1,24 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { type OperationResult, ProblemError } from 'fastify-conventions'
-import type { ExpressionBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { takeEmptyBodies, takeMergePatches } from '../bodies.js'
-import { forbidden, type Owner, ownerOf } from '../caller.js'
-import { changesOf, refuseReserved, refuseToLeave, writableOf } from '../changes.js'
+import { refuseForeign, refuseReserved } from '../caller.js'
 import { noReference } from '../constraint-problems.js'
-import { connectionOf, type Queries } from '../database.js'
+import { connectionOf, type Queries, type Service } from '../database.js'
 import {
-  type ById,
+  changesOf,
+  columnsOf,
   expectItem,
+  expectNewId,
+  given,
   type ItemRequest,
   isExpected,
+  isVisible,
   nextVersion,
   notFound,
-  refuseFutureId,
+  type RequestById,
+  readPage,
+  refuseToLeave,
   validatorsOf,
+  writableOf,
 } from '../items.js'
-import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
 import {
   pay,
   RetryBody,
@@ -32,12 +35,12 @@ import {
   closed,
   createdResponse,
   currency,
-  emptyResponse,
   idParams,
   itemOf,
   itemResponse,
   listResponse,
   minorUnits,
+  noContent,
   noMembers,
   noQuery,
   oneOf,
@@ -45,8 +48,6 @@ import {
   reference,
   withDefault,
 } from '../schemas.js'
-import type { Service } from '../service.js'
-import type { Tables } from '../tables.js'
 import { once, takeTime } from '../work.js'
 
 const fields = {
@@ -74,13 +75,9 @@ const fields = {
 /** What a user bought. */
 export const Order = itemOf('order', 'What users bought', fields)
 const NewOrder = Type.Object({ ...fields, status: withDefault(fields.status, 'pending') }, closed)
-const WholeOrder = Type.Object({ ...NewOrder.properties, ...readOnlyMembers('order') }, closed)
-const OrderPatch = Type.Object(
-  { ...Type.Partial(Type.Object(fields)).properties, ...readOnlyMembers('order') },
-  closed,
-)
-const { user_id, status } = fields
-const Filters = Type.Partial(Type.Object({ user_id, status, currency }), closed)
+const WholeOrder = Type.Object({ ...NewOrder.properties, ...readOnlyMembers }, closed)
+const OrderPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembers }), closed)
+const Filters = Type.Partial(Type.Pick(Order, ['user_id', 'status', 'currency']), closed)
 
 const ofItem = { tags: ['orders'], params: idParams, querystring: noQuery }
 
@@ -115,13 +112,9 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     async function listOrders(request, reply) {
       const found = db
         .selectFrom('orders')
-        .where(visibleTo(ownerOf(request)))
-        .where(({ and }) => and(given(request.query, ['user_id', 'status', 'currency'])))
-      const rows = await onePage(found.select(listColumnsOf(Order, request)), request.page).execute()
-      if (!request.page.includeTotal) return reply.list(rows)
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<bigint>().as('total'))
-        .executeTakeFirstOrThrow()
+        .where(isVisible(request))
+        .where(({ and }) => and(given(request.query, Filters)))
+      const { rows, total } = await readPage(found, Order, request)
       return reply.list(rows, total)
     },
   )
@@ -135,7 +128,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         tags: ['orders'],
         querystring: noQuery,
         body: NewOrder,
-        response: { 201: createdResponse(Order, 'The new order') },
+        response: { 201: createdResponse(Order) },
       },
       config: {
         ...writing,
@@ -147,9 +140,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     },
     async function createOrder(request, reply) {
       const { body } = request
-      const owner = ownerOf(request)
-      refuseReserved(owner, changesOf(body, { status: 'pending' }), ['status'])
-      refuseForeign(owner, body.user_id)
+      refuseReserved(request, changesOf(body, { status: 'pending' }), ['status'])
+      refuseForeign(request, body.user_id, 'an order')
       if (request.prefer.respondAsync) {
         const user = await db
           .selectFrom('users')
@@ -176,7 +168,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         operationId: 'readOrder',
         summary: 'Read order',
         ...ofItem,
-        response: { 200: itemResponse(Order, 'The order') },
+        response: { 200: itemResponse(Order) },
       },
       config: {
         bearer: reading,
@@ -199,44 +191,34 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         summary: 'Replace order',
         ...ofItem,
         body: WholeOrder,
-        response: {
-          200: itemResponse(Order, 'The order as it is now'),
-          201: createdResponse(Order, 'The new order, made with If-None-Match: *'),
-        },
+        response: { 200: itemResponse(Order), 201: createdResponse(Order) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
     },
     async function replaceOrder(request, reply) {
-      if (request.expectedVersion !== null) return update(request)
-      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      if (request.expectedVersion !== null) return updateOrder(request)
       const { id } = request.params
-      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all') throw notFound('order', id)
-      await refuseFutureId(db, 'orders', id)
+      await expectNewId(db, 'orders', request)
       const order = await insertOrder(db, { id, ...writableOf(request.body, { id }, NewOrder) })
       return reply.code(201).header('location', `/v1/orders/${id}`).send(order)
     },
   )
 
-  await app.register(async function mountPatch(scope: typeof app) {
-    takeMergePatches(scope)
-    scope.patch(
-      '/v1/orders/:id',
-      {
-        schema: {
-          operationId: 'updateOrder',
-          summary: 'Update order',
-          ...ofItem,
-          consumes: ['application/merge-patch+json', 'application/json'],
-          body: OrderPatch,
-          response: { 200: itemResponse(Order, 'The order as it is now') },
-        },
-        config: writing,
+  app.patch(
+    '/v1/orders/:id',
+    {
+      schema: {
+        operationId: 'updateOrder',
+        summary: 'Update order',
+        ...ofItem,
+        consumes: ['application/merge-patch+json', 'application/json'],
+        body: OrderPatch,
+        response: { 200: itemResponse(Order) },
       },
-      async function updateOrder(request) {
-        return update(request)
-      },
-    )
-  })
+      config: writing,
+    },
+    updateOrder,
+  )
 
   app.delete(
     '/v1/orders/:id',
@@ -245,7 +227,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         operationId: 'deleteOrder',
         summary: 'Delete order',
         ...ofItem,
-        response: { 204: emptyResponse('The order is gone') },
+        response: { 204: noContent },
       },
       config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
     },
@@ -253,7 +235,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       const deleted = await db
         .deleteFrom('orders')
         .where('id', '=', request.params.id)
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request))
         .where(isExpected(request))
         .returning('updated_at')
         .executeTakeFirst()
@@ -263,27 +245,25 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
   )
 
   /** Writes the members of a body whose values are new; without one, the order stays as it is. */
-  async function update(request: ItemRequest<Static<typeof OrderPatch>>) {
-    const { id } = request.params
+  async function updateOrder(request: ItemRequest<Static<typeof OrderPatch>>) {
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const order = expectItem('order', request, found)
       const { items, ...changes } = changesOf(writableOf(request.body, order, NewOrder), order)
-      const owner = ownerOf(request)
       refuseToLeave('fulfilled', 'order', order, changes)
-      refuseReserved(owner, changes, ['status'])
-      refuseForeign(owner, changes.user_id)
+      refuseReserved(request, changes, ['status'])
+      refuseForeign(request, changes.user_id, 'an order')
       if (items === undefined && Object.keys(changes).length === 0) return order
       return trx
         .updateTable('orders')
         .set({ ...changes, ...(items && { items: JSON.stringify(items) }), updated_at: nextVersion })
-        .where('id', '=', id)
+        .where('id', '=', order.id)
         .returningAll()
         .executeTakeFirstOrThrow()
     })
   }
 
-  async function findVersion(request: FastifyRequest<ById>) {
+  async function findVersion(request: RequestById) {
     const order = await visible(db, request).select('updated_at').executeTakeFirst()
     return order === undefined ? null : validatorsOf(order)
   }
@@ -330,60 +310,56 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     })
   })
 
-  await app.register(async function mountActions(scope: typeof app) {
-    takeEmptyBodies(scope)
+  app.post(
+    '/v1/orders/:id/cancel',
+    {
+      schema: {
+        operationId: 'cancelOrder',
+        summary: 'Cancel order',
+        ...ofItem,
+        body: noMembers,
+        response: { 200: itemResponse(Order) },
+      },
+      config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
+    },
+    async function cancelOrder(request) {
+      const { id } = request.params
+      const cancelled = await db
+        .updateTable('orders')
+        .set({ status: 'cancelled', updated_at: nextVersion })
+        .where('id', '=', id)
+        .where(isVisible(request))
+        .where('status', 'in', ['pending', 'paid', 'failed'])
+        .returningAll()
+        .executeTakeFirst()
+      if (cancelled !== undefined) return cancelled
+      const order = await findOrder(request)
+      if (order.status === 'cancelled') return order
+      const detail = `the order ${id} is ${order.status}`
+      throw new ProblemError('not-cancellable', { status: 409, detail })
+    },
+  )
 
-    scope.post(
-      '/v1/orders/:id/cancel',
-      {
-        schema: {
-          operationId: 'cancelOrder',
-          summary: 'Cancel order',
-          ...ofItem,
-          body: noMembers,
-          response: { 200: itemResponse(Order, 'The order as it is now') },
-        },
-        config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
+  app.post(
+    '/v1/orders/:id/retry',
+    {
+      schema: {
+        operationId: 'retryOrder',
+        summary: 'Try an order again',
+        ...ofItem,
+        body: RetryBody,
       },
-      async function cancelOrder(request) {
-        const { id } = request.params
-        const cancelled = await db
-          .updateTable('orders')
-          .set({ status: 'cancelled', updated_at: nextVersion })
-          .where('id', '=', id)
-          .where(visibleTo(ownerOf(request)))
-          .where('status', 'in', ['pending', 'paid', 'failed'])
-          .returningAll()
-          .executeTakeFirst()
-        if (cancelled !== undefined) return cancelled
-        const order = await findOrder(request)
-        if (order.status === 'cancelled') return order
-        const detail = `the order ${id} is ${order.status}`
-        throw new ProblemError('not-cancellable', { status: 409, detail })
+      config: {
+        bearer: writing.bearer,
+        operations: { starts: 'orders.retry' },
+        problems: { codes: retryCodes },
       },
-    )
-
-    scope.post(
-      '/v1/orders/:id/retry',
-      {
-        schema: {
-          operationId: 'retryOrder',
-          summary: 'Try an order again',
-          ...ofItem,
-          body: RetryBody,
-        },
-        config: {
-          bearer: writing.bearer,
-          operations: { starts: 'orders.retry' },
-          problems: { codes: retryCodes },
-        },
-      },
-      async function retryOrder(request, reply) {
-        const { id, status } = await findOrder(request)
-        return startRetry({ db, pace }, request, reply, 'orders', { id, status, order_id: id })
-      },
-    )
-  })
+    },
+    async function retryOrder(request, reply) {
+      const { id, status } = await findOrder(request)
+      return startRetry({ db, pace }, request, reply, 'orders', { id, status, order_id: id })
+    },
+  )
 
   function findOrder(request: ItemRequest) {
     const missing = () => notFound('order', request.params.id)
@@ -404,20 +380,5 @@ function insertOrder(
 
 /** Returns the query of the item that a request names, if the caller sees it. */
 function visible(queries: Queries, request: ItemRequest) {
-  const { id } = request.params
-  return queries
-    .selectFrom('orders')
-    .where('id', '=', id)
-    .where(visibleTo(ownerOf(request)))
-}
-
-/** Returns the condition of orders that a caller sees: users see their own, and admins see all. */
-export function visibleTo(owner: Owner) {
-  return ({ eb, lit }: ExpressionBuilder<Tables, 'orders'>) =>
-    owner === 'all' ? lit(true) : eb('user_id', '=', owner)
-}
-
-function refuseForeign(owner: Owner, user_id: bigint | undefined): void {
-  if (owner === 'all' || user_id === undefined || user_id === owner) return
-  throw forbidden('user_id: only an admin writes an order of another user')
+  return queries.selectFrom('orders').where('id', '=', request.params.id).where(isVisible(request))
 }

@@ -2,22 +2,24 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { ExpressionBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { takeEmptyBodies, takeMergePatches } from '../bodies.js'
-import { type Owner, ownerOf } from '../caller.js'
-import { changesOf, refuseReserved, writableOf } from '../changes.js'
+import { ownerOf, refuseReserved } from '../caller.js'
 import { noReference } from '../constraint-problems.js'
-import { connectionOf, type Queries } from '../database.js'
+import { connectionOf, type Queries, type Service, type Tables } from '../database.js'
 import {
-  type ById,
+  changesOf,
+  columnsOf,
   expectItem,
+  expectNewId,
+  given,
   type ItemRequest,
   isExpected,
   nextVersion,
   notFound,
-  refuseFutureId,
+  type RequestById,
+  readPage,
   validatorsOf,
+  writableOf,
 } from '../items.js'
-import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
 import {
   notRetryable,
   pay,
@@ -32,13 +34,13 @@ import {
   closed,
   createdResponse,
   currency,
-  emptyResponse,
   idParams,
   itemOf,
   itemResponse,
   line,
   listResponse,
   minorUnits,
+  noContent,
   noQuery,
   nullable,
   oneOf,
@@ -46,8 +48,6 @@ import {
   reference,
   withDefault,
 } from '../schemas.js'
-import type { Service } from '../service.js'
-import type { Tables } from '../tables.js'
 
 const fields = {
   order_id: reference('The order that is paid for'),
@@ -67,14 +67,10 @@ const NewPayment = Type.Object(
   },
   closed,
 )
-const WholePayment = Type.Object({ ...NewPayment.properties, ...readOnlyMembers('payment') }, closed)
-const PaymentPatch = Type.Object(
-  { ...Type.Partial(Type.Object(fields)).properties, ...readOnlyMembers('payment') },
-  closed,
-)
+const WholePayment = Type.Object({ ...NewPayment.properties, ...readOnlyMembers }, closed)
+const PaymentPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembers }), closed)
 const reserved = ['status', 'failure_reason']
-const { order_id, status } = fields
-const Filters = Type.Partial(Type.Object({ order_id, status }), closed)
+const Filters = Type.Partial(Type.Pick(Payment, ['order_id', 'status']), closed)
 
 const ofItem = { tags: ['payments'], params: idParams, querystring: noQuery }
 
@@ -108,13 +104,9 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
     async function listPayments(request, reply) {
       const found = db
         .selectFrom('payments')
-        .where(visibleTo(ownerOf(request)))
-        .where(({ and }) => and(given(request.query, ['order_id', 'status'])))
-      const rows = await onePage(found.select(listColumnsOf(Payment, request)), request.page).execute()
-      if (!request.page.includeTotal) return reply.list(rows)
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<bigint>().as('total'))
-        .executeTakeFirstOrThrow()
+        .where(isVisible(request))
+        .where(({ and }) => and(given(request.query, Filters)))
+      const { rows, total } = await readPage(found, Payment, request)
       return reply.list(rows, total)
     },
   )
@@ -128,16 +120,15 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         tags: ['payments'],
         querystring: noQuery,
         body: NewPayment,
-        response: { 201: createdResponse(Payment, 'The new payment') },
+        response: { 201: createdResponse(Payment) },
       },
       config: { ...writing, caching: { validatorsOf } },
     },
     async function createPayment(request, reply) {
       const { body } = request
-      const owner = ownerOf(request)
-      refuseReserved(owner, changesOf(body, { status: 'pending', failure_reason: null }), reserved)
+      refuseReserved(request, changesOf(body, { status: 'pending', failure_reason: null }), reserved)
       const payment = await db.transaction().execute(async (trx) => {
-        await refuseForeign(trx, owner, body.order_id)
+        await refuseForeign(trx, request, body.order_id)
         const made = await trx.insertInto('payments').values(body).returningAll().executeTakeFirstOrThrow()
         const headers = { location: `/v1/payments/${made.id}` }
         await request.idempotency.keep(connectionOf(trx), { statusCode: 201, headers, body: made })
@@ -154,7 +145,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         operationId: 'readPayment',
         summary: 'Read payment',
         ...ofItem,
-        response: { 200: itemResponse(Payment, 'The payment') },
+        response: { 200: itemResponse(Payment) },
       },
       config: {
         bearer: reading,
@@ -176,46 +167,35 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         summary: 'Replace payment',
         ...ofItem,
         body: WholePayment,
-        response: {
-          200: itemResponse(Payment, 'The payment as it is now'),
-          201: createdResponse(Payment, 'The new payment, made with If-None-Match: *'),
-        },
+        response: { 200: itemResponse(Payment), 201: createdResponse(Payment) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
     },
     async function replacePayment(request, reply) {
-      if (request.expectedVersion !== null) return update(request)
-      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      if (request.expectedVersion !== null) return updatePayment(request)
       const { id } = request.params
-      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all')
-        throw notFound('payment', id)
-      await refuseFutureId(db, 'payments', id)
+      await expectNewId(db, 'payments', request)
       const values = { id, ...writableOf(request.body, { id }, NewPayment) }
       const payment = await db.insertInto('payments').values(values).returningAll().executeTakeFirstOrThrow()
       return reply.code(201).header('location', `/v1/payments/${id}`).send(payment)
     },
   )
 
-  await app.register(async function mountPatch(scope: typeof app) {
-    takeMergePatches(scope)
-    scope.patch(
-      '/v1/payments/:id',
-      {
-        schema: {
-          operationId: 'updatePayment',
-          summary: 'Update payment',
-          ...ofItem,
-          consumes: ['application/merge-patch+json', 'application/json'],
-          body: PaymentPatch,
-          response: { 200: itemResponse(Payment, 'The payment as it is now') },
-        },
-        config: writing,
+  app.patch(
+    '/v1/payments/:id',
+    {
+      schema: {
+        operationId: 'updatePayment',
+        summary: 'Update payment',
+        ...ofItem,
+        consumes: ['application/merge-patch+json', 'application/json'],
+        body: PaymentPatch,
+        response: { 200: itemResponse(Payment) },
       },
-      async function updatePayment(request) {
-        return update(request)
-      },
-    )
-  })
+      config: writing,
+    },
+    updatePayment,
+  )
 
   app.delete(
     '/v1/payments/:id',
@@ -224,7 +204,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         operationId: 'deletePayment',
         summary: 'Delete payment',
         ...ofItem,
-        response: { 204: emptyResponse('The payment is gone') },
+        response: { 204: noContent },
       },
       config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
     },
@@ -232,7 +212,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       const deleted = await db
         .deleteFrom('payments')
         .where('id', '=', request.params.id)
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request))
         .where(isExpected(request))
         .returning('updated_at')
         .executeTakeFirst()
@@ -242,26 +222,24 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
   )
 
   /** Writes the members of a body whose values are new; without one, the payment stays as it is. */
-  async function update(request: ItemRequest<Static<typeof PaymentPatch>>) {
-    const { id } = request.params
+  async function updatePayment(request: ItemRequest<Static<typeof PaymentPatch>>) {
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const payment = expectItem('payment', request, found)
       const changes = changesOf(writableOf(request.body, payment, NewPayment), payment)
-      const owner = ownerOf(request)
-      refuseReserved(owner, changes, reserved)
-      await refuseForeign(trx, owner, changes.order_id)
+      refuseReserved(request, changes, reserved)
+      await refuseForeign(trx, request, changes.order_id)
       if (Object.keys(changes).length === 0) return payment
       return trx
         .updateTable('payments')
         .set({ ...changes, updated_at: nextVersion })
-        .where('id', '=', id)
+        .where('id', '=', payment.id)
         .returningAll()
         .executeTakeFirstOrThrow()
     })
   }
 
-  async function findVersion(request: FastifyRequest<ById>) {
+  async function findVersion(request: RequestById) {
     const payment = await visible(db, request).select('updated_at').executeTakeFirst()
     return payment === undefined ? null : validatorsOf(payment)
   }
@@ -290,44 +268,38 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
     },
   )
 
-  await app.register(async function mountActions(scope: typeof app) {
-    takeEmptyBodies(scope)
-    scope.post(
-      '/v1/payments/:id/retry',
-      {
-        schema: {
-          operationId: 'retryPayment',
-          summary: 'Try a payment again',
-          ...ofItem,
-          body: RetryBody,
-        },
-        config: {
-          bearer: writing.bearer,
-          operations: { starts: 'payments.retry' },
-          problems: { codes: retryCodes },
-        },
+  app.post(
+    '/v1/payments/:id/retry',
+    {
+      schema: {
+        operationId: 'retryPayment',
+        summary: 'Try a payment again',
+        ...ofItem,
+        body: RetryBody,
       },
-      async function retryPayment(request, reply) {
-        const payment = await visible(db, request)
-          .select(['id', 'status', 'order_id'])
-          .executeTakeFirstOrThrow(() => notFound('payment', request.params.id))
-        return startRetry({ db, pace }, request, reply, 'payments', payment)
+      config: {
+        bearer: writing.bearer,
+        operations: { starts: 'payments.retry' },
+        problems: { codes: retryCodes },
       },
-    )
-  })
+    },
+    async function retryPayment(request, reply) {
+      const payment = await visible(db, request)
+        .select(['id', 'status', 'order_id'])
+        .executeTakeFirstOrThrow(() => notFound('payment', request.params.id))
+      return startRetry({ db, pace }, request, reply, 'payments', payment)
+    },
+  )
 }
 
 /** Returns the query of the item that a request names, if the caller sees it. */
 function visible(queries: Queries, request: ItemRequest) {
-  const { id } = request.params
-  return queries
-    .selectFrom('payments')
-    .where('id', '=', id)
-    .where(visibleTo(ownerOf(request)))
+  return queries.selectFrom('payments').where('id', '=', request.params.id).where(isVisible(request))
 }
 
 /** Users see the payments of their orders, and admins see all. */
-function visibleTo(owner: Owner) {
+function isVisible(request: Pick<FastifyRequest, 'caller'>) {
+  const owner = ownerOf(request)
   return ({ eb, lit, selectFrom }: ExpressionBuilder<Tables, 'payments'>) =>
     owner === 'all'
       ? lit(true)
@@ -335,7 +307,12 @@ function visibleTo(owner: Owner) {
 }
 
 /** The order of another user looks like one that does not exist. */
-async function refuseForeign(queries: Queries, owner: Owner, order_id: bigint | undefined): Promise<void> {
+async function refuseForeign(
+  queries: Queries,
+  request: Pick<FastifyRequest, 'caller'>,
+  order_id: bigint | undefined,
+) {
+  const owner = ownerOf(request)
   if (owner === 'all' || order_id === undefined) return
   const order = await queries
     .selectFrom('orders')

@@ -1,32 +1,34 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
-import type { ExpressionBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { takeEmptyBodies, takeMergePatches } from '../bodies.js'
-import { forbidden, type Owner, ownerOf } from '../caller.js'
-import { changesOf, refuseReserved, refuseToLeave, writableOf } from '../changes.js'
-import type { Queries } from '../database.js'
+import { refuseForeign, refuseReserved } from '../caller.js'
+import type { Queries, Service } from '../database.js'
 import {
-  type ById,
+  changesOf,
+  columnsOf,
   expectItem,
+  expectNewId,
+  given,
   type ItemRequest,
   isExpected,
+  isVisible,
   nextVersion,
   notFound,
-  refuseFutureId,
+  type RequestById,
+  readPage,
+  refuseToLeave,
   validatorsOf,
+  writableOf,
 } from '../items.js'
-import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
 import {
   closed,
   createdResponse,
-  emptyResponse,
   idParams,
   itemOf,
   itemResponse,
   line,
   listResponse,
+  noContent,
   noMembers,
   noQuery,
   nullable,
@@ -36,8 +38,6 @@ import {
   timestamp,
   withDefault,
 } from '../schemas.js'
-import type { Service } from '../service.js'
-import type { Tables } from '../tables.js'
 
 const fields = {
   user_id: reference('The user who subscribed'),
@@ -56,17 +56,10 @@ const NewSubscription = Type.Object(
   },
   closed,
 )
-const WholeSubscription = Type.Object(
-  { ...NewSubscription.properties, ...readOnlyMembers('subscription') },
-  closed,
-)
-const SubscriptionPatch = Type.Object(
-  { ...Type.Partial(Type.Object(fields)).properties, ...readOnlyMembers('subscription') },
-  closed,
-)
-const { user_id, plan, status } = fields
-type Status = Static<typeof status>
-const Filters = Type.Partial(Type.Object({ user_id, status, plan }), closed)
+const WholeSubscription = Type.Object({ ...NewSubscription.properties, ...readOnlyMembers }, closed)
+const SubscriptionPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembers }), closed)
+type Status = Static<typeof fields.status>
+const Filters = Type.Partial(Type.Pick(Subscription, ['user_id', 'status', 'plan']), closed)
 
 const ofItem = { tags: ['subscriptions'], params: idParams, querystring: noQuery }
 
@@ -103,13 +96,9 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
     async function listSubscriptions(request, reply) {
       const found = db
         .selectFrom('subscriptions')
-        .where(visibleTo(ownerOf(request)))
-        .where(({ and }) => and(given(request.query, ['user_id', 'status', 'plan'])))
-      const rows = await onePage(found.select(listColumnsOf(Subscription, request)), request.page).execute()
-      if (!request.page.includeTotal) return reply.list(rows)
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<bigint>().as('total'))
-        .executeTakeFirstOrThrow()
+        .where(isVisible(request))
+        .where(({ and }) => and(given(request.query, Filters)))
+      const { rows, total } = await readPage(found, Subscription, request)
       return reply.list(rows, total)
     },
   )
@@ -123,15 +112,14 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         tags: ['subscriptions'],
         querystring: noQuery,
         body: NewSubscription,
-        response: { 201: createdResponse(Subscription, 'The new subscription') },
+        response: { 201: createdResponse(Subscription) },
       },
       config: { ...writing, caching: { validatorsOf } },
     },
     async function createSubscription(request, reply) {
       const { body } = request
-      const owner = ownerOf(request)
-      refuseReserved(owner, changesOf(body, { status: 'active' }), ['status'])
-      refuseForeign(owner, body.user_id)
+      refuseReserved(request, changesOf(body, { status: 'active' }), ['status'])
+      refuseForeign(request, body.user_id, 'a subscription')
       const subscription = await db
         .insertInto('subscriptions')
         .values(inMilliseconds(body))
@@ -148,7 +136,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         operationId: 'readSubscription',
         summary: 'Read subscription',
         ...ofItem,
-        response: { 200: itemResponse(Subscription, 'The subscription') },
+        response: { 200: itemResponse(Subscription) },
       },
       config: {
         bearer: reading,
@@ -170,20 +158,14 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         summary: 'Replace subscription',
         ...ofItem,
         body: WholeSubscription,
-        response: {
-          200: itemResponse(Subscription, 'The subscription as it is now'),
-          201: createdResponse(Subscription, 'The new subscription, made with If-None-Match: *'),
-        },
+        response: { 200: itemResponse(Subscription), 201: createdResponse(Subscription) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
     },
     async function replaceSubscription(request, reply) {
-      if (request.expectedVersion !== null) return update(request)
-      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      if (request.expectedVersion !== null) return updateSubscription(request)
       const { id } = request.params
-      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all')
-        throw notFound('subscription', id)
-      await refuseFutureId(db, 'subscriptions', id)
+      await expectNewId(db, 'subscriptions', request)
       const values = { id, ...inMilliseconds(writableOf(request.body, { id }, NewSubscription)) }
       const subscription = await db
         .insertInto('subscriptions')
@@ -194,26 +176,21 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
     },
   )
 
-  await app.register(async function mountPatch(scope: typeof app) {
-    takeMergePatches(scope)
-    scope.patch(
-      '/v1/subscriptions/:id',
-      {
-        schema: {
-          operationId: 'updateSubscription',
-          summary: 'Update subscription',
-          ...ofItem,
-          consumes: ['application/merge-patch+json', 'application/json'],
-          body: SubscriptionPatch,
-          response: { 200: itemResponse(Subscription, 'The subscription as it is now') },
-        },
-        config: writing,
+  app.patch(
+    '/v1/subscriptions/:id',
+    {
+      schema: {
+        operationId: 'updateSubscription',
+        summary: 'Update subscription',
+        ...ofItem,
+        consumes: ['application/merge-patch+json', 'application/json'],
+        body: SubscriptionPatch,
+        response: { 200: itemResponse(Subscription) },
       },
-      async function updateSubscription(request) {
-        return update(request)
-      },
-    )
-  })
+      config: writing,
+    },
+    updateSubscription,
+  )
 
   app.delete(
     '/v1/subscriptions/:id',
@@ -222,7 +199,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         operationId: 'deleteSubscription',
         summary: 'Delete subscription',
         ...ofItem,
-        response: { 204: emptyResponse('The subscription is gone') },
+        response: { 204: noContent },
       },
       config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
     },
@@ -230,7 +207,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       const deleted = await db
         .deleteFrom('subscriptions')
         .where('id', '=', request.params.id)
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request))
         .where(isExpected(request))
         .returning('updated_at')
         .executeTakeFirst()
@@ -240,61 +217,56 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   )
 
   /** Writes the members of a body whose values are new; without one, the subscription stays as it is. */
-  async function update(request: ItemRequest<Static<typeof SubscriptionPatch>>) {
-    const { id } = request.params
+  async function updateSubscription(request: ItemRequest<Static<typeof SubscriptionPatch>>) {
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const subscription = expectItem('subscription', request, found)
       const changes = changesOf(writableOf(request.body, subscription, NewSubscription), subscription)
-      const owner = ownerOf(request)
       refuseToLeave('cancelled', 'subscription', subscription, changes)
-      refuseReserved(owner, changes, ['status'])
-      refuseForeign(owner, changes.user_id)
+      refuseReserved(request, changes, ['status'])
+      refuseForeign(request, changes.user_id, 'a subscription')
       if (Object.keys(changes).length === 0) return subscription
       return trx
         .updateTable('subscriptions')
         .set({ ...inMilliseconds(changes), updated_at: nextVersion })
-        .where('id', '=', id)
+        .where('id', '=', subscription.id)
         .returningAll()
         .executeTakeFirstOrThrow()
     })
   }
 
-  async function findVersion(request: FastifyRequest<ById>) {
+  async function findVersion(request: RequestById) {
     const subscription = await visible(db, request).select('updated_at').executeTakeFirst()
     return subscription === undefined ? null : validatorsOf(subscription)
   }
 
-  await app.register(async function mountActions(scope: typeof app) {
-    takeEmptyBodies(scope)
-    const action = {
-      ...ofItem,
-      body: noMembers,
-      response: { 200: itemResponse(Subscription, 'The subscription as it is now') },
-    }
+  const action = {
+    ...ofItem,
+    body: noMembers,
+    response: { 200: itemResponse(Subscription) },
+  }
 
-    scope.post(
-      '/v1/subscriptions/:id/suspend',
-      {
-        schema: { ...action, operationId: 'suspendSubscription', summary: 'Suspend subscription' },
-        config: { bearer: writing.bearer, problems: { codes: { 'not-suspendable': 409 } } },
-      },
-      async function suspendSubscription(request) {
-        return bringInto('suspended', ['active'], 'not-suspendable', request)
-      },
-    )
+  app.post(
+    '/v1/subscriptions/:id/suspend',
+    {
+      schema: { ...action, operationId: 'suspendSubscription', summary: 'Suspend subscription' },
+      config: { bearer: writing.bearer, problems: { codes: { 'not-suspendable': 409 } } },
+    },
+    async function suspendSubscription(request) {
+      return bringInto('suspended', ['active'], 'not-suspendable', request)
+    },
+  )
 
-    scope.post(
-      '/v1/subscriptions/:id/cancel',
-      {
-        schema: { ...action, operationId: 'cancelSubscription', summary: 'Cancel subscription' },
-        config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
-      },
-      async function cancelSubscription(request) {
-        return bringInto('cancelled', ['active', 'suspended'], 'not-cancellable', request)
-      },
-    )
-  })
+  app.post(
+    '/v1/subscriptions/:id/cancel',
+    {
+      schema: { ...action, operationId: 'cancelSubscription', summary: 'Cancel subscription' },
+      config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
+    },
+    async function cancelSubscription(request) {
+      return bringInto('cancelled', ['active', 'suspended'], 'not-cancellable', request)
+    },
+  )
 
   /** Brings a subscription from one of some states into another, in which it may be already. */
   async function bringInto(status: Status, from: readonly Status[], refusal: string, request: ItemRequest) {
@@ -303,7 +275,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       .updateTable('subscriptions')
       .set({ status, updated_at: nextVersion })
       .where('id', '=', id)
-      .where(visibleTo(ownerOf(request)))
+      .where(isVisible(request))
       .where('status', 'in', from)
       .returningAll()
       .executeTakeFirst()
@@ -325,20 +297,5 @@ function inMilliseconds<Values extends { readonly renews_at?: string | null }>(v
 
 /** Returns the query of the item that a request names, if the caller sees it. */
 function visible(queries: Queries, request: ItemRequest) {
-  const { id } = request.params
-  return queries
-    .selectFrom('subscriptions')
-    .where('id', '=', id)
-    .where(visibleTo(ownerOf(request)))
-}
-
-/** Users see their own, and admins see all. */
-function visibleTo(owner: Owner) {
-  return ({ eb, lit }: ExpressionBuilder<Tables, 'subscriptions'>) =>
-    owner === 'all' ? lit(true) : eb('user_id', '=', owner)
-}
-
-function refuseForeign(owner: Owner, user_id: bigint | undefined): void {
-  if (owner === 'all' || user_id === undefined || user_id === owner) return
-  throw forbidden('user_id: only an admin writes a subscription of another user')
+  return queries.selectFrom('subscriptions').where('id', '=', request.params.id).where(isVisible(request))
 }

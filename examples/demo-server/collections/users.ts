@@ -1,32 +1,33 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import type { ExpressionBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { takeEmptyBodies, takeMergePatches } from '../bodies.js'
-import { forbidden, type Owner, ownerOf, requireUser } from '../caller.js'
-import { changesOf, writableOf } from '../changes.js'
+import { forbidden, ownerOf, requireUser } from '../caller.js'
 import { isRefusedBy } from '../constraint-problems.js'
-import type { Queries } from '../database.js'
+import type { Queries, Service } from '../database.js'
 import {
-  type ById,
+  changesOf,
+  columnsOf,
   expectItem,
+  expectNewId,
+  given,
   type ItemRequest,
   isExpected,
+  isVisible,
   nextVersion,
   notFound,
-  refuseFutureId,
+  type RequestById,
+  readPage,
   validatorsOf,
+  writableOf,
 } from '../items.js'
-import { columnsOf, given, listColumnsOf, onePage } from '../pages.js'
 import {
   closed,
   createdResponse,
-  emptyResponse,
   idParams,
   itemOf,
   itemResponse,
   line,
   listResponse,
+  noContent,
   noMembers,
   noQuery,
   nullable,
@@ -34,8 +35,6 @@ import {
   readOnlyMembers,
   withDefault,
 } from '../schemas.js'
-import type { Service } from '../service.js'
-import type { Tables } from '../tables.js'
 import { takeTime } from '../work.js'
 
 const fields = {
@@ -48,18 +47,15 @@ const fields = {
     description: 'E-mail address; no two users share one, whatever its case',
   }),
 }
-const emailVerified = Type.Boolean({ description: 'Has the user proven to own the address?' })
-const ofService = { ...readOnlyMembers('user'), email_verified: readOnly(emailVerified) }
+const email_verified = Type.Boolean({ description: 'Has the user proven to own the address?' })
+const ofService = { ...readOnlyMembers, email_verified: readOnly(email_verified) }
 
 /** One of the people who use the service. */
-export const User = itemOf('user', 'The people who use the service', {
-  ...fields,
-  email_verified: emailVerified,
-})
+export const User = itemOf('user', 'The people who use the service', { ...fields, email_verified })
 const NewUser = Type.Object({ ...fields, gender: withDefault(fields.gender, null) }, closed)
 const WholeUser = Type.Object({ ...NewUser.properties, ...ofService }, closed)
-const UserPatch = Type.Object({ ...Type.Partial(Type.Object(fields)).properties, ...ofService }, closed)
-const Filters = Type.Partial(Type.Object({ email: fields.email, email_verified: emailVerified }), closed)
+const UserPatch = Type.Partial(Type.Object({ ...fields, ...ofService }), closed)
+const Filters = Type.Partial(Type.Pick(User, ['email', 'email_verified']), closed)
 
 // Only who asks for an address gets it.
 const defaultFields = ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at']
@@ -95,18 +91,14 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       },
     },
     async function listUsers(request, reply) {
-      const { email, ...others } = given(request.query, ['email', 'email_verified'])
+      const { email, ...others } = given(request.query, Filters)
       let found = db
         .selectFrom('users')
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request, 'id'))
         .where(({ and }) => and(others))
       if (email !== undefined)
         found = found.where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email)])))
-      const rows = await onePage(found.select(listColumnsOf(User, request)), request.page).execute()
-      if (!request.page.includeTotal) return reply.list(rows)
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<bigint>().as('total'))
-        .executeTakeFirstOrThrow()
+      const { rows, total } = await readPage(found, User, request)
       return reply.list(rows, total)
     },
   )
@@ -120,12 +112,12 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         tags: ['users'],
         querystring: noQuery,
         body: NewUser,
-        response: { 201: createdResponse(User, 'The new user') },
+        response: { 201: createdResponse(User) },
       },
       config: { ...writing, caching: { validatorsOf }, formats: { produces: ['xml'], body: true } },
     },
     async function createUser(request, reply) {
-      refuseToMakeUsers(ownerOf(request))
+      if (ownerOf(request) !== 'all') throw forbidden('id: only an admin writes a user of another user')
       const user = await db.insertInto('users').values(request.body).returningAll().executeTakeFirstOrThrow()
       return reply.code(201).header('location', `/v1/users/${user.id}`).send(user)
     },
@@ -138,7 +130,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         operationId: 'readUser',
         summary: 'Read user',
         ...ofItem,
-        response: { 200: itemResponse(User, 'The user') },
+        response: { 200: itemResponse(User) },
       },
       config: {
         bearer: reading,
@@ -161,45 +153,35 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         summary: 'Replace user',
         ...ofItem,
         body: WholeUser,
-        response: {
-          200: itemResponse(User, 'The user as it is now'),
-          201: createdResponse(User, 'The new user, made with If-None-Match: *'),
-        },
+        response: { 200: itemResponse(User), 201: createdResponse(User) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
     },
     async function replaceUser(request, reply) {
-      if (request.expectedVersion !== null) return update(request)
-      // Any other precondition is about an item that is gone. Users do not choose ids: they would learn which are in use.
+      if (request.expectedVersion !== null) return updateUser(request)
       const { id } = request.params
-      if (request.headers['if-none-match'] !== '*' || ownerOf(request) !== 'all') throw notFound('user', id)
-      await refuseFutureId(db, 'users', id)
+      await expectNewId(db, 'users', request)
       const values = { id, ...writableOf(request.body, { id }, NewUser) }
       const user = await db.insertInto('users').values(values).returningAll().executeTakeFirstOrThrow()
       return reply.code(201).header('location', `/v1/users/${id}`).send(user)
     },
   )
 
-  await app.register(async function mountPatch(scope: typeof app) {
-    takeMergePatches(scope)
-    scope.patch(
-      '/v1/users/:id',
-      {
-        schema: {
-          operationId: 'updateUser',
-          summary: 'Update user',
-          ...ofItem,
-          consumes: ['application/merge-patch+json', 'application/json'],
-          body: UserPatch,
-          response: { 200: itemResponse(User, 'The user as it is now') },
-        },
-        config: writing,
+  app.patch(
+    '/v1/users/:id',
+    {
+      schema: {
+        operationId: 'updateUser',
+        summary: 'Update user',
+        ...ofItem,
+        consumes: ['application/merge-patch+json', 'application/json'],
+        body: UserPatch,
+        response: { 200: itemResponse(User) },
       },
-      async function updateUser(request) {
-        return update(request)
-      },
-    )
-  })
+      config: writing,
+    },
+    updateUser,
+  )
 
   app.delete(
     '/v1/users/:id',
@@ -208,7 +190,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         operationId: 'deleteUser',
         summary: 'Delete user',
         ...ofItem,
-        response: { 204: emptyResponse('The user is gone') },
+        response: { 204: noContent },
       },
       config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
     },
@@ -216,7 +198,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       const deleted = await db
         .deleteFrom('users')
         .where('id', '=', request.params.id)
-        .where(visibleTo(ownerOf(request)))
+        .where(isVisible(request, 'id'))
         .where(isExpected(request))
         .returning('updated_at')
         .executeTakeFirst()
@@ -226,8 +208,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
   )
 
   /** Writes the members of a body whose values are new; without one, the user stays as it is. */
-  async function update(request: ItemRequest<Static<typeof UserPatch>>) {
-    const { id } = request.params
+  async function updateUser(request: ItemRequest<Static<typeof UserPatch>>) {
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const user = expectItem('user', request, found)
@@ -240,13 +221,13 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
           ...(changes.email === undefined ? {} : { email_verified: false }),
           updated_at: nextVersion,
         })
-        .where('id', '=', id)
+        .where('id', '=', user.id)
         .returningAll()
         .executeTakeFirstOrThrow()
     })
   }
 
-  async function findVersion(request: FastifyRequest<ById>) {
+  async function findVersion(request: RequestById) {
     const user = await visible(db, request).select('updated_at').executeTakeFirst()
     return user === undefined ? null : validatorsOf(user)
   }
@@ -265,65 +246,61 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
     if (user === undefined) throw notFound('user', id)
   })
 
-  await app.register(async function mountActions(scope: typeof app) {
-    takeEmptyBodies(scope)
-
-    scope.post(
-      '/v1/users/:id/verify_email',
-      {
-        schema: {
-          operationId: 'verifyEmail',
-          summary: 'Verify the email address of a user',
-          ...ofItem,
-          body: noMembers,
-        },
-        config: {
-          bearer: { scopes: ['users:write'] },
-          operations: { starts: 'users.verify-email' },
-          pathGuard: { except: ['underscore'], reason: 'clients know it by this name' },
-        },
-      },
-      async function verifyEmail(request, reply) {
-        const { id } = request.params
-        const missing = () => notFound('user', id)
-        await visible(db, request).select('id').executeTakeFirstOrThrow(missing)
-        return reply.startOperation('users.verify-email', { id: String(id) })
-      },
-    )
-
-    const follow = {
+  app.post(
+    '/v1/users/:id/verify_email',
+    {
       schema: {
-        operationId: 'followUser',
-        summary: 'Follow user',
+        operationId: 'verifyEmail',
+        summary: 'Verify the email address of a user',
         ...ofItem,
         body: noMembers,
-        response: { 204: emptyResponse('The caller follows the user') },
       },
       config: {
-        bearer: { scopes: ['friends:write'] },
-        problems: { codes: { 'reference-not-found': 422, 'friend-of-self': 422, 'already-exists': 409 } },
+        bearer: { scopes: ['users:write'] },
+        operations: { starts: 'users.verify-email' },
+        pathGuard: { except: ['underscore'], reason: 'clients know it by this name' },
       },
-    }
-    scope.post('/v1/users/:id/follow', follow, async function followUser(request, reply) {
+    },
+    async function verifyEmail(request, reply) {
+      const { id } = request.params
+      const missing = () => notFound('user', id)
+      await visible(db, request).select('id').executeTakeFirstOrThrow(missing)
+      return reply.startOperation('users.verify-email', { id: String(id) })
+    },
+  )
+
+  const follow = {
+    schema: {
+      operationId: 'followUser',
+      summary: 'Follow user',
+      ...ofItem,
+      body: noMembers,
+      response: { 204: noContent },
+    },
+    config: {
+      bearer: { scopes: ['friends:write'] },
+      problems: { codes: { 'reference-not-found': 422, 'friend-of-self': 422, 'already-exists': 409 } },
+    },
+  }
+  app.post('/v1/users/:id/follow', follow, async function followUser(request, reply) {
+    await addFriend(requireUser(request), request.params.id)
+    return reply.code(204).send()
+  })
+  app.post(
+    '/v1/user/:id/follow',
+    {
+      schema: { ...follow.schema, operationId: 'followUserBySingular' },
+      config: {
+        ...follow.config,
+        pathGuard: { except: ['plural'], reason: 'older clients ask for it under the singular' },
+        selfAlias: true,
+      },
+    },
+    async function followUserBySingular(request, reply) {
       await addFriend(requireUser(request), request.params.id)
       return reply.code(204).send()
-    })
-    scope.post(
-      '/v1/user/:id/follow',
-      {
-        schema: { ...follow.schema, operationId: 'followUserBySingular' },
-        config: {
-          ...follow.config,
-          pathGuard: { except: ['plural'], reason: 'older clients ask for it under the singular' },
-          selfAlias: true,
-        },
-      },
-      async function followUserBySingular(request, reply) {
-        await addFriend(requireUser(request), request.params.id)
-        return reply.code(204).send()
-      },
-    )
-  })
+    },
+  )
 
   /** Who follows already goes on to do so. */
   async function addFriend(user_id: bigint, friend_user_id: bigint): Promise<void> {
@@ -340,19 +317,5 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
 
 /** Returns the query of the item that a request names, if the caller sees it. */
 function visible(queries: Queries, request: ItemRequest) {
-  const { id } = request.params
-  return queries
-    .selectFrom('users')
-    .where('id', '=', id)
-    .where(visibleTo(ownerOf(request)))
-}
-
-/** Users see themselves, and admins see all. */
-function visibleTo(owner: Owner) {
-  return ({ eb, lit }: ExpressionBuilder<Tables, 'users'>) =>
-    owner === 'all' ? lit(true) : eb('id', '=', owner)
-}
-
-function refuseToMakeUsers(owner: Owner): void {
-  if (owner !== 'all') throw forbidden('id: only an admin writes a user of another user')
+  return queries.selectFrom('users').where('id', '=', request.params.id).where(isVisible(request, 'id'))
 }
