@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ProblemError } from 'fastify-conventions'
 import { sql } from 'kysely'
-import type { Service } from './service.js'
+import type { Service } from './database.js'
 
 /** Probes have no credentials, come during maintenance too, and must not use up a quota. */
 const config = { bearer: false, maintenance: false, rateLimit: false } as const
