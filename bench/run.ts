@@ -85,7 +85,8 @@ async function runScenario(
     Fastify: fastifyVersion(),
   }
   if (scenario.kind === 'growth') {
-    return growthReport(name, scenario, await measureGrowth(scenario, args.rounds), facts)
+    const rows = await measureGrowth(scenario, args.rounds ?? (args.quick ? 2 : undefined))
+    return growthReport(name, scenario, rows, facts)
   }
   const plan = args.quick ? quick : whole
   const rounds =
