@@ -1,0 +1,177 @@
+/**
+ * The `js` blocks of the pages run: each one in an app of its own, which then gets ready. Names that a page does not explain,
+ * such as `createUser`, stand for a handler. Blocks that are not run are in the table below, with the reason.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import Fastify, { type FastifyInstance } from 'fastify'
+import mercurius from 'mercurius'
+import t from 'tap'
+import { blocksOf } from './markdown.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const surface: Readonly<Record<string, unknown>> = JSON.parse(
+  readFileSync(`${root}test/public-surface.json`, 'utf8'),
+)
+
+/** Pages whose blocks another test runs. */
+const withOwnTest: Readonly<Record<string, string>> = {
+  'docs/commonjs-and-bundling.md': 'bundling.test.ts',
+  'docs/migration.md': 'migration.test.ts',
+  'docs/recipes.md': 'recipes.test.ts',
+  'docs/tutorial.md': 'tutorial.slow.test.ts',
+}
+
+const inBrowser = 'a page in a browser'
+const inTestRunner = 'a test of the reader, in a test runner'
+const part = 'part of a handler or of options'
+const redis = 'needs Redis'
+const postgres = 'needs PostgreSQL'
+
+/** Blocks that are not run: the page, a part of the block, and the reason. */
+const notRun: readonly (readonly [page: string, part: string, reason: string])[] = [
+  ['docs/client.md', 'for await (const state', 'sends requests to a service that does not exist'],
+  ['docs/client.md', 'const withToken', inBrowser],
+  ['docs/client.md', 'pagehide', inBrowser],
+  ['docs/client.md', 'whenReady(', 'sends requests to a service that does not exist'],
+  ['docs/errors.md', 'async function start()', 'a program of its own in CommonJS, as in the README'],
+  ['docs/fields.md', 'const columns =', part],
+  ['docs/fields.md', 'hidden: { email', part],
+  ['docs/idempotency.md', 'postgresIdempotency(pool)', postgres],
+  ['docs/into-a-running-service.md', 'export default async function app', 'loads the folders of an app'],
+  ['docs/into-a-running-service.md', 'assertConventions', inTestRunner],
+  ['docs/lists.md', "by: ['time']", part],
+  ['docs/operations.md', 'new EventSource', inBrowser],
+  ['docs/operations.md', 'operations.declare(', 'needs a shared engine'],
+  ['docs/operations.md', 'prom-client', 'operations.test.ts runs it'],
+  ['docs/operations.md', '@opentelemetry/api', 'operations.test.ts runs it'],
+  ['docs/problems.md', "throw new ProblemError('not-retryable'", part],
+  ['docs/rate-limit.md', "name: 'failures'", part],
+  ['docs/rate-limit.md', "from 'ioredis'", redis],
+  ['docs/rate-limit.md', "from 'redis'", redis],
+  ['docs/rate-limit.md', 'quotaStoreContract', inTestRunner],
+  ['docs/several-instances.md', "from 'ioredis'", redis],
+  ['docs/several-instances.md', 'pgBossEngine', postgres],
+  ['docs/several-instances.md', 'replicas:', redis],
+  ['docs/several-instances.md', 'operationStoreContract', inTestRunner],
+  ['docs/spectral.md', 'conventionsRuleset', 'a file of Spectral'],
+  ['docs/testing.md', 'assertConventions', inTestRunner],
+  ['docs/type-providers.md', 'valibot', 'Valibot is not installed'],
+  ['docs/xsrf.md', "fetch('/v1/users/1'", inBrowser],
+]
+
+const handler = async () => ({})
+const object = (properties: object) => ({ type: 'object', properties })
+const User = object({ id: { type: 'integer' }, name: { type: 'string' } })
+const XSRF_SECRET = 's'.repeat(32)
+
+/** What pages use without explaining it, besides handlers and the exports of the package. */
+const offered: Readonly<Record<string, unknown>> = {
+  User,
+  NewUser: User,
+  Users: object({ users: { type: 'array', items: User } }),
+  issuer: 'https://id.example.com',
+  audience: 'https://api.example.com',
+  secret: XSRF_SECRET,
+  process: { env: { CLIENT_SECRET: 'secret', XSRF_SECRET } },
+  redis: { get: handler, set: handler, del: handler },
+  schema: 'type Query { books: Int }',
+  resolvers: {},
+  console: { log: () => {} },
+  swagger,
+  swaggerUi,
+  mercurius,
+}
+
+const exported: Record<string, unknown> = {}
+for (const subpath of Object.keys(surface)) {
+  Object.assign(exported, await import(subpath.replace('.', 'fastify-conventions')))
+}
+
+const pages = ['README.md', ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)].filter(
+  (page) => page.endsWith('.md') && withOwnTest[page] === undefined,
+)
+const reasonsUsed = new Set<unknown>()
+
+for (const page of pages) {
+  const blocks = blocksOf(readFileSync(root + page, 'utf8')).filter(({ language }) => language === 'js')
+  if (blocks.length === 0) continue
+  t.test(page, async (t) => {
+    for (const { text } of blocks) {
+      const exception = notRun.find(([of, part]) => of === page && text.includes(part))
+      if (exception !== undefined) reasonsUsed.add(exception)
+      else await t.resolves(runs(text), text.slice(0, 80))
+    }
+  })
+}
+
+t.test('the table has no row without a block, and no test that is missing', async (t) => {
+  for (const row of notRun) t.ok(reasonsUsed.has(row), row.join(': '))
+  const tests = readdirSync(`${root}test/docs`)
+  for (const test of Object.values(withOwnTest)) t.ok(tests.includes(test), test)
+})
+
+t.test('a block that is wrong fails', async (t) => {
+  await t.rejects(runs('await app.register(lists, { limit: 1 })'), /there is no such option/)
+  await t.rejects(runs("app.get('/v1/users', { config: { lists: { by: 'name' } } }, handler)"))
+})
+
+/** Runs a block, and makes its apps ready. */
+async function runs(text: string): Promise<void> {
+  const apps: FastifyInstance[] = []
+  const create = (options: object): FastifyInstance => {
+    const app = Fastify({ ...options, logger: false })
+    // The ports of the pages may be in use.
+    Object.assign(app, { listen: () => app.ready() })
+    apps.push(app)
+    return app
+  }
+  const { serverOptions, conventions } = exported as {
+    readonly serverOptions: () => object
+    readonly conventions: (app: FastifyInstance) => Promise<void>
+  }
+  const app = create({ ...serverOptions(), trustProxy: true })
+  try {
+    if (text.includes('register(swaggerUi')) await app.register(swagger)
+    // A block that registers nothing shows routes of an app with the conventions.
+    if (!/register\((?!swagger)/.test(text)) {
+      const xsrf = { cookies: ['session'], secret: XSRF_SECRET }
+      await app.register(conventions as never, { formats: {}, xsrf, pathGuard: false } as never)
+    }
+    const load = async (name: string) => (name === 'fastify' ? { default: create } : import(name))
+    const names = { ...exported, ...offered, app, handler, Fastify: create, load }
+    await evaluate(text, names)
+    declareExcepted(app, text)
+    for (const one of apps) await one.ready()
+  } finally {
+    await Promise.all(apps.map((one) => one.close()))
+  }
+}
+
+/** Declares the routes that a block excepts: an exception for a route that does not exist fails the boot. */
+function declareExcepted(app: FastifyInstance, text: string): void {
+  const [, exceptions = ''] = text.split(/\bexceptions: /)
+  for (const [, url = ''] of exceptions.matchAll(/\burl: '([^']*)'/g)) app.get(url, handler)
+}
+
+/** Evaluates a module: `import` becomes `await load()`, and `…` a handler. A name that nothing has is a handler, too. */
+async function evaluate(text: string, names: Readonly<Record<string, unknown>>): Promise<void> {
+  const code = text
+    .replace(
+      /^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from '(.*)'$/gm,
+      (_line, first?: string, others?: string, from = '') => importOf(first, others, from),
+    )
+    .replace(/(?<!\/\/.*|\/\* )…/g, 'handler')
+  const scope = new Proxy(names, {
+    has: (own, name) => typeof name === 'string' && (name in own || !(name in globalThis)),
+    get: (own, name) => (typeof name !== 'string' ? undefined : name in own ? own[name] : handler),
+  })
+  await new Function('scope', `with (scope) { return (async () => { ${code}\n })() }`)(scope)
+}
+
+function importOf(first: string | undefined, others: string | undefined, from: string): string {
+  const names = [first === undefined ? '' : `default: ${first}`, (others ?? '').replaceAll(' as ', ': ')]
+  return `const { ${names.filter((name) => name.trim() !== '').join(', ')} } = await load('${from}')`
+}
