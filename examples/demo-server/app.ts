@@ -17,9 +17,9 @@ import { mountHealth } from './health.js'
 import { mountInvoices } from './invoices.js'
 import { describeApi, type OpenApiVersion, openPages, securityScheme } from './openapi.js'
 import { mountPlayground, playgroundPages } from './playground.js'
-import { mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
+import { fetchFrom, mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
-import { type Certificate, closeSessionsAtStop } from './tls.js'
+import { type Certificate, closeSessionsAtStop, secureServer } from './tls.js'
 import { acceptBodies, validatorCompiler } from './validation.js'
 
 /** What the service needs from the outside. */
@@ -77,92 +77,52 @@ export async function buildApp({
     ...serverOptions(),
     logger,
     trustProxy,
-    ...secureServer(certificate),
+    ...(certificate && secureServer(certificate)),
   })
   closeConnectionsAtStop(app)
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
   acceptBodies(app)
-  const login =
-    sessions === null
-      ? null
-      : sessionOptions(app, sessions, bearer.issuer, { certificate, authorizationServer })
+  const { issuer } = bearer
+  const isEmbedded = authorizationServer !== null
+  const login = sessions && {
+    ...sessions,
+    issuer,
+    isSecure: certificate !== null,
+    ...(isEmbedded && { fetch: fetchFrom(app) }),
+  }
   if (login !== null) await openSessions(app, login)
   await app.register(conventions, {
     maintenance: {
-      ...(maintenanceFile === null ? {} : { file: maintenanceFile }),
-      ...(redis === null ? {} : { store: redisMaintenanceStore(redis) }),
+      ...(maintenanceFile && { file: maintenanceFile }),
+      ...(redis && { store: redisMaintenanceStore(redis) }),
     },
-    rateLimit: { max: rateLimitMax, ...(redis === null ? {} : { redis }) },
+    rateLimit: { max: rateLimitMax, ...(redis && { redis }) },
     versions: { versions: { 1: {} } },
-    selfAlias: {
-      collections: ['users'],
-      identify: requireUser,
-    },
+    selfAlias: { collections: ['users'], identify: requireUser },
     bearer: { ...bearer, securityScheme, open: [...openPages, ...playgroundPages] },
     operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },
     // In the database, so that an effect and its answer can be committed together.
     idempotency: { store: postgresIdempotency(connectionOf(database)) },
-    ...(login === null
-      ? {}
-      : {
-          xsrf: { cookies: [sessionCookie(login)], secret: login.secret, mode: sessions?.mode ?? 'enforce' },
-        }),
+    ...(login && {
+      xsrf: { cookies: [sessionCookie(login)], secret: login.secret, mode: login.mode ?? 'enforce' },
+    }),
     formats: {},
     // A proxy sends no other instance what this one refuses: a request that has arrived is served.
     problems: { whileClosing: 'serve', codes: { forbidden: 403, 'database-unavailable': 503 } },
-    ...(corsOrigins.length === 0 ? {} : { cors: { origin: corsOrigins } }),
+    ...(corsOrigins.length > 0 && { cors: { origin: corsOrigins } }),
   })
   if (authorizationServer !== null) {
     const { mountAuthorizationServer } = await import('./authorization/mount.js')
     await mountAuthorizationServer(app, { server: authorizationServer, database })
   }
   if (login !== null) await mountLogin(app, login)
-  await describeApi(app, {
-    issuer: bearer.issuer,
-    isEmbedded: authorizationServer !== null,
-    version: openApiVersion,
-  })
+  await describeApi(app, { issuer, isEmbedded, version: openApiVersion })
   await app.register(mountHealth, { db: database })
-  await app.register(mountPlayground, { mayMaintain: authorizationServer !== null })
+  await app.register(mountPlayground, { mayMaintain: isEmbedded })
   for (const item of Object.values(items)) app.addSchema(item)
   for (const mountCollection of collections) await app.register(mountCollection, { db: database, pace })
   await app.register(mountInvoices, { db: database, pace })
   await app.register(mountTerms)
   return app
-}
-
-/** The service uses what both versions of HTTP have in common, so its types are those of HTTP/1.1. */
-function secureServer(certificate: Certificate | null): FastifyServerOptions {
-  if (certificate === null) return {}
-  const options = { http2: true, https: { ...certificate, allowHTTP1: true } }
-  return options as FastifyServerOptions
-}
-
-/** An issuer that is part of the service answers without a request to its own port. */
-function sessionOptions(
-  app: FastifyInstance,
-  session: Pick<SessionOptions, 'clientId' | 'secret' | 'fetch'>,
-  issuer: string,
-  { certificate, authorizationServer }: Required<Pick<AppOptions, 'certificate' | 'authorizationServer'>>,
-): SessionOptions {
-  const options = { ...session, issuer, isSecure: certificate !== null }
-  return authorizationServer === null ? options : { ...options, fetch: fetchFrom(app) }
-}
-
-/** Returns a `fetch` whose requests the service itself answers. */
-function fetchFrom(app: FastifyInstance): NonNullable<SessionOptions['fetch']> {
-  return async (url, { method, headers, body }) => {
-    const { host, pathname, search } = new URL(url)
-    const answer = await app.inject({
-      method: method as 'GET' | 'POST',
-      url: pathname + search,
-      headers: { ...headers, host },
-      ...(body === undefined || body === null ? {} : { payload: String(body) }),
-    })
-    return new Response(answer.body, {
-      status: answer.statusCode,
-      headers: answer.headers as Record<string, string>,
-    })
-  }
 }

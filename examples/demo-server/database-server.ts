@@ -1,23 +1,11 @@
 import { ProblemError } from 'fastify-conventions'
 import { type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
+import { complain } from './complain.js'
 import { columnParsers, type Database, databaseOf } from './database.js'
 
 /** How long a request waits for a connection, and for the result of a statement, in milliseconds. */
 export const databaseTimeouts = { connectionTimeoutMillis: 2_000, query_timeout: 3_000 } as const
-
-/** Options of {@link openServerDatabase}. */
-export interface ServerDatabaseOptions {
-  /**
-   * Called when a connection that is not in use breaks, as when the server restarts. The pool opens a new one by itself.
-   */
-  readonly onIdleError?: (error: Error) => void
-  /**
-   * How long a statement may take, in milliseconds.
-   * @default 3000
-   */
-  readonly queryTimeout?: number
-}
 
 /**
  * Opens a database of a PostgreSQL server, by its URL. Where the server is down or does not reply in time, statements reject
@@ -25,19 +13,17 @@ export interface ServerDatabaseOptions {
  */
 export async function openServerDatabase(
   url: string,
-  {
-    onIdleError = () => undefined,
-    queryTimeout = databaseTimeouts.query_timeout,
-  }: ServerDatabaseOptions = {},
+  query_timeout: number = databaseTimeouts.query_timeout,
 ): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url,
     ...databaseTimeouts,
-    query_timeout: queryTimeout,
+    query_timeout,
     options: '-c TimeZone=UTC -c DateStyle=ISO',
     types: { getTypeParser: (type: number) => columnParsers[type] ?? String },
   })
-  pool.on('error', onIdleError)
+  // A connection that is not in use breaks when the server restarts. The pool opens a new one by itself.
+  pool.on('error', complain)
   try {
     await pool.query('select 1')
   } catch (error) {

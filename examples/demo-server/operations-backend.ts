@@ -7,6 +7,7 @@ import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import pg from 'pg'
+import { complain } from './complain.js'
 import { databaseTimeouts } from './database-server.js'
 import type { Settings } from './settings.js'
 
@@ -21,12 +22,10 @@ export interface OperationsBackend {
  * Opens what the settings name: this process alone, Redis with BullMQ, or PostgreSQL with pg-boss.
  *
  * @param redis the client of the service, where there is one
- * @param tell takes what goes wrong with a connection that nobody uses
  */
 export async function openOperations(
   { operations, work, redisUrl, storage }: Settings,
   redis: Redis | null,
-  tell: (message: string) => void,
 ): Promise<OperationsBackend> {
   if (operations === 'redis' && redis !== null && redisUrl !== null) {
     const name = `operations${scopeOf(storage)}`
@@ -37,7 +36,7 @@ export async function openOperations(
   }
   if (operations === 'postgres' && storage !== null && 'url' in storage) {
     const pool = new pg.Pool({ connectionString: storage.url, ...databaseTimeouts })
-    pool.on('error', ({ message }) => tell(message))
+    pool.on('error', complain)
     const store = postgresOperationStore(pool)
     try {
       await store.migrate()

@@ -4,10 +4,10 @@ import type { Redis } from 'ioredis'
 import { type AppOptions, buildApp } from './app.js'
 import { type ClientSecrets, clientSecrets } from './authorization/clients.js'
 import { closeTimeout } from './closing.js'
+import { complain } from './complain.js'
 import type { Database } from './database.js'
 import { openEmbeddedDatabase } from './database-embedded.js'
 import { openServerDatabase } from './database-server.js'
-import { messageOf } from './message-of.js'
 import { migrate } from './migrations.js'
 import { openOperations } from './operations-backend.js'
 import { choosePlace, type Place } from './origin.js'
@@ -36,17 +36,14 @@ export async function runProcess(
     const place = await choosePlace(settings)
     const secrets = clientSecrets(settings.host)
     const app = await open(settings, place, secrets, opened)
-    closeWithGrace(
-      { delay: closeTimeout, logger: { error: (reason) => complain(messageOf(reason)) } },
-      async ({ err }) => {
-        if (err !== undefined) complain(messageOf(err))
-        await close()
-      },
-    )
+    closeWithGrace({ delay: closeTimeout, logger: { error: complain } }, async ({ err }) => {
+      if (err !== undefined) complain(err)
+      await close()
+    })
     await begin(app, settings, place, secrets)
   } catch (error) {
-    complain(messageOf(error))
-    await close().catch((another: unknown) => complain(messageOf(another)))
+    complain(error)
+    await close().catch(complain)
     process.exit(1)
   }
 }
@@ -58,11 +55,11 @@ async function open(
   opened: (() => unknown)[],
 ): Promise<FastifyInstance> {
   const certificate = await openCertificate(settings)
-  const redis = settings.redisUrl === null ? null : await openRedis(settings.redisUrl, complain)
+  const redis = settings.redisUrl === null ? null : await openRedis(settings.redisUrl)
   if (redis !== null) opened.push(() => (redis as Redis).disconnect())
   const database = await openDatabase(settings.storage)
   opened.push(() => database.destroy())
-  const operations = await openOperations(settings, redis, complain)
+  const operations = await openOperations(settings, redis)
   opened.push(() => operations.close())
   const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, trustProxy, pace, issuerAddress } = settings
   const issuerFetch = issuerAddress === null ? {} : { fetch: fetchAt(issuerAddress) }
@@ -115,9 +112,9 @@ async function embedAuthorization(
 async function openDatabase(storage: Settings['storage']): Promise<Database> {
   if (storage !== null && 'url' in storage) {
     // Its statements may take longer than a request waits.
-    const first = await openServerDatabase(storage.url, { queryTimeout: oneHour })
+    const first = await openServerDatabase(storage.url, oneHour)
     await prepare(first).finally(() => first.destroy())
-    return openServerDatabase(storage.url, { onIdleError: (error) => complain(messageOf(error)) })
+    return openServerDatabase(storage.url)
   }
   const database = await openEmbeddedDatabase(storage?.folder)
   await prepare(database)
@@ -127,8 +124,4 @@ async function openDatabase(storage: Settings['storage']): Promise<Database> {
 async function prepare(database: Database): Promise<void> {
   await migrate(database)
   await seed(database)
-}
-
-function complain(message: string): void {
-  console.error(`demo server: ${message}`)
 }

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { messageOf } from './message-of.js'
+import { complain, messageOf } from './complain.js'
 
 /**
  * What a request waits for is not sent later: a command that cannot be sent fails at once, one whose connection breaks
@@ -19,10 +19,8 @@ const options = {
 /**
  * Connects to Redis, by its URL. What goes wrong before it is ready is thrown; from then on a connection that is lost is
  * opened anew by itself, as often as it takes.
- *
- * @param tell takes, once each time, that Redis is away and that it is back
  */
-export async function openRedis(url: string, tell: (message: string) => void): Promise<Redis> {
+export async function openRedis(url: string): Promise<Redis> {
   const redis = new Redis(url, options)
   const faults: Error[] = []
   const keepFault = (error: Error) => void faults.push(error)
@@ -39,19 +37,19 @@ export async function openRedis(url: string, tell: (message: string) => void): P
     throw new Error(`REDIS_URL: ${messageOf(fault)}`)
   }
   redis.off('error', keepFault)
-  tellChanges(redis, tell)
+  tellChanges(redis)
   return redis
 }
 
 /** Every attempt to connect is an error of its own; the first one is told. */
-function tellChanges(redis: Redis, tell: (message: string) => void): void {
+function tellChanges(redis: Redis): void {
   let isAway = false
   redis.on('error', (error) => {
-    if (!isAway) tell(`Redis is away: ${messageOf(error)}`)
+    if (!isAway) complain(`Redis is away: ${messageOf(error)}`)
     isAway = true
   })
   redis.on('ready', () => {
-    if (isAway) tell('Redis is back')
+    if (isAway) complain('Redis is back')
     isAway = false
   })
 }

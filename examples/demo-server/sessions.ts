@@ -95,7 +95,7 @@ export async function mountLogin(app: FastifyInstance, options: SessionOptions):
         throw loginFailed('The issuer did not confirm it')
       })
     reply.clearCookie(stateCookie, attributes)
-    const sealed = await sealSession(token, secret, lifetime)
+    const sealed = await seal(token, secret, lifetime)
     reply.setCookie(sessionCookie(options), sealed, { ...attributes, maxAge: lifetime })
     return reply.header('cache-control', 'no-store').redirect('/')
   })
@@ -108,7 +108,24 @@ export async function mountLogin(app: FastifyInstance, options: SessionOptions):
     return oauth.discovery(new URL(issuer), clientId, undefined, oauth.None(), {
       // The issuer of the demo is on the loopback interface.
       execute: issuer.startsWith('http:') ? [oauth.allowInsecureRequests] : [],
-      ...(fetch === undefined ? {} : { [oauth.customFetch]: fetch }),
+      ...(fetch && { [oauth.customFetch]: fetch }),
+    })
+  }
+}
+
+/** Returns a `fetch` for an issuer that is part of the service, which answers without a request to its own port. */
+export function fetchFrom(app: FastifyInstance): oauth.CustomFetch {
+  return async (url, { method, headers, body }) => {
+    const { host, pathname, search } = new URL(url)
+    const answer = await app.inject({
+      method: method as 'GET' | 'POST',
+      url: pathname + search,
+      headers: { ...headers, host },
+      ...(body && { payload: String(body) }),
+    })
+    return new Response(answer.body, {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
     })
   }
 }
@@ -122,12 +139,8 @@ function callbackOf({ protocol, host }: FastifyRequest): string {
   return `${protocol}://${host}/login/callback`
 }
 
-/** Returns the value of the cookie for an access token. */
-export function sealSession(token: string, secret: string, lifetime: number): Promise<string> {
-  return seal(token, secret, lifetime)
-}
-
-function seal(text: string, secret: string, lifetime: number): Promise<string> {
+/** Returns the value of a cookie for a text, such as an access token. */
+export function seal(text: string, secret: string, lifetime: number): Promise<string> {
   return new EncryptJWT({ text })
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
     .setExpirationTime(`${lifetime} s`)

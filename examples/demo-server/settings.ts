@@ -3,47 +3,14 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { type Static, Type } from 'typebox'
 import { clientIds } from './authorization/clients.js'
+import { oneOf, withDefault } from './schemas.js'
 
 /** How the service is started, from the environment. */
-export interface Settings {
-  readonly host: string
-  readonly port: number
-  /** Files in PEM, or a certificate that is made at the start; `null` without TLS. */
-  readonly tls: { readonly cert: string; readonly key: string } | 'dev' | null
-  readonly logLevel: LogLevel
-  /** Who issues the tokens, and the API that they are for; `null` for the authorization server of the demo itself. */
-  readonly authorization: { readonly issuer: string; readonly audience: string } | null
-  /** The origin at which this process reaches the issuer, if it is not that of its URL. */
-  readonly issuerAddress: string | null
-  /** The client of the issuer that browsers log in with; `null`: browsers do not log in. */
-  readonly clientId: string | null
-  /** Encrypts the cookies of sessions. */
-  readonly sessionSecret: string
-  /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
-  readonly storage: { readonly url: string } | { readonly folder: string } | null
-  /** A Redis server for what instances share; without it each is by itself. */
-  readonly redisUrl: string | null
-  /** Where operations are kept, and the queue of their work: `memory` is this process alone. */
-  readonly operations: 'memory' | 'redis' | 'postgres'
-  /** Does this process run operations, or leave them to others? */
-  readonly work: boolean
-  /** Of what takes long: 1 for that of a real service, less for a faster one. */
-  readonly pace: number
-  /** A file whose existence means maintenance. */
-  readonly maintenanceFile: string | null
-  /** Origins whose pages may use the service. */
-  readonly corsOrigins: readonly string[]
-  /** Requests per minute and caller. */
-  readonly rateLimitMax: number
-  /** Addresses of the proxies in front. */
-  readonly trustProxy: string | false
-}
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-
-type LogLevel = (typeof logLevels)[number]
+export type Settings = ReturnType<typeof readSettings>
 
 const text = (options: Type.TStringOptions = {}) => Type.Optional(Type.String(options))
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** The variables, as text. A `description` says what is expected of a value; one that is `writeOnly` is not shown. */
 const Variables = Type.Object({
@@ -57,12 +24,7 @@ const Variables = Type.Object({
   AUDIENCE: text(),
   CLIENT_ID: text(),
   SESSION_SECRET: text({ minLength: 32, writeOnly: true, description: 'at least 32 characters' }),
-  LOG_LEVEL: Type.Unsafe<LogLevel>({
-    type: 'string',
-    default: 'info',
-    enum: logLevels,
-    description: `one of ${logLevels.join(', ')}`,
-  }),
+  LOG_LEVEL: withDefault(oneOf(logLevels, `one of ${logLevels.join(', ')}`), 'info'),
   DATABASE_URL: text({
     pattern: '^postgres(ql)?://.',
     writeOnly: true,
@@ -108,32 +70,53 @@ const ajv = new Ajv({
  *
  * @throws Error of one line, which names the variable, what was expected and what came.
  */
-export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+export function readSettings(environment: NodeJS.ProcessEnv) {
   const variables = read(environment)
-  const storage = storageOf(variables)
-  const operations = operationsOf(variables, storage)
+  const { HTTPS, TLS_CERT, TLS_KEY, ISSUER_URL, ISSUER_ADDRESS, AUDIENCE } = variables
+  const { DATABASE_URL, DATA_DIR, REDIS_URL, OPERATIONS } = variables
+  const isGiven = (...values: unknown[]) => values.every((value) => value !== undefined)
+  refuse(isGiven(TLS_CERT) !== isGiven(TLS_KEY), 'TLS_CERT and TLS_KEY: expected both, received one of them')
+  refuse(isGiven(HTTPS, TLS_CERT), 'HTTPS: expected no TLS_CERT beside it, received both')
+  refuse(isGiven(AUDIENCE) && !isGiven(ISSUER_URL), 'AUDIENCE: expected ISSUER_URL beside it')
+  refuse(isGiven(ISSUER_ADDRESS) && !isGiven(ISSUER_URL), 'ISSUER_ADDRESS: expected ISSUER_URL beside it')
+  refuse(isGiven(DATABASE_URL, DATA_DIR), 'DATABASE_URL and DATA_DIR: expected one of them, received both')
+  refuse(isGiven(OPERATIONS) && !isGiven(DATABASE_URL), "OPERATIONS: 'postgres' needs DATABASE_URL")
   const work = variables.WORK === 'on'
-  if (!work && !isShared(operations, storage)) throw new Error(`WORK: 'off' ${needsOthers}`)
+  const storage = DATABASE_URL ? { url: DATABASE_URL } : DATA_DIR ? { folder: DATA_DIR } : null
+  const operations = OPERATIONS ? 'postgres' : REDIS_URL ? 'redis' : 'memory'
+  refuse(!work && !isShared(operations, storage), `WORK: 'off' ${needsOthers}`)
   return {
     host: variables.HOST,
     port: Number(variables.PORT),
-    tls: tlsOf(variables),
-    authorization: authorizationOf(variables),
-    issuerAddress: variables.ISSUER_ADDRESS ?? null,
-    clientId: variables.CLIENT_ID ?? (variables.ISSUER_URL === undefined ? clientIds.app : null),
-    // Without one, sessions end with the process, and other instances do not know them.
-    sessionSecret: variables.SESSION_SECRET ?? randomBytes(32).toString('base64url'),
+    /** Files in PEM, or a certificate that is made at the start; `null` without TLS. */
+    tls: TLS_CERT && TLS_KEY ? { cert: TLS_CERT, key: TLS_KEY } : HTTPS ? ('dev' as const) : null,
     logLevel: variables.LOG_LEVEL,
+    /** Who issues the tokens, and the API that they are for; `null` for the authorization server of the demo itself. */
+    authorization: ISSUER_URL ? { issuer: ISSUER_URL, audience: AUDIENCE ?? audienceOf(ISSUER_URL) } : null,
+    /** The origin at which this process reaches the issuer, if it is not that of its URL. */
+    issuerAddress: ISSUER_ADDRESS ?? null,
+    /** The client of the issuer that browsers log in with; `null`: browsers do not log in. */
+    clientId: variables.CLIENT_ID ?? (ISSUER_URL ? null : clientIds.app),
+    /** Encrypts the cookies of sessions. A random one ends them with the process, and other instances do not know them. */
+    sessionSecret: variables.SESSION_SECRET ?? randomBytes(32).toString('base64url'),
+    /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
     storage,
-    redisUrl: variables.REDIS_URL ?? null,
+    redisUrl: REDIS_URL ?? null,
+    /** Where operations are kept, and the queue of their work: `memory` is this process alone. */
     operations,
+    /** Whether this process runs operations, or leaves them to others. */
     work,
     pace: Number(variables.PACE),
     maintenanceFile: variables.MAINTENANCE_FILE ?? null,
     corsOrigins: variables.CORS_ORIGIN,
     rateLimitMax: Number(variables.RATE_LIMIT_MAX),
-    trustProxy: variables.TRUST_PROXY ?? false,
+    /** Addresses of the proxies in front. */
+    trustProxy: variables.TRUST_PROXY ?? (false as const),
   }
+}
+
+function refuse(isWrong: boolean, message: string): void {
+  if (isWrong) throw new Error(message)
 }
 
 function read(environment: NodeJS.ProcessEnv): Static<typeof Variables> {
@@ -162,48 +145,13 @@ function listOf(value: string): string[] {
   return value.split(',').flatMap((part) => part.trim() || [])
 }
 
-function tlsOf({ HTTPS: https, TLS_CERT: cert, TLS_KEY: key }: Static<typeof Variables>): Settings['tls'] {
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new Error('TLS_CERT and TLS_KEY: expected both, received one of them')
-  }
-  if (cert === undefined || key === undefined) return https === undefined ? null : 'dev'
-  if (https !== undefined) throw new Error('HTTPS: expected no TLS_CERT beside it, received both')
-  return { cert, key }
-}
-
-function authorizationOf({
-  ISSUER_URL: issuer,
-  AUDIENCE: audience,
-  ISSUER_ADDRESS: address,
-}: Static<typeof Variables>): Settings['authorization'] {
-  if (issuer !== undefined) return { issuer, audience: audience ?? audienceOf(issuer) }
-  if (audience !== undefined) throw new Error('AUDIENCE: expected ISSUER_URL beside it')
-  if (address !== undefined) throw new Error('ISSUER_ADDRESS: expected ISSUER_URL beside it')
-  return null
-}
-
 /** The API that tokens are for, where nothing else is agreed on: instances of the demo may have one issuer. */
 export function audienceOf(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/v1`
 }
 
-function storageOf({ DATABASE_URL: url, DATA_DIR: folder }: Static<typeof Variables>): Settings['storage'] {
-  if (url === undefined) return folder === undefined ? null : { folder }
-  if (folder !== undefined) throw new Error('DATABASE_URL and DATA_DIR: expected one of them, received both')
-  return { url }
-}
-
-function operationsOf(
-  { OPERATIONS: text, REDIS_URL: redisUrl }: Static<typeof Variables>,
-  storage: Settings['storage'],
-): Settings['operations'] {
-  if (text === undefined) return redisUrl === undefined ? 'memory' : 'redis'
-  if (storage === null || 'folder' in storage) throw new Error("OPERATIONS: 'postgres' needs DATABASE_URL")
-  return 'postgres'
-}
-
-/** Can other processes run operations of this one? They have to find them, and to see the same data. */
-export function isShared(operations: Settings['operations'], storage: Settings['storage']): boolean {
+/** Whether other processes can run operations of this one: they have to find them, and to see the same data. */
+export function isShared(operations: string, storage: object | null): boolean {
   return operations !== 'memory' && storage !== null && 'url' in storage
 }
 

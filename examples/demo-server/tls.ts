@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { ServerHttp2Session } from 'node:http2'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { generate } from 'selfsigned'
 import type { Settings } from './settings.js'
 
@@ -28,6 +28,12 @@ export async function openCertificate({ tls, host }: Settings): Promise<Certific
     throw new Error(`TLS_CERT and TLS_KEY: ${(error as Error).message}`)
   }
   return { cert, key }
+}
+
+/** The service uses what both versions of HTTP have in common, so its types are those of HTTP/1.1. */
+export function secureServer(certificate: Certificate): FastifyServerOptions {
+  const options = { http2: true, https: { ...certificate, allowHTTP1: true } }
+  return options as FastifyServerOptions
 }
 
 /**

@@ -17,7 +17,7 @@ import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
-import { sealSession } from '../../examples/demo-server/sessions.js'
+import { seal } from '../../examples/demo-server/sessions.js'
 import { adminToken, issuer } from '../demo/issuer.js'
 import { query } from '../demo/query.js'
 import { sampleOf } from '../demo/samples.js'
@@ -219,7 +219,7 @@ function callOf({ method, url, headers }: FastifyRequest): Call {
 
 /** A new session of an admin. */
 async function adminSession(): Promise<string> {
-  return sealSession(await adminToken(), secret, 3600)
+  return seal(await adminToken(), secret, 3600)
 }
 
 async function contentOf(database: Database): Promise<string> {

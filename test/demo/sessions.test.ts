@@ -7,7 +7,7 @@ import { createAuthorizationServer } from '../../examples/demo-server/authorizat
 import type { Database } from '../../examples/demo-server/database.js'
 import { firstId, migrate } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { sealSession } from '../../examples/demo-server/sessions.js'
+import { seal } from '../../examples/demo-server/sessions.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { issuer, userToken } from './issuer.js'
 
@@ -60,8 +60,8 @@ t.test('sessions of browsers', async (t) => {
       ['/login/callback', undefined],
       ['/login/callback?code=a&state=b', undefined],
       ['/login/callback?code=a&state=b', 'forged'],
-      ['/login/callback?code=a&state=b', await sealSession('c d', secret, 60)],
-      ['/login/callback?code=a&state=c', await sealSession('c d', secret, 60)],
+      ['/login/callback?code=a&state=b', await seal('c d', secret, 60)],
+      ['/login/callback?code=a&state=c', await seal('c d', secret, 60)],
     ] as const) {
       const answer = await app.inject({
         url,
@@ -81,13 +81,13 @@ t.test('sessions of browsers', async (t) => {
     const statusWith = async (session: string, headers: Record<string, string> = {}) =>
       (await app.inject({ url: own, headers: { ...page, ...headers }, cookies: { session } })).statusCode
 
-    t.equal(await statusWith(await sealSession(token, secret, 60)), 200)
+    t.equal(await statusWith(await seal(token, secret, 60)), 200)
     t.equal(await statusWith(token), 401, 'a token that is not encrypted')
-    t.equal(await statusWith(await sealSession(token, `${secret}!`, 60)), 401, 'another secret')
-    t.equal(await statusWith(await sealSession(token, secret, -1)), 401, 'it has expired')
-    t.equal(await statusWith(await sealSession('no-token', secret, 60)), 401, 'it has no access token')
+    t.equal(await statusWith(await seal(token, `${secret}!`, 60)), 401, 'another secret')
+    t.equal(await statusWith(await seal(token, secret, -1)), 401, 'it has expired')
+    t.equal(await statusWith(await seal('no-token', secret, 60)), 401, 'it has no access token')
     const headers = { authorization: 'Bearer no-token' }
-    t.equal(await statusWith(await sealSession(token, secret, 60), headers), 401, 'Authorization goes first')
+    t.equal(await statusWith(await seal(token, secret, 60), headers), 401, 'Authorization goes first')
   })
 })
 

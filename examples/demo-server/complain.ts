@@ -4,3 +4,8 @@ export function messageOf(error: unknown): string {
   const texts = parts.map((part: unknown) => (part instanceof Error ? part.message : String(part)))
   return texts.join('; ').replace(/\s*\n\s*/g, ' ')
 }
+
+/** Prints what goes wrong, in one line. */
+export function complain(error: unknown): void {
+  console.error(`demo server: ${messageOf(error)}`)
+}
