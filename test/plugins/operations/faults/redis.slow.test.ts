@@ -60,20 +60,20 @@ t.test(
   },
 )
 
-t.test(
-  'Redis is full for ten seconds: starts are refused, and work that is done stays done',
-  { skip },
-  async (t) => {
+// The lock of BullMQ is renewed at half of its time, which a full Redis refuses.
+for (const [outcome, ownLease, milliseconds] of [
+  ['work that ends before its lock is renewed is done once', 10_000, 1_000],
+  ['work that takes longer runs again', lease, 1.5 * lease],
+] as const) {
+  t.test(`Redis is full for ten seconds: starts are refused; ${outcome}`, { skip }, async (t) => {
     const server = await startRedis({ persistent: true })
     t.teardown(() => server.stop())
     const client = new Redis(server.url)
     t.teardown(() => client.disconnect())
-    const [web, worker] = await Promise.all([
-      startMember(t, { role: 'web', lease, redis: server.url }),
-      startMember(t, { role: 'worker', lease, redis: server.url }),
-    ])
+    const start = (role: 'web' | 'worker') => startMember(t, { role, lease: ownLease, redis: server.url })
+    const [web, worker] = await Promise.all([start('web'), start('worker')])
     const paths: string[] = []
-    for (let count = 0; count < 8; count += 1) paths.push((await startWork(web, 1_000)) ?? '')
+    for (let count = 0; count < 8; count += 1) paths.push((await startWork(web, milliseconds)) ?? '')
     await until(
       async () => worker.runs.length,
       (runs) => runs === 8,
@@ -81,18 +81,23 @@ t.test(
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     await client.config('SET', 'maxmemory', '1')
     t.equal(await startWork(web, 10), null, 'a start is a 503 with Retry-After')
-    for (const path of paths) t.match(await endOf([web], path), { status: 'Succeeded', result: { run: 1 } })
-    await pause(8_000)
+    const endsAll = async () => {
+      for (const path of paths) t.match(await endOf([web], path), { status: 'Succeeded' })
+    }
+    const isShort = milliseconds < ownLease / 2
+    if (isShort) await endsAll()
+    await pause(10_000)
     await client.config('SET', 'maxmemory', '0')
+    if (!isShort) await endsAll()
     const after = await until(
       () => startWork(web, 10),
       (path) => path !== null,
     )
     t.match(await endOf([web], after ?? ''), { status: 'Succeeded' })
-    await pause(2 * lease)
-    t.equal(new Set(worker.runs).size, worker.runs.length, 'no operation ran twice')
-  },
-)
+    await pause(2 * ownLease)
+    if (isShort) t.equal(new Set(worker.runs).size, worker.runs.length, 'no operation ran twice')
+  })
+}
 
 t.test(
   'the primary of a pair fails: with `replicas`, no answered start and no answered end is lost',
