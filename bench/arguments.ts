@@ -48,7 +48,7 @@ export function helpText(known: readonly string[]): string {
 npm run bench -- [options]
 
   --only <name>    run this scenario only; may be given more than once
-  --quick          fewer and shorter rounds: all scenarios in about twelve minutes
+  --quick          fewer and shorter rounds: all scenarios in about half an hour
   --page           run nothing; make the files and docs/performance.md anew, of the results that there are
   --rounds <n>     rounds that count, per scenario (1 to ${mostRounds})
   --requests <n>   requests per variant and round, for scenarios under load (1 to ${mostRequests})

@@ -1,4 +1,4 @@
-import { type ReportRow, type SuiteReport, verdict } from './report.js'
+import { isKept, markdownRow, type ReportRow, type SuiteReport, verdict } from './report.js'
 
 /** A part of the page: scenarios in their order, and a line about them. */
 interface Section {
@@ -39,7 +39,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: 'Long inputs',
-    text: 'A convention reads parts of a request that a stranger writes. Its work must be linear in their length: 1.00 is linear growth, 2.00 quadratic.',
+    text: 'A convention reads parts of a request that any client can write. Its work must be linear in their length: 1.00 is linear growth, 2.00 quadratic.',
     scenarios: ['growth', 'path-check'],
   },
   {
@@ -164,7 +164,7 @@ export function performancePage(results: Results): string {
     '',
     '```sh',
     'npm run bench                      # all scenarios, and this page',
-    'npm run bench -- --quick           # less exact, in about twelve minutes',
+    'npm run bench -- --quick           # less exact, in about half an hour',
     'npm run bench -- --only memory     # 1,000,000 requests',
     'npm run soak -- --minutes 30',
     '```',
@@ -230,7 +230,7 @@ function totalRow(results: Results): string[] {
 /** What does not keep its bound, for the reader who asks where the cost is too high. */
 function aboveBounds(results: Results): string[] {
   const above = [...results.values()].flatMap((report) =>
-    report.rows.filter((row) => verdict(row).includes('ABOVE')).map((row) => ({ report, row })),
+    report.rows.filter(({ bounds }) => !bounds.every(isKept)).map((row) => ({ report, row })),
   )
   if (above.length === 0) return []
   return [
@@ -277,5 +277,5 @@ function emphasized(ratio: number | null | undefined, other: number | null | und
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [heads, heads.map(() => '---'), ...rows].map((columns) => `| ${columns.join(' | ')} |`)
+  return [heads, heads.map(() => '---'), ...rows].map(markdownRow)
 }

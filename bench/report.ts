@@ -96,12 +96,15 @@ export function markdownReport(report: SuiteReport): string {
 export function verdict(row: ReportRow): string {
   return row.bounds
     .map(({ max, to, ratio }) => {
-      const shown = ratio.median.toFixed(2)
-      // Judged as it is printed: nothing reads '1.10, above 1.10'.
-      const kept = `${Number(shown) <= max ? 'within' : 'ABOVE'} ${max.toFixed(2)}`
-      return to === undefined ? kept : `${shown} of ${to}, ${kept}`
+      const kept = `${isKept({ max, ratio }) ? 'within' : 'ABOVE'} ${max.toFixed(2)}`
+      return to === undefined ? kept : `${ratio.median.toFixed(2)} of ${to}, ${kept}`
     })
     .join('; ')
+}
+
+/** Whether a median is within its bound, as it is printed: nothing reads '1.10, above 1.10'. */
+export function isKept({ max, ratio }: Pick<ReportRow['bounds'][number], 'max' | 'ratio'>): boolean {
+  return Number(ratio.median.toFixed(2)) <= max
 }
 
 function headings(report: SuiteReport): string[] {
@@ -119,7 +122,8 @@ function figure(value: number): string {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)
 }
 
-function markdownRow(columns: readonly string[]): string {
+/** One row of a Markdown table. */
+export function markdownRow(columns: readonly string[]): string {
   return `| ${columns.map((column) => column.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
