@@ -62,7 +62,7 @@ function read(variable: string, path: string): Promise<string> {
 
 const thirtyDays = 30 * 24 * 60 * 60 * 1000
 
-/** Makes a certificate that nobody vouches for, for this machine's own names and a host: for development. */
+/** Makes a self-signed certificate for this machine's own names and a host, for development. */
 export async function developmentCertificate(host: string): Promise<Certificate> {
   const names = new Set(['localhost', '127.0.0.1', '::1', host])
   const altNames = [...names].map((name) =>

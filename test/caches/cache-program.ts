@@ -48,6 +48,13 @@ export function skipWithout({ program, debianPackage }: CacheProgram): string | 
   return `there is no ${program} (Debian: apt-get install ${debianPackage})`
 }
 
+/** Directives of nginx by which it keeps all that it writes in a folder. */
+export function nginxFolders(folder: string): string {
+  return ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/${name};`)
+    .join(' ')
+}
+
 /** Starts the program as {@link startProgram} does, and sends requests through it. */
 export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<RunningCache> {
   const running = await startProgram(t, cacheProgram)

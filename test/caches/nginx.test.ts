@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { type CacheProgram, skipWithout, startCache } from './cache-program.js'
+import { type CacheProgram, nginxFolders, skipWithout, startCache } from './cache-program.js'
 import { startOrigin } from './origin.js'
 import { keepsProxyRules } from './proxy-rules.js'
 
@@ -11,9 +11,6 @@ function nginxBefore(port: number): CacheProgram {
     program: 'nginx',
     debianPackage: 'nginx-light',
     async configure(folder, socket) {
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (name) => `${name}_temp_path ${folder}/${name};`,
-      )
       await writeFile(
         join(folder, 'nginx.conf'),
         `
@@ -25,7 +22,7 @@ function nginxBefore(port: number): CacheProgram {
         events {}
         http {
           access_log off;
-          ${temporary.join('\n')}
+          ${nginxFolders(folder)}
           proxy_cache_path ${folder}/kept keys_zone=kept:1m use_temp_path=off;
           server {
             listen unix:${socket};

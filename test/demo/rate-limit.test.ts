@@ -21,3 +21,13 @@ t.test('requests beyond the quota are a 429 with Retry-After, whatever the resou
     t.ok(seconds >= 1 && seconds <= 60, `seconds to wait: ${seconds}`)
   }
 })
+
+t.test('behind a proxy of TRUST_PROXY, each client has a quota of its own', async (t) => {
+  const { origin } = await startDemo(t, { RATE_LIMIT_MAX: '1', TRUST_PROXY: '127.0.0.1' })
+  const caller = callerOf(origin, { token: null })
+  const statusFor = async (address: string) =>
+    (await caller.call('GET', '/v1/terms', { headers: { 'x-forwarded-for': address } })).status
+  t.strictSame(await statusFor('192.0.2.1'), 200)
+  t.strictSame(await statusFor('192.0.2.2'), 200, 'another client')
+  t.strictSame(await statusFor('192.0.2.1'), 429)
+})

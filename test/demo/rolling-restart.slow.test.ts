@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { Agent, fetch } from 'undici'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
-import { type CacheProgram, skipWithout, startProgram } from '../caches/cache-program.js'
+import { type CacheProgram, nginxFolders, skipWithout, startProgram } from '../caches/cache-program.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
@@ -203,15 +203,12 @@ function nginxBefore(addresses: Readonly<Record<string, string>>): CacheProgram 
     program: 'nginx',
     debianPackage: 'nginx-light',
     async configure(folder, socket) {
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (name) => `${name}_temp_path ${folder}/${name};`,
-      )
       const changes = {
         ...addresses,
-        // Nobody asks for the embedded issuer here.
+        // The clients here send no request to the issuer.
         'issuer:8080': '127.0.0.1:9',
         'listen 8080': `listen unix:${socket}`,
-        'http {': `http { ${temporary.join(' ')}`,
+        'http {': `http { ${nginxFolders(folder)}`,
         'worker_processes auto': 'worker_processes 2',
       }
       let text = await readFile(new URL('../../examples/demo-server/nginx.conf', import.meta.url), 'utf8')
