@@ -1,6 +1,6 @@
 // Checks the packed package on all platforms: npm run test:platforms -- [--allow-missing] [node@26 | bun | deno …]
 // Each of Node.js 20, 22, 24 and 26, Bun and Deno, in its newest release, runs test/platforms/checks.mjs with the oldest and
-// the newest Fastify 5, as an ES module and as CommonJS. The programs come from the npm registry (platform-binary.mjs). A
+// the newest Fastify 5 and peers, as an ES module and as CommonJS. The programs come from the npm registry (platform-binary.mjs). A
 // program that cannot be had is a failure; with --allow-missing it is only reported.
 // docs/platforms.md says what is checked. Without a redis-server, the checks on Redis are skipped, loudly.
 import { spawn, spawnSync } from 'node:child_process'
@@ -17,7 +17,6 @@ import { platformBinary } from './platform-binary.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const platforms = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno']
-const fastifyReleases = ['5.0.0', '5']
 const systems = ['esm', 'cjs']
 // Against a hang: a run takes some seconds.
 const limit = 180_000
@@ -34,6 +33,11 @@ if (unknown.length > 0) {
 }
 
 const { devDependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+/** The releases of the peers: the lower bounds of their ranges, and the newest. */
+const releases = {
+  oldest: ([, range]) => range.replace(/^\D*/, ''),
+  newest: ([name]) => (name === 'fastify' ? '5' : devDependencies[name]),
+}
 const programs = chosen.map((name) => ({ name, binary: binaryOf(name) }))
 const present = programs.filter(({ binary }) => binary !== null)
 const work = mkdtempSync(join(tmpdir(), 'platforms-'))
@@ -71,7 +75,7 @@ function binaryOf(name) {
 async function checkAll() {
   const redisPort = await startRedis()
   const tarball = pack()
-  for (const release of fastifyReleases) {
+  for (const release of Object.keys(releases)) {
     const folder = consumer(tarball, release)
     for (const { name, binary } of present) {
       const runs = systems.map((system) => check({ name, binary, system, folder, release, redisPort }))
@@ -88,12 +92,12 @@ function pack() {
   return join(work, filename)
 }
 
-/** A folder with the package, a release of Fastify, the optional peers, and the checks. */
+/** A folder with the package, the oldest or the newest release of its peers, and the checks. */
 function consumer(tarball, release) {
   const folder = mkdtempSync(join(work, 'app-'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-  const peers = Object.keys(peerDependencies).filter((name) => name !== 'fastify')
-  const packages = [tarball, `fastify@${release}`, ...peers.map((name) => `${name}@${devDependencies[name]}`)]
+  const peers = Object.entries(peerDependencies)
+  const packages = [tarball, ...peers.map((peer) => `${peer[0]}@${releases[release](peer)}`)]
   npm(folder, 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-online', ...packages)
   copyFileSync(join(root, 'test/platforms/checks.mjs'), join(folder, 'checks.mjs'))
   return folder

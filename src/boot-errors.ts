@@ -1,9 +1,6 @@
 import createError from '@fastify/error'
 
-/**
- * Errors that a programming mistake causes while the app boots. Their `code` has the prefix `FST_CONV_`.
- * `docs/errors.md` describes each of them; a test compares both.
- */
+/** Errors that a programming mistake causes while the app boots. Their `code` has the prefix `FST_CONV_`. */
 export const bootErrors = Object.freeze({
   /** An option of a plugin, or of a route's `config`, has an invalid value. */
   FST_CONV_OPTION_INVALID: createError<[label: string, expected: string, received: string]>(
@@ -23,6 +20,12 @@ export const bootErrors = Object.freeze({
   FST_CONV_ALREADY_REGISTERED: createError<[plugin: string]>(
     'FST_CONV_ALREADY_REGISTERED',
     '%s is already registered in this context or in one above it; for single routes, use `config`',
+    500,
+  ),
+  /** Routes were declared before this package was loaded, so it could not see them. */
+  FST_CONV_LOADED_LATE: createError<[plugin: string]>(
+    'FST_CONV_LOADED_LATE',
+    '%s cannot see the routes that were declared before fastify-conventions was loaded: import it before the first route',
     500,
   ),
   /** A route uses `request.page` or `reply.list()` without `config.lists`, or is declared before `lists` is loaded. */

@@ -1,14 +1,8 @@
-/**
- * A map of at most `most` entries: a new entry removes the oldest. For values that are worth keeping although clients
- * choose their keys.
- */
+/** A map of at most `most` entries: a new entry removes the oldest. */
 export class BoundedCache<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number
-  /**
-   * Iterates from the oldest key on. It is kept, because a new iterator would pass all that was removed before. Each key
-   * that it has returned is removed, so the next one is the oldest.
-   */
+  /** Iterates from the oldest key on. It is kept, because a new iterator would pass all that was removed before. */
   readonly #oldest = this.#entries.keys()
 
   constructor(most: number) {

@@ -1,11 +1,6 @@
 import { bootErrors } from './boot-errors.js'
 
-/**
- * Loads a package that the app has to install, because only some conventions need it.
- *
- * @param load the `import()` of the package
- * @throws FST_CONV_PACKAGE_MISSING if it is not installed
- */
+/** Loads a package that the app has to install, because only some conventions need it. */
 export async function loadPeer<Module>(
   plugin: string,
   name: string,

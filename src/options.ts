@@ -12,11 +12,7 @@ export type Checks<Options> = {
 // Options of `register()`, which Fastify passes to plugins too.
 const optionsOfRegister: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
 
-/**
- * Returns the options of a plugin, checked and merged over its defaults, in a new frozen object.
- *
- * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
- */
+/** Returns the options of a plugin, checked and merged over its defaults, in a new frozen object. */
 export function resolveOptions<Options extends object, Defaults extends Options>(
   label: string,
   received: Options | undefined,
@@ -33,18 +29,61 @@ export function resolveOptions<Options extends object, Defaults extends Options>
  * Returns the options of a route under `config.<plugin>`: those of the plugin if absent, an object merged over them in a
  * new frozen object, or `false` for off.
  *
+ * @param acceptsTrue whether `true` is the same as `{}`
  * @throws FST_CONV_OPTION_INVALID for anything else, FST_CONV_OPTION_UNKNOWN
  */
 export function resolveRouteOptions<Options extends object, Resolved extends Options>(
   label: string,
-  received: Options | false | undefined,
+  received: Options | boolean | undefined,
   checks: Checks<Options>,
   resolved: Resolved,
+  acceptsTrue = false,
 ): Readonly<Resolved> | false {
-  if (received === undefined) return resolved
+  if (received === undefined || (acceptsTrue && received === true)) return resolved
   if (received === false) return false
-  if (!isObject(received)) return invalid(label, 'an object or false', received)
+  if (!isObject(received)) {
+    return invalid(label, acceptsTrue ? 'an object, true or false' : 'an object or false', received)
+  }
   return Object.freeze({ ...resolved, ...checkEach(label, received, checks) })
+}
+
+/** An option: its check, and its value if it is absent. */
+export interface Option<T> {
+  readonly check: Check<T>
+  readonly default: T
+}
+
+/** Options by name. The type of an object with these options is {@link OptionsOf}. */
+export type DeclaredOptions = Readonly<Record<string, Option<unknown>>>
+
+/** The options that users write: all are optional. */
+export type OptionsOf<Declared> = {
+  readonly [Name in keyof Declared]?: Declared[Name] extends Option<infer T> ? Exclude<T, undefined> : never
+}
+
+/** Options with their defaults. */
+export type ResolvedOptions<Declared> = {
+  readonly [Name in keyof Declared]: Declared[Name] extends Option<infer T> ? T : never
+}
+
+/** Returns an option with a default. */
+export function option<T>(check: Check<T>, value: T): Option<T> {
+  return { check, default: value }
+}
+
+/** Returns an option without a default. */
+export function optional<T>(check: Check<T>): Option<T | undefined> {
+  return { check, default: undefined }
+}
+
+/** Returns the checks of options, and their defaults. */
+export function checksOf<Declared extends DeclaredOptions>(
+  declared: Declared,
+): [checks: Checks<OptionsOf<Declared>>, defaults: ResolvedOptions<Declared>] {
+  const options = Object.entries(declared)
+  const checks = Object.fromEntries(options.map(([name, { check }]) => [name, check]))
+  const defaults = Object.fromEntries(options.map(([name, one]) => [name, one.default]))
+  return [checks as Checks<OptionsOf<Declared>>, defaults as ResolvedOptions<Declared>]
 }
 
 /** Returns a check for one of the listed values. */

@@ -3,7 +3,6 @@ import type { AnyRequest } from './fastify/any-request.js'
 import { isRoot } from './fastify/internals.js'
 import { conventionPlugin } from './fastify/plugin.js'
 import type { RegistrationOptions } from './fastify/route-watch.js'
-import { writeFast } from './fastify/serialization.js'
 import {
   basePath,
   type Check,
@@ -188,7 +187,8 @@ export interface ConventionsOptions extends PluginsOptions, RegistrationOptions 
   readonly mode?: Mode
   /**
    * Returns the id of the caller, for an app with an authentication of its own: the option `identify` of `selfAlias`,
-   * `operations` and `idempotency`, unless they have one.
+   * `operations` and `idempotency`, unless they have one. As it may read any header, `caching` makes all responses
+   * private that do not say who may store them, unless it has `isAuthenticated`.
    * @default their own default: the subject of `request.caller`, which `bearer` sets
    */
   readonly identify?: IdentifyCaller
@@ -207,13 +207,6 @@ export interface ConventionsOptions extends PluginsOptions, RegistrationOptions 
    * @default []
    */
   readonly exceptions?: readonly ConventionsException[]
-  /**
-   * Who writes JSON by a response schema, where no twin and no field selection is involved. `fast`: this package, for
-   * schemas that name all members; the bytes are Fastify's, and values that it does not expect are left to Fastify.
-   * `fastify`: Fastify alone, as without this package. In `report` mode it is Fastify alone.
-   * @default 'fast'
-   */
-  readonly serializer?: 'fast' | 'fastify'
 }
 
 /** The options of the preset, without those of its registration. */
@@ -248,14 +241,12 @@ const checks = {
   identify: functionOf('a function of the request that returns the id of the caller'),
   basePath,
   exceptions: listOf(exceptionOfRoute),
-  serializer: oneOf('fast', 'fastify'),
 } as Checks<OwnOptions>
 
 const defaults = {
   ...Object.fromEntries(names.map((name) => [name, optIn.has(name) ? false : {}])),
   mode: 'enforce',
   exceptions: [] as readonly ConventionsException[],
-  serializer: 'fast',
 } as Required<Omit<OwnOptions, 'identify' | 'basePath'>>
 
 /**
@@ -270,13 +261,13 @@ const defaults = {
  *
  * - onRequest: problems:admission → cors → securityHeaders → httpsOnly → maintenance → rateLimit →
  *   pathGuard → methodOverride → versions → bearer → xsrf → hooks of the app → caching → hooks of the route
- *   → problems:expectation → selfAlias
+ *   → problems:expectation → problems:accept
  * - preParsing: hooks of the app → selfAlias → problems:empty-body → hooks of the route →
  *   problems:content-coding → formats → idempotency → integerTwins
- * - preValidation: hooks of the app → xsrf:form → formats → lists → selfAlias → methodOverride → hooks of
+ * - preValidation: hooks of the app → xsrf → formats → lists → selfAlias → methodOverride → hooks of
  *   the route → fields → integerTwins
  * - preHandler: hooks of the app → integerTwins → hooks of the route → fields → idempotency → caching
- * - preSerialization: hooks of the app → caching → hooks of the route → responseRules → fields →
+ * - preSerialization: hooks of the app → caching → hooks of the route → lists → responseRules → fields →
  *   integerTwins → serialization
  * - onSend: problems → cors → securityHeaders → hooks of the app → formats → caching → caching:empty-304 →
  *   fields → hooks of the route → versions → selfAlias → caching:length-of-304 → idempotency → xsrf
@@ -294,14 +285,14 @@ export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlu
       checks,
       defaults,
     )
-    const { mode, serializer, identify, basePath, exceptions, ...options } = resolved
-    if (serializer === 'fast' && mode === 'enforce') writeFast(app)
+    const { mode, identify, basePath, exceptions, ...options } = resolved
     if (exceptions.length > 0) exceptRoutes(app, exceptions, exceptable, mode)
     for (const name of names) {
       const given = options[name] as { readonly mode?: Mode } | false
       if (given === false) continue
       const own = {
         ...(identify !== undefined && identifying.has(name) && { identify }),
+        ...(identify !== undefined && name === 'caching' && { isAuthenticated: () => true }),
         ...(basePath !== undefined && belowBase.has(name) && { basePath }),
         // Below a prefix, the path is below the prefix.
         ...(basePath !== undefined &&

@@ -107,7 +107,7 @@ t.test('the routes of @fastify/swagger are not changed, and the report lists the
   const app = await appWithConventions()
   await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
   await app.register(swaggerUi, { routePrefix: '/docs' })
-  app.get('/v1/users', nothing)
+  app.get('/v1/users', { schema: { response: { 200: { type: 'object' } } } }, nothing)
   const { origin } = await serve(t, app)
 
   const page = await fetched(await fetch(`${origin}/docs`))
@@ -119,8 +119,9 @@ t.test('the routes of @fastify/swagger are not changed, and the report lists the
   t.strictSame(Object.keys(JSON.parse(document.body).paths), ['/v1/users'])
   const { findings, exceptions } = app.conventions.report()
   t.strictSame(findings, [])
-  t.ok(exceptions.every(({ route }) => route.includes('/docs')))
-  t.ok(exceptions.length > 0)
+  const ofPages = exceptions.filter(({ reason }) => !reason.startsWith('no response schema'))
+  t.ok(ofPages.every(({ route }) => route.includes('/docs')))
+  t.ok(ofPages.length > 0)
 })
 
 t.test('files and proxies: an error response that is a stream is not changed', async (t) => {

@@ -102,7 +102,7 @@ const programs: Readonly<Record<string, (t: Test, start: Start) => Promise<void>
     t.match(await send('/v1/getUser?id=7'), { status: 200, text: '{"userName":"Ada","id":"7"}' })
     t.match(await send('/legacy/Report'), { status: 200, text: '[]' })
     const report = await send('/conventions.txt')
-    t.match(report.text, /GET \/v1\/getUser +pathGuard\.uppercase +boot stopped/)
+    t.match(report.text, /GET \/v1\/getUser +pathGuard\.uppercase +boot/)
     t.notMatch(report.text, /pathGuard.*\/legacy/)
   },
 }

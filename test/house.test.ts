@@ -64,6 +64,11 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
     ["import { cors } from '../plugins/cors/index.js'", "import { conventions } from '../preset.js'"],
     [fastify, "import { ProblemError } from '../problem/problem-error.js'"],
   ],
+  [
+    'src/convention/steps.ts',
+    ["import { cors } from '../plugins/cors/index.js'", "import { conventions } from '../preset.js'"],
+    [fastify, "import { refuse } from '../problem/send-problem.js'"],
+  ],
   ['src/problem/problem-of.ts', ["import { cors } from '../plugins/cors/index.js'"], [fastify]],
   ['src/rules/report.ts', ["import { serverOptions } from '../server-options.js'"], [fastify]],
   [

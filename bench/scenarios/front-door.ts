@@ -93,10 +93,6 @@ export default loadScenario({
       about: 'rateLimit, max by caller',
       build: () => withItem(async (app) => app.register(rateLimit, { ...quota, max: async () => quota.max })),
     },
-    rateLimitFailures: {
-      about: 'rateLimit, failures only',
-      build: () => withItem(async (app) => app.register(rateLimit, { ...quota, count: 'failures' })),
-    },
     peers: {
       about: '@fastify/helmet, cors and rate-limit',
       build: () =>

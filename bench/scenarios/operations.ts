@@ -78,7 +78,7 @@ async function withOperation(app: FastifyInstance): Promise<FastifyInstance> {
   const store = memoryOperationStore()
   await store.create(operationRecord(id), null)
   const now = () => startedAt
-  await app.register(operations, { store, polls: { max: 1_000_000_000 }, retryAfter: 30, now })
+  await app.register(operations, { store, polls: false, retryAfter: 30, now })
   app.operations.define('payments.retry', { cancellable: true }, async () => {})
   return app
 }

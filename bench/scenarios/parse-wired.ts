@@ -1,8 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { integerTwins } from 'fastify-conventions'
 import jsonBigint from 'json-bigint'
-import type { BenchRequest } from '../scenario.js'
-import { loadScenario } from '../scenario.js'
+import { type BenchRequest, loadScenario } from '../scenario.js'
 
 interface UsersBody {
   readonly users: readonly { readonly id: unknown }[]

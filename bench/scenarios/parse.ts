@@ -73,7 +73,7 @@ function bodyOf(idOf: (index: number) => bigint): string {
 
 function exact(text: string): unknown {
   if (places === null) throw new Error('there is nothing declared')
-  const input = { ...read(text), distinct: null }
+  const input = { ...read(text), isOfTexts: false, distinct: null }
   putExactIntegers({ ...places, part: 'body' }, input)
   return input.value
 }

@@ -15,12 +15,12 @@ import { collections, items } from './collections/index.js'
 import { connectionOf, type Database } from './database.js'
 import { mountHealth } from './health.js'
 import { mountInvoices } from './invoices.js'
-import { describeApi, type OpenApiVersion, openPages, securityScheme } from './openapi.js'
+import { describeApi, type OpenApiVersion, openPages, provided, securityScheme } from './openapi.js'
 import { mountPlayground, playgroundPages } from './playground.js'
 import { fetchFrom, mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
 import { type Certificate, closeSessionsAtStop, secureServer } from './tls.js'
-import { acceptBodies, validatorCompiler } from './validation.js'
+import { acceptBodies, longestBody, refuseEmptyIds, validatorCompiler } from './validation.js'
 
 /** What the service needs from the outside. */
 export interface AppOptions {
@@ -75,6 +75,7 @@ export async function buildApp({
 }: AppOptions): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...serverOptions(),
+    bodyLimit: longestBody,
     logger,
     trustProxy,
     ...(certificate && secureServer(certificate)),
@@ -83,6 +84,7 @@ export async function buildApp({
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
   acceptBodies(app)
+  refuseEmptyIds(app)
   const { issuer } = bearer
   const isEmbedded = authorizationServer !== null
   const login = sessions && {
@@ -98,7 +100,7 @@ export async function buildApp({
       ...(redis && { store: redisMaintenanceStore(redis) }),
     },
     rateLimit: { max: rateLimitMax, ...(redis && { redis }) },
-    versions: { versions: { 1: {} } },
+    versions: { versions: provided },
     selfAlias: { collections: ['users'], identify: requireUser },
     bearer: { ...bearer, securityScheme, open: [...openPages, ...playgroundPages] },
     operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },

@@ -27,7 +27,6 @@ export interface Tables {
   readonly subscriptions: Table<Static<typeof Subscription>, 'renews_at'>
   readonly payments: Table<Static<typeof Payment>, 'failure_reason'>
   readonly invoices: { order_id: bigint; content: string; made_at: Generated<string> }
-  readonly invoice_requests: { order_id: bigint; requested_at: Generated<string> }
   readonly finished_work: {
     operation_id: string
     outcome: ColumnType<object | null, never, string>

@@ -10,7 +10,7 @@ import { takeTime } from './work.js'
 
 /**
  * Mounts the invoices of orders, as CSV. An invoice is made when it is first asked for and the order is paid; until it is
- * there, who asks is told to come back. It never changes again, whatever becomes of the order: caches need not ask for it
+ * there, who asks is told to come back; who asks after its making failed starts it again. It never changes again, whatever becomes of the order: caches need not ask for it
  * twice.
  */
 export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function mountInvoices(
@@ -19,7 +19,7 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
 ) {
   app.operations.define<{ readonly order_id: string }>(
     'invoices.make',
-    { retryAfter: 2 },
+    { retryAfter: 2, onePer: 'order_id' },
     async (context) => {
       await takeTime(context, 1_500, pace)
       await makeInvoice(BigInt(context.input.order_id))
@@ -32,12 +32,15 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'downloadInvoice',
         summary: 'Download the invoice of an order',
+        description:
+          'Returns the invoice of a paid order as CSV. It is made at the first request: until it is there, the answer is a 202. It never changes.',
         tags: ['orders'],
         params: idParams,
         querystring: noQuery,
         response: {
           200: Type.Unsafe<string>({
             description: 'The invoice',
+            headers: { 'Content-Disposition': { type: 'string', description: 'The name of the file' } },
             content: { 'text/csv': { schema: { type: 'string' } } },
           }),
           202: Type.Unsafe<unknown>({
@@ -73,12 +76,14 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
       const invoice = await invoiceOf(request).select(['content', 'made_at']).executeTakeFirst()
       if (invoice === undefined) {
         await refuseUnpaid(db, id, isVisible(request))
-        if (await isFirstToAsk(id)) await app.operations.start('invoices.make', { order_id: String(id) })
+        await app.operations.start('invoices.make', { order_id: String(id) }).catch((error: unknown) => {
+          const isBeingMade = error instanceof ProblemError && error.code === 'operation-in-progress'
+          if (!isBeingMade) throw error
+        })
         return reply.notReady(1)
       }
       return reply
-        .etag(invoice.made_at)
-        .lastModified(invoice.made_at)
+        .caching({ etag: invoice.made_at, lastModified: invoice.made_at })
         .header('content-disposition', `attachment; filename="invoice-${id}.csv"`)
         .type('text/csv; charset=utf-8')
         .send(invoice.content)
@@ -97,23 +102,6 @@ export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function 
       .where('order_id', '=', ({ selectFrom }) =>
         selectFrom('orders').select('id').where('id', '=', request.params.id).where(isVisible(request)),
       )
-  }
-
-  // Asked for in vain for so long, whoever made it is taken for dead. The row stays: who has looked before the invoice was
-  // there would have it made again.
-  async function isFirstToAsk(order_id: bigint): Promise<boolean> {
-    const claimed = await db
-      .insertInto('invoice_requests')
-      .values({ order_id })
-      .onConflict((conflict) =>
-        conflict
-          .column('order_id')
-          .doUpdateSet({ requested_at: sql`now()` })
-          .where('invoice_requests.requested_at', '<', sql<string>`now() - interval '1 minute'`),
-      )
-      .returning('order_id')
-      .executeTakeFirst()
-    return claimed !== undefined
   }
 
   async function makeInvoice(order_id: bigint): Promise<void> {
@@ -153,7 +141,7 @@ function csvOf({
   total_amount,
 }: Pick<Static<typeof Order>, 'items' | 'currency' | 'total_amount'>): string {
   const lines = items.map(({ sku, quantity, unit_amount }) =>
-    [sku, quantity, unit_amount, quantity * unit_amount, currency].join(','),
+    [sku, quantity, unit_amount, BigInt(quantity) * BigInt(unit_amount), currency].join(','),
   )
   const total = `total,,,${total_amount},${currency}`
   return `${['sku,quantity,unit_amount,amount,currency', ...lines, total].join('\r\n')}\r\n`

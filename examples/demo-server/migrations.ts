@@ -120,6 +120,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   ]),
   // The answers of requests with an Idempotency-Key. Only the statements are used here, so that there is no pool.
   '0007-idempotency': step(postgresIdempotency({ query: async () => ({ rows: [] }) }).migration),
+  // An operation knows by itself that an invoice is being made.
+  '0008-invoices': step(['drop table invoice_requests']),
 }
 
 /** Returns a step that runs these statements. */

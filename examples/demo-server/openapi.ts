@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
@@ -9,6 +8,9 @@ import { items } from './collections/index.js'
 
 /** Name of the security scheme in the document. */
 export const securityScheme = 'oauth'
+
+/** Until when each version is provided at least: from that moment of UTC on it is a 410. */
+export const provided = { 1: { sunset: '2032-01-01' } } as const
 
 /** The routes of the page, which another plugin makes. */
 export const openPages = [
@@ -56,12 +58,19 @@ export async function describeApi(
       info: {
         title: 'Demo of fastify-conventions',
         version: '1.0.0',
-        description: 'Users, their friends, what they order, subscribe to and pay for.',
+        description: `Users, their friends, what they order, subscribe to and pay for.
+
+Version 1, below \`/v1\`, is provided until ${provided[1].sunset}, as \`Sunset\` says in each response (RFC 8594). A successor is announced a year before, by \`Deprecation\` (RFC 9745) and \`Link\`.`,
+        contact: {
+          name: 'fastify-conventions',
+          url: 'https://example.com/OWNER/fastify-conventions/issues',
+        },
       },
       servers: [{ url: '/', description: 'The service that this document is read from' }],
       tags: [
         ...Object.entries(items).map(([name, { description }]) => ({ name, description })),
         { name: 'operations', description: 'Work that takes long' },
+        { name: 'terms', description: 'The terms of service' },
       ],
       components: {
         securitySchemes: isEmbedded
@@ -69,6 +78,10 @@ export async function describeApi(
           : bearerSecuritySchemes({ issuer, securityScheme }),
       },
     },
+    transformObject: (document) =>
+      'openapiObject' in document
+        ? { ...document.openapiObject, ...{ 'x-api-versions': app.versions.list() } }
+        : document.swaggerObject,
     refResolver: {
       // The names of the components are those of the schemas, not numbers.
       buildLocalReference: (schema, _base, _fragment, index) =>
@@ -77,14 +90,9 @@ export async function describeApi(
   })
   const headers = pageHeaders(issuer)
   await app.register(async function mountPages(pages) {
-    pages.addHook('onSend', async function finishPage(request, reply, payload) {
+    pages.addHook('onSend', async function sendPageHeaders(_request, reply, payload) {
       reply.headers(headers)
-      if (reply.statusCode !== 200 || typeof payload !== 'string') return payload
-      const tag = `"${createHash('sha256').update(payload).digest('base64url')}"`
-      reply.cacheControl({ noCache: true }).etag(tag)
-      if (!hasCopy(request.headers['if-none-match'] ?? '', tag)) return payload
-      reply.code(304).removeHeader('content-type')
-      return null
+      return payload
     })
     await pages.register(swaggerUi, {
       routePrefix: '/docs',
@@ -105,11 +113,6 @@ export async function describeApi(
       },
     )
   })
-}
-
-/** Whether `If-None-Match` names the tag, as a cache on the way may have weakened it (RFC 9110 §13.1.2). */
-function hasCopy(field: string, tag: string): boolean {
-  return field.split(',').some((one) => ['*', tag].includes(one.trim().replace(/^W\//, '')))
 }
 
 /** Runs in the page. A session of a cookie needs the token for each unsafe method. */

@@ -32,11 +32,13 @@ export async function mountTerms(app: FastifyInstance): Promise<void> {
       schema: {
         operationId: 'readTerms',
         summary: 'Read the terms of service',
+        description: 'Returns the terms in the language of `Accept-Language`: English, German or French.',
         tags: ['terms'],
         querystring: noQuery,
         response: {
           200: {
             description: 'The terms, in the language of Content-Language',
+            headers: { 'Content-Language': { type: 'string', description: 'Language of the terms' } },
             type: 'object',
             required: ['text'],
             additionalProperties: false,
@@ -56,7 +58,7 @@ export async function mountTerms(app: FastifyInstance): Promise<void> {
     async function readTerms(request, reply) {
       const language = new Negotiator(request.raw).language(Object.keys(terms)) ?? 'en'
       const { text, modified } = terms[language] ?? english
-      return reply.header('content-language', language).lastModified(modified).send({ text })
+      return reply.header('content-language', language).caching({ lastModified: modified }).send({ text })
     },
   )
 }

@@ -1,20 +1,32 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import { errorCodes, type FastifyInstance, type FastifySchemaCompiler } from 'fastify'
+import { ProblemError } from 'fastify-conventions'
+
+/** Bytes; the longest order takes less than half of it. A fault costs more time than the bytes that it is in. */
+export const longestBody = 65_536
 
 /**
  * Validates each part of a request by its nature. A JSON body has types of its own, so nothing in it is converted:
  * `"31"` is no integer. Path and query are text, so what becomes of them follows from the schema. What no schema
- * knows is refused, not removed.
+ * knows is refused, not removed. All faults are named at once, so the size of a body has to be bounded: {@link longestBody}.
  */
 export function validatorCompiler(): FastifySchemaCompiler<unknown> {
   const build = AjvCompiler()
-  const shared = { removeAdditional: false, allErrors: false } as const
+  const shared = { removeAdditional: false, allErrors: true } as const
   const compileBody = build({}, { customOptions: { ...shared, coerceTypes: false } })
   const compileText = build({}, { customOptions: { ...shared, coerceTypes: true } })
   return function compileSchema({ schema, httpPart }) {
     const compile = httpPart === 'body' ? compileBody : compileText
     return compile({ schema }) as ReturnType<FastifySchemaCompiler<unknown>>
   }
+}
+
+/** An id is not empty: `/v1/users/` is a 404. */
+export function refuseEmptyIds(app: FastifyInstance): void {
+  app.addHook('preValidation', async function refuseEmptyId({ params }) {
+    const isEmpty = ([name, value]: [string, unknown]) => name !== '*' && value === ''
+    if (Object.entries(params as object).some(isEmpty)) throw new ProblemError('not-found')
+  })
 }
 
 /** Lets PATCH take merge patches (RFC 7396 §4), and every route a form that is empty: it is as good as no body. */

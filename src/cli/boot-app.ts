@@ -18,6 +18,7 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
     // A convention may make an app for itself.
     if (presetsLoading > 0) return
     contexts.add(fastify)
+    keepFromListening(fastify)
     fastify.addHook('onRegister', (context) => void contexts.add(context))
     if (preset) registerFirst(fastify, mode)
   })
@@ -29,13 +30,54 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
   } catch (error) {
     const { code, message } = error as Error & { readonly code?: unknown }
     if (code === 'FST_CONV_ALREADY_REGISTERED' && preset) return { kind: 'registered' }
-    if (code === 'FST_CONV_FINDINGS') return outcomeOf(contexts, false)
+    if (code === 'FST_CONV_FINDINGS') {
+      // The function has made its app ready, and so has not returned it.
+      app ??= [...contexts][0]
+      return outcomeOf(contexts, false)
+    }
+    if (error instanceof ExportError) return { kind: 'failed', message }
     // The stack shows where.
     console.error(error)
-    return { kind: 'failed', message: message ?? String(error) }
+    const hint = isOfSchema(code) ? `; ${hintOfOptions}` : ''
+    return { kind: 'failed', message: `${message ?? String(error)}${hint}` }
   } finally {
     await closed(app)
   }
+}
+
+/** The file does not export what is needed: the message says what to export, and a stack would say nothing. */
+class ExportError extends Error {}
+
+const hintOfOptions =
+  'if the app needs options of Fastify(), such as ajv, export them: `export const options = { ajv: … }` beside a plugin, ' +
+  'or `export default () => buildApp()`'
+
+function isOfSchema(code: unknown): boolean {
+  return typeof code === 'string' && code.startsWith('FST_ERR_SCH_')
+}
+
+/** Makes `listen()` do nothing: a file that listens is checked like others, if it exports its app. */
+function keepFromListening(app: FastifyInstance): void {
+  const listen = (...parameters: unknown[]): Promise<string> | undefined => {
+    const done = parameters.at(-1)
+    if (typeof done !== 'function') return Promise.resolve(addressOfNothing)
+    done(null, addressOfNothing)
+    return undefined
+  }
+  app.listen = listen as FastifyInstance['listen']
+}
+
+const addressOfNothing = 'http://[::]:0'
+
+/** Returns what to export from a file without a default export. */
+function adviceFor(loaded: object): string {
+  const names = Object.keys(loaded).filter(
+    (name) => !['default', 'module.exports', '__esModule'].includes(name),
+  )
+  const [first] = names
+  if (first === undefined)
+    return 'exports nothing: export the app, `export default app`, and listen in another file'
+  return `exports ${names.join(', ')}, and no default: \`export default () => ${first}()\` if that makes the app`
 }
 
 /** Returns the app of a file. Awaiting an app makes it ready. */
@@ -45,11 +87,13 @@ async function appOf(file: string): Promise<FastifyInstance> {
   const exported =
     isObject(loaded.default) && 'default' in loaded.default ? loaded.default.default : loaded.default
   if (isApp(exported)) return exported
-  if (typeof exported !== 'function') throw new Error(`has no app as its default export: ${typeof exported}`)
+  if (isEmpty(exported)) throw new ExportError(adviceFor(exported ?? loaded))
+  if (typeof exported !== 'function')
+    throw new ExportError(`has no app as its default export: ${typeof exported}`)
   if (exported.length === 0) {
     const made: unknown = await exported()
     if (isApp(made)) return made
-    throw new Error('its function without parameters returns no app; a plugin takes (app, options)')
+    throw new ExportError('its function without parameters returns no app; a plugin takes (app, options)')
   }
   const require = createRequire(file)
   const { default: Fastify } = (await import(pathToFileURL(require.resolve('fastify')).href)) as Fastify
@@ -67,7 +111,7 @@ function pluginOnly(plugin: FastifyPluginCallback): FastifyPluginCallback {
       const refuseApp = (returned: unknown): unknown => {
         // An awaited context is the root of its app.
         if (!isApp(returned) || returned.initialConfig === context.initialConfig) return returned
-        throw new Error(
+        throw new ExportError(
           'its function has parameters, so it is taken for a plugin, and it returns an app; export () => build({}) instead',
         )
       }
@@ -87,6 +131,11 @@ interface Fastify {
   readonly default: (options: FastifyServerOptions) => FastifyInstance
 }
 
+/** Whether a module has no default export. That of a CommonJS module is the object with its named exports. */
+function isEmpty(exported: unknown): exported is object | undefined {
+  return exported === undefined || (isObject(exported) && !isApp(exported))
+}
+
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
@@ -95,10 +144,7 @@ function isApp(value: unknown): value is FastifyInstance {
   return isObject(value) && ['register', 'ready', 'inject'].every((name) => typeof value[name] === 'function')
 }
 
-/**
- * Registers the preset before everything else. An app that declares routes without awaiting anything would declare them
- * before the preset is loaded: those routes wait for it.
- */
+/** Registers the preset before everything else. */
 function registerFirst(app: FastifyInstance, mode: 'report' | 'enforce'): void {
   let isLoaded = false
   app.register(

@@ -16,11 +16,7 @@ export type DocumentState =
       readonly withoutResponse: readonly string[]
     }
 
-/**
- * Returns the state of a document.
- *
- * @param make returns the document, as `app.swagger` of @fastify/swagger does; `undefined` if there is none
- */
+/** Returns the state of a document. */
 export function documentState(make: (() => unknown) | undefined): DocumentState {
   if (make === undefined) return { state: 'none' }
   try {

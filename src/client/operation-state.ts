@@ -39,13 +39,7 @@ export type OperationEnd<Result = unknown> = SucceededOperation<Result> | Failed
 /** A status document with all of its members; the last two of the three states are final. */
 export type OperationState<Result = unknown> = RunningOperation | OperationEnd<Result>
 
-/**
- * Reads a status document.
- *
- * @param base the base of relative URLs
- * @param location the `Location` of a 303, if there was one
- * @throws OperationError `malformed`, `untrusted-url`
- */
+/** Reads a status document. */
 export function readState<Result>(
   text: string,
   base: string,
@@ -62,13 +56,7 @@ export function readState<Result>(
   } as OperationState<Result>
 }
 
-/**
- * Returns an absolute URL of http or https.
- *
- * @param base the base of a relative URL
- * @param isOwn whether it needs the origin of `base`, because credentials are sent to it
- * @throws OperationError `untrusted-url`
- */
+/** Returns an absolute URL of http or https. */
 export function urlOf(reference: string | URL, base: string, isOwn?: boolean): string {
   try {
     const { href, origin } = new URL(reference, base)

@@ -84,11 +84,7 @@ export async function whenReady(url: string | URL, options: WaitOptions = {}): P
 
 /** Sends requests at intervals, up to a maximum number. */
 export interface Polling {
-  /**
-   * Waits, and sends requests until `read` returns a value for a 2xx or a 303.
-   *
-   * @throws OperationError `attempts-exhausted`, `refused`, or that of `read`; the reason of the signal
-   */
+  /** Waits, and sends requests until `read` returns a value for a 2xx or a 303. */
   ask<T>(url: string, read: ReadResponse<T | undefined>): Promise<T>
   /** Sets the next wait from a response. Returns whether it is a fault of the service, and not of the request. */
   setWait(response: Response): boolean
@@ -96,11 +92,7 @@ export interface Polling {
   hasten(): void
 }
 
-/**
- * Returns a {@link Polling}; it sends one request at a time.
- *
- * @param start a response with the `Retry-After` for the first request; without it, that is sent at once
- */
+/** Returns a {@link Polling}; it sends one request at a time. */
 export function polling(options: WaitOptions, start?: Response): Polling {
   const { signal, maxAttempts = 240, interval = 5_000, now = Date.now, sleep = sleepByTimer } = options
   let attempts = 0
@@ -198,11 +190,7 @@ function timeOf(text: string | null): number {
 /** Reads a response. */
 export type ReadResponse<T> = (response: Response) => Promise<T>
 
-/**
- * Sends a request that does not follow redirects, and reads its response, within the `timeout`.
- *
- * @throws the error of `fetch` or of `read`; Error `timeout`
- */
+/** Sends a request that does not follow redirects, and reads its response, within the `timeout`. */
 export function send<T>(
   { fetch: call = fetch, init, timeout }: WaitOptions,
   request: AbortController,

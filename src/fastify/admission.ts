@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { BoundedCache } from '../bounded-cache.js'
 import { acceptsAny } from '../http/media-types.js'
 import { notAcceptable } from '../problem/not-acceptable.js'
@@ -9,23 +9,15 @@ import type { Reporter } from '../rules/report.js'
 import { earlyRefusalOf } from './early-refusal.js'
 import { refuseFormat } from './formats.js'
 import { setFrameworkErrorHeaders } from './framework-error-headers.js'
-import { addAppHook } from './route.js'
+import { addAppHook, addHook } from './route.js'
 import { routeSlot } from './slots.js'
 import { closeWhereFramingIsFaulty, headerRefusals } from './wire-checks.js'
 
 type Next = (error?: Error) => void
 type Admit = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
 
-/** What is judged of the requests of a route. */
-export interface RouteAdmission {
-  readonly mode: Mode
-  /** Media types that the route produces; `null` where they are not known. */
-  readonly produced: readonly string[] | null
-  readonly accepts: Accepts | null
-}
-
-/** What is judged of the requests of a route. */
-export const admissionOfRoute = routeSlot<RouteAdmission>('admission.route')
+/** The mode of a route that has one of its own. */
+export const admissionOfRoute = routeSlot<Mode>('admission.route')
 
 /** Options of {@link Admission}. */
 export interface AdmissionOptions {
@@ -36,7 +28,7 @@ export interface AdmissionOptions {
   readonly reporter: Reporter
 }
 
-/** Decides whether a request is admitted, before anything is done for it. */
+/** Decides whether a request is admitted: before any other hook, and by `Accept` after quota and authentication. */
 export class Admission {
   /** Whether the server is closing: then no request is admitted. */
   closing = false
@@ -53,9 +45,29 @@ export class Admission {
     addAppHook(app, 'onRequest', 'problems:admission', this.#admit)
   }
 
-  /** Returns the checks for the requests of a route. */
-  routeAdmission(mode: Mode, produced: readonly string[] | null): RouteAdmission {
-    return { mode, produced, accepts: mode === 'off' ? null : this.#acceptance(produced) }
+  /** Judges the requests of a route by `Accept`: after authentication and quota, because clients can repeat them. */
+  judgeAccept(route: RouteOptions, mode: 'enforce' | 'report', produced: readonly string[]): void {
+    const { reporter } = this.#options
+    const accepts = this.acceptance(produced)
+    addHook(route, 'onRequest', 'problems:accept', function acceptOnRequest(request, reply, next) {
+      const { accept } = request.raw.headers
+      if (accept === undefined || accept === '*/*') {
+        next()
+        return
+      }
+      const refuseOther = refuseFormat.of(request)
+      let refusal: ProblemError | null = null
+      if (refuseOther !== undefined) refusal = mode === 'enforce' ? refuseOther(request) : null
+      else if (!accepts(accept)) refusal = notAcceptable(produced)
+      if (refusal !== null && mode === 'enforce') refuse(request, reply, refusal, next)
+      else {
+        if (refusal !== null) {
+          const example = `Accept takes none of ${produced.join(', ')}`
+          reporter.observe('problems', 'accept', request, example, 406)
+        }
+        next()
+      }
+    })
   }
 
   readonly #admit: Admit = (request, reply, next) => {
@@ -69,36 +81,14 @@ export class Admission {
       }
       if (fault !== null) this.#observe('header-fields', request, fault)
     }
-    const { headers, httpVersionMajor } = request.raw
-    const { accept } = headers
-    const takesAll = accept === undefined || accept === '*/*'
-    // Most requests end here: what Fastify says of a route it puts together each time.
-    if (takesAll && !this.closing && (headers.host !== undefined || httpVersionMajor !== 1)) next()
-    else this.#judge(request, reply, next)
-  }
-
-  #judge(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    const route = admissionOfRoute.of(request)
-    const refusal = this.#refusal(request, route)
+    const refusal = this.#serverRefusal(request)
     if (refusal === null) next()
-    else refuseEarly(request, reply, refusal, next)
-  }
-
-  #refusal(request: FastifyRequest, route: RouteAdmission | undefined): ProblemError | null {
-    const { mode, reporter } = this.#options
-    const ofServer = this.#serverRefusal(request)
-    if (ofServer !== null) {
-      if (mode === 'enforce' || route?.mode === 'enforce') return ofServer
-      if (mode === 'report') this.#observe('server', request, ofServer)
+    else if (mode === 'enforce' || admissionOfRoute.of(request) === 'enforce') {
+      refuseEarly(request, reply, refusal, next)
+    } else {
+      if (mode === 'report') this.#observe('server', request, refusal)
+      next()
     }
-    if (route === undefined || route.accepts === null) return null
-    const refuseOther = refuseFormat.of(request)
-    if (refuseOther !== undefined) return route.mode === 'enforce' ? refuseOther(request) : null
-    if (route.accepts(request.raw.headers.accept)) return null
-    const produced = route.produced ?? []
-    if (route.mode === 'enforce') return notAcceptable(produced)
-    reporter.observe('problems', 'accept', request, `Accept takes none of ${produced.join(', ')}`, 406)
-    return null
   }
 
   #observe(rule: string, request: FastifyRequest, refusal: ProblemError): void {
@@ -121,9 +111,8 @@ export class Admission {
     return null
   }
 
-  // Routes with the same media types share the cache of `Accept` headers, because clients choose its keys.
-  #acceptance(produced: readonly string[] | null): Accepts | null {
-    if (produced === null) return null
+  /** Returns whether an `Accept` header accepts one of these media types. */
+  acceptance(produced: readonly string[]): Accepts {
     const key = [...produced].sort().join()
     const known = this.#acceptances.get(key)
     if (known !== undefined) return known
@@ -140,7 +129,7 @@ function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: Prob
 }
 
 /** Whether an `Accept` header accepts one of the produced media types. */
-export type Accepts = (accept: string | undefined) => boolean
+export type Accepts = (accept: string) => boolean
 
 const cachedVerdicts = 100
 const longestCached = 256
@@ -149,7 +138,6 @@ const longestCached = 256
 function acceptance(produced: readonly string[]): Accepts {
   const verdicts = new BoundedCache<string, boolean>(cachedVerdicts)
   return function accepts(accept) {
-    if (accept === undefined) return true
     const known = verdicts.get(accept)
     if (known !== undefined) return known
     const verdict = acceptsAny(accept, produced)

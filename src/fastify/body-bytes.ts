@@ -8,10 +8,7 @@ export interface BodyListener {
   end(): void
 }
 
-/**
- * Listens to a body while a parser reads it. Listening to a stream makes it flow, so this waits until the parser listens,
- * and hears what the parser hears. A body that no parser reads is not heard.
- */
+/** Listens to a body while a parser reads it. */
 export function listenAlong(payload: Readable, listener: BodyListener): void {
   let isListening = false
   payload.on('newListener', function listenWithParser(event) {

@@ -10,16 +10,7 @@ import { hasValidatorOfTheApp, jsonSchemasOf } from './route-schemas.js'
 /** Returns a query parameter as the request has it; `undefined` if it has none. */
 export type ReadParameter = (request: FastifyRequest) => unknown
 
-/**
- * Keeps a query parameter of this package out of the validation of a route's own query schema. If the schema is sure to
- * accept the parameter, nothing changes. Otherwise the parameter is removed before the validation and put back after it,
- * because the schema may refuse or remove a parameter that it does not name.
- *
- * Call it from an `onRoute` hook.
- *
- * @param declared the query schema as the route declares it; a route without one accepts all parameters
- * @param step the place of the hook that removes the parameter
- */
+/** Keeps a query parameter of this package out of the validation of a route's own query schema. */
 export function bypassQueryValidation(
   app: FastifyInstance,
   route: RouteOptions,
@@ -30,7 +21,11 @@ export function bypassQueryValidation(
   const isSure =
     declared === undefined || (isSurelyIn(route.schema?.querystring) && !hasValidatorOfTheApp(app, route))
   if (isSure) return (request) => parametersOf(request)?.[name]
-  const removed = removeParameters(app, route, declared, [name], step)
+  const { removed, remove } = parameterRemover(app, route, declared, [name])
+  addHook(route, 'preValidation', step, function removeParameterOnPreValidation(request, _reply, next) {
+    remove(request)
+    next()
+  })
 
   return function readParameter(request) {
     const query = parametersOf(request)
@@ -43,25 +38,23 @@ export function bypassQueryValidation(
 }
 
 /**
- * Removes query parameters of this package before a compiler of the app validates the query: it need not know their schemas.
- * A parameter that the route declares itself stays.
- *
- * Call it from an `onRoute` hook.
- *
- * @returns the removed parameters of a request
+ * Returns what removes query parameters of this package before a compiler of the app validates the query: it need not know
+ * their schemas. A parameter that the route declares itself stays.
  */
-export function removeParameters(
+export function parameterRemover(
   app: FastifyInstance,
   route: RouteOptions,
   declared: unknown,
   names: readonly string[],
-  step: Step<'preValidation'>,
-): WeakMap<FastifyRequest, Readonly<Record<string, unknown>>> {
+): {
+  readonly removed: WeakMap<FastifyRequest, Readonly<Record<string, unknown>>>
+  remove(request: FastifyRequest): void
+} {
   const readable = isJsonSchema(declared) ? declared : queryOf(jsonSchemasOf(route) ?? {})
   const removed = new WeakMap<FastifyRequest, Record<string, unknown>>()
   let ours: readonly string[] | undefined
 
-  addHook(route, 'preValidation', step, function removeParametersOnPreValidation(request, _reply, next) {
+  function remove(request: FastifyRequest): void {
     const query = parametersOf(request)
     const given = names.filter((name) => query?.[name] !== undefined)
     if (query !== undefined && given.length > 0) {
@@ -69,9 +62,8 @@ export function removeParameters(
       ours ??= isJsonSchema(readable) ? names.filter((name) => !declaresParameter(app, readable, name)) : []
       for (const name of ours) Reflect.deleteProperty(query, name)
     }
-    next()
-  })
-  return removed
+  }
+  return { removed, remove }
 }
 
 // Keywords that look at members which `properties` names, too.

@@ -24,12 +24,7 @@ export interface Caller {
 /** The id of a caller, as a function of the app may return it. */
 export type CallerId = string | number | bigint
 
-/**
- * Returns the id of a caller as text; `null` for none.
- *
- * @param message of the error for other values: the text of an object would be the same for all callers
- * @throws TypeError
- */
+/** Returns the id of a caller as text; `null` for none. */
 export function callerIdText(id: unknown, message: string): string | null {
   if (id === null || id === undefined) return null
   const isId = typeof id === 'string' ? id !== '' : typeof id === 'bigint' || Number.isSafeInteger(id)
@@ -46,6 +41,12 @@ export function hasCallers(app: FastifyInstance): boolean {
 export function subjectOf({ caller }: FastifyRequest): string | null {
   // An app may have a decorator of its own with this name.
   return typeof caller?.subject === 'string' ? caller.subject : null
+}
+
+/** Returns the scopes of the caller of a request; `null` if they are not known. */
+export function scopesOf({ caller }: FastifyRequest): readonly string[] | null {
+  const scopes: unknown = caller?.scopes
+  return Array.isArray(scopes) ? scopes.map(String) : null
 }
 
 /**

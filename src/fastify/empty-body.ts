@@ -7,11 +7,7 @@ import { addHook } from './route.js'
 
 type Next = (error: Error | null, payload?: RequestPayload) => void
 
-/**
- * Treats an empty body with a JSON `Content-Type` as no body, on routes with DELETE or POST. Many clients send that
- * `Content-Type` with every request, and Fastify's parser answers 400 to it. If the app has a JSON parser, or the route
- * needs a body, the parser decides.
- */
+/** Treats an empty body with a JSON `Content-Type` as no body, on routes with DELETE or POST. */
 export class EmptyBodies {
   readonly #contexts = new Set<FastifyInstance>()
   readonly #withParser = new WeakSet<FastifyInstance>()

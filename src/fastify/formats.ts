@@ -35,10 +35,7 @@ export function tagInFormat(request: FastifyRequest, etag: string): string {
   return chosen === undefined ? etag : tagOfFormat(etag, chosen.format)
 }
 
-/**
- * Returns the entity tag of a resource in another format than JSON. Weak tags differ too: a cache that validates a
- * response in one format must not be told that one in another format is current (RFC 9110 §8.8.3).
- */
+/** Returns the entity tag of a resource in another format than JSON. */
 export function tagOfFormat(etag: string, format: Format): string {
   return `${etag.slice(0, -1)}--${format}"`
 }

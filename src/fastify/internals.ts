@@ -1,32 +1,18 @@
-/**
- * What this package relies on although Fastify or Node.js does not promise it. Each function is one reliance. Checked on
- * Fastify 5.0.0 to 5.12.8 and Node.js 20 to 24: `test/fastify/internals.test.ts` runs all of them on both ends of the
- * range. Where one of Fastify is missing, {@link checkInternals} fails the boot.
- */
+/** What this package relies on although Fastify or Node.js does not promise it. Each function is one reliance. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  onRequestHookHandler,
-  RouteOptions,
-} from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 
 const checked = new WeakSet<object>()
 
-/**
- * Checks once per app that Fastify has the private fields that the functions of this module read.
- *
- * @throws TypeError if one is missing; the message names it, and the version of Fastify
- */
+/** Checks once per app that Fastify has the private fields that the functions of this module read. */
 export function checkInternals(app: FastifyInstance): void {
   const key = appKey(app)
   if (checked.has(key)) return
   checked.add(key)
-  const Reply = decorated(app, 'reply').constructor as new (...parameters: unknown[]) => FastifyReply
-  const reply = new Reply({}, {}, app.log)
+  const Reply = replyField(app)
+  const reply = Reply === undefined ? {} : new Reply({}, {}, app.log)
   const fields = {
     'fastify.contentTypeParser': bodyParsersField(app)?.customParsers instanceof Map,
     'fastify.schemaErrorFormatter': schemaErrorFormatterField(app) !== undefined,
@@ -35,7 +21,6 @@ export function checkInternals(app: FastifyInstance): void {
     'fastify.options': optionsField(app) !== undefined,
     'fastify.reply.serializer': serializerField(reply) !== undefined,
     'fastify.reply.trailers': trailersField(reply) !== undefined,
-    'fastify.Request': requestField(app) !== undefined,
   }
   const missing = Object.entries(fields).filter(([, isThere]) => !isThere)
   if (missing.length > 0) throw unsupported(app, missing.map(([name]) => name).join(', '))
@@ -64,10 +49,7 @@ interface BodyParsers {
 
 const bodyParsersField = privateField<BodyParsers>('fastify.contentTypeParser')
 
-/**
- * Returns the body parsers of a context by media type, in a map that can be changed until the first request. Fastify has
- * no public way to replace a parser.
- */
+/** Returns the body parsers of a context by media type, in a map that can be changed until the first request. */
 export function bodyParsers(app: FastifyInstance): Map<string, BodyParser> {
   return required(app, bodyParsersField).customParsers
 }
@@ -77,10 +59,7 @@ export function hasOwnJsonParser(app: FastifyInstance): boolean {
   return required(app, bodyParsersField).existingParser('application/json')
 }
 
-/**
- * Whether a context has a parser for a media type. `hasContentTypeParser()` finds neither a parser with a regular
- * expression nor the one for all types.
- */
+/** Whether a context has a parser for a media type. */
 export function parsesType(app: FastifyInstance, type: string): boolean {
   return required(app, bodyParsersField).getParser(type) !== undefined
 }
@@ -90,6 +69,13 @@ const schemaErrorFormatterField = privateField<unknown>('fastify.schemaErrorForm
 /** Whether a context has an error formatter of the app (`setSchemaErrorFormatter()`). Fastify has no public getter. */
 export function hasSchemaErrorFormatter(app: FastifyInstance): boolean {
   return schemaErrorFormatterField(app) !== null
+}
+
+/** Whether a logger is the one of an app without the option `logger`: it writes nothing, and is its own child. */
+export function isNullLogger(log: FastifyBaseLogger): boolean {
+  const methods: Partial<FastifyBaseLogger> | null = Object.getPrototypeOf(log)
+  const isEach = typeof methods?.info === 'function' && methods.info === methods.fatal
+  return isEach && log.child({}) === log
 }
 
 const replySerializerField = privateField<unknown>('fastify.replySerializerDefault')
@@ -114,22 +100,17 @@ export function hasValidatorCompiler(app: FastifyInstance): boolean {
 }
 
 const optionsField = privateField<{
-  readonly serializerOpts?: object
   readonly trustProxy?: unknown
   readonly serverFactory?: unknown
 }>('fastify.options')
 
-/** Returns the `serializerOpts` of the app. `initialConfig` leaves them out. */
-export function serializerOptions(app: FastifyInstance): object {
-  return optionsField(app)?.serializerOpts ?? {}
-}
-
-/** Returns which options of the app decide the protocol of requests. `initialConfig` leaves them out. */
-export function serverSettings(app: FastifyInstance): { trustProxy: boolean; hasServerFactory: boolean } {
+/** Returns which options of the app decide the protocol and the address of requests. `initialConfig` leaves them out. */
+export function serverSettings(app: FastifyInstance): { trustProxy: unknown; hasServerFactory: boolean } {
   const { trustProxy, serverFactory } = optionsField(app) ?? {}
-  return { trustProxy: Boolean(trustProxy), hasServerFactory: typeof serverFactory === 'function' }
+  return { trustProxy: trustProxy ?? false, hasServerFactory: typeof serverFactory === 'function' }
 }
 
+const replyField = privateField<new (...parameters: unknown[]) => FastifyReply>('fastify.Reply')
 const serializerField = privateField<unknown>('fastify.reply.serializer')
 
 /** Returns the function that `reply.serializer()` has set; `null` for none. Fastify has no public getter. */
@@ -153,39 +134,7 @@ export function forgetMediaType(request: FastifyRequest): void {
   if (symbol !== undefined) Reflect.set(request, symbol, undefined)
 }
 
-const requestField = privateField<{ readonly prototype: object }>('fastify.Request')
-const replyField = privateField<{ readonly prototype: object }>('fastify.Reply')
-
-/** What decorators are added to. */
-export type NameOwner = 'app' | 'request' | 'reply'
-
-/**
- * Returns the object that has the decorators of a context: the context, or the prototype of its requests or replies.
- * Fastify refuses a decorator only if that object itself has a member of the name. A context without a decorator has the
- * prototypes of the context above it.
- */
-export function decorated(app: FastifyInstance, owner: NameOwner): object {
-  if (owner === 'app') return app
-  const Constructor = (owner === 'request' ? requestField : replyField)(app)
-  if (Constructor === undefined) throw unsupported(app, `fastify.${owner}`)
-  return Constructor.prototype
-}
-
-/**
- * Returns the names of the values that the requests or replies of a prototype get when they are created. The prototype has no
- * such members.
- */
-export function assignedNames(prototype: object): readonly unknown[] {
-  if (!Object.hasOwn(prototype, 'constructor')) return []
-  const { props } = prototype.constructor as { readonly props?: readonly { readonly key: unknown }[] }
-  return props?.map(({ key }) => key) ?? []
-}
-
-/**
- * Returns a reader of a private field, by the description of its symbol. Each copy of Fastify in a process has symbols of
- * its own: a symbol that was found counts only for objects that have it. The field may be inherited. The reader returns
- * `undefined` if there is no such field.
- */
+/** Returns a reader of a private field, by the description of its symbol. */
 function privateField<Value>(description: string): (holder: object) => Value | undefined {
   const symbols: symbol[] = []
   return function readPrivateField(holder) {
@@ -223,7 +172,12 @@ export function isRoot(app: FastifyInstance): boolean {
 
 /** Returns the root context of the app of a context. */
 export function rootOf(app: FastifyInstance): FastifyInstance {
-  return isRoot(app) ? app : rootOf(Object.getPrototypeOf(app) as FastifyInstance)
+  return contextsAbove(app).at(-1) as FastifyInstance
+}
+
+/** Returns a context, and those above it. */
+export function contextsAbove(app: FastifyInstance): FastifyInstance[] {
+  return isRoot(app) ? [app] : [app, ...contextsAbove(Object.getPrototypeOf(app) as FastifyInstance)]
 }
 
 /** Whether a context is another one, or below it. */
@@ -231,20 +185,14 @@ export function isWithin(context: FastifyInstance, app: FastifyInstance): boolea
   return app === context || Object.prototype.isPrototypeOf.call(app, context)
 }
 
-/**
- * Whether an error handler was set for this very context. A context without one has that of the context above. At the
- * root, a handler that is set is bound to the app, and so has no `prototype`; Fastify's own has one.
- */
+/** Whether an error handler was set for this very context. A context without one has that of the context above. */
 export function hasErrorHandler(app: FastifyInstance): boolean {
   const above = Object.getPrototypeOf(app) as Partial<FastifyInstance>
   if (above.errorHandler !== undefined) return app.errorHandler !== above.errorHandler
   return !Object.hasOwn(app.errorHandler, 'prototype')
 }
 
-/**
- * Sets an error handler that the app may replace in the same context. Fastify warns about a second one (FSTWRN004), or
- * refuses it (`allowErrorHandlerOverride: false`). Fastify 5.0 does neither, and has no such field.
- */
+/** Sets an error handler that the app may replace in the same context. */
 export function setReplaceableErrorHandler(
   app: FastifyInstance,
   handler: Parameters<FastifyInstance['setErrorHandler']>[0],
@@ -282,66 +230,12 @@ export function headSiblings(app: FastifyInstance): (route: RouteOptions & { pat
   }
 }
 
-/** A route, as Fastify prints it. */
-export interface PrintedRoute {
-  readonly methods: readonly string[]
-  readonly path: string
+/** Whether any context of an app has a route. Fastify has no public getter. */
+export function hasRoutes(app: FastifyInstance): boolean {
+  return app.printRoutes() !== '(empty tree)'
 }
 
-const indent = 4
-const line = /^((?:│ {3}| {4})*)(?:├──|└──) (.*?)(?: \(([A-Z-]+(?:, [A-Z-]+)*)\)(?: \{.*\})?)?$/
-const emptyRoot = '(empty root node)'
-
-/**
- * Returns the routes of an app in all its contexts, from the text of `printRoutes()`: Fastify has no other list of them. A
- * GET route and its HEAD route are one, and so are routes that differ by a constraint only.
- */
-export function printedRoutes(app: FastifyInstance): PrintedRoute[] {
-  const routes: PrintedRoute[] = []
-  const pieces: string[] = []
-  for (const text of app.printRoutes({ commonPrefix: false }).split('\n')) {
-    const [found, indentation = '', piece = '', methods = ''] = line.exec(text) ?? []
-    if (found === undefined) continue
-    pieces.splice(indentation.length / indent, Number.POSITIVE_INFINITY, piece.replace(emptyRoot, ''))
-    const listed = methods.split(', ').filter((method) => method !== '')
-    const readable = listed.includes('GET') ? listed.filter((method) => method !== 'HEAD') : listed
-    for (const method of readable) routes.push({ methods: [method], path: pieces.join('') })
-  }
-  return routes
-}
-
-/** A plugin that adds one `onRequest` hook, such as @fastify/cors. */
-type HookPlugin<Options> = (app: FastifyInstance, options: Options, done: (error?: Error) => void) => void
-
-/**
- * Returns the `onRequest` hook of a plugin, without adding it: @fastify/cors answers each `OPTIONS` as a preflight, and has no
- * public function for its hook. The plugin gets an object that inherits from the app and has `members` of its own. Checked
- * on @fastify/cors 11.4.3, which sets up its hook synchronously.
- *
- * @throws TypeError if the plugin adds no hook
- */
-export function hookOfPlugin<Options>(
-  plugin: HookPlugin<Options>,
-  app: FastifyInstance,
-  options: Options,
-  members: Readonly<Record<string, unknown>>,
-): onRequestHookHandler {
-  const hooks: onRequestHookHandler[] = []
-  const addHook = (_name: string, hook: onRequestHookHandler) => hooks.push(hook)
-  const substitute = Object.assign(Object.create(app) as FastifyInstance, members, { addHook })
-  plugin(substitute, options, (error) => {
-    if (error !== undefined) throw error
-  })
-  const [hook] = hooks
-  if (hook === undefined)
-    throw new TypeError('fastify-conventions does not support this version of @fastify/cors')
-  return hook
-}
-
-/**
- * Whether Node.js has received all of a stream, read or not: after that, `unshift()` is an error. Public members tell only
- * when all of it is read.
- */
+/** Whether Node.js has received all of a stream, read or not: after that, `unshift()` is an error. */
 export function hasReceivedAll(stream: Readable): boolean {
   return (stream as Readable & { readonly _readableState: { readonly ended: boolean } })._readableState.ended
 }

@@ -12,13 +12,7 @@ interface Completions {
   completed: FastifySchema | undefined
 }
 
-/**
- * Completes the schema of a route when it is first read: only what writes the OpenAPI document reads it. What Fastify has
- * compiled stays as the app wrote it. Several completions run in the order in which they are added. They get JSON Schemas in
- * the place of schemas of another library.
- *
- * Call it when the app gets ready, not earlier.
- */
+/** Completes the schema of a route when it is first read: only what writes the OpenAPI document reads it. */
 export function completeWhenRead(route: RouteOptions, complete: CompleteSchema): void {
   const completions = completionsOf(route)
   completions.steps.push(complete)

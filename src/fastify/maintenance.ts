@@ -20,13 +20,7 @@ export function declareMaintenance(app: FastifyInstance, own: MaintenanceSignal)
   signal.set(app, own)
 }
 
-/**
- * Returns the signal of a context: its own, or that of the closest context above it. `null` if no plugin `maintenance` is
- * registered there, or if its mode is not `enforce`, since it refuses nothing then.
- *
- * Call it from `onReady` or later: the plugin may be registered after the caller. Before the app is ready, the file and the
- * shared store have not been read, and maintenance by them is not active; `onChange` reports it once they are.
- */
+/** Returns the signal of a context: its own, or that of the closest context above it. */
 export function maintenanceOf(app: FastifyInstance): MaintenanceSignal | null {
   return signal.get(app) ?? null
 }

@@ -7,10 +7,7 @@ import { headSiblings, isWithin } from './internals.js'
 export interface Neighbour {
   /** Name of its package. */
   readonly name: string
-  /**
-   * Whether a context has it. Look at what it adds to the context: its decorators, or the name that it is registered
-   * under.
-   */
+  /** Whether a context has it. */
   isIn(app: FastifyInstance): boolean
 }
 
@@ -18,14 +15,9 @@ export interface Neighbour {
 export type OverlapFinding = Pick<Finding, 'plugin' | 'problem' | 'instead'>
 
 /** Whether the context of a request has the neighbour. */
-export type HasNeighbour = (request: FastifyRequest) => boolean
+export type HasNeighbour = (request: Pick<FastifyRequest, 'server'>) => boolean
 
-/**
- * Looks for another plugin in a context and those below it, whichever is registered first. When the app gets ready, each
- * topmost context with it is a finding, which does not stop the boot.
- *
- * @returns a function that tells whether the context of a request has it
- */
+/** Looks for another plugin in a context and those below it, whichever is registered first. */
 export function watchNeighbour(
   app: FastifyInstance,
   { name, isIn }: Neighbour,

@@ -24,10 +24,7 @@ export interface NotFoundAnswers {
 // The prefixes at which this package answers, by app.
 const answered = new WeakMap<object, Map<string, NotFoundAnswers>>()
 
-/**
- * Sets a not-found handler, unless the app has one. The app can replace it: Fastify takes one handler per prefix, and throws
- * at the second. Fastify reads the options when the app gets ready, so those of a replacement take effect.
- */
+/** Sets a not-found handler, unless the app has one. */
 export function setNotFoundHandler(
   app: FastifyInstance,
   options: NotFoundOptions,

@@ -1,18 +1,12 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Mode } from '../rules/modes.js'
 import { reporterOf } from '../rules/report.js'
-import { decorated, type NameOwner } from './internals.js'
-import { addYieldingNames, holderOf, type NamedMember } from './yielding-names.js'
 
-/** A method of replies. */
-export type ReplyMethod = (this: FastifyReply, ...parameters: never[]) => unknown
+/** What decorators are added to. */
+export type NameOwner = 'app' | 'request' | 'reply'
 
-/** A method of the app that has the name of one of ours. */
-export interface MethodConflict {
-  readonly name: string
-  readonly own: ReplyMethod
-  readonly other: ReplyMethod
-}
+/** A value, such as a method, or a getter. */
+export type NamedMember = { readonly value: unknown } | { readonly get: (this: never) => unknown }
 
 /** What a plugin offers to handlers and to the code of the app. `docs/decorators.md` lists all of them. */
 export interface OfferedNames {
@@ -21,75 +15,59 @@ export interface OfferedNames {
   readonly mode: Mode
   readonly owner: NameOwner
   readonly members: Readonly<Record<string, NamedMember>>
-  /** Returns a method that calls both, for methods of the app. It takes the place of the app's with `enforce`. */
-  readonly merge?: (conflict: MethodConflict) => ReplyMethod
 }
 
 /** Says that a route relies on a name: if it is one of the app there, the app does not boot with `enforce`. */
-export type NeedName = (context: FastifyInstance, route: string, name: string) => void
+export type NeedName = (route: string, name: string) => void
 
-/**
- * Gives the app, its requests or its replies the names of a plugin. A decorator of the app with one of the names wins,
- * before and after; when the app gets ready, it is a finding of the rule `decorators`.
- */
-export function offerNames(
-  app: FastifyInstance,
-  { plugin, mode, owner, members, merge }: OfferedNames,
-): NeedName {
-  const isOurs = addYieldingNames(app, owner, members)
-  const needed: { readonly context: FastifyInstance; readonly route: string; readonly name: string }[] = []
-  const contexts = new Set([app])
-  if (merge !== undefined) {
-    app.addHook('onRoute', function noteContext() {
-      contexts.add(this)
-    })
-  }
+/** Decorates the app, its requests or its replies. A name that the app has already is a finding of the rule `decorators`. */
+export function offerNames(app: FastifyInstance, { plugin, mode, owner, members }: OfferedNames): NeedName {
   const reporter = reporterOf(app)
+  const taken = Object.entries(members).flatMap(([name, member]) =>
+    decorateUnlessTaken(app, owner, name, member) ? [] : [name],
+  )
+  const needed: { readonly route: string; readonly name: string }[] = []
   reporter.checkAtReady(function findTakenNames() {
     if (mode === 'off') return
-    for (const { context, route, name } of needed) {
-      if (isOurs(context, name)) continue
-      reporter.addFinding({
-        plugin,
-        rule: 'decorators',
-        route,
-        mode,
-        problem: `relies on ${owner}.${name} of ${plugin}, and that is a decorator of the app`,
-        instead: 'another name for the decorator of the app',
-      })
+    const finding = { plugin, rule: 'decorators' }
+    for (const { route, name } of needed) {
+      const problem = `relies on ${owner}.${name} of ${plugin}, and that is a decorator of the app`
+      const instead = 'another name for the decorator of the app'
+      reporter.addFinding({ ...finding, route, mode, problem, instead })
     }
-    for (const name of Object.keys(members)) {
-      const isMerged = merge !== undefined && mergeAll(name, merge)
-      const isNeeded = needed.some((one) => one.name === name && one.context === app)
-      if (isMerged || isNeeded || isOurs(app, name)) continue
+    for (const name of taken) {
+      if (needed.some((one) => one.name === name)) continue
       const problem = `${owner}.${name} is a decorator of the app, which keeps it: that of ${plugin} is not there`
       const instead = 'nothing, or another name for the decorator of the app'
-      const route = '(all)'
-      reporter.addFinding({ plugin, rule: 'decorators', route, mode: 'report', problem, instead }, 'none')
+      reporter.addFinding({ ...finding, route: '(all)', mode: 'report', problem, instead }, 'none')
     }
   })
-  return (context, route, name) => void needed.push({ context, route, name })
-
-  /** Merges the methods of all contexts; returns whether that of the app can be merged. */
-  function mergeAll(name: string, mergeTwo: NonNullable<typeof merge>): boolean {
-    const member = members[name]
-    const own = (member !== undefined && 'value' in member ? member.value : undefined) as ReplyMethod
-    const merged = new Set<unknown>()
-    for (const context of contexts) {
-      const prototype = decorated(context, owner)
-      if (isOurs(context, name) || merged.has(memberOf(prototype, name))) continue
-      const other = memberOf(prototype, name)
-      if (typeof other !== 'function') continue
-      const value = mode === 'enforce' ? mergeTwo({ name, own, other: other as ReplyMethod }) : other
-      merged.add(value)
-      Object.defineProperty(prototype, name, { value, writable: true, configurable: true })
-    }
-    return merged.has(memberOf(decorated(app, owner), name))
+  return (route, name) => {
+    if (taken.includes(name)) needed.push({ route, name })
   }
 }
 
-/** Returns a member of a prototype; `undefined` for a getter, which is not called, and for a value that is assigned. */
-function memberOf(prototype: object, name: string): unknown {
-  const holder = holderOf(prototype, name)
-  return holder === null ? undefined : Object.getOwnPropertyDescriptor(holder, name)?.value
+/** Returns whether the app had no such decorator. */
+function decorateUnlessTaken(
+  app: FastifyInstance,
+  owner: NameOwner,
+  name: string,
+  member: NamedMember,
+): boolean {
+  const value: unknown = 'value' in member ? member.value : { getter: member.get, setter }
+  // Fastify assigns a value that a context below decorates its requests with.
+  function setter(this: object, own: unknown): void {
+    Object.defineProperty(this, name, { value: own, writable: true, configurable: true, enumerable: true })
+  }
+  if (owner === 'app') {
+    if (app.hasDecorator(name)) return false
+    app.decorate(name, value)
+  } else if (owner === 'request') {
+    if (app.hasRequestDecorator(name)) return false
+    app.decorateRequest(name, value as never)
+  } else {
+    if (app.hasReplyDecorator(name)) return false
+    app.decorateReply(name, value as never)
+  }
+  return true
 }

@@ -4,10 +4,7 @@ export const appHooks = 'hooks of the app'
 /** Stands in {@link order} for the hooks in the options of a route, and for those that `onRoute` hooks add to it. */
 export const routeHooks = 'hooks of the route'
 
-/**
- * The order of a request: the conventions that have a hook in each phase, and the hooks of the app among them. It holds
- * whichever plugin is registered first. A convention that has two places in a phase names the second one after a colon.
- */
+/** The order of a request: the conventions that have a hook in each phase, and the hooks of the app among them. */
 export const order = {
   onRequest: [
     'problems:admission',
@@ -25,9 +22,9 @@ export const order = {
     // A refusal by the hooks of the route varies, too.
     'caching',
     routeHooks,
-    // A request with an unknown expectation counts for maintenance and quota before it is refused.
+    // A request with an unknown expectation, or without an acceptable format, counts for maintenance and quota first.
     'problems:expectation',
-    'selfAlias',
+    'problems:accept',
   ],
   preParsing: [
     appHooks,
@@ -45,7 +42,7 @@ export const order = {
   preValidation: [
     appHooks,
     // A token in a form is known once the body is parsed.
-    'xsrf:form',
+    'xsrf',
     'formats',
     'lists',
     'selfAlias',
@@ -69,6 +66,7 @@ export const order = {
     appHooks,
     'caching',
     routeHooks,
+    'lists',
     'responseRules',
     'fields',
     'integerTwins',

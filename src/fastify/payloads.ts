@@ -3,18 +3,16 @@ export function isBytes(payload: unknown): payload is string | Uint8Array {
   return typeof payload === 'string' || payload instanceof Uint8Array
 }
 
-/** Whether a payload is more than nothing or an empty text. */
 export function hasContent(payload: unknown): boolean {
   return payload !== undefined && payload !== null && payload !== ''
 }
 
-/** Whether a payload is a `Response` of the Fetch API. Fastify takes its status and headers after all hooks. */
+/** Fastify takes its status and headers after all hooks. */
 export function isResponse(payload: unknown): payload is Response {
   // As Fastify does, because there are other implementations than the global one.
   return typeof payload === 'object' && Object.prototype.toString.call(payload) === '[object Response]'
 }
 
-/** Returns a `Response` with other values for some headers. */
 export function withHeaders(response: Response, changes: Readonly<Record<string, string>>): Response {
   const { body, status, statusText } = response
   const headers = new Headers(response.headers)

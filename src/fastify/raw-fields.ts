@@ -12,12 +12,10 @@ export interface RawFields {
 
 const rawFields = appSlot<RawFields>('rawFields')
 
-/** Sets the header fields of responses on connections on which no request could be read. */
 export function declareRawFields(app: FastifyInstance, fields: RawFields): void {
   if (rawFields.own(app) === undefined) rawFields.set(app, fields)
 }
 
-/** Returns the header fields of a response on a connection on which no request could be read. */
 export function rawFieldsOf(app: FastifyInstance, socket: Duplex): Fields {
   const fields = rawFields.get(app)
   if (fields === undefined) return {}

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
-import type { Observed } from '../rules/findings.js'
 
 /** What was decided about a POST before it was routed. */
 export type OverrideMark =
@@ -10,13 +9,8 @@ export type OverrideMark =
   | { readonly kind: 'performed'; readonly originalMethod: string; readonly byForm: boolean }
   /** It is refused; not where the route takes a body of more than so many bytes. */
   | { readonly kind: 'refused'; readonly problem: ProblemError; readonly unlessAbove: number }
-  /** It would be one of the two, but is only counted. */
-  | {
-      readonly kind: 'observed'
-      readonly rule: 'performed' | 'refused'
-      readonly given: string
-      readonly does: Observed
-    }
+  /** It would be performed as another method, but is only counted. */
+  | { readonly kind: 'observed'; readonly given: string }
   /** It goes on as it came, though a part of its body was read. */
   | { readonly kind: 'passed' }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler, RouteOptions } from 'fastify'
 import { exactJson } from '../json/exact-json.js'
 import { isPlainObject } from '../json-schema/json-schema.js'
 import {
@@ -40,10 +40,7 @@ function newConversions(convert: ToJsonSchema | undefined): Conversions {
   return { convert, input: new WeakMap(), output: new WeakMap(), responses: new WeakMap() }
 }
 
-/**
- * Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. Schemas of
- * another library that cannot be read are reported when the app gets ready, with the plugins that read them.
- */
+/** Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. */
 export function noteRoute(
   app: FastifyInstance,
   route: RouteOptions,
@@ -145,7 +142,6 @@ export function hasValidatorOfTheApp(app: FastifyInstance, route: RouteOptions):
  * `onRoute` hook; Fastify asks when the app gets ready.
  */
 export function useOwnCompilers(app: FastifyInstance, route: RouteOptions): void {
-  const validator: RouteOptions['validatorCompiler'] = () => () => true
   const serializer: RouteOptions['serializerCompiler'] = () => (document) =>
     exactJson(document, false) ?? 'null'
   Object.defineProperties(route, {
@@ -154,13 +150,31 @@ export function useOwnCompilers(app: FastifyInstance, route: RouteOptions): void
   })
 }
 
+/** Validates nothing but that a query has no other parameters than a closed schema names. */
+const validator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) => {
+  const { additionalProperties, properties } = schema as {
+    additionalProperties?: unknown
+    properties?: object
+  }
+  if (httpPart !== 'querystring' || additionalProperties !== false) return () => true
+  return (query: object) => {
+    const others = Object.keys(query).filter((name) => !Object.hasOwn(properties ?? {}, name))
+    if (others.length === 0) return true
+    return {
+      error: others.map((additionalProperty) => ({
+        instancePath: '',
+        schemaPath: '#/additionalProperties',
+        keyword: 'additionalProperties',
+        params: { additionalProperty },
+        message: 'must NOT have additional properties',
+      })),
+    }
+  }
+}
+
 function ignore(): void {}
 
-/**
- * Returns the schema of a route for the OpenAPI document. Schemas of another library that `complete` does not change stay
- * as they are, for the transform of the app. If the app has a compiler of its own, JSON Schemas are readable for such a
- * transform, too.
- */
+/** Returns the schema of a route for the OpenAPI document. */
 export function documentedSchema(
   route: RouteOptions,
   schema: FastifySchema,

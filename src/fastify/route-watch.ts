@@ -1,13 +1,13 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { bootErrors } from '../boot-errors.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
 import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../rules/exceptions.js'
 import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
-import { appKey, headSiblings, isRoot, isWithin, printedRoutes } from './internals.js'
+import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
 import { completeWhenRead } from './lazy-route-schema.js'
 import { isForTransform, noteRoute } from './route-schemas.js'
-import { routeSlot } from './slots.js'
 
 /** A route that is declared before the plugin, and may stay without the convention. */
 export interface EarlierRoute {
@@ -51,21 +51,15 @@ const presetName = 'conventions'
 /** The rule that routes are declared after the plugins. */
 const rule = 'registration'
 
-/**
- * Watches which routes a plugin sees. When the app gets ready, each route in its context that the plugin has not seen is a
- * finding, and so is a context without routes.
- *
- * @returns a function to call after the set-up of the plugin: routes that are declared until then are its own
- */
+/** Watches which routes a plugin sees. */
 export function watchRoutes(registration: Registration): () => void {
-  const { app, plugin } = registration
+  const { app, plugin, mode } = registration
   const reporter = reporterOf(app)
+  if (mode !== 'off') checkLoadedEarly(app, plugin)
   const routes = routesOf(app)
   const registrations = routes.registrationsOf(reporter)
   const watched: Watched = { ...registration, servesRoutes: false }
   if (registrations.length === 0) reporter.checkAtReady(() => addUnseen(routes, registrations, reporter))
-  const isCovered = registrations.some((other) => other.plugin === presetName && other.app === app)
-  if (!routes.isComplete && !isCovered) refuseUnseen(watched, reporter)
   registrations.push(watched)
   let isSettingUp = true
   app.addHook('onRoute', function seeRoute(route) {
@@ -93,8 +87,7 @@ interface Declared {
   readonly context: FastifyInstance
   /** The reason for which no rule applies; `null` if they do. */
   readonly exclusionReason: string | null
-  /** The options that `onRoute` hooks get; `null` if the app was created before this module was loaded. */
-  readonly options: RouteOptions | null
+  readonly options: RouteOptions
 }
 
 /** The routes of one app, in the order in which they were declared. */
@@ -103,25 +96,19 @@ class AppRoutes {
   readonly #registrations = new Map<Reporter, Watched[]>()
   /** The plugins that have seen a route, by its options. */
   readonly #seen = new WeakMap<object, string[]>()
-  #isComplete = false
 
-  /** Whether all routes of the app are known. */
-  get isComplete(): boolean {
-    return this.#isComplete
-  }
-
-  /** Notes the routes of an app from now on, given the root context and the routes that are declared already. */
-  note(root: FastifyInstance, declared: readonly Declared[]): void {
-    const { declared: all } = this
-    const isHeadSibling = headSiblings(root)
-    all.push(...declared)
-    this.#isComplete = true
-    root.addHook('onRoute', function noteRoute(options) {
-      if (isHeadSibling(options)) return
-      const methods = [options.method].flat()
-      const exclusionReason = exclusionReasonOf(options)
-      all.push({ methods, path: options.path, context: this, exclusionReason, options })
-    })
+  constructor(app: FastifyInstance) {
+    const { declared } = this
+    const isHeadSibling = headSiblings(app)
+    // A context has the hooks that those above it had when it was created.
+    for (const context of contextsAbove(app)) {
+      context.addHook('onRoute', function noteRoute(options) {
+        if (isHeadSibling(options)) return
+        const methods = [options.method].flat()
+        const exclusionReason = exclusionReasonOf(options)
+        declared.push({ methods, path: options.path, context: this, exclusionReason, options })
+      })
+    }
   }
 
   registrationsOf(reporter: Reporter): Watched[] {
@@ -137,7 +124,7 @@ class AppRoutes {
   }
 
   isSeen(plugin: string, { options }: Declared): boolean {
-    return options !== null && this.#seen.get(options)?.includes(plugin) === true
+    return this.#seen.get(options)?.includes(plugin) === true
   }
 }
 
@@ -147,16 +134,16 @@ const appRoutes = new WeakMap<object, AppRoutes>()
 // routes before it.
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { readonly fastify: FastifyInstance }
-  const routes = new AppRoutes()
-  appRoutes.set(appKey(app), routes)
-  routes.note(app, [])
+  appRoutes.set(appKey(app), new AppRoutes(app))
 })
 
+function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
+  if (!appRoutes.has(appKey(app)) && hasRoutes(app)) throw new bootErrors.FST_CONV_LOADED_LATE(plugin)
+}
+
 function routesOf(app: FastifyInstance): AppRoutes {
-  const routes = appRoutes.get(appKey(app)) ?? new AppRoutes()
+  const routes = appRoutes.get(appKey(app)) ?? new AppRoutes(app)
   appRoutes.set(appKey(app), routes)
-  // The app was created before this module was loaded. At the root, the context of earlier routes does not matter.
-  if (!routes.isComplete && isRoot(app)) routes.note(app, earlierRoutesOf(app))
   return routes
 }
 
@@ -191,13 +178,6 @@ export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
   }
 }
 
-function earlierRoutesOf(root: FastifyInstance): Declared[] {
-  return printedRoutes(root).map(({ methods, path }) => {
-    const exclusionReason = path.includes('*') ? 'a wildcard route: files or a proxy' : null
-    return { methods, path, context: root, exclusionReason, options: null }
-  })
-}
-
 /** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
 function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
   const met = new Set<EarlierRoute>()
@@ -211,7 +191,14 @@ function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporte
       if (declared !== undefined) met.add(declared)
       const reason = declared?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
       if (reason !== null)
-        reporter.addException({ plugin, route: name, rules: [rule], reason, unused: false })
+        reporter.addException({
+          plugin,
+          route: name,
+          rules: [rule],
+          reason,
+          declared: declared !== undefined,
+          unused: false,
+        })
       else if (mode !== 'off') {
         const problem = 'is declared before the plugin is loaded: no convention holds for it'
         reporter.addFinding({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
@@ -220,7 +207,7 @@ function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporte
   }
   for (const { plugin, earlierRoutes } of registrations) {
     for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route))) {
-      reporter.addException({ plugin, route: url, rules: [rule], reason, unused: true })
+      reporter.addException({ plugin, route: url, rules: [rule], reason, declared: true, unused: true })
     }
   }
   addUnused(routes, registrations, reporter)
@@ -245,34 +232,6 @@ function addUnused(routes: AppRoutes, registrations: readonly Watched[], reporte
   }
 }
 
-/**
- * Refuses requests on routes that a plugin has not seen. For a context of an app that was created before this module was
- * loaded: only a request shows which of the earlier routes are in the context.
- */
-function refuseUnseen({ app, plugin, mode, earlierRoutes }: Watched, reporter: Reporter): void {
-  if (mode === 'off' || !earlierRoutesOf(app).some(({ path }) => path.startsWith(app.prefix))) return
-  app.addHook('onRoute', function markRoute(route) {
-    isMarked.set(route, true)
-  })
-  app.addHook('onRequest', function refuseUnseenRoute(request, _reply, next) {
-    const { url = '' } = request.routeOptions
-    const isKnown = request.is404 || isMarked.of(request) === true
-    if (isKnown || url.includes('*') || earlierRoutes.some((route) => matchesUrl(route.url, url))) next()
-    else if (mode === 'report') {
-      reporter.observe(
-        plugin,
-        rule,
-        request,
-        `${request.method} ${url} is declared before the plugin is loaded`,
-        500,
-      )
-      next()
-    } else next(new Error(`${url} is declared before ${plugin} is loaded: ${instead(plugin)}`))
-  })
-}
-
-const isMarked = routeSlot<true>('registration.isMarked')
-
 /** Returns the registrations without the plugins that the preset of the same context has registered. */
 function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {
   const presets = new Set(registrations.filter(({ plugin }) => plugin === presetName).map(({ app }) => app))
@@ -281,7 +240,7 @@ function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {
 
 /** Whether the route's `config` has options for one of the plugins. */
 function configuresAny({ options }: Declared, registrations: readonly Watched[]): boolean {
-  const config = (options?.config ?? {}) as Readonly<Record<string, unknown>>
+  const config = (options.config ?? {}) as Readonly<Record<string, unknown>>
   return registrations.some(({ plugin }) => config[plugin] !== undefined && config[plugin] !== false)
 }
 

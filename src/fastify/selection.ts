@@ -1,7 +1,5 @@
-import { cutOf, type FieldCut, type FieldTree, fieldPaths, splitPath } from '../json/field-tree.js'
-import type { Write } from '../json/object-writer.js'
-import { ownFields } from '../json/own-fields.js'
-import { projectionWriter } from '../json/projection.js'
+import type { FastifyRequest, RouteOptions } from 'fastify'
+import { type Fields, fieldPaths, ownFields, partOf, type Selection, splitPath } from '../json/selection.js'
 import {
   canonicalPath,
   fieldNames,
@@ -11,7 +9,16 @@ import {
   shapeWithin,
 } from '../json-schema/field-names.js'
 import type { Shape } from '../json-schema/shape.js'
-import type { ResponseWriter } from './response-writers.js'
+import { isObject } from '../options.js'
+import { requestSlot, routeSlot } from './slots.js'
+
+/** Where the selection of a request is kept. */
+export const selections = requestSlot<RequestSelection | null>('selection')
+
+// `null` for all, `undefined` where nothing has been selected yet.
+export function selectionOf(request: FastifyRequest): RequestSelection | null | undefined {
+  return selections.get(request)
+}
 
 /** Which fields a request wants, so that the handler need not read others. */
 export interface FieldSelection {
@@ -26,8 +33,8 @@ export interface FieldSelection {
   has(path: string): boolean
 }
 
-/** The fields that a request selects; compiled once for each schema that it meets. */
-export class Selection implements FieldSelection {
+/** The fields that a request selects. */
+export class RequestSelection implements FieldSelection {
   readonly names: readonly string[]
   readonly paths: readonly string[]
   /** Whether it hides fields from the request, so that no answer may be sent without it. */
@@ -36,27 +43,19 @@ export class Selection implements FieldSelection {
   readonly #named: readonly string[]
   // Few entries: the needed fields depend on the route and on the key of the page.
   readonly #needing = new Map<string, FieldSelection>()
-  readonly #cut: FieldCut
+  readonly #selection: Selection
   readonly #within: readonly string[]
-  readonly #writers = new Map<ResponseWriter, Write>()
-  #unselected: Selection | null = null
+  // By what a response may be: the items of a list, or an object.
+  readonly #ofShapes = new WeakMap<Shape, Selection>()
+  readonly #all: Selection
 
-  /**
-   * @param only the selected fields of `shape`; `null` for all
-   * @param within names of the members that lead to `shape`: to the items of a list
-   * @param without the hidden fields, also if they are selected; `null` for none
-   */
-  constructor(
-    shape: Shape,
-    only: FieldTree | null,
-    within: readonly string[],
-    without: FieldTree | null = null,
-  ) {
+  constructor(shape: Shape, only: Fields | null, within: readonly string[], without: Fields | null = null) {
     this.hides = without !== null
     this.#shape = shape
-    this.#cut = { only, without }
+    this.#selection = { only, without }
+    this.#all = { only: null, without }
     this.#within = within
-    const left = fieldsLeft([shape], this.#cut)
+    const left = fieldsLeft([shape], this.#selection)
     this.#named = fieldNames(shape)
     const ordered = this.#named.filter((name) => left.has(name))
     this.names = Object.freeze([...new Set([...ordered, ...left.keys()])])
@@ -65,17 +64,16 @@ export class Selection implements FieldSelection {
 
   has(path: string): boolean {
     const names = canonicalPath(this.#shape, splitPath(path))
-    let left: FieldCut | null = this.#cut
+    let left: Selection | null = this.#selection
     // Where nothing is selected, all is wanted that there is.
     if (left.only === null && !isField(this.#shape, names)) return false
     for (const name of names) {
-      left = cutOf(left, name)
+      left = partOf(left, name)
       if (left === null) return false
     }
     return true
   }
 
-  /** Whether the schema names the field at the top of the item. */
   isNamed(name: string): boolean {
     return this.#named.includes(name)
   }
@@ -93,32 +91,52 @@ export class Selection implements FieldSelection {
     return selection
   }
 
-  /** Returns the selection for a status: a 202 has all fields but the hidden ones. */
-  forStatus(status: number): Selection {
-    const { only, without } = this.#cut
-    if (status !== 202 || only === null) return this
-    this.#unselected ??= new Selection(this.#shape, null, this.#within, without)
-    return this.#unselected
-  }
-
   /** Returns a value without its hidden fields, if no schema describes it, such as the result of an operation. */
   withoutHidden(value: unknown): unknown {
-    return ownFields(value, { only: null, without: this.#cut.without }, false)
+    return ownFields(value, this.#all, false)
   }
 
-  writerFor(response: ResponseWriter): Write {
-    const known = this.#writers.get(response)
+  of(response: Shape, status: number): Selection {
+    const known = status === 202 ? undefined : this.#ofShapes.get(response)
     if (known !== undefined) return known
-    const writer = this.#compile(response)
-    this.#writers.set(response, writer)
-    return writer
-  }
-
-  #compile({ compiler, shape }: ResponseWriter): Write {
-    const isWithin = shape.kind === 'anything' || isList(shapeWithin(shape, this.#within))
-    if (this.#within.length === 0 || isWithin)
-      return projectionWriter(compiler, shape, this.#cut, this.#within)
+    const within = this.#within
+    const isItem = within.length === 0
+    const isListed = response.kind === 'anything' || isList(shapeWithin(response, within))
     // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
-    return projectionWriter(compiler, shape, { only: null, without: this.#cut.without })
+    const fields = status === 202 || !(isItem || isListed) ? this.#all : this.#selection
+    const selection = isItem || !isListed ? fields : { ...fields, within }
+    if (status !== 202) this.#ofShapes.set(response, selection)
+    return selection
   }
+}
+
+/** Returns the names of fields that the response needs, whether or not the client selects them. */
+export type NeededFields = (request: FastifyRequest) => readonly string[]
+
+interface Need {
+  readonly fields: NeededFields
+  readonly whereNamed: boolean
+}
+
+const needs = routeSlot<readonly Need[]>('neededFields')
+
+export function needFields(route: RouteOptions, fields: NeededFields, whereNamed = false): void {
+  needs.set(route, [...(needs.get(route) ?? []), { fields, whereNamed }])
+}
+
+export function neededFields(request: FastifyRequest, isNamed: (name: string) => boolean): readonly string[] {
+  return (needs.of(request) ?? []).flatMap(({ fields, whereNamed }) =>
+    whereNamed ? fields(request).filter(isNamed) : fields(request),
+  )
+}
+
+/** The fields that a route hides by `config.fields.hidden`, by dot path: from all (`true`), or by a predicate. */
+export type HiddenFields = Readonly<Record<string, unknown>>
+
+const nothing: HiddenFields = Object.freeze({})
+
+export function hiddenFieldsOf({ config }: Pick<RouteOptions, 'config'>): HiddenFields {
+  const fields: unknown = config?.fields
+  const isHiding = isObject(fields) && fields.mode !== 'off' && isObject(fields.hidden)
+  return isHiding ? (fields.hidden as HiddenFields) : nothing
 }

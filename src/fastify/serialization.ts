@@ -1,49 +1,51 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { holdsBigInt } from '../json/exact-json.js'
+import { exactJson, holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
+import type { OnLostDigits } from '../json/int64.js'
+import { hasLongInteger } from '../json/json-text.js'
 import type { Write } from '../json/object-writer.js'
 import { parseExact } from '../json/parse-exact.js'
-import type { WriterCompiler } from '../json/writer.js'
-import { loadAjv } from '../json-schema/ajv.js'
-import { bodyFor } from '../json-schema/responses.js'
-import type { Shape } from '../json-schema/shape.js'
+import type { Selection } from '../json/selection.js'
+import { WriterCompiler } from '../json/writer.js'
+import { compileConditions, loadAjv } from '../json-schema/ajv.js'
+import type { CompileSerializer } from '../json-schema/alternatives.js'
+import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../json-schema/json-schema.js'
+import { isProviderSchema } from '../json-schema/provider-schema.js'
+import { bodyFor, responseBodies } from '../json-schema/responses.js'
+import { anything, type Shape } from '../json-schema/shape.js'
+import { shapeOf } from '../json-schema/shape-reader.js'
+import { containsInt64 } from '../json-schema/twins.js'
 import { reporterOf } from '../rules/report.js'
 import { hookError } from './hook-error.js'
-import { hasReplySerializer, headSiblings } from './internals.js'
-import {
-  compileWhenNeeded,
-  hasCompiledSerializer,
-  hasSerializerOfItsOwn,
-  passString,
-} from './reply-serializer.js'
-import {
-  jsonIfUsual,
-  jsonOfFastify,
-  openWriter,
-  type ResponseWriter,
-  responseWriters,
-  throwLost,
-  type WritingPurpose,
-} from './response-writers.js'
+import { hasReplySerializer } from './internals.js'
+import { lazily } from './lazily.js'
+import { hasCompiledSerializer, hasSerializerOfItsOwn, passString } from './reply-serializer.js'
 import { addHook } from './route.js'
 import { jsonSchemasOf } from './route-schemas.js'
-import type { Selection } from './selection.js'
-import { requestSlot, routeSlot } from './slots.js'
+import { type RequestSelection, selectionOf } from './selection.js'
+import { routeSlot } from './slots.js'
 
-/** Where the selection of a request is kept. */
-export const selections = requestSlot<Selection | null>('selection')
+/** How responses of one status (and of one media type, if the schema has several) become JSON. */
+export interface ResponseWriter {
+  /** The key of the response schema: a status, a class of statuses or `default`. */
+  readonly status: string
+  /** `null` for any. */
+  readonly mediaType: string | null
+  readonly shape: Shape
+  /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
+  readonly hasTwins: boolean
+  readonly write: Write
+  readonly writeWithoutTwins: Write
+  /** Fastify's serializer of a schema of one media type; `null` if `reply.serialize()` finds the serializer. */
+  readonly stringify: ((payload: unknown) => string) | null
+}
 
-/**
- * How the answers of a route become JSON, where a plugin has a say in it. One for a route: what several plugins want
- * of the payload is done in one pass over it.
- */
+/** How the answers of a route become JSON, where a plugin has a say in it. */
 export class RouteSerialization {
-  /** Whether integers get string twins. Set before the app is ready. */
+  /** Set before the app is ready. */
   twins = false
-  /** What a request gets that has selected nothing, on a route that hides fields. Set before the app is ready. */
-  unselected: ((request: FastifyRequest) => Selection | null) | null = null
-  /** Whether this package writes what it writes faster than Fastify does. Set before the app is ready. */
-  fast = false
+  /** What a request gets that has selected nothing, on a route that hides fields. */
+  unselected: ((request: FastifyRequest) => RequestSelection | null) | null = null
   readonly #app: FastifyInstance
   readonly #route: string
   readonly #compiler: RouteOptions['serializerCompiler']
@@ -52,14 +54,12 @@ export class RouteSerialization {
   #writers: readonly ResponseWriter[] = []
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #open: ResponseWriter | null = null
-  #untwinned: WriterCompiler | null = null
   #prepared = false
   // The app serializes all replies alike: its JSON need not follow the schemas.
   #isOfTheApp = false
   // The app compiles the serializers: the conventions apply to the JSON that these make.
   #isCompiled = false
 
-  /** @param route method and path pattern, for the report */
   constructor(
     app: FastifyInstance,
     response: unknown,
@@ -74,14 +74,11 @@ export class RouteSerialization {
     this.#statuses = new Set(declared.map((status) => status.toLowerCase()))
   }
 
-  get #purpose(): WritingPurpose {
-    return { twins: this.twins, fast: this.fast, route: this.#route, isCompiled: this.#isCompiled }
+  get #shared(): SharedWriters {
+    return sharedWriters(this.#app, this.twins, this.#isCompiled, this.#route)
   }
 
-  /**
-   * Reads the response schemas and compiles their writers, once all shared schemas are known. A route whose schemas cannot
-   * be read is left to Fastify, and the report says so.
-   */
+  /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
   prepare(): void {
     if (this.#prepared) return
     this.#prepared = true
@@ -89,7 +86,7 @@ export class RouteSerialization {
     if (this.#isOfTheApp) return
     this.#isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
     try {
-      this.#writers = responseWriters(this.#app, this.#response, this.#purpose)
+      this.#writers = responseWriters(this.#app, this.#response, this.#shared)
     } catch (error) {
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
@@ -98,18 +95,19 @@ export class RouteSerialization {
           route: this.#route,
           rules: [plugin],
           reason,
+          declared: false,
           unused: false,
         })
       }
     }
   }
 
-  /** Whether the app compiles the serializers of the route. Known once it is prepared. */
+  /** Known once it is prepared. */
   get isCompiled(): boolean {
     return this.#isCompiled
   }
 
-  /** Whether there is an answer that this package can write. Known once it is prepared. */
+  /** Known once it is prepared. */
   get isReadable(): boolean {
     return this.#writers.length > 0
   }
@@ -152,21 +150,19 @@ export class RouteSerialization {
     this.prepare()
     const selection = status < 300 ? this.#selectionFor(request) : null
     if (this.#isOfTheApp && selection?.hides !== true) return null
-    const narrow = selection === null ? null : this.narrowing(selection, reply)
-    if (narrow !== null) return narrow.write(this.#sentOf(reply, payload), throwLost)
+    const selected = selection === null ? null : this.selected(selection, reply)
+    if (selected !== null) return selected.write(this.#sentOf(reply, payload), throwLost, selected.of)
     const writer = this.#writerOf(reply)
     if (this.#isCompiled && this.#hasSchemaOf(status)) {
-      const isOurs = writer !== null && (writer.by === 'own' || (this.twins && holdsBigInt(payload)))
+      const isOurs = writer !== null && (writer.hasTwins || (this.twins && holdsBigInt(payload)))
       return isOurs ? writer.write(this.#sentOf(reply, payload), throwLost) : null
     }
-    if (writer?.by === 'own') return writer.write(payload, throwLost)
-    if (writer?.by === 'fast') return jsonIfUsual(payload, writer)
+    if (writer?.hasTwins) return writer.write(payload, throwLost)
     // Where the schema could not be read, only Fastify knows what it lets out.
     if (!this.twins || (writer === null && this.#hasSchemaOf(status))) return null
     return jsonOfFastify(reply, payload, writer)
   }
 
-  /** The value that the app's serializer sends for a payload: converted and without what its schema leaves out. */
   #sentOf(reply: FastifyReply, payload: unknown): unknown {
     if (!this.#isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
     try {
@@ -179,39 +175,35 @@ export class RouteSerialization {
     }
   }
 
-  /**
-   * What writes the fields that are selected of a successful answer, and what all of it; `null` where all are sent.
-   *
-   * @throws TypeError where hidden fields cannot be left out
-   */
-  narrowing(selection: Selection, reply: FastifyReply): Rewriting | null {
+  /** Returns what writes a successful answer, and what is selected of it; `null` where all is sent. */
+  selected(
+    selection: RequestSelection,
+    reply: FastifyReply,
+  ): { readonly write: Write; readonly of: Selection } | null {
     const { statusCode: status } = reply
     if (status === 202 && !selection.hides) return null
     const writer = this.#writerOf(reply)
-    if (writer !== null) return { write: selection.forStatus(status).writerFor(writer), whole: writer.write }
+    if (writer !== null) return { write: writer.write, of: selection.of(writer.shape, status) }
     if (selection.hides)
       throw new TypeError(
         'hidden fields cannot be removed from this response, because no schema describes its status',
       )
     // A list without a schema has what its items have.
     if (status !== 200 || this.#hasSchemaOf(status)) return null
-    this.#open ??= openWriter(this.#app, this.#purpose)
-    const open = this.#open
-    return { write: selection.writerFor(open), whole: open.write }
+    this.#open ??= openWriter(this.#shared)
+    return { write: this.#open.write, of: selection.of(anything, status) }
   }
 
-  /** What writes a payload with twins, and what without; `null` where it has none. */
-  twinning(reply: FastifyReply, payload: unknown): Rewriting | null {
+  /** Returns the writer of a payload that gets twins; `null` if it has none. */
+  twinnedWriter(reply: FastifyReply, payload: unknown): ResponseWriter | null {
     const writer = this.#writerOf(reply)
-    if (writer?.by !== 'own' && !holdsBigInt(payload)) return null
+    if (!writer?.hasTwins && !holdsBigInt(payload)) return null
     if (writer === null && this.#hasSchemaOf(reply.statusCode)) return null
-    this.#open ??= openWriter(this.#app, this.#purpose)
-    const { shape, write, compiler } = writer ?? this.#open
-    this.#untwinned ??= compiler.withoutTwins()
-    return { write, whole: this.#untwinned.writerOf(shape) }
+    this.#open ??= openWriter(this.#shared)
+    return writer ?? this.#open
   }
 
-  #selectionFor(request: FastifyRequest): Selection | null {
+  #selectionFor(request: FastifyRequest): RequestSelection | null {
     const selected = selectionOf(request)
     return selected === undefined ? (this.unselected?.(request) ?? null) : selected
   }
@@ -230,13 +222,6 @@ export class RouteSerialization {
   }
 }
 
-/** What writes a changed answer, and what the answer as it is. */
-export interface Rewriting {
-  readonly write: Write
-  readonly whole: Write
-}
-
-/** The serialization of a route, made when a plugin first asks for it. Call it from an `onRoute` hook. */
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
   const known = serializations.get(route)
   if (known !== undefined) return known
@@ -247,17 +232,6 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   addHook(route, 'preSerialization', 'serialization', serialization.serialize)
   prepareWhenReady(app, serialization)
   return serialization
-}
-
-/** Lets this package write the answers of all later routes that it writes faster than Fastify, with the same bytes. */
-export function writeFast(app: FastifyInstance): void {
-  const isHeadSibling = headSiblings(app)
-  app.addHook('onRoute', function writeFastOnRoute(route) {
-    const isSibling = isHeadSibling(route)
-    if (route.schema?.response === undefined || hasCompiledSerializer(this, route.serializerCompiler)) return
-    serializationOf(this, route).fast = true
-    if (isSibling) compileWhenNeeded(this, route)
-  })
 }
 
 /** Whether integers that a Number cannot hold get string twins in the answer to a request. */
@@ -284,7 +258,110 @@ function prepareWhenReady(app: FastifyInstance, serialization: RouteSerializatio
   })
 }
 
-/** What a request selects: `null` for all, `undefined` where nothing has been selected yet. */
-export function selectionOf(request: FastifyRequest): Selection | null | undefined {
-  return selections.get(request)
+/** What the routes of a context share. */
+interface SharedWriters {
+  readonly compile: CompileSerializer
+  readonly twins: boolean
+  readonly compiler: WriterCompiler
+  readonly withoutTwins: WriterCompiler
+  /** By the JSON of the schema: in one context, equal schemas mean the same. */
+  readonly bySchema: Map<string, Body>
+  readonly shapes: Map<string, Shape>
+}
+
+type Body = Omit<ResponseWriter, 'status' | 'mediaType' | 'stringify'>
+
+const sharedOfApps = new WeakMap<FastifyInstance, Map<string, SharedWriters>>()
+
+function sharedWriters(
+  app: FastifyInstance,
+  twins: boolean,
+  isCompiled: boolean,
+  route: string,
+): SharedWriters {
+  const ofApp = sharedOfApps.get(app) ?? new Map<string, SharedWriters>()
+  sharedOfApps.set(app, ofApp)
+  const key = `${twins} ${isCompiled}`
+  const known = ofApp.get(key)
+  if (known !== undefined) return known
+  const compile = isCompiled ? compileConditions : compilerOf(app, route)
+  const compiler = new WriterCompiler(twins, compile)
+  const withoutTwins = twins ? new WriterCompiler(false, compile) : compiler
+  const shared = { compile, twins, compiler, withoutTwins, bySchema: new Map(), shapes: new Map() }
+  ofApp.set(key, shared)
+  return shared
+}
+
+// Compiles a schema as Fastify does in the context of the route.
+function compilerOf(app: FastifyInstance, route: string): CompileSerializer {
+  return function compileAsFastify(schema) {
+    const compile = app.serializerCompiler
+    if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
+    return compile({ schema, method: 'GET', url: route, httpStatus: '200' })
+  }
+}
+
+function responseWriters(
+  app: FastifyInstance,
+  response: unknown,
+  shared: SharedWriters,
+): readonly ResponseWriter[] {
+  const bodies = responseBodies(response).filter(
+    ({ schema }) => isSchemaObject(schema) && !isProviderSchema(schema),
+  )
+  return bodies.map(({ status, mediaType, schema }) => {
+    const stringify = mediaType === null ? null : lazily(() => shared.compile(schema as Json))
+    return { status, mediaType, ...bodyOf(app, schema as Json, shared), stringify }
+  })
+}
+
+function bodyOf(app: FastifyInstance, schema: Json, shared: SharedWriters): Body {
+  const text = schemaText(schema)
+  const known = text === null ? undefined : shared.bySchema.get(text)
+  if (known !== undefined) return known
+  const { compile, twins, shapes } = shared
+  const shape = shapeOf(schema, app.getSchemas() as SchemaStore, { compile, int64: twins, known: shapes })
+  const body = bodyOfShape(shape, shared)
+  if (text !== null) shared.bySchema.set(text, body)
+  return body
+}
+
+function bodyOfShape(shape: Shape, { twins, compiler, withoutTwins }: SharedWriters): Body {
+  const hasTwins = twins && containsInt64(shape)
+  return {
+    shape,
+    hasTwins,
+    write: hasTwins ? compiler.writerOf(shape) : lazily(() => compiler.writerOf(shape)),
+    writeWithoutTwins: lazily(() => withoutTwins.writerOf(shape)),
+  }
+}
+
+function openWriter(shared: SharedWriters): ResponseWriter {
+  return { status: 'default', mediaType: null, ...bodyOfShape(anything, shared), stringify: null }
+}
+
+function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: ResponseWriter | null): string {
+  const exact = (): string =>
+    writer === null ? (exactJson(payload, true) ?? 'null') : writer.write(payload, throwLost)
+  if (isBigIntPatched() && holdsBigInt(payload)) return exact()
+  let json: string
+  try {
+    json = writer?.stringify?.(payload) ?? (reply.serialize(payload as object) as string)
+  } catch (error) {
+    // Fastify throws on a BigInt if the schema has several types, or if there is no schema.
+    if (!holdsBigInt(payload)) throw error
+    try {
+      return exact()
+    } catch {
+      throw error
+    }
+  }
+  return typeof json === 'string' && hasLongInteger(json) && holdsBigInt(payload) ? exact() : json
+}
+
+/** Throws because digits are lost. */
+const throwLost: OnLostDigits = () => {
+  throw new TypeError(
+    'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string',
+  )
 }

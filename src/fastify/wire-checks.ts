@@ -11,9 +11,7 @@ import { addHook } from './route.js'
 /** Maximum number of field lines of a request. Node reads the first 1,000 and ignores the others. */
 const maxFieldLines = 998
 
-/**
- * Answers requests that Node.js does not pass on: those with an unknown `Expect`, and `CONNECT`.
- */
+/** Answers requests that Node.js does not pass on: those with an unknown `Expect`, and `CONNECT`. */
 export function checkWire(app: FastifyInstance, typeBase: string): void {
   app.addHook('onRoute', function refuseExpectationOnRoute(route) {
     addHook(route, 'onRequest', 'problems:expectation', refuseExpectation)
@@ -49,10 +47,20 @@ export function closeWhereFramingIsFaulty({ raw }: FastifyRequest, reply: Fastif
   }
 }
 
-/** Returns a function that returns the problem of an invalid header section; `null` for a valid one. */
+/** Returns a function that returns the problem of an invalid request line or header section; `null` for valid ones. */
 export function headerRefusals(): (raw: IncomingMessage) => ProblemError | null {
   let lastHost = ''
-  return function headerRefusal({ headers, rawHeaders }) {
+  return function headerRefusal({ headers, rawHeaders, httpVersionMajor, method, url = '' }) {
+    // Node.js reads HTTP/0.9 and HTTP/2.0 in a request line as HTTP/1; a request that is HTTP/2 has pseudo-header fields.
+    if (httpVersionMajor !== 1 && !(':method' in headers)) {
+      return new ProblemError('request-malformed', {
+        detail: 'The version in a request line must be HTTP/1.1 or HTTP/1.0',
+      })
+    }
+    if (url.startsWith('*') && !(method === 'OPTIONS' && url === '*')) {
+      const detail = 'The target * is for OPTIONS alone; other requests have a path'
+      return new ProblemError('request-malformed', { detail })
+    }
     if (rawHeaders.length > 2 * maxFieldLines) {
       const detail = `A request may have at most ${maxFieldLines} header fields`
       return new ProblemError('header-fields-too-large', { detail })

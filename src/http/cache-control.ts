@@ -3,14 +3,26 @@ import { directiveName, listMembers } from './list-header.js'
 const namesAudience: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
 const shared: ReadonlySet<string> = new Set(['public', 's-maxage'])
 
-/**
- * Returns a `Cache-Control` with `private` added, for a response to a request with credentials. A value with `public`,
- * `private`, `no-store` or `s-maxage` says who may store the response (RFC 9111 §3.5) and is returned as it is.
- */
+/** Returns a `Cache-Control` with `private` added, for a response to a request with credentials. */
 export function withPrivate(value: string): string {
   const names = listMembers(value).map(directiveName)
   if (names.length === 0) return 'private'
   return names.some((name) => namesAudience.has(name)) ? value : `${value}, private`
+}
+
+// Directives that let shared caches store, or that apply to shared caches only; `private="name"` applies to fields.
+const notPrivate: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
+
+/**
+ * Returns a `Cache-Control` that forbids shared caches to store the response (RFC 9111 §5.2.2.7): with `private`, without
+ * contrary directives. With `no-store` it is returned as it is.
+ */
+export function privateOnly(current: string | undefined): string {
+  const directives = listMembers(current ?? '')
+  if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''
+  return [...directives.filter((directive) => !notPrivate.has(directiveName(directive))), 'private'].join(
+    ', ',
+  )
 }
 
 /** Whether a `Cache-Control` tells shared caches to store the response: `public` or `s-maxage` (RFC 9111 §5.2.2.9–10). */

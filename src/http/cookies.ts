@@ -1,7 +1,4 @@
-/**
- * Returns the values of a cookie in a `Cookie` header (RFC 6265 §4.2), in order, not decoded. Several values are possible:
- * browsers send cookies of one name for several paths and domains. Empty values are left out.
- */
+/** Returns the values of a cookie in a `Cookie` header (RFC 6265 §4.2), in order, not decoded. */
 export function cookieValues(header: string, name: string): string[] {
   // Most headers do not have most cookies.
   if (!header.includes(name)) return []

@@ -9,6 +9,24 @@ const ofBody: ReadonlySet<string> = new Set([
   'trailer',
 ])
 
+/** The header fields of the response that a problem replaces: its representation is another one (RFC 9110 §8). */
+export const replacedByProblem: readonly string[] = [
+  'content-encoding',
+  'content-length',
+  'content-language',
+  'content-location',
+  'content-disposition',
+  'content-range',
+  'content-digest',
+  'repr-digest',
+  'digest',
+  'content-md5',
+  'etag',
+  'last-modified',
+  'expires',
+  'accept-ranges',
+]
+
 /** Whether a problem may have a header field: it is valid, and does not describe another body. */
 export function isProblemField(name: string, value: unknown): boolean {
   return isField(name, value) && !ofBody.has(name.toLowerCase())

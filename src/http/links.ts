@@ -10,21 +10,22 @@ export function formatLinks(links: readonly Link[]): string {
   return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
 }
 
-/**
- * Returns a `Link` header with more links. Adding the same links again adds nothing: a response that fails late runs
- * through the hooks twice.
- *
- * @param current the value so far
- */
+/** Returns a `Link` header with more links. */
 export function addLinks(current: string | undefined, added: string): string {
   if (current === undefined || current.trim() === '') return added
   return current.includes(added) ? current : `${current}, ${added}`
 }
 
-/**
- * Returns a path and query with the parameters in `replaced` removed and those in `set` at the end. Several leading
- * slashes or backslashes become one slash, because clients read two of them as the start of a host (RFC 3986 §4.2).
- */
+const ofService = /;\s*rel="?(?:deprecation|sunset|successor-version)(?:"|;|$)/
+
+/** Returns the links of a `Link` header that are about the service, without those of a representation; `null` for none. */
+export function serviceLinks(current: string): string | null {
+  // A target may have a comma.
+  const links = current.split(/,\s*(?=<)/).filter((link) => ofService.test(link))
+  return links.length === 0 ? null : links.join(', ')
+}
+
+/** Returns a path and query with the parameters in `replaced` removed and those in `set` at the end. */
 export function hrefWith(
   path: string,
   query: string,

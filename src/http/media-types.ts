@@ -1,4 +1,4 @@
-import { listMembers, memberParts } from './list-header.js'
+import { firstMembers, memberParts } from './list-header.js'
 
 /**
  * Whether an `Accept` header accepts one of the media types (RFC 9110 §12.5.1): the most specific matching range
@@ -12,10 +12,7 @@ export function acceptsAny(accept: string, produced: readonly string[]): boolean
   return produced.some((type) => qualityAmong(ranges, type) > 0)
 }
 
-/**
- * Whether an `Accept` header prefers a media type to another: it has a higher quality value. A header without a valid
- * media range, or with one range for all types, prefers none.
- */
+/** Whether an `Accept` header prefers a media type to another: it has a higher quality value. */
 export function prefers(accept: string, type: string, other: string): boolean {
   const ranges = rangesOf(accept)
   return qualityAmong(ranges, type) > qualityAmong(ranges, other)
@@ -46,7 +43,7 @@ export function namesType(accept: string, type: string): boolean {
 }
 
 function rangesOf(accept: string): readonly MediaRange[] {
-  return listMembers(accept).flatMap((member) => rangeOf(member) ?? [])
+  return firstMembers(accept).flatMap((member) => rangeOf(member) ?? [])
 }
 
 function qualityAmong(ranges: readonly MediaRange[], type: string): number {

@@ -1,10 +1,4 @@
-/**
- * Returns the index of the value of a header field; -1 if there is none.
- *
- * @param rawHeaders names and values in turn, as Node.js gives them
- * @param name in lowercase
- * @param from the index of the name with which the search begins
- */
+/** Returns the index of the value of a header field; -1 if there is none. */
 export function valueIndex(rawHeaders: readonly string[], name: string, from = 0): number {
   for (let index = from; index < rawHeaders.length; index += 2) {
     const one = rawHeaders[index]

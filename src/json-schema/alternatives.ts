@@ -12,19 +12,10 @@ export type CompileSerializer = (schema: Json) => (value: unknown) => string
 /** One of several ways to write a value. */
 export interface Option {
   readonly matches: Match
-  /**
-   * Whether it matches large integers in forms that the app's serializer does not know: a BigInt, or, where the schema
-   * declares 64 bits, decimal text. Such a match may be wrong, as of an integer beyond the range of its format.
-   */
   readonly isForLargeIntegers?: boolean
 }
 
-/**
- * Uses the first option that matches a value. Where the use of one for large integers throws, the next is tried.
- * `undefined` where none matches.
- *
- * @throws what the use of the last option throws
- */
+/** Where the use of one for large integers throws, the next is tried. */
 export function choose<One extends Option, Result>(
   options: readonly One[],
   value: unknown,
@@ -49,14 +40,9 @@ export interface ShapeContext {
   readonly reader: SchemaReader
   /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile: CompileSerializer
-  /** Whether declared 64-bit integers are distinguished from other integers, and large integers are integers in every form. */
   readonly int64: boolean
 }
 
-/**
- * The options of a group of alternatives, distinguished as the app's own serializer does: it writes a constant where the
- * condition is met. Large integers count only where it finds no alternative.
- */
 export function optionsOf(
   group: readonly Alternative[],
   context: ShapeContext,
@@ -84,10 +70,6 @@ export function isOfListedType(type: string): Match {
   return listedTypes[type] ?? (() => false)
 }
 
-/**
- * Whether a value is an integer in a form that Fastify's serializer does not know: a BigInt, or, where 64 bits are
- * declared, decimal text.
- */
 export function isLargeInteger(value: unknown, isInt64: boolean): boolean {
   return typeof value === 'bigint' || (isInt64 && typeof value === 'string' && isDecimal(value))
 }
@@ -123,7 +105,6 @@ function mayBeNumber(condition: Json): boolean {
 const notJson: Json = { not: { type: ['string', 'number', 'object', 'array', 'boolean', 'null'] } }
 const decimalText: Json = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', not: { type: 'object' } }
 
-/** A schema that lets in large integers, in every form, wherever it lets in numbers. */
 function withLargeIntegers(schema: Json): Json {
   return mapSchema(schema, (one) => {
     const types = [one.type].flat()

@@ -15,11 +15,6 @@ export interface SchemaDocument {
   readonly parts: ReadonlyMap<Json, Json>
 }
 
-/**
- * Makes a document absolute.
- *
- * @param id the name that references to it get
- */
 export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument {
   if (!mayRefer(root)) return { schema: root, parts: new Map() }
   const parts = new Map<Json, Json>()

@@ -1,8 +1,7 @@
-import { cutOf, type FieldCut, type FieldTree } from '../json/field-tree.js'
+import { type Fields, partOf, type Selection } from '../json/selection.js'
 import { anything, leavesOf, type Member, type ObjectShape, type Shape } from './shape.js'
 import { isTwinned, twinName } from './twins.js'
 
-/** Returns the field names that a client may select at the top level of shapes. A twin has the name of its integer. */
 export function fieldNames(...shapes: readonly Shape[]): string[] {
   const names = objectsOf(shapes).flatMap((object) => {
     const index = indexOf(object)
@@ -11,7 +10,6 @@ export function fieldNames(...shapes: readonly Shape[]): string[] {
   return [...new Set(names)]
 }
 
-/** Returns the field names that a client may select below a path. A twin has the name of its integer. */
 export function namesBelow(shape: Shape, path: readonly string[]): string[] {
   let shapes: readonly Shape[] = [shape]
   for (const name of path) shapes = shapesBelow(shapes, name)
@@ -26,14 +24,12 @@ export function shapeWithin(shape: Shape, within: readonly string[]): Shape | nu
   return member === undefined ? null : shapeWithin(member, rest)
 }
 
-/** Whether a shape is an array, or an array or null. */
 export function isList(shape: Shape | null): boolean {
   if (shape?.kind !== 'choice') return shape?.kind === 'array'
   const kinds = shape.options.map((option) => option.shape.kind)
   return kinds.includes('array') && kinds.every((kind) => kind === 'array' || kind === 'null')
 }
 
-/** Whether a value of the shape may have the field, in one of its alternatives at least. */
 export function isField(shape: Shape, path: readonly string[]): boolean {
   let shapes: readonly Shape[] = [shape]
   for (const name of path) {
@@ -44,7 +40,6 @@ export function isField(shape: Shape, path: readonly string[]): boolean {
   return true
 }
 
-/** The path by which a field goes: twins by the name of their number, for both stand beside each other anyway. */
 export function canonicalPath(shape: Shape, path: readonly string[]): readonly string[] {
   let shapes: readonly Shape[] = [shape]
   return path.map((name) => {
@@ -56,10 +51,10 @@ export function canonicalPath(shape: Shape, path: readonly string[]): readonly s
 }
 
 /** The fields that a cut leaves of shapes, as far as they are named: by the cut, or by the shapes. */
-export function fieldsLeft(shapes: readonly Shape[], cut: FieldCut): FieldTree {
+export function fieldsLeft(shapes: readonly Shape[], cut: Selection): Fields {
   const names = cut.only === null ? fieldNames(...shapes) : [...cut.only.keys()]
-  const left = names.flatMap((name): [string, FieldTree | true][] => {
-    const below = cutOf(cut, name)
+  const left = names.flatMap((name): [string, Fields | true][] => {
+    const below = partOf(cut, name)
     if (below === null) return []
     if (below.without === null) return [[name, below.only ?? true]]
     const inner = shapesBelow(shapes, name)
@@ -91,7 +86,6 @@ function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
   return index
 }
 
-/** The objects that values of the shapes may be, or have as items. */
 function objectsOf(shapes: readonly Shape[]): ObjectShape[] {
   return [...leavesOf(shapes)].filter((shape) => shape.kind === 'object')
 }

@@ -13,29 +13,24 @@ export type SchemaStore = Readonly<Record<string, unknown>>
 /** Nested schemas deeper than this are not read. */
 export const maxSchemaDepth = 200
 
-/** Whether a schema is an object of keywords. */
 export function isSchemaObject(schema: unknown): schema is SchemaObject {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
 }
 
-/** Whether a value is an object of no class. Schemas of other validators are instances of their classes. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
 
-/** The schemas of a keyword that holds a list; none where it does not. */
 export function schemaList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The schemas of a keyword that holds them by name; none where it does not. */
 export function namedSchemas(value: Json | undefined): [name: string, schema: Json][] {
   return isSchemaObject(value) ? Object.entries(value) : []
 }
 
-/** How a keyword holds the schemas within a schema. */
 const subschemaKeywords: Readonly<Record<string, 'one' | 'list' | 'named'>> = {
   ...each(['allOf', 'anyOf', 'oneOf', 'prefixItems'], 'list'),
   ...each(
@@ -46,7 +41,6 @@ const subschemaKeywords: Readonly<Record<string, 'one' | 'list' | 'named'>> = {
   ...each(['unevaluatedItems', 'unevaluatedProperties', 'if', 'then', 'else'], 'one'),
 }
 
-/** Replaces the schemas one level within a schema. Returns the schema itself where nothing changes. */
 export function mapSubschemas(
   schema: SchemaObject,
   map: (subschema: Json, keyword: string) => Json,
@@ -82,12 +76,7 @@ export function mapSubschemas(
   return changed ?? schema
 }
 
-/**
- * Replaces every schema within a schema, the innermost first, and then the schema itself. What goes deeper than
- * {@link maxSchemaDepth} stays as it is. Returns the schema itself where nothing changes.
- *
- * @param change gets a schema whose subschemas are replaced, and the same schema as it was before
- */
+/** What goes deeper than maxSchemaDepth stays as it is. */
 export function mapSchema(schema: Json, change: (schema: SchemaObject, before: SchemaObject) => Json): Json {
   const known = new Map<Json, Json>()
   const visit = (part: Json, depth: number): Json => {
@@ -114,10 +103,7 @@ export function schemaText(schema: Json): string | null {
   }
 }
 
-/**
- * Whether a reference may stand in a schema. At boot every schema is asked, and engines write JSON faster than code walks
- * a schema.
- */
+/** At boot every schema is asked, and engines write JSON faster than code walks a schema. */
 export function mayRefer(schema: Json): boolean {
   return schemaText(schema)?.includes('"$ref"') ?? true
 }
@@ -147,12 +133,7 @@ export function typesOf(schema: SchemaObject): readonly string[] {
   return implied === undefined ? [] : [implied]
 }
 
-/**
- * Returns the range of the 64-bit integer that a schema declares: `integer` is among its types, its format is `int64` or
- * `uint64`, and it has no `const`. Returns `null` for any other schema.
- *
- * @param schema keywords of one schema; those of {@link SchemaNode} include what `$ref` and `allOf` add
- */
+/** Returns `null` for any other schema. */
 export function int64RangeOf(schema: SchemaObject): Int64Range | null {
   const isInteger = [schema.type].flat().includes('integer') && schema.const === undefined
   return isInteger ? rangeOf(schema.format) : null

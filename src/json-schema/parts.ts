@@ -21,7 +21,6 @@ export function partsOf(reader: SchemaReader, schemas: readonly Json[]): SchemaO
   return [...new Set([...nodes].flatMap(({ parts }) => parts))]
 }
 
-/** The cases that a value of a schema may be, each with all schemas that hold for it. */
 export function formsOf(reader: SchemaReader, schema: Json): readonly (readonly SchemaObject[])[] {
   const known = new Map<SchemaNode, readonly (readonly SchemaObject[])[]>()
   const visit = (one: Json, depth: number): readonly (readonly SchemaObject[])[] => {
@@ -47,7 +46,6 @@ export function formsOf(reader: SchemaReader, schema: Json): readonly (readonly 
   return visit(schema, 0)
 }
 
-/** The declared members of an object, each with all the schemas that declare it. */
 export function propertiesOf(parts: readonly SchemaObject[]): Map<string, Json[]> {
   const properties = new Map<string, Json[]>()
   for (const part of parts) {
@@ -57,7 +55,6 @@ export function propertiesOf(parts: readonly SchemaObject[]): Map<string, Json[]
   return properties
 }
 
-/** What is in a value under no name of its own: the items of arrays, and the values of maps. */
 export function namelessOf(parts: readonly SchemaObject[]): Json[] {
   return parts.flatMap((part) => [
     ...namelessKeywords.flatMap((keyword) => part[keyword] ?? []).filter(isSchemaObject),
@@ -83,7 +80,6 @@ export function typesOfParts(parts: readonly SchemaObject[]): ReadonlySet<string
   )
 }
 
-/** The values that a value is restricted to by `enum` and `const`; none where it is not. */
 export function valuesOf(parts: readonly SchemaObject[]): Json[] {
   return parts.flatMap((part) => [
     ...schemaList(part.enum),
@@ -91,7 +87,6 @@ export function valuesOf(parts: readonly SchemaObject[]): Json[] {
   ])
 }
 
-/** Whether an array is one of places, such as a point, rather than a list. */
 export function isTuple(parts: readonly SchemaObject[]): boolean {
   return parts.some(({ items, prefixItems, minItems, maxItems }) => {
     const hasFixedLength = typeof minItems === 'number' && minItems > 1 && minItems === maxItems

@@ -145,10 +145,7 @@ function inlined(part: unknown, definitions: Readonly<Record<string, unknown>>, 
   return { ...(inlined(definitions[name], definitions, [...path, name]) as object), ...own }
 }
 
-/**
- * A JSON Schema that is one of Zod, too, for a transform of the OpenAPI document that knows Zod's schemas only. The part that
- * says so is not enumerable. Other values are returned as they are.
- */
+/** A JSON Schema that is one of Zod, too, for a transform of the OpenAPI document that knows Zod's schemas only. */
 export function providerTwin(schema: unknown): unknown {
   if (!isPlainObject(schema) || '_zod' in schema) return schema
   const twin = { ...schema }

@@ -14,13 +14,7 @@ export interface RouteSchema {
   readonly response?: unknown
 }
 
-/**
- * Adds query parameters to the schema of a route. Parameters that the route declares stay. A query schema that is a
- * reference into `shared` is written out, because it may forbid other parameters. A query schema that is not a plain
- * JSON Schema object (a reference to a schema that is added later, a schema of another validator) stays as it is.
- *
- * @param shared gives the schemas that references lead to; asked only where there is one
- */
+/** A query schema that is a reference into `shared` is written out, because it may forbid other parameters. */
 export function withQueryParameters<Schema extends RouteSchema>(
   schema: Schema | undefined,
   parameters: Readonly<Record<string, unknown>>,
@@ -72,7 +66,6 @@ function referredQuery(
   return completed
 }
 
-/** The schema that a reference leads to, with references that name their documents. */
 function writtenOut($ref: string, shared: SchemaStore): ObjectSchema | null {
   try {
     const { parts } = new SchemaReader(shared).read({ $ref })
@@ -90,7 +83,6 @@ function onlyReference(declared: unknown): string | null {
   return typeof $ref === 'string' && Object.keys(siblings).length === 0 ? $ref : null
 }
 
-/** Whether a value is a plain object and no reference. Schemas of other validators are instances of their classes. */
 export function isObjectSchema(value: unknown): value is ObjectSchema {
   return isPlainObject(value) && !('$ref' in value)
 }

@@ -1,3 +1,4 @@
+import { mergeSchemas } from '@fastify/merge-json-schemas'
 import { RefResolver } from 'json-schema-ref-resolver'
 import { absoluteDocument, type SchemaDocument, valueAt } from './document.js'
 import {
@@ -9,23 +10,14 @@ import {
   type SchemaStore,
   schemaList,
 } from './json-schema.js'
-import { mergeKeywords } from './merge.js'
 
 /** A schema whose references are resolved and whose `allOf` is merged. */
 export interface SchemaNode {
   /** The schemas that all hold: the schema itself, what it refers to, and those of `allOf`. */
   readonly parts: readonly SchemaObject[]
-  /**
-   * The keywords of all parts, merged; without those that are resolved: `$ref`, `allOf`, `anyOf`, `oneOf`, `if`, `then`,
-   * `else`.
-   *
-   * @throws {@link SchemaContradiction} for parts that cannot be merged
-   */
   readonly keywords: SchemaObject
   /** What `anyOf`, `oneOf` and `if` leave open: of each group, one alternative holds as well. */
   readonly groups: readonly (readonly Alternative[])[]
-  /** Whether the keywords of several schemas are merged. */
-  readonly isMerged: boolean
 }
 
 /** One of the schemas of `anyOf` or `oneOf`, or a branch of `if`. */
@@ -38,14 +30,10 @@ export interface Alternative {
 }
 
 export interface ReaderOptions {
-  /** Called for a reference to nothing, which is then read as `true`. Without it, such a reference throws. */
+  /** Called for a reference to nothing, which is then read as `true`. */
   readonly onUnresolved?: (reference: string) => void
 }
 
-/**
- * Reads JSON Schemas: resolves `$ref`, within a document and into shared schemas, and merges `allOf`, both as Fastify's
- * serializer does. Each schema object is read once, so a recursive schema gives a recursive graph of nodes.
- */
 export class SchemaReader {
   readonly #shared: SchemaStore
   readonly #onUnresolved: ReaderOptions['onUnresolved']
@@ -54,25 +42,16 @@ export class SchemaReader {
   readonly #byId = new Map<string, SchemaDocument>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
 
-  /** @param shared schemas that others refer to, by their `$id` */
   constructor(shared: SchemaStore = {}, options: ReaderOptions = {}) {
     this.#shared = shared
     this.#onUnresolved = options.onUnresolved
   }
 
-  /**
-   * The node of a schema.
-   *
-   * @param root the document that `schema` is a part of, to which its local references are relative. Schemas that come
-   * out of a node have no local references any more: they need none.
-   * @throws TypeError for a reference to nothing, or that leads to itself alone
-   */
   read(schema: Json, root?: Json): SchemaNode {
     const absolute = root === undefined ? schema : this.absolute(schema, root)
     return isSchemaObject(absolute) ? this.#read(absolute) : anything
   }
 
-  /** A part of a document, with references that name their document; the part itself where it has none. */
   absolute(schema: Json, root: Json): Json {
     if (!isSchemaObject(root) || !isSchemaObject(schema)) return schema
     const document = this.#documentOf(root, `fastify-conventions:${this.#documents.size}`)
@@ -134,7 +113,6 @@ export class SchemaReader {
     return new MergedNode(parts, groups)
   }
 
-  /** The schema that a chain of references ends at. */
   #follow(reference: string): Json {
     let target = this.#resolve(reference)
     for (let steps = 0; ; steps++) {
@@ -211,10 +189,6 @@ class MergedNode implements SchemaNode {
     this.groups = groups
   }
 
-  get isMerged(): boolean {
-    return this.parts.length > 1
-  }
-
   get keywords(): SchemaObject {
     this.#keywords ??= mergeKeywords(this.parts.map(ownKeywords))
     return this.#keywords
@@ -222,7 +196,7 @@ class MergedNode implements SchemaNode {
 }
 
 function plainNode(schema: SchemaObject): SchemaNode {
-  return { parts: [schema], keywords: schema, groups: [], isMerged: false }
+  return { parts: [schema], keywords: schema, groups: [] }
 }
 
 const anything = plainNode({})
@@ -257,7 +231,6 @@ export function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 
-/** Keywords that say nothing about a value. */
 const annotations: ReadonlySet<string> = new Set([
   '$id',
   '$schema',
@@ -279,3 +252,37 @@ function referenceAlone(schema: SchemaObject): string | null {
   const { $ref, ...others } = schema
   return typeof $ref === 'string' && !constrains(others) ? $ref : null
 }
+
+/** Schemas that cannot be merged, as no value is valid by all of them. */
+export class SchemaContradiction extends TypeError {}
+
+/** Merges schemas as Fastify's serializer does, with two exceptions. */
+function mergeKeywords(all: readonly SchemaObject[]): SchemaObject {
+  const parts = all.filter((part) => Object.keys(part).length > 0)
+  const [only = {}] = parts
+  if (parts.length <= 1) return only
+  const isClosed = parts.some((part) => part.additionalProperties === false)
+  // References name the document that they lead into, so definitions need not come along.
+  const open = parts.map(({ additionalProperties, definitions: _, $defs: __, ...keywords }) =>
+    additionalProperties === undefined || additionalProperties === false
+      ? keywords
+      : { ...keywords, additionalProperties },
+  )
+  try {
+    const merged = mergeSchemas(open, { onConflict: 'skip', resolvers }) as SchemaObject
+    return isClosed ? { ...merged, additionalProperties: false } : merged
+  } catch (error) {
+    throw new SchemaContradiction((error as Error).message)
+  }
+}
+
+function keepAll(keyword: string, values: readonly Json[], merged: Record<string, Json>): void {
+  const [only] = values
+  if (values.length === 1 && only !== undefined && keyword !== 'allOf') merged[keyword] = only
+  else {
+    const parts = keyword === 'allOf' ? values.flat() : values.map((value) => ({ [keyword]: value }))
+    merged.allOf = [...schemaList(merged.allOf), ...parts]
+  }
+}
+
+const resolvers = { $ref: keepAll, allOf: keepAll, anyOf: keepAll, oneOf: keepAll }

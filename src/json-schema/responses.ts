@@ -10,7 +10,6 @@ export interface ResponseBody {
   readonly schema: unknown
 }
 
-/** The bodies that the response schemas of a route declare, in their order. */
 export function responseBodies(response: unknown): ResponseBody[] {
   const declared = typeof response === 'object' && response !== null ? Object.entries(response) : []
   return declared.flatMap(([key, schema]): ResponseBody[] => {
@@ -24,10 +23,6 @@ export function responseBodies(response: unknown): ResponseBody[] {
   })
 }
 
-/**
- * The body that is declared for a status and a media type, as Fastify finds its serializer: by the status, by its class,
- * the default; of each, by the media type or for any.
- */
 export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>(
   bodies: readonly Body[],
   status: number,
@@ -42,10 +37,6 @@ export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>
   return null
 }
 
-/**
- * The bodies of success: those of 2xx except 204 and 205, which have none, and `default` where no 2xx is declared (beside
- * one, it is the schema of errors).
- */
 export function successBodies(response: unknown): ResponseBody[] {
   const bodies = responseBodies(response)
   const statuses = typeof response === 'object' && response !== null ? Object.keys(response) : []
@@ -57,10 +48,7 @@ function isSuccess(status: string): boolean {
   return /^2(\d\d|xx)$/i.test(status)
 }
 
-/**
- * The media types that a route declares for success; `null` if it declares none, or leaves them open. A 202 beside another
- * success is the state of the work, which `Accept` does not select.
- */
+/** The media types that a route declares for success; `null` if it declares none, or leaves them open. */
 export function producedTypes(response: unknown): readonly string[] | null {
   const bodies = successBodies(response)
   const selected = bodies.filter(({ status }) => status !== '202')
@@ -78,7 +66,6 @@ function isOfType(schema: unknown, type: string): boolean {
   return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
 }
 
-/** The response schemas of a route with other schemas of bodies; the given object where none changes. */
 export function mapBodies(response: unknown, map: (schema: unknown) => unknown): unknown {
   if (!isPlainObject(response)) return response
   return mapValues(response, (declared) => {

@@ -20,32 +20,22 @@ import {
   schemaText,
   typesOf,
 } from './json-schema.js'
-import { SchemaContradiction } from './merge.js'
-import { type Alternative, constrains, type SchemaNode, SchemaReader } from './reader.js'
+import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
 import { anything, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
 import { isInt64 } from './twins.js'
 
 /** How shapes are read. */
 export interface ShapeOptions {
-  /** Compiles the app's own serializers, which tell alternatives apart. Without it, no value is asked about them. */
+  /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile?: CompileSerializer
   /**
    * Whether declared 64-bit integers are distinguished from other integers, and large integers are integers in every form.
    * @default true
    */
   readonly int64?: boolean
-  /** Shapes of objects that were read before in the same context, by the JSON of their schemas; new ones are added. */
   readonly known?: Map<string, Shape>
 }
 
-/**
- * The shape of a response schema; a recursive schema has a recursive shape.
- *
- * @param schema a whole document
- * @param shared schemas that it may refer to, by their `$id`
- * @throws TypeError for a reference to nothing, for schemas that contradict each other, for alternatives in more than
- * {@link maxCombinations} combinations, and for 64-bit integers in a tuple
- */
 export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
   return new ShapeReader(new SchemaReader(shared), options).read(schema, schema)
 }
@@ -67,11 +57,6 @@ export class ShapeReader {
     this.#context = { reader, compile, int64 }
   }
 
-  /**
-   * The shape of a schema.
-   *
-   * @param root the document that it is a part of, as for {@link SchemaReader.read}
-   */
   read(schema: Json, root?: Json): Shape {
     try {
       return this.#read(this.#context.reader.read(schema, root))
@@ -106,10 +91,9 @@ export class ShapeReader {
     return draft as Shape
   }
 
-  #readNew({ keywords, groups, isMerged }: SchemaNode): Shape {
+  #readNew({ keywords, groups }: SchemaNode): Shape {
     if (groups.length > 0) return this.#choice(keywords, groups)
-    const shape = Array.isArray(keywords.type) ? this.#listed(keywords) : this.#single(keywords)
-    return isMerged ? { ...shape, isMerged: true } : shape
+    return Array.isArray(keywords.type) ? this.#listed(keywords) : this.#single(keywords)
   }
 
   #choice({ nullable, ...siblings }: SchemaObject, groups: readonly (readonly Alternative[])[]): Shape {
@@ -134,7 +118,6 @@ export class ShapeReader {
     }
   }
 
-  /** Returns the shape that all schemas declare together; `null` if they contradict each other and `mayContradict`. */
   #all(schemas: readonly Json[], mayContradict: boolean): Shape | null {
     const [only] = schemas
     const depth = this.#depth
@@ -147,7 +130,6 @@ export class ShapeReader {
     }
   }
 
-  /** The shape of a schema with a list of types. */
   #listed({ nullable: isNullable, ...keywords }: SchemaObject): Shape {
     const types = typesOf(keywords)
     const others = types.filter((type) => type !== 'null')
@@ -258,7 +240,6 @@ function holdsInt64(schema: Json): boolean {
 
 type Picked = readonly (Alternative & Option)[]
 
-/** One of each group, in all combinations; those of the first alternatives first. */
 function combinationsOf(groups: readonly Picked[]): Picked[] {
   return groups.reduce<Picked[]>(
     (before, group) => {

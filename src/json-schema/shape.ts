@@ -12,17 +12,14 @@ export type Shape = ShapeBase &
     | { readonly kind: 'constant'; readonly json: string }
     | ObjectForm
     | { readonly kind: 'array'; readonly items: Shape }
-    /** An array of places: written by the app's own serializer. */
     | { readonly kind: 'tuple'; readonly schema: Json }
     | { readonly kind: 'choice'; readonly options: readonly ShapeOption[] }
   )
 
 interface ShapeBase {
   readonly nullable: boolean
-  /** The values that a list of types allows besides null. Absent where the schema has one type, which converts others. */
+  /** The values that a list of types allows besides null. */
   readonly allows?: Match
-  /** Whether several schemas are merged in it (`allOf`, `$ref` beside other keywords). */
-  readonly isMerged?: true
 }
 
 /** The formats by which a string, or a Date, is written. */
@@ -58,10 +55,8 @@ export interface ShapeOption extends Option {
   readonly shape: Shape
 }
 
-/** The shape of a value that no schema describes. */
 export const anything: Shape = { kind: 'anything', nullable: true }
 
-/** Whether the test holds for a shape, or for one anywhere in it. */
 export function someShape(shape: Shape, test: (shape: Shape) => boolean): boolean {
   const seen = new Set<Shape>()
   const visit = (one: Shape): boolean => {

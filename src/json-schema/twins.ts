@@ -1,11 +1,11 @@
 import { valueTwin } from '../json/exact-json.js'
-import { arrayTwin, int64Digits } from '../json/integer-text.js'
+import { arrayTwin, int64Digits } from '../json/int64.js'
 import { choose } from './alternatives.js'
+import { maxSchemaDepth } from './json-schema.js'
 import { leavesOf, type Member, type Shape, someShape } from './shape.js'
 
 const suffix = '_str'
 
-/** Returns the name of the string twin of an integer. */
 export function twinName(name: string): string {
   return `${name}${suffix}`
 }
@@ -15,17 +15,14 @@ export function numberName(name: string): string | null {
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
 }
 
-/** Whether a shape is a declared 64-bit integer. */
 export function isInt64(shape: Shape): boolean {
   return shape.kind === 'integer' && shape.int64 !== null
 }
 
-/** Whether a member of the shape has a declared twin: it may be a 64-bit integer, or an array of them. */
 export function isTwinned(shape: Shape): boolean {
   return [...leavesOf([shape])].some(isInt64)
 }
 
-/** Whether every value of the shape has such a twin: 64-bit integers have, unless they are one of several alternatives. */
 export function isAlwaysTwinned(shape: Shape): boolean {
   if (shape.kind !== 'choice') return isTwinned(shape)
   return (
@@ -40,7 +37,6 @@ export function mayBeInteger(shape: Shape): boolean {
   )
 }
 
-/** Whether a 64-bit integer is declared anywhere in the shape. */
 export function containsInt64(shape: Shape): boolean {
   return someShape(shape, isInt64)
 }
@@ -77,7 +73,6 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
   }
 }
 
-/** Returns a test of objects: whether a member of the object is followed by its twin. */
 export function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
   const twinOf = twinWriter(shape)
   const isDefaultTwinned = isTwinned(shape) && withTwin(name, fallback) !== fallback
@@ -87,8 +82,55 @@ export function twinTest({ name, shape, fallback }: Member): (object: object) =>
   }
 }
 
-/** JSON of the default of a 64-bit integer, which is a number in the schema, followed by its twin. */
 export function withTwin(name: string, fallback: string | null): string | null {
   if (fallback === null || !/^-?\d+$/.test(fallback)) return fallback
   return `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"`
+}
+
+/** What a schema mentions that has to do with 64-bit integers. */
+export interface Int64Mentions {
+  /** Their format. */
+  readonly format: boolean
+  /** Another schema, which may declare some and need not be known yet. */
+  readonly reference: boolean
+}
+
+export function mentionsInt64(schema: unknown): boolean {
+  return int64Mentions(schema) !== none
+}
+
+/** Found once for each object: schemas are not changed after a route has been given them. */
+export function int64Mentions(schema: unknown): Int64Mentions {
+  if (typeof schema !== 'object' || schema === null) return none
+  const known = found.get(schema)
+  if (known !== undefined) return known
+  const mentions = { format: false, reference: false }
+  visit(schema, mentions, 0)
+  const result = mentions.format || mentions.reference ? mentions : none
+  found.set(schema, result)
+  return result
+}
+
+const none: Int64Mentions = { format: false, reference: false }
+const found = new WeakMap<object, Int64Mentions>()
+
+// Every schema of an app is visited: no arrays are made on the way. A level of a schema is up to two of its objects.
+function visit(schema: object, mentions: { format: boolean; reference: boolean }, depth: number): void {
+  if (depth > 2 * maxSchemaDepth) return
+  if (Array.isArray(schema)) {
+    for (const part of schema) {
+      if (typeof part === 'object' && part !== null) visit(part, mentions, depth + 1)
+    }
+    return
+  }
+  // Schemas of other validators are instances of their classes.
+  const prototype = Object.getPrototypeOf(schema)
+  if (prototype !== Object.prototype && prototype !== null) return
+  for (const keyword in schema) {
+    const value = (schema as Readonly<Record<string, unknown>>)[keyword]
+    if (keyword === '$ref') mentions.reference = true
+    else if (typeof value === 'object') {
+      if (value !== null) visit(value, mentions, depth + 1)
+    } else if (keyword === 'format' && (value === 'int64' || value === 'uint64')) mentions.format = true
+  }
 }

@@ -8,12 +8,6 @@ import {
 } from './json-schema.js'
 import { SchemaReader } from './reader.js'
 
-/**
- * Returns a schema in which references are replaced by what they refer to. A reference that leads back to a schema around it
- * becomes a schema for any value.
- *
- * @param change replaces each schema, the outermost first, before the schemas within it
- */
 export function writtenOut(
   schema: Json,
   shared: SchemaStore,

@@ -1,13 +1,6 @@
-import { isDecimal } from './int64.js'
-import { arrayTwin, unsafeDigits } from './integer-text.js'
+import { arrayTwin, isDecimal, unsafeDigits } from './int64.js'
 import { textOf } from './json-text.js'
 
-/**
- * JSON of a value that no schema describes, as `JSON.stringify` writes it, but with the exact digits of BigInts, and
- * with string twins beside those that a Number cannot hold (`twins`). `undefined` where there is no JSON for it.
- *
- * @throws TypeError for a value that goes deeper than 500 levels, or round in a circle
- */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
   // The native writer is several times faster. It refuses a BigInt, unless the app has taught it otherwise.
   if (!isBigIntPatched() || !holdsBigInt(value)) {
@@ -25,11 +18,6 @@ export function isBigIntPatched(): boolean {
   return 'toJSON' in BigInt.prototype
 }
 
-/**
- * Whether a BigInt is in the value, wherever `JSON.stringify` would meet it.
- *
- * @param orDecimalText whether the decimal text of an integer counts as one
- */
 export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
   const seen = new Set<object>()
   const visit = (given: unknown, key: string): boolean => {
@@ -54,7 +42,6 @@ export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
   }
 }
 
-/** The twin of a member's value, as JSON, where it needs one. */
 export function valueTwin(value: unknown): string | null {
   if (Array.isArray(value)) return arrayTwin(value, false)
   const digits = unsafeDigits(value)
@@ -114,7 +101,6 @@ function plainValue(value: unknown, key: string): unknown {
   return value instanceof Boolean ? value.valueOf() : value
 }
 
-/** What `toJSON` makes of a value, where it has one. */
 export function jsonValueOf(value: unknown, key?: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
   const { toJSON } = value as { readonly toJSON?: unknown }

@@ -1,13 +1,10 @@
 const decimal = /^(?:0|-?[1-9]\d*)$/
 const maxDecimalLength = '-9223372036854775808'.length
 
-/** Largest integer of 64 bits with sign. */
 export const maxInt64 = 2n ** 63n - 1n
 
-/** Smallest integer of 64 bits with sign. */
 export const minInt64 = -(2n ** 63n)
 
-/** Whether a text is an integer in plain decimal digits, as `String` writes a BigInt: no `+`, no `-0`, no leading zeros. */
 export function isDecimal(text: string): boolean {
   return decimal.test(text)
 }
@@ -41,15 +38,11 @@ export function rangeOf(format: unknown): Int64Range | null {
   return ranges.get(format) ?? null
 }
 
-/** Whether a range has an integer. */
 export function isWithin(range: Int64Range, value: bigint): boolean {
   return value >= range.min && value <= range.max
 }
 
-/**
- * Returns the integer value of a JSON number literal, also of one with a fraction or an exponent, such as `1.0` or `1e3`.
- * Returns `null` for `-0`, for a value that is not an integer, and for more than 20 digits.
- */
+/** Returns `null` for `-0`, for a value that is not an integer, and for more than 20 digits. */
 export function exactInteger(literal: string): bigint | null {
   if (isPlain(literal)) return BigInt(literal)
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberLiteral.exec(literal) ?? []
@@ -77,4 +70,74 @@ function skipZeros(digits: string, from: number, step: 1 | -1): number {
   let index = from
   while (digits[index] === '0') index += step
   return index
+}
+
+/** Called when the digits of a declared 64-bit integer are lost: the value is a Number beyond 2^53. */
+export type OnLostDigits = (value: number) => void
+
+export function int64Digits(value: unknown, range: Int64Range, onLost: OnLostDigits): string | null {
+  if (typeof value === 'bigint') return inRange(value, range).toString()
+  if (typeof value === 'number' && Number.isInteger(value)) {
+    if (Number.isSafeInteger(value)) {
+      if (value < 0 && range.min === 0n) throw outOfRange()
+      return `${value}`
+    }
+    onLost(value)
+    return BigInt(value).toString()
+  }
+  if (typeof value === 'string' && isDecimal(value)) {
+    if (value.length > maxSafeLength || value.charCodeAt(0) === minus) checkDecimal(value, range)
+    return value
+  }
+  if (value === null) return null
+  throw new TypeError(`a value of type ${typeof value} is not a 64-bit integer`)
+}
+
+// Text of up to 18 characters is within the range of both formats, unless it is negative.
+const maxSafeLength = 18
+// A BigInt is not made of text that is longer than any 64-bit integer.
+const maxLength = 20
+
+function checkDecimal(text: string, range: Int64Range): void {
+  if (text.length > maxLength) throw outOfRange()
+  inRange(BigInt(text), range)
+}
+
+function inRange(value: bigint, range: Int64Range): bigint {
+  if (!isWithin(range, value)) throw outOfRange()
+  return value
+}
+
+function outOfRange(): TypeError {
+  return new TypeError('a declared 64-bit integer is out of the range of its format')
+}
+
+/** The digits of a BigInt that a Number cannot hold exactly; `null` for all other values. */
+export function unsafeDigits(value: unknown): string | null {
+  if (typeof value !== 'bigint') return null
+  return value > maxSafe || value < -maxSafe ? value.toString() : null
+}
+
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
+
+export function arrayTwin(items: readonly unknown[], declared: boolean): string | null {
+  if (!declared && !items.some(isUnsafe)) return null
+  return itemsTwin(items, declared)
+}
+
+function itemsTwin(items: readonly unknown[], declared: boolean): string {
+  // Holes count: `map` would skip them.
+  return `[${Array.from(items, (item) => itemTwin(item, declared)).join(',')}]`
+}
+
+function itemTwin(item: unknown, declared: boolean): string {
+  if (Array.isArray(item)) return itemsTwin(item, declared)
+  if (typeof item === 'bigint') return `"${item}"`
+  if (typeof item === 'number') return Number.isSafeInteger(item) ? `"${item}"` : 'null'
+  // Text is the digits of an integer only where one is declared.
+  return declared && typeof item === 'string' && isDecimal(item) ? `"${item}"` : 'null'
+}
+
+function isUnsafe(item: unknown): boolean {
+  return typeof item === 'object' ? Array.isArray(item) && item.some(isUnsafe) : unsafeDigits(item) !== null
 }

@@ -1,9 +1,8 @@
-/** JSON of a string. */
 export function textOf(text: string): string {
   return isPlainText(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** Whether a string is its own JSON, but for the quotes around it. `false` for a very long one, which is not looked at. */
+/** `false` for a very long one, which is not looked at. */
 export function isPlainText(text: string): boolean {
   const { length } = text
   // A loop is faster than a regular expression on a few characters, JSON.stringify is on thousands.
@@ -23,18 +22,11 @@ const backslash = 0x5c
 // What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
 const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
 
-/**
- * Has the JSON a run of 16 digits or more? Fewer are always a safe integer. Looks at every 16th character only: a run
- * that long has one of them.
- */
+/** Looks at every 16th character only: a run that long has one of them. */
 export function hasLongDigits(json: string): boolean {
   return someLongRun(json, () => true)
 }
 
-/**
- * Whether the JSON may have an integer of 16 digits or more. Digits of a fraction and digits alone in a string are
- * none; digits in a longer string may count as one.
- */
 export function hasLongInteger(json: string): boolean {
   return someLongRun(json, (start, end) => {
     const before = json.charCodeAt(start - 1) === minus ? start - 2 : start - 1
@@ -42,7 +34,6 @@ export function hasLongInteger(json: string): boolean {
   })
 }
 
-/** Integers of fewer digits are always safe. */
 export const longRun = 16
 const minus = 0x2d
 // What stands beside digits that are not all of a number.

@@ -1,183 +1,255 @@
-import type { Member, Shape } from '../json-schema/shape.js'
-import type { OnLostDigits } from './integer-text.js'
-import { isPlainText } from './json-text.js'
+import type { Member, ObjectShape, Shape } from '../json-schema/shape.js'
+import {
+  isAlwaysTwinned,
+  isTwinned,
+  mayBeInteger,
+  twinName,
+  twinTest,
+  twinWriter,
+  withTwin,
+} from '../json-schema/twins.js'
+import { jsonValueOf } from './exact-json.js'
+import { int64Digits, type OnLostDigits } from './int64.js'
+import { isPlainText, textOf } from './json-text.js'
+import { ownFields, partOf, partOfOwn, type Selection, whole } from './selection.js'
 
-/** Writes a value as JSON. */
-export type Write = (value: unknown, onLost: OnLostDigits) => string
+/** Writes the selected fields of a value as JSON; without a selection, all. */
+export type Write = (value: unknown, onLost: OnLostDigits, selection?: Selection) => string
 
-/** A member of an object as it is written: with its twin, where it has one. */
-export interface WrittenMember extends Member {
-  /** JSON of the value, followed by the twin and its key. */
-  readonly write: Write
-  /** Where it is the declared twin of a number that has none of its own in every alternative. */
-  readonly declaredTwin?: DeclaredTwin | undefined
+/** What compiles the writers of values. */
+interface ValueCompiler {
+  readonly twins: boolean
+  readonly writerOf: (shape: Shape) => Write
 }
 
-/** What a declared member, called like a twin, is the twin of. */
-export interface DeclaredTwin {
-  /** The name of the number. */
-  readonly of: string
-  /** Whether the number in this object is followed by its own twin, which stands in the member's place. */
-  readonly isReplaced: (object: object) => boolean
+type Fields = Readonly<Record<string, unknown>>
+
+/** A declared member as it is written: with its twin, where it has one. */
+interface WrittenMember extends Member {
+  /** The JSON before the value, for the first member of the object and for later ones. */
+  readonly first: string
+  readonly later: string
+  readonly firstText: string
+  readonly laterText: string
+  /** Writes the value, followed by the twin and its key. */
+  readonly write: Write
+  readonly kind: 'text' | 'number' | 'other'
+  /** Whether `Object.prototype` has the name too. */
+  readonly isInherited: boolean
+  /** Where the name is that of the twin of a number: whether the twin stands in its place in an object. */
+  readonly isReplaced: ((object: object) => boolean) | null
+  /** The names by which it is selected. */
+  readonly names: readonly [name: string, alias: string]
+  /** JSON of the default, without a twin. */
+  readonly plainFallback: string | null
+}
+
+/** A member, and what is selected of it. */
+interface Part {
+  readonly member: WrittenMember
+  readonly left: Selection
+  readonly fallback: string | null
+}
+
+/** What is written of the objects of a shape. */
+interface Plan {
+  readonly parts: readonly Part[]
+  readonly hasRest: boolean
+}
+
+/** What a selection leaves of the members is looked up once for each selection. */
+export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write {
+  const members = writtenMembers(compiler, shape)
+  const writeRest = restWriter(compiler, shape)
+  const nothing = shape.nullable && shape.allows === undefined ? 'null' : '{}'
+  const plans = new WeakMap<Selection, Plan>()
+  let last: Selection | undefined
+  let plan: Plan
+
+  function planFor(selection: Selection): Plan {
+    const known = plans.get(selection)
+    if (known !== undefined) return known
+    const parts = members.flatMap((member) => {
+      const left = partOf(selection, ...member.names)
+      return left === null ? [] : [{ member, left, fallback: fallbackOf(member, left, compiler.twins) }]
+    })
+    const made = { parts, hasRest: writeRest?.isSelected(selection) === true }
+    plans.set(selection, made)
+    return made
+  }
+
+  return function writeObject(value, onLost, selection = whole) {
+    const object = jsonValueOf(value) as Fields | null
+    if (object === null) return nothing
+    if (selection === whole) {
+      for (const name of shape.alsoRequired) if (object[name] === undefined) throw missing(name)
+    }
+    if (selection !== last) {
+      plan = planFor(selection)
+      last = selection
+    }
+    const { parts, hasRest } = plan
+    let json = ''
+    for (let index = 0; index < parts.length; index++) {
+      const { member, left, fallback } = parts[index] as Part
+      const { name, isReplaced } = member
+      if (isReplaced?.(object)) continue
+      const found = member.isInherited && !Object.hasOwn(object, name) ? undefined : object[name]
+      const isFirst = json === ''
+      // Most values are their own JSON, but for quotes.
+      if (member.kind === 'text' && typeof found === 'string' && isPlainText(found))
+        json += `${isFirst ? member.firstText : member.laterText}${found}"`
+      else if (member.kind === 'number' && Number.isSafeInteger(found))
+        json += (isFirst ? member.first : member.later) + (found as number)
+      else if (found !== undefined)
+        json += (isFirst ? member.first : member.later) + member.write(found, onLost, left)
+      else if (fallback !== null) json += (isFirst ? member.first : member.later) + fallback
+      else if (member.required) throw missing(name)
+    }
+    if (hasRest && writeRest !== null) {
+      const rest = writeRest.write(object, onLost, selection)
+      json += json === '' && rest !== '' ? `{${rest.slice(1)}` : rest
+    }
+    return json === '' ? '{}' : `${json}}`
+  }
+}
+
+function writtenMembers(
+  compiler: ValueCompiler,
+  { members, isClosed }: ObjectShape,
+): readonly WrittenMember[] {
+  const { twins } = compiler
+  const names = new Set(members.map(({ name }) => name))
+  const numbers = new Map(
+    members.filter(({ shape }) => twins && isTwinned(shape)).map((member) => [twinName(member.name), member]),
+  )
+  return members.flatMap((member) => {
+    const { name, shape, fallback } = member
+    const number = numbers.get(name)
+    if (number !== undefined && isAlwaysTwinned(number.shape)) return []
+    const key = `${JSON.stringify(name)}:`
+    const written: WrittenMember = {
+      ...member,
+      first: `{${key}`,
+      later: `,${key}`,
+      firstText: `{${key}"`,
+      laterText: `,${key}"`,
+      write: memberWriter(compiler, name, shape, isClosed === true || names.has(twinName(name))),
+      isInherited: name in Object.prototype,
+      kind: kindOf(shape),
+      isReplaced: number === undefined ? null : twinTest(number),
+      names: number === undefined ? [name, isTwinned(shape) ? twinName(name) : name] : [number.name, name],
+      fallback: twins && isTwinned(shape) ? withTwin(name, fallback) : fallback,
+      plainFallback: fallback,
+    }
+    return [written]
+  })
+}
+
+function kindOf(shape: Shape): WrittenMember['kind'] {
+  if (shape.kind === 'text') return 'text'
+  return shape.kind === 'number' || (shape.kind === 'integer' && shape.int64 === null) ? 'number' : 'other'
+}
+
+function memberWriter(compiler: ValueCompiler, name: string, shape: Shape, isTaken: boolean): Write {
+  const write = compiler.writerOf(shape)
+  if (!compiler.twins || (isTaken && !isTwinned(shape)) || !mayBeInteger(shape)) return write
+  const key = `,${JSON.stringify(twinName(name))}:`
+  if (shape.kind === 'integer' && shape.int64 !== null) {
+    const range = shape.int64
+    return function writeInt64Member(value, onLost) {
+      const digits = int64Digits(value, range, onLost)
+      return digits === null ? `null${key}null` : `${digits}${key}"${digits}"`
+    }
+  }
+  const twinOf = twinWriter(shape)
+  return function writeTwinnedMember(value, onLost, selection = whole) {
+    // A part of an object has no twin.
+    const twin = selection !== whole && typeof value === 'object' ? null : twinOf(value)
+    return twin === null ? write(value, onLost, selection) : write(value, onLost) + key + twin
+  }
+}
+
+function fallbackOf(
+  { fallback, plainFallback }: WrittenMember,
+  left: Selection,
+  twins: boolean,
+): string | null {
+  if (plainFallback === null || left === whole) return fallback
+  return JSON.stringify(ownFields(JSON.parse(plainFallback), left, twins))
 }
 
 /** Writes the members of an object that its shape does not declare, each with a comma in front. */
-export type WriteRest = (object: object, onLost: OnLostDigits) => string
+interface RestWriter {
+  readonly isSelected: (selection: Selection) => boolean
+  readonly write: (object: Fields, onLost: OnLostDigits, selection: Selection) => string
+}
 
-/** Writes an object. */
-export type WriteObject = (object: object, onLost: OnLostDigits) => string
-
-/**
- * Appends a member, where the object has it, to the JSON of those before it, which is without the closing brace; `''`
- * where there are none.
- */
-export type AppendMember = (json: string, object: object, onLost: OnLostDigits) => string
-
-/** Makes what appends a member: by the writer of its value, and with the JSON of its default, where it has one. */
-export type AppenderFactory = (write: Write, fallback: string | null) => AppendMember
-
-/**
- * Generates the writer of an object: one read for each member, by its name, which the engine can make as fast as it
- * makes a literal access. Names enter the code as JSON strings only.
- *
- * @param alsoRequired names that have to be there, and are not written
- */
-export function generateObjectWriter(
-  members: readonly WrittenMember[],
-  writeRest: WriteRest | null,
-  alsoRequired: readonly string[] = [],
-): WriteObject {
-  // The members behind one that is always written are not the first.
-  const firstAlways = members.findIndex(
-    (member) => (member.required || member.fallback !== null) && member.declaredTwin === undefined,
+/** Compiles the writer of undeclared members, in the order of the payload; `null` if the shape drops them. */
+function restWriter(compiler: ValueCompiler, object: ObjectShape): RestWriter | null {
+  const { twins } = compiler
+  if (object.rest === null && object.patterns.length === 0) return null
+  const declared = new Set(
+    object.members.flatMap(({ name, shape }) =>
+      twins && isAlwaysTwinned(shape) ? [name, twinName(name)] : [name],
+    ),
   )
-  const isFirst = (index: number): boolean | undefined =>
-    index === 0 ? true : firstAlways !== -1 && firstAlways < index ? false : undefined
-  const appends = members.map((member, index) => {
-    const codes = {
-      value: `value${index}`,
-      write: `write${index}`,
-      fallback: JSON.stringify(member.fallback),
-    }
-    const append = appendCode(member, isFirst(index), codes)
-    return member.declaredTwin === undefined
-      ? append
-      : `
-      if (!members[${index}].declaredTwin.isReplaced(object)) {${append}}`
-  })
-  const end = firstAlways === -1 ? `json === '' ? '{}' : json + '}'` : `json + '}'`
-  const rest = `const rest = writeRest(object, onLost); json += json === '' && rest !== '' ? '{' + rest.slice(1) : rest`
-  const code = `
-    ${members.map((_, index) => `const write${index} = writes[${index}]`).join('\n')}
-    let skips = 0
-    return function writeMembers(object, onLost) {
-      ${alsoRequired.map((name) => `if (object[${JSON.stringify(name)}] === undefined) throw missing(${JSON.stringify(name)})`).join('\n')}
-      ${members.map(({ name }, index) => `const value${index} = ${readOf(name)}`).join('\n')}
-      ${writeRest === null ? wholeCode(members) : ''}
+  const entryOf = entryFinder(compiler, object)
+  // Beside these, only the value decides whether a member of that name has been written already.
+  const twinTests = new Map(
+    object.members
+      .filter(({ shape }) => twins && mayBeInteger(shape) && !isAlwaysTwinned(shape))
+      .map((member) => [twinName(member.name), { number: member.name, isTwinned: twinTest(member) }]),
+  )
+
+  return {
+    isSelected: ({ only, within = [] }) =>
+      only === null || within.length > 0 || [...only.keys()].some((name) => !declared.has(name)),
+    write(fields, onLost, selection) {
+      const hasTwin = (name: string): boolean =>
+        !declared.has(name) &&
+        Object.hasOwn(fields, name) &&
+        (entryOf(name)?.twinOf(fields[name]) ?? null) !== null
       let json = ''
-      ${appends.join('')}
-      ${writeRest === null ? '' : rest}
-      return ${end}
-    }`
-  const make = compile(['writes', 'writeRest', 'members'], code)
-  return make(
-    members.map((member) => member.write),
-    writeRest,
-    members,
-  ) as WriteObject
-}
-
-/**
- * The code that writes an object in one expression, where all members are there and have values of their type: what stands
- * between two values is one literal then. After an object of which that is not true, the next eight are not tried.
- */
-function wholeCode(members: readonly WrittenMember[]): string {
-  if (members.length === 0 || members.some(({ declaredTwin }) => declaredTwin !== undefined)) return ''
-  const parts = members.map(({ name, shape }, index) => {
-    const usual = usualValues(shape, `value${index}`)
-    const test = usual?.test ?? `value${index} !== undefined`
-    const value = usual === null ? `write${index}(value${index}, onLost)` : `value${index}`
-    return { name, test, value, quote: usual?.quote ?? '' }
-  })
-  const values = parts.map(({ value, name, quote }, index) => {
-    const before = `${parts[index - 1]?.quote ?? ''}${index === 0 ? '{' : ','}${JSON.stringify(name)}:${quote}`
-    return `${JSON.stringify(before)} + ${value}`
-  })
-  const end = JSON.stringify(`${parts.at(-1)?.quote ?? ''}}`)
-  return `
-      if (skips > 0) skips--
-      else {
-        if (${parts.map(({ test }) => test).join(' && ')}) return ${values.join(' + ')} + ${end}
-        skips = 8
-      }`
-}
-
-/** Generates the code that appends one member, whatever stands before it. */
-export function generateAppender(member: Member): AppenderFactory {
-  const code = `
-    return function appendMember(json, object, onLost) {
-      const value = ${readOf(member.name)}
-      ${appendCode(member, undefined, { value: 'value', write: 'write', fallback: 'fallback' })}
+      for (const name of Object.keys(fields)) {
+        if (declared.has(name)) continue
+        const known = twinTests.get(name)
+        if (known?.isTwinned(fields) && partOf(selection, known.number) !== null) continue
+        const left = selection === whole ? whole : partOfOwn(selection, name, twins ? hasTwin : null)
+        const entry = left === null ? null : entryOf(name)
+        const value = fields[name]
+        if (left === null || entry === null || !isWritable(value)) continue
+        json += `,${textOf(name)}:${entry.write(value, onLost, left)}`
+        const isPart = left !== whole && typeof value === 'object'
+        const twin = isPart || Object.hasOwn(fields, twinName(name)) ? null : entry.twinOf(value)
+        if (twin !== null) json += `,${textOf(twinName(name))}:${twin}`
+      }
       return json
-    }`
-  return compile(['write', 'fallback'], code) as AppenderFactory
-}
-
-/**
- * The code that appends a member to `json`. Every `+` makes a string, so the comma, the name and the quote before a text
- * are one literal.
- *
- * @param isFirst whether it is the first of its object; `undefined` where that is known at run time only
- * @param codes what stands for its value, for the writer of that, and for the JSON of its default
- */
-function appendCode(
-  { name, shape, required, fallback }: Member,
-  isFirst: boolean | undefined,
-  codes: { readonly value: string; readonly write: string; readonly fallback: string },
-): string {
-  const { value } = codes
-  const keyAnd = (start: string): string => {
-    const [first, later] = ['{', ','].map((open) => JSON.stringify(`${open}${JSON.stringify(name)}:${start}`))
-    return isFirst === undefined ? `(json === '' ? ${first} : ${later})` : `${isFirst ? first : later}`
+    },
   }
-  const usual = usualValues(shape, value)
-  const ifUsual =
-    usual === null
-      ? ''
-      : `if (${usual.test}) json += ${keyAnd(usual.quote)} + ${value}${usual.quote && ` + '${usual.quote}'`}; else`
-  const ifAbsent =
-    fallback !== null
-      ? `else json += ${keyAnd('')} + ${codes.fallback}`
-      : required
-        ? `else throw missing(${JSON.stringify(name)})`
-        : ''
-  return `
-      ${ifUsual} if (${value} !== undefined) json += ${keyAnd('')} + ${codes.write}(${value}, onLost)
-      ${ifAbsent}`
 }
 
-// Most values are their own JSON, but for quotes: they are written without a call of the writer.
-function usualValues(shape: Shape, value: string): { readonly test: string; readonly quote: string } | null {
-  if (shape.kind === 'text')
-    return { test: `typeof ${value} === 'string' && isPlainText(${value})`, quote: '"' }
-  if (shape.kind === 'boolean') return { test: `typeof ${value} === 'boolean'`, quote: '' }
-  const isNumber = shape.kind === 'number' || (shape.kind === 'integer' && shape.int64 === null)
-  return isNumber ? { test: `Number.isSafeInteger(${value})`, quote: '' } : null
+interface Entry {
+  readonly write: Write
+  readonly twinOf: (value: unknown) => string | null
 }
 
-// Inherited properties, such as `constructor`, are not data.
-function readOf(name: string): string {
-  const key = JSON.stringify(name)
-  return name in Object.prototype
-    ? `Object.hasOwn(object, ${key}) ? object[${key}] : undefined`
-    : `object[${key}]`
+function entryFinder(compiler: ValueCompiler, object: ObjectShape): (name: string) => Entry | null {
+  const entry = (shape: Shape): Entry => ({
+    write: compiler.writerOf(shape),
+    twinOf: compiler.twins && (object.isClosed !== true || isTwinned(shape)) ? twinWriter(shape) : () => null,
+  })
+  // Patterns are matched against names of the payload only, never against those that clients send.
+  const patterns = object.patterns.map(({ pattern, shape }) => ({ pattern, entry: entry(shape) }))
+  const rest = object.rest === null ? null : entry(object.rest)
+  if (patterns.length === 0) return () => rest
+  return (name) => patterns.find(({ pattern }) => pattern.test(name))?.entry ?? rest
+}
+
+function isWritable(value: unknown): boolean {
+  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
 function missing(name: string): Error {
   return new Error(`${JSON.stringify(name)} is required!`)
-}
-
-function compile(parameters: readonly string[], code: string): (...values: unknown[]) => unknown {
-  const make = new Function('isPlainText', 'missing', ...parameters, `'use strict'\n${code}`)
-  return (...values) => make(isPlainText, missing, ...values)
 }

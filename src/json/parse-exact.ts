@@ -1,11 +1,6 @@
 import { exactInteger, isDecimal } from './int64.js'
 import { hasLongDigits, longRun } from './json-text.js'
 
-/**
- * Parses JSON as `JSON.parse` does, except that an integer of up to 20 digits that a Number cannot hold becomes a BigInt.
- *
- * @throws SyntaxError for text that is not JSON
- */
 export function parseExact(json: string): unknown {
   const holder = { value: JSON.parse(json) as unknown }
   if (hasLongDigits(json)) restore(holder, { value: JSON.parse(quoteLongNumbers(json)) })
@@ -16,23 +11,12 @@ export function parseExact(json: string): unknown {
 const rewritten =
   /[\d.]{16}|\d[eE][+-]?\d+(?=[,\]}\s]|$)|\.\d*0(?=[,\]}\s]|$)|(?:^|[:,[\s])-0(?![\d.])|0\.0{6}/
 
-/**
- * Parses JSON so that each number that a Number would write in other characters is the text of its characters. All other
- * numbers are Numbers.
- *
- * @throws SyntaxError for text that is not JSON
- */
+/** Parses JSON so that each number that a Number would write in other characters is the text of its characters. */
 export function parseCharacters(json: string): unknown {
   return JSON.parse(rewritten.test(json) ? quoteLongNumbers(json, 1) : json)
 }
 
-/**
- * Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. Strings are
- * left as they are. Takes time in proportion to the text.
- *
- * @param json JSON; other text gives text that may or may not be JSON
- * @param length quotes numbers of as many characters or more
- */
+/** Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. */
 export function quoteLongNumbers(json: string, length: number = longRun): string {
   let quoted = ''
   let taken = 0
@@ -82,7 +66,6 @@ const dot = 0x2e
 const backslash = 0x5c
 const lowerE = 0x65
 
-/** The index behind the string whose first character is at `start`. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start); end >= 0; end = json.indexOf('"', end + 1)) {
     let first = end

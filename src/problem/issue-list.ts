@@ -20,10 +20,7 @@ const maxIssues = 50
 const maxCharacters = 10_000
 const maxTextLength = 300
 
-/**
- * Collects the issues of a problem, at most 50 and about 10,000 characters. Each text is cut after 300 characters. The
- * first issue is always kept.
- */
+/** Collects the issues of a problem, at most 50 and about 10,000 characters. */
 export class IssueList {
   readonly issues: ProblemIssue[] = []
   #left = maxCharacters

@@ -3,13 +3,7 @@ import { appSlot } from '../fastify/slots.js'
 import { pathOf } from '../http/request-target.js'
 import { ProblemError } from './problem-error.js'
 
-/**
- * Returns a hint for the value of a path parameter; `null` for none.
- *
- * @param path the raw path of the request
- * @param pattern the path of its route
- * @param name the name of the parameter
- */
+/** Returns a hint for the value of a path parameter; `null` for none. */
 export type PathHint = (path: string, pattern: string, name: string) => string | null
 
 const hints = appSlot<PathHint>('pathHints')

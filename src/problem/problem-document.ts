@@ -33,11 +33,7 @@ export interface ProblemDocument {
 /** The `detail` of a 5xx. The cause is in the log, under the request id of `instance`. */
 export const serverFaultDetail = 'The server failed to answer. The cause is in its log, under the request id.'
 
-/**
- * Returns the document for an error; for a 5xx without its cause. `title` and `detail` are cut.
- *
- * @param keptMembers names of members of an earlier error format, see {@link keptMember}
- */
+/** Returns the document for an error; for a 5xx without its cause. `title` and `detail` are cut. */
 export function problemDocument(
   error: ProblemError,
   typeBase: string,
@@ -47,7 +43,7 @@ export function problemDocument(
   const isClientError = error.statusCode < 500
   const detail = isClientError || isOurs(error.code) ? clip(error.message, longestDetail) : serverFaultDetail
   return {
-    ...Object.fromEntries(keptMembers.map((name) => [name, keptMember(name, error.statusCode, detail)])),
+    ...Object.fromEntries(keptMembers.flatMap((name) => keptMember(name, error.statusCode, detail))),
     ...(isClientError ? error.extensions : undefined),
     type: typeBase + error.code,
     title: clip(error.title, longestName),
@@ -59,10 +55,14 @@ export function problemDocument(
   }
 }
 
-/** Returns the value of a member of an earlier error format: the status, the reason phrase, as in Fastify, or the detail. */
-function keptMember(name: string, status: number, detail: string): string | number {
-  if (name === 'statusCode') return status
-  return name === 'error' ? (reasonPhrases[status] ?? String(status)) : detail
+/**
+ * Returns a member of an earlier error format, as an entry: the status, the reason phrase, as in Fastify, or the detail under
+ * the name of a text. Any other, such as `issues`, may be a list or an object, and is there only if the app has sent it.
+ */
+function keptMember(name: string, status: number, detail: string): [name: string, value: string | number][] {
+  if (name === 'statusCode') return [[name, status]]
+  if (name === 'error') return [[name, reasonPhrases[status] ?? String(status)]]
+  return /(?:message|msg|text|reason|description)$/i.test(name) ? [[name, detail]] : []
 }
 
 /** Returns the URI of an occurrence, from the first 200 characters of the request id. */

@@ -35,6 +35,7 @@ export const problemTypes = frozen({
   'operation-cancelled': { status: 409, title: 'Operation cancelled' },
   'operation-finished': { status: 409, title: 'Operation finished' },
   'operation-not-cancellable': { status: 409, title: 'Operation cannot be cancelled' },
+  'operation-in-progress': { status: 409, title: 'Operation in progress' },
   'idempotency-in-progress': { status: 409, title: 'Request in progress' },
   'idempotency-answer-not-kept': { status: 409, title: 'Answer not kept' },
   'operation-gone': { status: 410, title: 'Operation gone' },
@@ -49,7 +50,6 @@ export const problemTypes = frozen({
   'quota-exceeded': { status: 429, title: 'Quota exceeded' },
   'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
   'internal-server-error': { status: 500, title: 'Internal server error' },
-  'response-invalid': { status: 500, title: 'Invalid response' },
   'operation-interrupted': { status: 500, title: 'Operation interrupted' },
   'operation-timed-out': { status: 500, title: 'Operation timed out' },
   maintenance: { status: 503, title: 'In maintenance' },
@@ -230,10 +230,7 @@ function inWords(code: string): string {
 const inKebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const maxLength = 100
 
-/**
- * Returns a code in lower-kebab case, the form of a problem code: `E_FUNDS` and `eFunds` are `e-funds`. Returns `null` if
- * that is not possible, or if the code is longer than 100 characters.
- */
+/** Returns a code in lower-kebab case, the form of a problem code: `E_FUNDS` and `eFunds` are `e-funds`. */
 export function kebabCode(code: unknown): string | null {
   if (typeof code !== 'string' || code.length > maxLength) return null
   if (inKebabCase.test(code)) return code

@@ -50,13 +50,7 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
   'handler-timeout': 'The server did not finish in time; what was asked for may or may not have happened',
 }
 
-/**
- * Returns the problem for a thrown value. The message of a 4xx becomes the detail, as in Fastify, up to
- * {@link longestDetail}; that of a 5xx is kept as `cause` for the log. For headers see {@link foreignFields}.
- *
- * @param thrown an error of Fastify or of the app, or any other value
- * @param statusSoFar the status of the reply, which is used if the error has none and it is 400–599
- */
+/** Returns the problem for a thrown value. */
 export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   if (isProblemError(thrown)) return thrown
   const error = typeof thrown === 'object' && thrown !== null ? (thrown as ThrownFields) : {}
@@ -82,14 +76,7 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   })
 }
 
-/**
- * Returns the problem for an error body that a handler has sent. A 4xx with a JSON object keeps its members: the `code` is
- * put in kebab case or dropped, `detail`, `message`, or a text in `error` becomes the detail, and members that repeat the
- * status are dropped. Other bodies, such as HTML, are dropped.
- *
- * @param problem that of the error which the handler has answered; it has what the body leaves out
- * @param keepMembers names of members of an earlier error format, which keep what the handler has sent
- */
+/** Returns the problem for an error body that a handler has sent. */
 export function problemOfBody(
   status: number,
   body: unknown,

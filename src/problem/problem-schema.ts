@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from '../fastify/internals.js'
 import { problemMediaType } from './problem-document.js'
+import { type ProblemCode, problemTypes } from './problem-error.js'
 
 /** The `$id` of the schema of problem documents, to which the schemas of routes refer. */
 const problemSchemaId = 'fastify-conventions.problem'
@@ -44,22 +45,31 @@ const problemSchema = {
   },
 }
 
-/**
- * Adds the schema of problems to an app, so that the OpenAPI document has it once. A context has the schemas of those above it,
- * and none of them may be added there again: so it is added to the root.
- */
+/** Adds the schema of problems to an app, so that the OpenAPI document has it once. */
 export function declareProblemSchema(app: FastifyInstance): void {
   const root = rootOf(app)
   if (root.getSchema(problemSchemaId) === undefined) root.addSchema(structuredClone(problemSchema))
 }
 
+/** Codes of faults of HTTP itself, which a request to any route may have. */
+const codesOfHttp = [
+  'request-malformed',
+  'uri-malformed',
+  'request-timeout',
+  'content-too-large',
+  'uri-too-long',
+  'expectation-failed',
+  'header-fields-too-large',
+] as const satisfies readonly ProblemCode[]
+
 /**
- * Returns the content of a response that is a problem with one of these codes.
+ * Returns the content of a response that is a problem with one of these codes, or with one of a fault of HTTP itself.
  *
  * @param isClosed whether no other code can occur
  */
 export function problemContent(status: number, codes: readonly string[], isClosed: boolean): object {
-  const known = { type: 'string', enum: [...codes] }
+  const ofHttp = codesOfHttp.filter((code) => problemTypes[code].status === status)
+  const known = { type: 'string', enum: [...new Set([...codes, ...ofHttp])] }
   const ofStatus = {
     type: 'object',
     required: ['status', 'code'],

@@ -1,11 +1,7 @@
 import { reasonPhrases } from '../http/status.js'
 import { type ProblemDocument, problemMediaType } from './problem-document.js'
 
-/**
- * Returns a whole response of HTTP/1.1 with `no-store`, for a connection on which no request could be read.
- *
- * @param fields further header fields
- */
+/** Returns a whole response of HTTP/1.1 with `no-store`, for a connection on which no request could be read. */
 export function rawProblem(
   document: ProblemDocument,
   date: Date,

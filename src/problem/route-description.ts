@@ -20,7 +20,7 @@ export interface DescribedProblem {
 
 /** What a convention adds to the OpenAPI document of a route. */
 export interface RouteDescription {
-  /** Header fields of successful responses with content. */
+  /** Header fields of successful responses with content, but of a 202, whose result is yet to come. */
   readonly headers?: DescribedHeaders
   /** Header fields of all responses. */
   readonly allHeaders?: DescribedHeaders
@@ -41,11 +41,7 @@ interface DescribedParameter {
   readonly isRequired?: boolean
 }
 
-/**
- * Returns problems for {@link RouteDescription.problems}.
- *
- * @param descriptions when each of them occurs, by its code
- */
+/** Returns problems for {@link RouteDescription.problems}. */
 export function problemsOf(
   descriptions: Readonly<Partial<Record<ProblemCode, string>>>,
 ): readonly DescribedProblem[] {
@@ -56,13 +52,7 @@ export function problemsOf(
   }))
 }
 
-/**
- * Adds what a convention does on a route to its schema, for the OpenAPI document alone. What the route declares itself stays,
- * a class of statuses such as `4xx` included. The descriptions of all conventions are joined when the schema is read: the
- * problems of a status are one response, with the codes of all of them.
- *
- * Call it when the app gets ready, not earlier.
- */
+/** Adds what a convention does on a route to its schema, for the OpenAPI document alone. */
 export function describeRoute(route: RouteOptions, describe: RouteDescription | DescribeRoute): void {
   const description = described.get(route) ?? { parts: [], all: [] }
   described.set(route, description)
@@ -203,7 +193,7 @@ function isCovered(declared: readonly string[], status: string): boolean {
 }
 
 function headersOf(status: string, all: readonly RouteDescription[]): DescribedHeaders {
-  const hasContent = /^2(?!04|05)/.test(status)
+  const hasContent = /^2(?!02|04|05)/.test(status)
   const found = {}
   for (const { headers, allHeaders, headersOf: ofStatus } of all) {
     Object.assign(found, allHeaders, hasContent ? headers : undefined, ofStatus?.[Number(status)])

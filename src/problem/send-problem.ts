@@ -1,10 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { headerOf } from '../fastify/header-of.js'
 import { discardUnreadBody } from '../fastify/raw-request.js'
 import { passString } from '../fastify/reply-serializer.js'
 import { replySlot } from '../fastify/slots.js'
-import { isField, isProblemField } from '../http/error-headers.js'
+import { isField, isProblemField, replacedByProblem } from '../http/error-headers.js'
+import { serviceLinks } from '../http/links.js'
 import { exactJson } from '../json/exact-json.js'
 import { withPathHints } from './path-hints.js'
 import { problemDocument, problemMediaType } from './problem-document.js'
@@ -29,7 +31,8 @@ export function markSending(reply: FastifyReply): boolean {
 
 /**
  * Sets status and headers of a problem on the reply, and returns its document as JSON: the payload for an `onSend` hook.
- * Header fields and members that cannot be written are left out and logged. The response has `no-store`, unless the
+ * Header fields and members that cannot be written are left out and logged. Of the response that the problem replaces no
+ * field about its representation stays. The response has `no-store`, unless the
  * problem or the reply has a `Cache-Control`.
  */
 export function writeProblem(reply: FastifyReply, given: ProblemError, style: DocumentStyle): string {
@@ -39,14 +42,21 @@ export function writeProblem(reply: FastifyReply, given: ProblemError, style: Do
   const document = jsonOf(error, style, reply)
   reply.code(error.statusCode)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  removeReplaced(reply)
   reply.headers(fieldsOf(error, reply))
   if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(style.retryAfter))
   }
-  // These describe the body that the problem replaces.
-  reply.removeHeader('content-encoding').removeHeader('content-length')
   reply.header('content-type', problemMediaType)
   return document
+}
+
+function removeReplaced(reply: FastifyReply): void {
+  for (const name of replacedByProblem) if (reply.hasHeader(name)) reply.removeHeader(name)
+  const current = headerOf(reply, 'link')
+  const links = current === undefined ? null : serviceLinks(current)
+  if (links !== null) reply.header('link', links)
+  else if (current !== undefined) reply.removeHeader('link')
 }
 
 /** Maximum number of characters of a problem document. */
@@ -110,11 +120,7 @@ function sendPastHooks(reply: FastifyReply, document: string): FastifyReply {
   return reply
 }
 
-/**
- * Sends a problem on a connection on which no request could be read, and ends it.
- *
- * @param fields further header fields
- */
+/** Sends a problem on a connection on which no request could be read, and ends it. */
 export function sendRawProblem(
   socket: Writable,
   problem: ProblemError,
@@ -124,13 +130,7 @@ export function sendRawProblem(
   socket.end(rawProblem(problemDocument(problem, typeBase), new Date(), fields))
 }
 
-/**
- * Refuses a request: the one way to end a request that a convention does not serve. The problem is logged and sent. Error
- * handlers of the app do not get it, unless `refusals: 'errorHandler'` is set: then the error is passed on, with its
- * status and headers on the reply.
- *
- * @param passOn passes an error to the error handler of the route: `next` of a hook
- */
+/** Refuses a request: the one way to end a request that a convention does not serve. */
 export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -148,10 +148,22 @@ export function refuse(
   sendProblem(reply, error)
 }
 
-/**
- * The `errorHandler` of a route of this package: a problem that its handler throws is a refusal. Other errors are passed on
- * to the error handler of the context.
- */
+/** As {@link refuse}, for an `onSend` hook: the problem is the payload of the hooks that follow. */
+export function refuseOnSend(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ProblemError,
+  next: (error: ProblemError | null, payload?: unknown) => void,
+): void {
+  if (refusalsOf(request) === 'errorHandler') {
+    refuse(request, reply, error, next)
+    return
+  }
+  logRefusal(reply, error)
+  next(null, writeProblem(reply, error, styleOf(reply.server)))
+}
+
+/** The `errorHandler` of a route of this package: a problem that its handler throws is a refusal. */
 export function refuseThrown(
   thrown: unknown,
   request: FastifyRequest,

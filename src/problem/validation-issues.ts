@@ -45,10 +45,7 @@ function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
 
 const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
 
-/**
- * Returns the message of Fastify's own formatter, cut. Fastify's can be many times as long as the body, because it
- * contains all errors with the names in them.
- */
+/** Returns the message of Fastify's own formatter, cut. */
 export function validationMessage(faults: readonly unknown[], part: string): string {
   let text = ''
   for (const given of faults) {

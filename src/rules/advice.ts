@@ -1,3 +1,5 @@
+import type { TableRow } from './text-table.js'
+
 /** The conventions whose routes can except single rules; the others can be turned off for a route. */
 export const exceptsRules: ReadonlySet<string> = new Set([
   'caching',
@@ -22,27 +24,40 @@ export function pageOf(plugin: string, rule?: string): string {
   return `fastify-conventions/docs/${page}.md`
 }
 
+/** The header of {@link adviceRows}. */
+export const adviceHeader = ['rule', 'except a route by', 'see, in fastify-conventions']
+
+/** Returns how to except a route from each rule, and its page: once for each, however many rows it has. */
+export function adviceRows(
+  rows: readonly { readonly rule: string; readonly except: string; readonly page: string }[],
+): TableRow[] {
+  const rules = new Map(
+    rows.map(({ rule, except, page }) => [rule, [rule, except, page.replace(/^[^/]+\//, '')]]),
+  )
+  return [...rules.values()].map((cells) => [cells])
+}
+
+/** Groups rows by a text, in the order of the first ones: those of a route, which are one row of a table. */
+export function groupRows<Row>(rows: readonly Row[], textOf: (row: Row) => string): Row[][] {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const text = textOf(row)
+    const known = groups.get(text)
+    if (known === undefined) groups.set(text, [row])
+    else known.push(row)
+  }
+  return [...groups.values()]
+}
+
 const shownRoutes = 3
 
-/**
- * Joins the rows of one cause, which have everything but the route in common: the first has the routes of all.
- *
- * @param causeOf returns what rows of one cause have in common
- * @param shown how many routes are named
- */
+/** Joins the rows of one cause, which have everything but the route in common: the first has the routes of all. */
 export function joinRows<Row extends { readonly route: string }>(
   rows: readonly Row[],
   causeOf: (row: Row) => readonly string[],
   shown = shownRoutes,
 ): Row[] {
-  const joined = new Map<string, Row[]>()
-  for (const row of rows) {
-    const cause = JSON.stringify(causeOf(row))
-    const known = joined.get(cause)
-    if (known === undefined) joined.set(cause, [row])
-    else known.push(row)
-  }
-  return [...joined.values()].flatMap(([first, ...others]) => {
+  return groupRows(rows, (row) => JSON.stringify(causeOf(row))).flatMap(([first, ...others]) => {
     if (first === undefined) return []
     const routes = [...new Set([first, ...others].map(({ route }) => route))]
     const more = routes.length - shown

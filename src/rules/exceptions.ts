@@ -3,7 +3,7 @@ import { type Check, type Checks, invalid, listOf, objectOf, oneOf, text } from 
 
 /** An exception for the routes of one path. */
 export interface RuleException<Rule extends string> {
-  /** Path pattern as it was registered; a final `*` stands for everything below. */
+  /** Path pattern as it was registered; a final `/*` stands for the path before it and everything below. */
   readonly url: string
   /** The rules that do not apply there. */
   readonly except: readonly Rule[]
@@ -16,7 +16,7 @@ export type AppliedException<Rule extends string> = Pick<RuleException<Rule>, 'e
 
 /** An exception for the routes of one path, from all rules unless it names some. */
 export interface RouteException<Name extends string> {
-  /** Path pattern as it was registered, such as `/metrics`; a final `*` stands for everything below, as in `/admin/*`. */
+  /** Path pattern as it was registered, such as `/metrics`. `/admin/*` stands for `/admin` and everything below. */
   readonly url: string
   /** Why; the report of the boot shows it. */
   readonly reason: string
@@ -55,12 +55,7 @@ function exceptionOf<Name extends string>(
   }
 }
 
-/**
- * Returns the exceptions that apply to a route: those declared for its path, and its own.
- *
- * @param label names the route's options in errors
- * @throws FST_CONV_OPTION_INVALID if the route's own exception has no reason
- */
+/** Returns the exceptions that apply to a route: those declared for its path, and its own. */
 export function exceptionsOf<Rule extends string>(
   path: string,
   label: string,
@@ -82,9 +77,10 @@ export function unmatchedExceptions<Rule extends string>(
   return declared.filter(({ url }) => !all.some((path) => matchesUrl(url, path)))
 }
 
-/** Whether the `url` of an exception matches a path pattern; a final `*` stands for everything below. */
+/** Whether the `url` of an exception matches a path pattern. */
 export function matchesUrl(url: string, path: string): boolean {
-  return url.endsWith('*') ? path.startsWith(url.slice(0, -1)) : path === url
+  if (!url.endsWith('*')) return path === url
+  return path.startsWith(url.slice(0, -1)) || (url.endsWith('/*') && path === url.slice(0, -2))
 }
 
 const methodsOfApi = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -94,18 +90,38 @@ export function servesAllMethods(methods: readonly string[]): boolean {
   return methodsOfApi.every((method) => methods.includes(method))
 }
 
-/** Returns why no rule applies to a route: it does not send the API's JSON. Returns `null` for a route of the API. */
+/** Returns why no rule of shape applies to a route: it does not send the API's JSON. `null` for a route of the API. */
 export function exclusionReasonOf(route: RouteOptions & { path: string }): string | null {
-  const isProxy = servesAllMethods([route.method].flat())
-  return nonJsonReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
+  return foreignReasonOf(route) ?? hiddenReasonOf(route)
 }
 
-/** Returns why a route is known to send other content than JSON; `null` if it may send JSON. */
+/** Returns why a route is known to send other content than the API's JSON; `null` if it may send that. */
 export function nonJsonReasonOf(route: RouteOptions & { path: string }): string | null {
+  return streamReasonOf(route) ?? hiddenReasonOf(route)
+}
+
+/**
+ * Returns why a route may send what is not the app's own: files, the messages of a WebSocket, what is behind a proxy. A
+ * route that the document does not show is not one of these: what is about transport and trust is kept there.
+ */
+export function foreignReasonOf(route: RouteOptions & { path: string }): string | null {
+  const isProxy = servesAllMethods([route.method].flat())
+  return streamReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
+}
+
+/** Whether the OpenAPI document does not show a route. */
+export function isHidden({ schema }: Pick<RouteOptions, 'schema'>): boolean {
+  return schema !== undefined && 'hide' in schema && schema.hide === true
+}
+
+/** Why no rule of shape applies to a route that the OpenAPI document does not show. */
+export const hiddenReason = 'hidden from the OpenAPI document: not part of the API'
+
+function hiddenReasonOf(route: RouteOptions): string | null {
+  return isHidden(route) ? hiddenReason : null
+}
+
+function streamReasonOf(route: RouteOptions & { path: string }): string | null {
   if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
-  if ('websocket' in route && route.websocket === true) return 'a WebSocket route'
-  if (route.schema !== undefined && 'hide' in route.schema && route.schema.hide === true) {
-    return 'hidden from the OpenAPI document: not part of the API'
-  }
-  return null
+  return 'websocket' in route && route.websocket === true ? 'a WebSocket route' : null
 }

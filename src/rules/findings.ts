@@ -1,4 +1,4 @@
-import { exceptBy, joinRows, pageOf } from './advice.js'
+import { adviceHeader, adviceRows, exceptBy, groupRows, joinRows, pageOf } from './advice.js'
 import { textTable } from './text-table.js'
 
 /**
@@ -32,6 +32,8 @@ export interface Exception {
   /** The rules that do not apply; all rules of the plugin if the route is excluded. */
   readonly rules: readonly string[]
   readonly reason: string
+  /** Whether an option of the app or of the route says so; `false` where no rule applies for what the route is. */
+  readonly declared: boolean
   /** Whether all its routes keep the rules without it, so that the exception can be removed. */
   readonly unused: boolean
 }
@@ -56,22 +58,29 @@ export interface Observation {
 /** What `enforce` does about a request: the status of a refusal, or another effect. */
 export type Observed = number | Exclude<Observation['effect'], 'refused'>
 
-/**
- * Returns the findings as one table: route, rule, what is wrong, what to write instead, how to except the route, and the
- * page about the convention. Routes with one cause are one row.
- */
+/** Returns the findings as a table: route, rule, what is wrong, and what to write instead. */
 export function findingsTable(findings: readonly Finding[]): string {
-  return textTable(
-    ['route', 'rule', 'what is wrong', 'write instead', 'or except it by', 'see'],
-    joinRows(findings, ({ plugin, rule, problem, instead }) => [plugin, rule, problem, instead]).map(
-      ({ route, plugin, rule, problem, instead }) => [
-        route,
-        `${plugin}.${rule}`,
-        problem,
-        instead,
-        exceptBy(plugin, rule),
-        pageOf(plugin, rule),
-      ],
+  const rows = joinRows(findings, ({ plugin, rule, problem, instead }) => [
+    plugin,
+    rule,
+    problem,
+    instead,
+  ]).map(({ route, plugin, rule, problem, instead }) => ({
+    route,
+    rule: `${plugin}.${rule}`,
+    problem,
+    instead,
+    except: exceptBy(plugin, rule),
+    page: pageOf(plugin, rule),
+  }))
+  const groups = groupRows(rows, ({ route }) => route)
+  return [
+    textTable(
+      ['route', 'rule', 'what is wrong', 'write instead'],
+      groups.map((ofRoute) =>
+        ofRoute.map(({ route, rule, problem, instead }) => [route, rule, problem, instead]),
+      ),
     ),
-  )
+    textTable(adviceHeader, adviceRows(groups.flat())),
+  ].join('\n\n')
 }

@@ -1,8 +1,9 @@
 import { oneOf } from '../options.js'
-import { exceptBy, joinRows, pageOf } from './advice.js'
+import { counted } from '../text.js'
+import { adviceHeader, adviceRows, exceptBy, groupRows, joinRows, pageOf } from './advice.js'
 import type { Effect, Exception, Finding, Observation } from './findings.js'
 import type { ConventionsReport } from './report.js'
-import { textTable } from './text-table.js'
+import { type TableRow, textTable, withoutRepeats } from './text-table.js'
 
 /** The forms of {@link formatReport}. */
 const reportFormats = ['table', 'json', 'markdown', 'github'] as const
@@ -15,7 +16,8 @@ type Severity = 'error' | 'warning' | 'notice'
 
 /**
  * Returns a report as text, to print it. Rows are sorted by what `enforce` does: first what stops the boot, then what
- * refuses requests, what changes them, and what adds header fields; then by route. Routes with one cause are one row.
+ * refuses requests, what changes them, and what adds header fields; then by route. A route is one row with all its rules, and
+ * routes with one cause are one row. No line of a table is wider than 100 characters.
  *
  * - `table`: for a terminal
  * - `json`: the report itself, indented; findings, exceptions and observations of one route have the same `route`
@@ -72,37 +74,34 @@ const formatters: Readonly<Record<ReportFormat, (report: ConventionsReport) => s
   github: (report) => rowsOf(report).map(annotation).join('\n'),
 }
 
-type Table = (header: readonly string[], rows: readonly (readonly string[])[]) => string
+type Table = (header: readonly string[], rows: readonly TableRow[]) => string
 
 function sections(report: ConventionsReport, table: Table): string {
   const rows = rowsOf(report)
-  const kept = exceptionRows(report.exceptions)
+  const groups = groupRows(rows, ({ does, route }) => `${does} ${route}`)
+  const kept = exceptionRows(report.exceptions.filter(({ declared }) => declared))
   return [
     summaryOf(report),
     ...(rows.length === 0
       ? []
       : [
           table(
-            ['route', 'rule', 'under enforce', 'what is wrong', 'write instead', 'or except it by', 'see'],
-            rows.map(({ route, rule, does, problem, instead, except, page }) => [
-              route,
-              rule,
-              does,
-              problem,
-              instead,
-              except,
-              page,
-            ]),
+            ['route', 'rule', 'under enforce', 'what is wrong', 'write instead'],
+            groups.map((ofRoute) =>
+              ofRoute.map(({ route, rule, does, problem, instead }) => [route, rule, does, problem, instead]),
+            ),
           ),
+          table(adviceHeader, adviceRows(groups.flat())),
         ]),
     ...(kept.length === 0
       ? []
       : [
           table(
             ['exception for', 'rules', 'reason'],
-            kept.map(({ route, rules, reason }) => [route, rules, reason]),
+            kept.map(({ route, rules, reason }) => [[route, rules, reason]]),
           ),
         ]),
+    ...withoutRules(report.exceptions.filter(({ declared }) => !declared)),
   ].join('\n\n')
 }
 
@@ -110,12 +109,18 @@ function summaryOf({ findings, observations, exceptions }: ConventionsReport): s
   return [
     counted(findings.length, 'finding'),
     counted(observations.length, 'observation'),
-    counted(exceptions.length, 'exception'),
+    counted(exceptions.filter(({ declared }) => declared).length, 'exception'),
   ].join(', ')
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+/** Returns a line with the number of routes to which rules do not apply for what they are, per reason; none without them. */
+function withoutRules(exceptions: readonly Exception[]): string[] {
+  const routes = new Map<string, Set<string>>()
+  for (const { reason, route } of exceptions) {
+    routes.set(reason, (routes.get(reason) ?? new Set()).add(route))
+  }
+  const parts = [...routes].map(([reason, { size }]) => `${counted(size, 'route')} (${printable(reason)})`)
+  return parts.length === 0 ? [] : [`Checked in part or not at all: ${parts.join(', ')}.`]
 }
 
 function rowsOf({ findings, observations, exceptions }: ConventionsReport): Row[] {
@@ -193,13 +198,24 @@ function rulesOf(plugin: string, rules: readonly string[]): string {
 const plainTable: Table = (header, rows) =>
   textTable(
     header,
-    rows.map((cells) => cells.map(printable)),
+    rows.map((lines) => lines.map((cells) => cells.map(printable))),
   )
 
 const markdownTable: Table = (header, rows) =>
-  [header, header.map(() => '---'), ...rows.map((cells) => cells.map(inMarkdown))]
+  [header, header.map(() => '---'), ...rows.map(markdownCells)]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n')
+
+function markdownCells(row: TableRow): string[] {
+  const lines = withoutRepeats(row)
+  const [first = []] = lines
+  return first.map((_, column) =>
+    lines
+      .map((cells) => inMarkdown(cells[column] ?? ''))
+      .join('<br>')
+      .replace(/(?:<br>)+$/, ''),
+  )
+}
 
 function inMarkdown(text: string): string {
   return printable(text).replace(/[\\`*_[\]<>#|~]/g, String.raw`\$&`)

@@ -1,4 +1,16 @@
-import { type Check, type Checks, each, listOf, objectOf, oneOf, text } from '../options.js'
+import {
+  type Check,
+  type Checks,
+  checksOf,
+  each,
+  listOf,
+  type Option,
+  objectOf,
+  oneOf,
+  option,
+  optional,
+  text,
+} from '../options.js'
 import { type AppliedException, type RuleException, ruleException } from './exceptions.js'
 
 /** What happens on a breach: `enforce` refuses it, `report` counts it, `off` does not check. */
@@ -6,6 +18,12 @@ export type Mode = 'enforce' | 'report' | 'off'
 
 /** The values of {@link Mode}. */
 export const modes = ['enforce', 'report', 'off'] as const
+
+/** The option `mode` of a plugin. */
+export const modeOption: Option<Mode> = option(oneOf(...modes), 'enforce')
+
+/** The option `mode` of a route. */
+export const routeModeOption: Option<Mode | undefined> = optional(modeOption.check)
 
 /** The options that every plugin with rules has. */
 export interface RuleOptions<Rule extends string> {
@@ -48,20 +66,38 @@ export interface RouteRuleOptions<Rule extends string> {
   readonly rules?: Readonly<Partial<Record<Rule, Mode>>>
 }
 
+/** Returns the options of a convention whose rules have a mode of their own: those of {@link RuleOptions}. */
+export function ruleOptions<Rule extends string>(names: readonly Rule[]) {
+  const { mode, rules } = modeChecks(names)
+  return {
+    mode: option(mode, 'enforce'),
+    rules: option(rules, {} as Readonly<Partial<Record<Rule, Mode>>>),
+    exceptions: option(listOf(ruleException(names)), []),
+  }
+}
+
+/** Returns the options of a route whose rules have a mode of their own: those of {@link RouteRuleOptions}. */
+export function routeRuleOptions<Rule extends string>(names: readonly Rule[]) {
+  const { mode, rules } = modeChecks(names)
+  return {
+    mode: optional(mode),
+    rules: optional(rules),
+    except: optional(listOf(oneOf(...names))),
+    reason: optional(text()),
+  }
+}
+
 /** Returns the checks of {@link RuleOptions} for a plugin with these rules. */
 export function ruleChecks<Rule extends string>(names: readonly Rule[]): Checks<RuleOptions<Rule>> {
-  return { ...modeChecks(names), exceptions: listOf(ruleException(names)) }
+  return checksOf(ruleOptions(names))[0]
 }
 
 /** Returns the checks of {@link RouteRuleOptions} for a plugin with these rules. */
 export function routeRuleChecks<Rule extends string>(names: readonly Rule[]): Checks<RouteRuleOptions<Rule>> {
-  return { ...modeChecks(names), except: listOf(oneOf(...names)), reason: text() }
+  return checksOf(routeRuleOptions(names))[0]
 }
 
-/**
- * Returns the mode of every rule on a route. The most specific setting wins: exception, route's rule, route, rule,
- * plugin.
- */
+/** Returns the mode of every rule on a route. */
 export function modesOf<Rule extends string>(
   names: readonly Rule[],
   options: Required<Pick<RuleOptions<Rule>, 'mode' | 'rules'>>,

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import { appKey } from '../fastify/internals.js'
+import { closeFailedApp } from '../fastify/failed-boot.js'
+import { appKey, isNullLogger } from '../fastify/internals.js'
 import { routeNameOf } from '../fastify/route-name.js'
 import { appSlot } from '../fastify/slots.js'
-import { addYieldingNames } from '../fastify/yielding-names.js'
-import { clip } from '../text.js'
+import { clip, counted } from '../text.js'
 import { type Exception, type Finding, findingsTable, type Observation, type Observed } from './findings.js'
 
 /** What the conventions found at boot, and by requests in `report` mode. */
@@ -33,16 +33,13 @@ export class Reporter {
   readonly #exceptions: Exception[] = []
   readonly #checks: (() => void)[] = []
   readonly #afterChecks: (() => void)[] = []
+  readonly #notes: string[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
   // Bounded: routes by pattern, names of headers, and the texts of this package.
   readonly #noted = new Set<string>()
 
-  /**
-   * Adds a breach that was found at boot.
-   *
-   * @param effect what `enforce` does about it
-   */
+  /** Adds a breach that was found at boot. */
   addFinding(finding: Omit<Finding, 'effect'>, effect: Finding['effect'] = 'boot stopped'): void {
     this.#findings.push({ ...finding, effect })
   }
@@ -61,7 +58,12 @@ export class Reporter {
   /** Logs a warning about the route of a request; once, however many requests cause it. */
   warnOnce(plugin: string, request: FastifyRequest, message: string): void {
     const text = `${plugin}: ${routeNameOf(request)}: ${message}`
-    if (this.#isNew(text)) logOf(request).warn(text)
+    if (this.#isNew(text)) logOf(request)?.warn(text)
+  }
+
+  /** Logs a line when the app gets ready. */
+  note(message: string): void {
+    this.#notes.push(message)
   }
 
   /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
@@ -74,13 +76,15 @@ export class Reporter {
     this.#afterChecks.push(callback)
   }
 
-  /**
-   * Counts a breach by a request, and logs the first one of each rule.
-   *
-   * @param given what broke the rule, without values of a body
-   * @param does what `enforce` does about it: the status of a refusal, or another effect
-   */
-  observe(plugin: string, rule: string, request: FastifyRequest, given: string, does: Observed): void {
+  /** Counts a breach by a request, and logs the first one. */
+  observe(
+    plugin: string,
+    rule: string,
+    request: FastifyRequest,
+    given: string,
+    does: Observed,
+    logged: 'each rule' | 'each route' = 'each rule',
+  ): void {
     const route = routeNameOf(request)
     const key = `${plugin}.${rule} ${does} ${route}`
     const before = this.#observations.get(key)
@@ -92,8 +96,8 @@ export class Reporter {
     const example = clip(given, maxExample)
     this.#observations.set(key, { plugin, rule, route, ...effect, count: 1, example, requestId: request.id })
     const convention = `${plugin}.${rule}`
-    if (this.#isNew(convention))
-      logOf(request).warn({ convention, route, ...effect, example }, 'convention not kept')
+    if (this.#isNew(convention) || logged === 'each route')
+      logOf(request)?.warn({ convention, route, ...effect, example }, 'convention not kept')
   }
 
   /** Returns a snapshot of everything found so far. */
@@ -112,17 +116,18 @@ export class Reporter {
     const log = logOf(app)
     for (const [convention, found] of byRule(this.#findings.filter(({ mode }) => mode === 'report'))) {
       const [{ effect, route, problem, instead }] = found
-      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route', 'routes')
-      log.warn(
+      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route')
+      log?.warn(
         { convention, effect, count: found.length, route, problem, instead },
         `conventions: not kept in ${routes}`,
       )
     }
+    for (const message of this.#notes.splice(0)) log?.info(`conventions: ${message}`)
     for (const exception of this.#exceptions) {
       const { plugin, route, rules, unused } = exception
-      log.debug(exception, 'conventions: exception')
+      log?.debug(exception, 'conventions: exception')
       if (unused)
-        log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+        log?.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
     }
     return this.#findings.filter(({ mode }) => mode === 'enforce')
   }
@@ -147,9 +152,10 @@ export function reporterOf(app: FastifyInstance): Reporter {
   if (known !== undefined) return known
   const reporter = new Reporter()
   reporterSlot.set(app, reporter)
-  const isOurs = addYieldingNames(app, 'app', { conventions: { value: { report: () => reporter.report() } } })
+  const isTaken = app.hasDecorator('conventions')
+  if (!isTaken) app.decorate('conventions', { report: () => reporter.report() })
   reporter.checkAtReady(function findTakenName() {
-    if (isOurs(app, 'conventions')) return
+    if (!isTaken) return
     const problem = 'app.conventions is a decorator of the app, which keeps it'
     const instead = 'conventionsReport(app) in place of app.conventions.report()'
     const finding = { plugin: 'conventions', rule: 'decorators', route: '(all)', problem, instead } as const
@@ -159,7 +165,12 @@ export function reporterOf(app: FastifyInstance): Reporter {
   pending.set(appKey(app), reporters.set(reporter, app))
   // All contexts are complete by then, so the first hook concludes for all of them.
   app.addHook('onReady', function concludeFindings(done) {
-    concludeAll(reporters)
+    try {
+      concludeAll(reporters)
+    } catch (error) {
+      closeFailedApp(app)
+      throw error
+    }
     done()
   })
   return reporter
@@ -182,9 +193,12 @@ function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   }
 }
 
-/** Returns the logger of an app or a request for the lines of this package. */
-function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger {
-  return log.child({ module: 'fastify-conventions' })
+/**
+ * Returns the logger of an app or a request for the lines of this package; `null` if the app has none: a test that mocks
+ * `app.log.warn` then counts its own lines only.
+ */
+export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger | null {
+  return isNullLogger(log) ? null : log.child({ module: 'fastify-conventions' })
 }
 
 /** Returns the findings of each rule, by plugin and rule. */
@@ -199,11 +213,7 @@ function byRule(findings: readonly Finding[]): Map<string, [Finding, ...Finding[
   return rules
 }
 
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
-}
-
 function summary(findings: readonly Finding[]): string {
   const routes = new Set(findings.map((finding) => finding.route)).size
-  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route', 'routes')}`
+  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route')}`
 }

@@ -16,10 +16,7 @@ export function exceptedReason(
   return reasonsOfRoute.get(route)?.[convention]
 }
 
-/**
- * Turns conventions off for the routes of exceptions, by `config.<convention>: false`. Call it before the conventions are
- * registered. When the app gets ready, an exception without a route is a finding.
- */
+/** Turns conventions off for the routes of exceptions, by `config.<convention>: false`. */
 export function exceptRoutes<Convention extends string>(
   app: FastifyInstance,
   exceptions: readonly RouteException<Convention>[],
@@ -40,7 +37,14 @@ export function exceptRoutes<Convention extends string>(
       for (const convention of rules) reasons[convention] ??= reason
       const name = `${[route.method].flat().join(', ')} ${route.path}`
       if (!isSibling) {
-        reporter.addException({ plugin: 'conventions', route: name, rules, reason, unused: false })
+        reporter.addException({
+          plugin: 'conventions',
+          route: name,
+          rules,
+          reason,
+          declared: true,
+          unused: false,
+        })
       }
     }
     const off = Object.fromEntries(Object.keys(reasons).map((convention) => [convention, false]))

@@ -20,6 +20,8 @@ export interface RuledPlugin<Rule extends string, Own extends RouteRuleOptions<R
   readonly options: Required<RuleOptions<Rule>>
   /** Checks of the options of a route. */
   readonly routeChecks: Checks<Own>
+  /** Whether `true` in `config` is the same as `{}`. */
+  readonly acceptsTrue?: boolean
   /** The context that registers it. */
   readonly app: FastifyInstance
 }
@@ -47,15 +49,13 @@ export interface RuledRoute<Rule extends string, Own extends RouteRuleOptions<Ru
   addExceptions(broken: ReadonlySet<Rule> | null): void
 }
 
-/**
- * Returns a reader for the routes of a context, to be called for each in the order of registration. When the app gets
- * ready, the declared exceptions are added to the report: a needed one once for each of its routes, an unused one once.
- */
+/** Returns a reader for the routes of a context, to be called for each in the order of registration. */
 export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Rule>>({
   plugin,
   rules,
   options,
   routeChecks,
+  acceptsTrue = false,
   app,
 }: RuledPlugin<Rule, Own>): (route: RouteOptions & { path: string }) => RuledRoute<Rule, Own> {
   const reporter = reporterOf(app)
@@ -69,7 +69,7 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   )
 
   function add(route: string, { except, reason }: AppliedException<Rule>, unused: boolean): void {
-    reporter.addException({ plugin, route, rules: except, reason, unused })
+    reporter.addException({ plugin, route, rules: except, reason, declared: true, unused })
   }
 
   reporter.afterChecks(() => {
@@ -84,8 +84,11 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
     const methods = [route.method].flat()
     const name = `${methods.join(', ')} ${route.path}`
     const label = `${name} config.${plugin}`
-    const config = route.config as Readonly<Record<string, Own | false | undefined>> | undefined
-    const own = resolveRouteOptions<Own, Own>(label, config?.[plugin], routeChecks, noOptions) as Own | false
+    const config = route.config as Readonly<Record<string, Own | boolean | undefined>> | undefined
+    const given = config?.[plugin]
+    const own = resolveRouteOptions<Own, Own>(label, given, routeChecks, noOptions, acceptsTrue) as
+      | Own
+      | false
     const exceptions = exceptionsOf(route.path, label, own, options.exceptions)
     const isDefault = own === noOptions && exceptions.length === 0
     paths.add(route.path)

@@ -1,12 +1,13 @@
-import { resolveOptions } from '../options.js'
+import { checksOf, resolveOptions } from '../options.js'
 import { offsetBreach } from '../plugins/lists/offset-paging.js'
-import { listsChecks, listsDefaults } from '../plugins/lists/options.js'
+import { listsOptions } from '../plugins/lists/options.js'
+import { pathGuardOptions, vocabularyOf as pathVocabularyOf } from '../plugins/path-guard/options.js'
 import {
-  pathGuardChecks,
-  pathGuardDefaults,
-  vocabularyOf as pathVocabularyOf,
-} from '../plugins/path-guard/options.js'
-import { pathBreaches, pathRuleNames, withCommonCause } from '../plugins/path-guard/path-rules.js'
+  breachesOfAll,
+  type PathRule,
+  pathRuleNames,
+  withCommonCause,
+} from '../plugins/path-guard/path-rules.js'
 import { documentedErrors } from '../plugins/problems/documented-errors.js'
 import { problemsChecks, problemsDefaults } from '../plugins/problems/options.js'
 import {
@@ -15,10 +16,9 @@ import {
   vocabularyOf,
 } from '../plugins/response-rules/options.js'
 import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
-import { routeBreaches, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
+import { routeBreaches, successSchemas, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
 import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
-import { successSchemas } from '../plugins/response-rules/success-schemas.js'
-import { versionsChecks, versionsDefaults } from '../plugins/versions/options.js'
+import { versionsOptions } from '../plugins/versions/options.js'
 import { unlistedBreach, versionReader } from '../plugins/versions/version-path.js'
 import type { ConventionsOptions } from '../preset.js'
 import { matchesUrl, type RuleException } from '../rules/exceptions.js'
@@ -50,12 +50,7 @@ export interface DocumentLinter {
   find(document: unknown): readonly DocumentFinding[]
 }
 
-/**
- * Returns a linter of OpenAPI documents with the rules that the conventions check at boot.
- *
- * @param options those of the preset
- * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
- */
+/** Returns a linter of OpenAPI documents with the rules that the conventions check at boot. */
 export function documentLinter(options: ConventionsOptions): DocumentLinter {
   const { exceptions = [] } = options
   const conventions = [
@@ -111,15 +106,18 @@ interface RouteBreach {
 
 function pathGuard({ pathGuard: given = {}, mode = 'enforce', basePath = '' }: ConventionsOptions) {
   if (given === false) return null
-  const defaults = { ...pathGuardDefaults, mode, basePath }
-  const options = resolveOptions('pathGuard', given, pathGuardChecks, defaults)
+  const [checks, defaults] = checksOf(pathGuardOptions)
+  const options = resolveOptions('pathGuard', given, checks, { ...defaults, mode, basePath })
   const vocabulary = pathVocabularyOf(options)
+  const modes = modesOf(pathRuleNames, options)
   const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] => {
-    const checked = routes.map((route) => ({
+    const ruled = routes.map((route) => ({
       route,
+      methods: [route.method],
       path: route.path,
-      breaches: pathBreaches([route.method], route.path, vocabulary, options.basePath),
+      applies: (rule: PathRule) => modes[rule] !== 'off',
     }))
+    const checked = breachesOfAll(ruled, vocabulary, options.basePath)
     return withCommonCause(checked, options.basePath).flatMap(({ route, breaches }) =>
       breaches.map(({ rule, problem, instead }) => ({
         route,
@@ -129,13 +127,13 @@ function pathGuard({ pathGuard: given = {}, mode = 'enforce', basePath = '' }: C
       })),
     )
   }
-  return convention('pathGuard', modesOf(pathRuleNames, options), breachesOf, options.exceptions)
+  return convention('pathGuard', modes, breachesOf, options.exceptions)
 }
 
 function versions({ versions: given = {}, mode = 'enforce', basePath = '' }: ConventionsOptions) {
   if (given === false) return null
-  const defaults = { ...versionsDefaults, mode, basePath }
-  const options = resolveOptions('versions', given, versionsChecks, defaults)
+  const [checks, defaults] = checksOf(versionsOptions)
+  const options = resolveOptions('versions', given, checks, { ...defaults, mode, basePath })
   const readVersion = versionReader(options.basePath)
   const listed = Object.keys(options.versions)
   const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
@@ -148,7 +146,8 @@ function versions({ versions: given = {}, mode = 'enforce', basePath = '' }: Con
 
 function lists({ lists: given = {}, mode = 'enforce' }: ConventionsOptions) {
   if (given === false) return null
-  const options = resolveOptions('lists', given, listsChecks, { ...listsDefaults, mode })
+  const [checks, defaults] = checksOf(listsOptions)
+  const options = resolveOptions<object, typeof defaults>('lists', given, checks, { ...defaults, mode })
   const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
     routes.flatMap((route) => {
       const breach = route.method === 'GET' ? offsetBreach(route.query) : null

@@ -1,14 +1,7 @@
 import type { Schedule } from '../time/schedule.js'
 import type { PostgresPool } from './postgres-connection.js'
 
-/**
- * Listens to a channel on a connection of the pool that does nothing else. If the connection fails, it connects again, at
- * intervals that grow up to 5 seconds. Notifications in the meantime are lost.
- *
- * @param channel an identifier that needs no quotes
- * @returns a function that stops listening and ends the connection
- * @throws the error of the pool if the first connection fails
- */
+/** Listens to a channel on a connection of the pool that does nothing else. */
 export async function listenTo(
   pool: PostgresPool,
   channel: string,

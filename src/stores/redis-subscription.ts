@@ -9,13 +9,7 @@ export interface RedisSubscriber {
   on(event: 'ready' | 'close', listener: () => void): unknown
 }
 
-/**
- * Listens to a channel on its own connection. If the connection fails, the client connects again, and this function
- * subscribes again. Messages in the meantime are lost.
- *
- * @returns a function that stops listening and ends the connection
- * @throws the error of the first connection, if that fails
- */
+/** Listens to a channel on its own connection. */
 export async function subscribeTo(
   subscriber: RedisSubscriber,
   channel: string,

@@ -1,4 +1,5 @@
 import { AssertionError } from 'node:assert'
+import type { FastifyInstance } from 'fastify'
 import {
   type Check,
   type Checks,
@@ -10,7 +11,8 @@ import {
   oneOf,
   resolveOptions,
 } from '../options.js'
-import { matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
+import { hiddenReason, matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
+import { conventionsReport } from '../rules/report.js'
 import { type AppPath, appPaths } from './probe/app-paths.js'
 import { type ProbedApp, sender } from './probe/client.js'
 import { type ParameterValue, pathFiller } from './probe/item-path.js'
@@ -109,8 +111,10 @@ export async function probeConventions(app: ProbedApp, options?: ProbeOptions): 
   const paths = appPaths(app.printRoutes())
   const send = sender(app, headers)
   const fill = pathFiller(send, paths, params)
+  const hidden = hiddenPaths(app)
   const isExcepted = (url: string, rule: ProbeRule) =>
     !rules.includes(rule) ||
+    (rulesOfShape.has(rule) && hidden.has(url)) ||
     exceptions.some(
       ({ url: pattern, except = probeRules }) => matchesUrl(pattern, url) && except.includes(rule),
     )
@@ -157,6 +161,22 @@ export async function assertConventions(app: ProbedApp, options?: ProbeOptions):
   if (report.broken.length > 0)
     throw new AssertionError({ message: String(report), stackStartFn: assertConventions })
   return report
+}
+
+// What is not about the document holds for a route that the document does not show, too.
+const rulesOfShape: ReadonlySet<ProbeRule> = new Set([
+  'pathGuard',
+  'fields',
+  'integerTwins',
+  'lists',
+  'responseRules',
+])
+
+/** Returns the paths of routes that are hidden from the document (`schema.hide`), if the app has the conventions. */
+function hiddenPaths(app: ProbedApp): ReadonlySet<string> {
+  const exceptions = conventionsReport(app as FastifyInstance)?.exceptions ?? []
+  const hidden = exceptions.filter(({ reason }) => reason === hiddenReason)
+  return new Set(hidden.map(({ route }) => route.slice(route.lastIndexOf(' ') + 1)))
 }
 
 function methodsByUrl(paths: readonly AppPath[]): Map<string, Set<string>> {

@@ -6,12 +6,6 @@ export {
 } from '../plugins/idempotency/stores/store.js'
 export type { OperationRecord } from '../plugins/operations/record.js'
 export { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
-export type {
-  QuotaLimit,
-  QuotaOutcome,
-  QuotaState,
-  QuotaStore,
-} from '../plugins/rate-limit/stores/store.js'
 export {
   assertConventions,
   type InjectedResponse,
@@ -31,7 +25,6 @@ export {
   type OperationStoreSetUp,
   operationStoreContract,
 } from './operation-store-contract.js'
-export { type QuotaStoreSetUp, quotaStoreContract } from './quota-store-contract.js'
 export {
   type TestIssuer,
   type TestIssuerOptions,

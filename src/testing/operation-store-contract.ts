@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { latestForm, type OperationRecord, type RecordForm } from '../plugins/operations/record.js'
+import type { OperationRecord } from '../plugins/operations/record.js'
 import { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
 import { begin, cancel, claim, finish, type OperationEnd, renew } from '../plugins/operations/transitions.js'
 
@@ -51,7 +51,6 @@ export function operationStoreContract(setUp: OperationStoreSetUp): readonly Con
     }))
   return [
     ...table(clauses),
-    ...([1, latestForm] as const).flatMap((form) => table(clausesOfForm(form))),
     ...(openBounded === undefined ? [] : table(clausesOfBounds((most) => openBounded(most)))),
     ...(transaction === undefined ? [] : table(clausesOfTransactions(() => transaction()))),
   ]
@@ -81,6 +80,32 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual(await other.replace(record, final), true)
     strictEqual(await one.create(record, input), false, 'a final record has the id')
     strictEqual(await one.input(record.id), null, 'and gets no input')
+  },
+  async '`create` stores one operation in progress of each `onePer`, also while 40 calls try'(one, other) {
+    const attempt = (onePer = 'a'.repeat(64)) => started({ onePer })
+    const attempts = Array.from({ length: 40 }, () => attempt())
+    const created = await Promise.all(
+      attempts.map((each, index) => (index % 2 ? one : other).create(each, input)),
+    )
+    strictEqual(created.filter((isCreated) => isCreated).length, 1)
+    for (const [index, { id }] of attempts.entries()) {
+      const isStored = ((await one.get(id)) ?? (await one.input(id))) !== null
+      strictEqual(isStored, created[index] === true, 'of the others, nothing is stored')
+    }
+    strictEqual((await other.takeDue(always, always, 100)).length, 1)
+    strictEqual((await other.list('42', { limit: 100 })).length, 1)
+    strictEqual(await other.create(attempt('b'.repeat(64)), null), true, 'another `onePer` is free')
+    const first = sure(attempts[created.indexOf(true)] ?? null)
+    const second = running(first)
+    await one.replace(first, second)
+    strictEqual(await other.create(attempt(), null), false, 'it runs')
+    await one.replace(second, { ...ended(first), version: second.version + 1, dueAt: inAnHour() })
+    const [third, last] = [attempt(), attempt()]
+    strictEqual(await other.create(third, null), true, 'it has ended')
+    strictEqual(await one.create(last, null), false)
+    strictEqual(await one.remove(third), true)
+    strictEqual(await one.create(last, null), true, 'it was removed')
+    same(await other.get(last.id), last)
   },
   async '`replace` stores a version only if the stored version is that of `previous`'(one, other) {
     const first = started()
@@ -114,7 +139,7 @@ const clauses: Readonly<Record<string, Clause>> = {
     same(await one.get(first.id), attempts[replaced.indexOf(true)])
   },
   async '`replace` leaves the time of the next check where it is if `dueAt` is the same'(one, other) {
-    const first = started(latestForm, { dueAt: time + 10 })
+    const first = started({ dueAt: time + 10 })
     await one.create(first, null)
     await one.takeDue(time + 10, time + 50, 10)
     const second = sure(cancel(running(first, time + 10), failure, time, 0))
@@ -135,7 +160,7 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual((await one.get(first.id)) ?? (await one.input(first.id)), null)
     deepStrictEqual(await one.takeDue(always, always, 10), [])
     deepStrictEqual(await one.list('42', { limit: 10 }), [])
-    deepStrictEqual(await one.usage('42'), { operations: 0, length: 0 })
+    strictEqual(await one.usage('42'), 0)
     strictEqual(await one.create(first, null), true, 'the id is free again')
     strictEqual((await other.takeDue(always, always, 10)).length, 1)
   },
@@ -155,9 +180,7 @@ const clauses: Readonly<Record<string, Clause>> = {
     one,
     other,
   ) {
-    const records = [30, 10, 20, 40].map((dueAt) =>
-      started(dueAt > 20 ? 1 : latestForm, { dueAt: time + dueAt }),
-    )
+    const records = [30, 10, 20, 40].map((dueAt) => started({ dueAt: time + dueAt }))
     for (const record of records) await one.create(record, null)
     const taken = async (until: number, limit: number) =>
       (await other.takeDue(time + until, time + until + 100, limit)).map(({ dueAt }) => dueAt - time)
@@ -169,14 +192,13 @@ const clauses: Readonly<Record<string, Clause>> = {
     for (const record of records) same(await one.get(record.id), record)
   },
   async '`takeDue` leaves final records out'(one, other) {
-    const record = started(latestForm, { dueAt: time })
+    const record = started({ dueAt: time })
     await one.create(record, null)
     await one.replace(record, { ...ended(record), dueAt: inAnHour() })
     deepStrictEqual(await other.takeDue(always, always, 10), [])
   },
   async '`takeDue` gives each of 200 records to one of four concurrent callers'(one, other) {
-    const forms = Array.from({ length: 200 }, (_, index): RecordForm => (index % 4 === 0 ? 1 : latestForm))
-    const records = forms.map((form, index) => started(form, { dueAt: time + (index % 7) }))
+    const records = Array.from({ length: 200 }, (_, index) => started({ dueAt: time + (index % 7) }))
     await Promise.all(records.map((record) => one.create(record, null)))
     const takeAll = async (store: OperationStore) => {
       const ids: string[] = []
@@ -217,14 +239,8 @@ const clauses: Readonly<Record<string, Clause>> = {
     )
   },
   async '`list` returns the operations of an owner by page, the newest first'(one, other) {
-    const records = [3, 1, 2, 2, 2, 5].map((at) =>
-      started(at === 3 ? 1 : latestForm, { createdAt: time + at }),
-    )
-    for (const record of [
-      ...records,
-      started(latestForm, { owner: '4' }),
-      started(latestForm, { owner: null }),
-    ]) {
+    const records = [3, 1, 2, 2, 2, 5].map((at) => started({ createdAt: time + at }))
+    for (const record of [...records, started({ owner: '4' }), started({ owner: null })]) {
       await one.create(record, null)
     }
     const [first, second] = records as [OperationRecord, OperationRecord]
@@ -248,15 +264,49 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual((await one.list('42', { status: 'In progress', limit: 9 })).length, 5)
     strictEqual((await one.list('42', { status: 'Succeeded', limit: 9 })).length, 0)
   },
-  async '`usage` counts the operations of an owner in progress, and their input'(one, other) {
-    const records = [started(), started(), started(1), started(latestForm, { owner: '4' })]
-    for (const record of records) await one.create(record, record.schema === 1 ? null : input)
-    deepStrictEqual(await other.usage('42'), { operations: 3, length: 3 * input.length })
+  async '`usage` counts the operations of an owner in progress'(one, other) {
+    const records = [started(), started(), started(), started({ owner: '4' })]
+    for (const record of records) await one.create(record, input)
+    strictEqual(await other.usage('42'), 3)
     const [first, second] = records as [OperationRecord, OperationRecord]
     await one.replace(first, { ...ended(first), dueAt: inAnHour() })
     await one.replace(second, running(second))
-    deepStrictEqual(await other.usage('42'), { operations: 2, length: 2 * input.length })
-    deepStrictEqual(await other.usage('none'), { operations: 0, length: 0 })
+    strictEqual(await other.usage('42'), 2)
+    strictEqual(await other.usage('none'), 0)
+  },
+  async 'what one instance stores, the other gets, member by member'(one, other) {
+    const text = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1, "status":"Failed"'
+    const long = JSON.stringify(`${text}${'"é\\'.repeat(300_000)}`)
+    const record = started({ owner: text, name: text, requestId: text }, long)
+    strictEqual(await one.create(record, long), true)
+    same(await other.get(record.id), record)
+    const next = { ...running(record), progress: 1 / 3 }
+    strictEqual(await other.replace(record, next), true)
+    same(await one.get(record.id), next)
+    strictEqual((await one.input(record.id)) === long, true, 'the input stays as it was')
+    const [listed] = await one.list(text, { status: 'In progress', limit: 2 })
+    same(listed, next)
+    strictEqual(await one.usage(text), 1)
+  },
+  async 'an end stores resource, result and error, and deletes the input'(one, other) {
+    const ends: readonly OperationEnd[] = [
+      {
+        status: 'Failed',
+        error: { ...failure, errors: [{ in: 'body', pointer: '/a~1b', message: '\ud83d' }] },
+      },
+      { status: 'Succeeded', resource: '/v1/payments/8?a=%20&b="', result: null },
+      { status: 'Succeeded', resource: null, result: '{"id":9007199254740993,"text":"\\u0000"}' },
+    ]
+    for (const end of ends) {
+      const first = started({ owner: null })
+      await one.create(first, input)
+      const final = { ...ended(first, end), goneAt: inAnHour(), dueAt: inAnHour() }
+      strictEqual(await one.replace(first, final), true)
+      same(await other.get(first.id), final)
+      strictEqual(await one.input(first.id), null)
+      strictEqual(await other.remove(final), true)
+      strictEqual(await one.get(first.id), null)
+    }
   },
   async '`time` goes forward'(one, other) {
     if (one.time === undefined || other.time === undefined) return
@@ -278,49 +328,6 @@ const clauses: Readonly<Record<string, Clause>> = {
     deepStrictEqual([heard, alsoHeard], [[first], [first, second]])
     for (const stopOther of stopOthers) await stopOther()
   },
-}
-
-function clausesOfForm(form: RecordForm): Readonly<Record<string, Clause>> {
-  return {
-    async [`form ${form}: what one instance stores, the other gets, member by member`](one, other) {
-      const text = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1, "status":"Failed"'
-      const long = JSON.stringify(`${text}${'"é\\'.repeat(300_000)}`)
-      const record = started(form, { owner: text, name: text, requestId: text }, long)
-      strictEqual(await one.create(record, form === 1 ? null : long), true)
-      same(await other.get(record.id), record)
-      const next = { ...running(record), progress: 1 / 3 }
-      strictEqual(await other.replace(record, next), true)
-      same(await one.get(record.id), next)
-      strictEqual(
-        (await one.input(record.id)) === (form === 1 ? null : long),
-        true,
-        'the input stays as it was',
-      )
-      const [listed] = await one.list(text, { status: 'In progress', limit: 2 })
-      same(listed, next)
-      strictEqual((await one.usage(text)).operations, 1)
-    },
-    async [`form ${form}: an end stores resource, result and error, and deletes the input`](one, other) {
-      const ends: readonly OperationEnd[] = [
-        {
-          status: 'Failed',
-          error: { ...failure, errors: [{ in: 'body', pointer: '/a~1b', message: '\ud83d' }] },
-        },
-        { status: 'Succeeded', resource: '/v1/payments/8?a=%20&b="', result: null },
-        { status: 'Succeeded', resource: null, result: '{"id":9007199254740993,"text":"\\u0000"}' },
-      ]
-      for (const end of ends) {
-        const first = started(form, { owner: null })
-        await one.create(first, form === 1 ? null : input)
-        const final = { ...ended(first, end), goneAt: inAnHour(), dueAt: inAnHour() }
-        strictEqual(await one.replace(first, final), true)
-        same(await other.get(first.id), final)
-        strictEqual(await one.input(first.id), null)
-        strictEqual(await other.remove(final), true)
-        strictEqual(await one.get(first.id), null)
-      }
-    },
-  }
 }
 
 function clausesOfBounds(
@@ -371,6 +378,19 @@ function clausesOfTransactions(
         strictEqual((await other.get(known.id))?.status, how === 'COMMIT' ? 'Failed' : 'In progress')
       }
     },
+    async '`within`: a rolled-back start lets another with its `onePer` start'(one) {
+      const [first, second] = [{ onePer: 'a'.repeat(64) }, { onePer: 'a'.repeat(64) }].map((members) =>
+        started(members),
+      ) as [OperationRecord, OperationRecord]
+      for (const how of ['ROLLBACK', 'COMMIT'] as const) {
+        const { connection, end } = await transaction()
+        const within = sure(one.within?.(connection) ?? null)
+        strictEqual(await within.create(first, null), true)
+        strictEqual(await within.create(second, null), false, 'and the transaction goes on')
+        await end(how)
+      }
+      strictEqual(await one.create(second, null), false)
+    },
     async '`within` throws for a value that is not a connection'(one) {
       await rejects(async () => one.within?.({}), TypeError)
     },
@@ -390,20 +410,17 @@ const failure = {
 /** For a store that uses the clock of its server. */
 const inAnHour = () => Date.now() + 3_600_000
 
-function started(
-  form: RecordForm = latestForm,
-  members: Partial<OperationRecord> = {},
-  its = input,
-): OperationRecord {
+function started(members: Partial<OperationRecord> = {}, its = input): OperationRecord {
   const operation = {
     name: 'payments.retry',
     owner: '42',
     access: 'owner',
     cancellable: true,
+    onePer: null,
     priority: 0,
   } as const
   const request = { requestId: null, traceparent: null, delay: 0, input: its }
-  return { ...begin(randomId(), { ...operation, ...request }, time, time + 1_000, form), ...members }
+  return { ...begin(randomId(), { ...operation, ...request }, time, time + 1_000), ...members }
 }
 
 function running(record: OperationRecord, dueAt = time + 2_000): OperationRecord {

@@ -5,13 +5,7 @@ export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-/**
- * Waits for a promise for at most a number of milliseconds. A promise that rejects after that is not an unhandled rejection.
- * A reply that came while the event loop was blocked is in time: Node.js runs late timers before it reads sockets.
- *
- * @param what the awaited event, for the message of the error
- * @throws LateError
- */
+/** Waits for a promise for at most a number of milliseconds. */
 export function inTime<Value>(
   promise: Promise<Value>,
   milliseconds: number,

@@ -1,17 +1,11 @@
-/**
- * Whether something fails. A log that asks it has the begin and the end of an outage, and no line for each failure.
- */
+/** Whether something fails. */
 export class Outage {
   readonly #now: () => number
   readonly #interval: number
   #isOn = false
   #quietUntil = Number.NEGATIVE_INFINITY
 
-  /**
-   * @param interval milliseconds between the begins of two outages that are logged: where one part fails while another
-   * works, an outage may begin with each request
-   * @param now the time in milliseconds
-   */
+  /**  */
   constructor(interval = 0, now: () => number = () => 0) {
     this.#interval = interval
     this.#now = now

@@ -1,8 +1,4 @@
-/**
- * Returns the length of a time window in milliseconds; `null` if it is not valid or shorter than one second.
- *
- * @param window milliseconds, or a text such as `'1 minute'`, `'30s'`, `'2 hours'`
- */
+/** Returns the length of a time window in milliseconds; `null` if it is not valid or shorter than one second. */
 export function timeWindowOf(window: unknown): number | null {
   const milliseconds =
     typeof window === 'number' ? window : typeof window === 'string' ? read(window) : Number.NaN

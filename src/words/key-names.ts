@@ -49,10 +49,7 @@ export function joinWords(words: readonly string[], style: KeyStyle): string {
   return words.map((word, index) => (index === 0 ? word : capitalized(word))).join('')
 }
 
-/**
- * Returns a key in a style; `null` if it is in that style already or cannot be converted. Keys that begin with `_` or
- * `$`, and keys without a letter, have no style.
- */
+/** Returns a key in a style; `null` if it is in that style already or cannot be converted. */
 export function restyledKey(name: string, style: KeyStyle): string | null {
   if (style === 'snake_case' && plainSnake.test(name)) return null
   if (/^[_$]/.test(name) || !/\p{L}/u.test(name) || inStyle[style].test(name)) return null

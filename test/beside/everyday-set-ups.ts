@@ -134,6 +134,8 @@ export const everydaySetUps: Readonly<Record<string, SetUp>> = {
       'documentation with a slash': { url: '/docs/' },
       script: { url: '/docs/static/swagger-initializer.js' },
     },
+    // The conventions see no route that is declared before them.
+    dependsOnOrder: ['documentation', 'documentation with a slash', 'script'],
   },
   static: {
     register: async (app) =>
@@ -235,6 +237,6 @@ export const everydaySetUps: Readonly<Record<string, SetUp>> = {
     },
     overlaps: { caching: '(all)', rateLimit: '(all)', securityHeaders: '(all)' },
     changes: { 'list, compressed': ['etag: "Qq6vlN0KP9E77aOVKuu1/LuGyV4="'] },
-    dependsOnOrder: ['unknown'],
+    dependsOnOrder: ['unknown', 'documentation'],
   },
 }

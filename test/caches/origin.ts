@@ -97,7 +97,7 @@ export async function startOrigin(t: Test): Promise<Origin> {
   for (const [collection, caching] of Object.entries(policies)) mount(collection, caching)
   app.addHook('onRequest', async ({ url, method }, reply) => {
     if (method !== 'GET' || !url.startsWith('/v1/prices/')) return
-    reply.cacheControl({ public: true, maxAge: asked.get(url) === 1 ? 1 : 60 })
+    reply.caching({ cacheControl: { public: true, maxAge: asked.get(url) === 1 ? 1 : 60 } })
   })
   mount('prices', {})
   app.get(
@@ -109,6 +109,25 @@ export async function startOrigin(t: Test): Promise<Origin> {
       return { text, updated_at: created }
     },
   )
+
+  // What depends on a key in a header that no cache knows.
+  const isAda = ({ headers }: FastifyRequest) => headers['x-api-key'] === 'ada'
+  const fields = { hidden: { text: (request: FastifyRequest) => !isAda(request) } }
+  app.get(
+    '/v1/employees/:id',
+    {
+      config: { caching: { cacheControl: { maxAge: 60 } }, fields },
+      schema: { response: { 200: employee } },
+    },
+    async () => ({ name: 'Ada', text: 'salary' }),
+  )
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', async (request) => {
+    if (isAda(request)) request.caller = { subject: 'ada', scopes: [], claims: {} }
+  })
+  app.get('/v1/badges/:id', { config: { caching: { cacheControl: { maxAge: 60 } } } }, async (request) => ({
+    text: request.caller?.subject ?? 'nobody',
+  }))
 
   const { origin, port } = await serve(t, app)
   return {
@@ -122,6 +141,11 @@ export async function startOrigin(t: Test): Promise<Origin> {
 }
 
 const created = '2026-01-02T03:04:05.000Z'
+
+const employee = {
+  type: 'object',
+  properties: { name: { type: 'string' }, text: { type: 'string' } },
+}
 
 const itemSchema = {
   type: 'object',

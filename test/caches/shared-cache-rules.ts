@@ -70,6 +70,20 @@ export async function keepsSharedCacheRules(
     t.equal(origin.made(path), 2, 'a response to a request without credentials is stored')
   })
 
+  await t.test(
+    'what depends on a caller whom a header of the app names is not given to another',
+    async (t) => {
+      const headers = { 'x-api-key': 'ada' }
+      for (const [path, secret] of [
+        ['/v1/employees/1', 'salary'],
+        ['/v1/badges/1', 'ada'],
+      ] as const) {
+        t.equal((await cache.call(path, { headers })).text, secret, path)
+        t.not((await cache.call(path)).text, secret, path)
+      }
+    },
+  )
+
   await t.test('an error is not stored', async (t) => {
     for (let time = 1; time <= 2; time++) {
       t.match(await cache.call('/v1/nowhere'), { status: 404 })

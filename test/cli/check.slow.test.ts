@@ -54,9 +54,60 @@ t.test('a plugin, as fastify-cli takes it: the findings, and 1', async (t) => {
   const { code, out, err } = await check('app.mjs', plugin)
   t.equal(code, 1, err)
   t.match(out, /^1 finding, 0 observations, 0 exceptions\n/)
-  t.match(out, /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id /m)
+  t.match(out, /^Checked in part or not at all: 1 route \(no response schema/m)
+  t.match(out, /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id$/m)
   t.match(out, /^OpenAPI document: none, @fastify\/swagger is not registered$/m)
   t.match(err, /"module":"fastify-conventions"/, 'the log of the app is not in the report')
+})
+
+t.test('an app that its function makes ready, and whose boot fails, is closed', async (t) => {
+  const source = registering.replace('  return app', '  return app.ready()')
+  const { code, out, err } = await check('app.mjs', source)
+  t.equal(code, 1, err)
+  t.match(out, 'pathGuard.plural')
+  t.match(err, /^closed$/m)
+})
+
+t.test('a file without a default export is told what to export, without a stack', async (t) => {
+  const builds = "import Fastify from 'fastify'\nexport const buildApp = () => Fastify()"
+  for (const [name, source] of [
+    ['app.mjs', builds],
+    ['app.cjs', "exports.buildApp = () => require('fastify')()"],
+  ] as const) {
+    const { code, err } = await check(name, source)
+    t.equal(code, 2)
+    t.match(err, /exports buildApp, and no default: `export default \(\) => buildApp\(\)`/)
+    t.notMatch(err, /\n +at /)
+  }
+  const { code, err } = await check(
+    'app.mjs',
+    "import Fastify from 'fastify'\nawait Fastify().listen({ port: 1 })",
+  )
+  t.equal(code, 2)
+  t.match(err, /exports nothing: export the app/)
+})
+
+t.test('a file that listens is checked, and does not listen', async (t) => {
+  const source = `import Fastify from 'fastify'
+const app = Fastify()
+app.get('/v1/user', async () => ({}))
+await app.listen({ port: 1, host: '192.0.2.1' })
+app.listen({ port: 1, host: '192.0.2.1' }, (error) => { if (error) throw error })
+export default app
+`
+  const { code, out, err } = await check('app.mjs', source)
+  t.equal(code, 1, err)
+  t.match(out, /^GET \/v1\/user +pathGuard\.plural /m)
+})
+
+t.test('an app that needs options of Fastify() is told how to export them', async (t) => {
+  const source = `export default async function (app, options) {
+  app.get('/v1/users', { schema: { querystring: { type: 'object', properties: { a: { type: 'string', isFine: true } } } } }, async () => ({}))
+}
+`
+  const { code, err } = await check('app.mjs', source)
+  t.equal(code, 2)
+  t.match(err, /isFine.*export const options = \{ ajv/s)
 })
 
 t.test('a plugin with one parameter, which returns its context', async (t) => {

@@ -61,6 +61,30 @@ await onEachDatabase(async (t, database) => {
     )
   }
 
+  await t.test('an action on an item that has changed is a 412, and does nothing', async (t) => {
+    const actions = [
+      ['orders', 'cancel', 'pending'],
+      ['orders', 'retry', 'failed'],
+      ['subscriptions', 'suspend', 'active'],
+      ['subscriptions', 'cancel', 'active'],
+      ['payments', 'retry', 'failed'],
+    ] as const
+    for (const [collection, verb, status] of actions) {
+      const { json } = await create(client, collection, status)
+      const path = `/v1/${collection}/${json.id}`
+      const act = (tag: string) => client.call('POST', `${path}/${verb}`, { headers: { 'if-match': tag } })
+      const before = await client.get(path)
+      t.match(await act('"stale"'), { status: 412, json: { code: 'precondition-failed' } }, path)
+      t.strictSame((await client.get(path)).json, before.json, 'it is as it was')
+      const tag = before.headers.get('etag') ?? ''
+      t.match(await act(tag), { status: verb === 'retry' ? 202 : 200 }, `${path} with the current tag`)
+      if (verb !== 'retry') t.match(await act(tag), { status: 412 }, 'the tag is stale by now')
+    }
+    const user = await newUser(client)
+    const headers = { 'if-match': '"stale"' }
+    t.match(await client.call('POST', `/v1/users/${user.id}/verify_email`, { headers }), { status: 412 })
+  })
+
   await t.test('an action accepts no body, an empty body, {} and null', async (t) => {
     const { json } = await create(client, 'orders', 'pending')
     const path = `/v1/orders/${json.id}/cancel`

@@ -140,8 +140,14 @@ t.test('the authorization server of the demo', async (t) => {
     }
     const elsewhere = await authorize({ redirect_uri: 'https://evil.example/' })
     t.equal(elsewhere.statusCode, 400)
-    t.match(elsewhere.headers, { 'content-security-policy': /default-src 'none'/ })
-    t.match(elsewhere.body, /invalid_redirect_uri/)
+    t.match(elsewhere.json(), { error: 'invalid_redirect_uri', error_description: /redirect_uri/ })
+    const page = await authorize({ redirect_uri: 'https://evil.example/' }, { accept: 'text/html,*/*;q=0.8' })
+    t.equal(page.statusCode, 400)
+    t.match(page.headers, {
+      'content-type': /^text\/html/,
+      'content-security-policy': /default-src 'none'/,
+    })
+    t.match(page.body, /invalid_redirect_uri/)
   })
 
   await t.test('the login page lists users, and refuses what is none', async (t) => {
@@ -158,10 +164,57 @@ t.test('the authorization server of the demo', async (t) => {
     t.notMatch(page.body, '<script>')
     t.match(page.body, 'alert')
     t.equal(page.body.match(/<button name="user_id"/g)?.length, 20)
-    t.equal((await post(location, { user_id: '1' }, { cookie })).statusCode, 400)
-    for (const answer of [await app.inject(location), await post(location, { user_id: String(firstId) })]) {
-      t.equal(answer.statusCode, 400, 'a login that was begun in another browser')
-      t.match(answer.body, /begun elsewhere/)
+    t.match((await post(location, { user_id: '1' }, { cookie })).json(), { code: 'login-failed' })
+    for (const accept of ['text/html,*/*;q=0.8', '*/*']) {
+      for (const answer of [
+        await app.inject({ url: location, headers: { accept } }),
+        await post(location, { user_id: String(firstId) }, { accept }),
+      ]) {
+        t.equal(answer.statusCode, 400, 'a login that was begun in another browser')
+        t.match(answer.body, /begun elsewhere/)
+        const type = accept === '*/*' ? 'application/problem+json' : 'text/html; charset=utf-8'
+        t.equal(answer.headers['content-type'], type)
+      }
+    }
+  })
+
+  await t.test('a client that asks for no page gets errors as JSON, of whatever kind', async (t) => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const rows: readonly (readonly [string, number, Record<string, string>?, string?])[] = [
+      ['GET /oauth/authorize', 400],
+      ['POST /oauth/authorize', 405],
+      ['GET /oauth/authorize/nothing', 400],
+      ['GET /oauth/token', 405],
+      ['POST /oauth/token', 400],
+      ['POST /oauth/token', 400, { 'content-type': 'application/json' }, '{}'],
+      ['POST /oauth/token', 413, form, `a=${'1'.repeat(200_000)}`],
+      ['POST /oauth/jwks', 405],
+      ['GET /oauth/userinfo', 401],
+      ['GET /oauth/nothing', 404],
+      ['GET /oauth/interaction/nothing', 400],
+      ['POST /oauth/interaction/nothing', 400],
+      ['POST /oauth/interaction/nothing', 400, form, 'user_id=1'],
+      ['POST /oauth/interaction/nothing', 413, form, `user_id=${'1'.repeat(2_000)}`],
+      ['POST /oauth/interaction/nothing', 415, { 'content-type': 'application/json' }, '{}'],
+      ['POST /.well-known/openid-configuration', 405],
+    ]
+    for (const [asked, status, headers = {}, payload = ''] of rows) {
+      const [method = '', url = ''] = asked.split(' ')
+      const answer = await app.inject({ method: method as 'GET', url, headers, payload })
+      const name = `${asked} ${JSON.stringify(headers)}`
+      t.equal(answer.statusCode, status, name)
+      t.match(answer.headers['content-type'], /^application\/(problem\+)?json/, name)
+      const { code, error } = answer.json()
+      t.match(code ?? error, /^[a-z_-]+$/, name)
+      t.equal(answer.headers['cache-control'], 'no-store', name)
+    }
+    const options = await app.inject({ method: 'OPTIONS', url: '/oauth/token' })
+    t.match(options, { statusCode: 204, headers: { allow: 'POST, OPTIONS' }, body: '' })
+  })
+
+  await t.test('keys and metadata may be cached for a minute', async (t) => {
+    for (const url of ['/oauth/jwks', '/.well-known/oauth-authorization-server']) {
+      t.equal((await app.inject(url)).headers['cache-control'], 'public, max-age=60', url)
     }
   })
 
@@ -192,7 +245,7 @@ t.test('the authorization server of the demo', async (t) => {
     t.equal((await post(location, { user_id: String(firstId) }, { cookie })).statusCode, 303)
   })
 
-  function authorize(changes: Record<string, string> = {}) {
+  function authorize(changes: Record<string, string> = {}, headers: Record<string, string> = {}) {
     const query = new URLSearchParams({
       client_id: 'demo-app',
       response_type: 'code',
@@ -203,7 +256,7 @@ t.test('the authorization server of the demo', async (t) => {
       state: 'a state',
       ...changes,
     })
-    return app.inject({ url: `/oauth/authorize?${query}`, headers: { host: '127.0.0.1:3000' } })
+    return app.inject({ url: `/oauth/authorize?${query}`, headers: { host: '127.0.0.1:3000', ...headers } })
   }
 
   async function begun() {

@@ -18,11 +18,14 @@ t.test('all routes of the demo keep the conventions', async (t) => {
     headers: { authorization: `Bearer ${await adminToken()}` },
     // The alias of a collection has no list.
     params: (name, url) => (url.startsWith('/v1/user/') && name === 'id' ? String(firstId) : undefined),
-    exceptions: ['/', '/.well-known/*', '/docs*', '/health', '/openapi.json', '/playground*'].map((url) => ({
-      url,
-      except: ['caching', 'fields', 'pathGuard', 'securityHeaders'],
-      reason: 'hidden from the OpenAPI document: not part of the API',
-    })),
+    exceptions: [
+      { url: '/playground/quota', reason: 'its quota is smaller than the number of probes' },
+      ...['/', '/.well-known/*', '/docs*', '/health', '/openapi.json', '/playground*'].map((url) => ({
+        url,
+        except: ['caching', 'fields', 'pathGuard', 'securityHeaders'] as const,
+        reason: 'hidden from the OpenAPI document: not part of the API',
+      })),
+    ],
     writes: true,
   })
   t.ok(report.verdicts.length > 500, String(report.verdicts.length))

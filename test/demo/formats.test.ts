@@ -1,4 +1,4 @@
-/** The demo sends users and orders in XML and CSV too, and creates them from XML. */
+/** The demo sends items in XML and CSV too, and creates them from XML. */
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { serve } from './client.js'
@@ -41,7 +41,19 @@ await onEachDatabase(async (t, database) => {
     t.equal((await get(`/v1/orders/${id}`, { accept: 'application/xml', 'if-none-match': tag })).status, 304)
     t.equal((await get(`/v1/orders/${id}`, { 'if-none-match': tag })).status, 200)
     t.equal((await get(`/v1/orders/${id}?format=csv`)).status, 406)
-    t.equal((await get('/v1/payments?format=xml')).status, 400, 'payments do not opt in')
+  })
+
+  await t.test('all collections have the same formats', async (t) => {
+    for (const name of ['users', 'friends', 'orders', 'subscriptions', 'payments']) {
+      const json = (await get(`/v1/${name}?limit=1&format=json`)).body
+      const id = (Object.values(JSON.parse(json) as object)[0] as { readonly id_str: string }[])[0]?.id_str
+      for (const format of ['json', 'xml', 'csv']) {
+        const list = await get(`/v1/${name}?limit=1&format=${format}`)
+        t.match(list, { status: 200, body: id }, `${name}: ${format}`)
+        const item = await get(`/v1/${name}/${id}?format=${format}`)
+        t.equal(item.status, format === 'csv' ? 406 : 200, `${name}: ${format}`)
+      }
+    }
   })
 
   await t.test('a user is created from XML, and validated', async (t) => {

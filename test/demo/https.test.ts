@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, fetch } from 'undici'
 import { buildApp } from '../../examples/demo-server/app.js'
-import type { Certificate } from '../../examples/demo-server/tls.js'
-import { developmentCertificate } from '../../examples/demo-server/tls.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { type Certificate, developmentCertificate } from '../../examples/demo-server/tls.js'
 import { type Answer, type Caller, callerOf, type Fetch, nextOf, serve, tagOf } from './client.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { issuer } from './issuer.js'
@@ -48,10 +48,11 @@ t.test('HTTP/2 and HTTP/1.1 over TLS have the responses of HTTP/1.1 without TLS'
 })
 
 t.test('the demo serves its own certificate, or one of files', async (t) => {
-  const dev = await startDemo(t, { HTTPS: 'dev' })
+  const dev = await startDemo(t, { HTTPS: 'dev', ISSUER_URL: '' })
   t.match(dev.origin, /^https:\/\/127\.0\.0\.1:\d+$/)
   const untrusting = await fetch(`${dev.origin}/v1/terms`).catch((error: Error) => error.cause)
   t.match(untrusting, { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'nobody vouches for it')
+  for (const allowH2 of [true, false]) await logsIn(t, dev.origin, allowH2)
   t.equal(await stopDemo(dev.process, 'SIGTERM'), 0)
 
   const certificate = await developmentCertificate('demo.example')
@@ -71,6 +72,43 @@ t.test('the demo serves its own certificate, or one of files', async (t) => {
     t.match(await failureOf(spawnDemo({ PORT: '0', ...environment })), message)
   }
 })
+
+/** A browser follows the redirects of a login, and reads its own user. */
+async function logsIn(t: Test, origin: string, allowH2: boolean): Promise<void> {
+  const dispatcher = new Agent({ allowH2, connect: { rejectUnauthorized: false } })
+  t.teardown(() => dispatcher.close())
+  const cookies = new Map<string, string>()
+  const send = async (path: string, body?: string) => {
+    const answer = await fetch(new URL(path, origin), {
+      dispatcher,
+      redirect: 'manual',
+      headers: {
+        cookie: [...cookies].map((pair) => pair.join('=')).join('; '),
+        'sec-fetch-site': 'same-origin',
+        'sec-fetch-dest': 'empty',
+        ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(body !== undefined && { method: 'POST', body }),
+    })
+    for (const field of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(field) ?? []
+      t.match(field, /; secure/i, name)
+      cookies.set(name, value)
+    }
+    return answer
+  }
+  let path = '/login'
+  for (let step = 0; step < 6 && path !== '/'; step += 1) {
+    const answer = await send(path, path.startsWith('/oauth/interaction/') ? `user_id=${firstId}` : undefined)
+    const location = answer.headers.get('location')
+    if (location === null) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    const next = new URL(location, origin)
+    t.equal(next.origin, origin, 'over TLS')
+    path = next.pathname + next.search
+  }
+  const read = await send(`/v1/users/${firstId}`)
+  t.equal(read.status, 200, await read.text())
+}
 
 /** What a client sees of a user in its life, and of requests that are refused. */
 async function transcript(client: Caller): Promise<readonly Seen[]> {

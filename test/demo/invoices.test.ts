@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { OperationEvent } from 'fastify-conventions'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type Answer, type Client, type Json, serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
@@ -73,7 +75,8 @@ await onEachDatabase(async (t, actual) => {
         t.equal(answer.headers.get(name), null, name)
       }
       t.equal(answer.headers.get('cache-control'), headers.get('cache-control'))
-      t.strictSame(columnsRead(), [['made_at']])
+      // A run that a late poll started reads the order, and no invoice.
+      t.strictSame(columnsRead('invoices'), [['made_at']])
     }
     t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
   })
@@ -120,6 +123,40 @@ await onEachDatabase(async (t, actual) => {
     })
   }
 
+  await t.test('an order that is paid again has an invoice, after one could not be made', async (t) => {
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      const { id } = await orderOf(client)
+      const end = nextEnd()
+      t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 202 })
+      await client.patch(`/v1/orders/${id}`, { status: 'failed' })
+      if ((await end) === 'Succeeded') continue
+      t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 409, json: { code: 'not-paid' } })
+      await client.patch(`/v1/orders/${id}`, { status: 'paid' })
+      return t.match(await made(client, id), { status: 200, text: /^sku,/ })
+    }
+    return t.fail('the order was always too late')
+  })
+
+  await t.test('amounts beyond 2^53 are exact, in the invoice as in a list', async (t) => {
+    const { id, user_id } = await orderOf(client, {
+      items: [
+        { sku: 'mug', quantity: 3, unit_amount: 3_002_399_751_580_331 },
+        { sku: 'tea', quantity: 999_999, unit_amount: Number.MAX_SAFE_INTEGER },
+      ],
+      total_amount: Number.MAX_SAFE_INTEGER,
+    })
+    const lines = (await made(client, id)).text.split('\r\n')
+    t.equal(lines[1], 'mug,3,3002399751580331,9007199254740993,EUR')
+    t.equal(lines[2], `tea,999999,9007199254740991,${999_999n * BigInt(Number.MAX_SAFE_INTEGER)},EUR`)
+    const list = `/v1/orders?user_id=${user_id}`
+    for (const [accept, line] of [
+      ['text/csv', /,9007199254740991,/],
+      ['application/xml', /<total_amount>9007199254740991<\/total_amount>/],
+    ] as const) {
+      t.match(await client.call('GET', list, { headers: { accept } }), { status: 200, text: line }, accept)
+    }
+  })
+
   await t.test('an unknown order has no invoice', async (t) => {
     t.match(await client.get('/v1/orders/1/invoice'), { status: 404, json: { code: 'not-found' } })
     const { id } = await orderOf(client)
@@ -143,6 +180,19 @@ await onEachDatabase(async (t, actual) => {
     })
   })
 })
+
+/** Resolves with the status of the next operation that ends. */
+function nextEnd(): Promise<string> {
+  const channel = 'fastify-conventions.operations'
+  return new Promise((resolve) => {
+    subscribe(channel, function hear(message) {
+      const { event, record } = message as OperationEvent
+      if (event !== 'end') return
+      unsubscribe(channel, hear)
+      resolve(record.status)
+    })
+  })
+}
 
 /** Asks until it is made. */
 async function made(client: Client, id: unknown, headers: Record<string, string> = {}): Promise<Answer> {

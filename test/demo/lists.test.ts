@@ -1,6 +1,6 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { type Answer, itemsOf, nextOf, serve, walk } from './client.js'
+import { type Answer, callerOf, itemsOf, nextOf, serve, walk } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { query } from './query.js'
 import { newUser } from './samples.js'
@@ -97,6 +97,16 @@ await onEachDatabase(async (t, database) => {
       const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'query', name: 'limit' }] } }
       t.match(await client.get(`/v1/users?limit=${limit}`), refusal, `limit=${limit}`)
     }
+  })
+
+  await t.test('a path with an empty id names no item, and no list', async (t) => {
+    // The document has no such paths.
+    const caller = callerOf(client.origin)
+    for (const path of ['/v1/users/', '/v1/orders//invoice', '/v1/operations/', '/v1/operations//status']) {
+      t.match(await caller.get(path), { status: 404, json: { code: 'not-found' } }, path)
+    }
+    t.match(await caller.delete('/v1/users/'), { status: 404 })
+    t.match(await caller.get('/v1/operations?statuss=Failed'), { status: 400, json: { code: 'validation' } })
   })
 
   await t.test('an invalid cursor is a 400 that names the parameter', async (t) => {

@@ -42,7 +42,6 @@ await onEachDatabase(async (t, database) => {
       [
         ...collections.map(({ name }) => name).sort((one, other) => one.localeCompare(other)),
         'finished_work',
-        'invoice_requests',
         'invoices',
         'fastify_conventions_idempotency',
         'kysely_migration',

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { type Json, serve } from './client.js'
 import { collections } from './collections.js'
@@ -6,6 +7,9 @@ import { issuer } from './issuer.js'
 
 interface Operation {
   readonly operationId: string
+  readonly description?: string
+  readonly tags?: readonly string[]
+  readonly 'x-sunset'?: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: {
     readonly required: boolean
@@ -44,6 +48,41 @@ await t.test('the OpenAPI document', async (t) => {
   t.match(headers.get('content-type'), 'application/json')
   const document = json as unknown as Document
   t.equal(document.openapi, '3.1.0')
+
+  await t.test('names a contact, and describes each operation and its tags', async (t) => {
+    const { info, tags } = json as unknown as {
+      readonly info: { readonly contact: Json }
+      readonly tags: readonly Json[]
+    }
+    t.match(info.contact, { name: String, url: /^https:/ })
+    const described = new Set(tags.map(({ name, description }) => description && name))
+    for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+      // The last paragraph is about the end of the version.
+      t.match(operation.description?.split('\n\n')[0], /^(?!Answered).+\.$/, operation.operationId)
+      t.ok(operation.tags?.length, operation.operationId)
+      for (const tag of operation.tags ?? []) t.ok(described.has(tag), `${operation.operationId}: ${tag}`)
+    }
+  })
+
+  await t.test('says until when the version is provided, as each response and the README do', async (t) => {
+    const { info, ...rest } = json as unknown as { readonly info: Json }
+    const [{ sunset }] = (rest as Json)['x-api-versions'] as readonly [{ readonly sunset: string }]
+    t.match(sunset, /T00:00:00\.000Z$/)
+    const date = sunset.slice(0, 10)
+    t.match(info.description, `Version 1, below \`/v1\`, is provided until ${date},`)
+    const readme = await readFile(new URL('../../examples/demo-server/README.md', import.meta.url), 'utf8')
+    t.match(readme, `Version 1 of the API, below \`/v1\`, is provided until ${date}:`)
+    for (const path of ['/v1/terms', '/v1/users', '/v1/users/1', '/v1/nothing']) {
+      const { headers } = await client.anonymous.get(path)
+      t.equal(headers.get('sunset'), new Date(sunset).toUTCString(), path)
+      t.equal(headers.get('deprecation'), null, 'it is not deprecated yet')
+    }
+    t.equal((await client.get('/health')).headers.get('sunset'), null, 'what has no version stays')
+    const operations = Object.values(document.paths).flatMap((item) => Object.values(item))
+    t.ok(operations.every((operation) => operation['x-sunset'] === sunset))
+    // The page shows this document.
+    t.match((await client.get('/docs/json')).json.info, info)
+  })
 
   await t.test(
     'has the six routes of the five collections, the actions, the operations, the invoice and the terms',
@@ -146,22 +185,25 @@ await t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  await t.test('shows the responses to preconditions: 304 and 412 of a read, 412 of a write', async (t) => {
-    for (const { operationId, responses } of operations(document)) {
-      const isRead = /^(list|read|download)/.test(operationId) && !ofPackage.test(operationId)
-      t.equal('304' in responses, isRead, `${operationId}: 304`)
-      t.notOk(responses['304']?.content, `${operationId}: a 304 has no content`)
-      t.equal(
-        '412' in responses,
-        !/^(create|cancel|suspend|follow|retry|verify)/.test(operationId) && !ofPackage.test(operationId),
-        `${operationId}: 412`,
-      )
-    }
-    for (const path of ['/v1/users', '/v1/orders/{id}/invoice', '/v1/terms']) {
-      const { headers } = document.paths[path]?.get?.responses['200'] ?? {}
-      t.match(headers, { 'Cache-Control': {}, ETag: {}, 'Last-Modified': {} }, path)
-    }
-  })
+  await t.test(
+    'shows the responses to preconditions: 304 and 412 of a read, 412 of a write and of an action',
+    async (t) => {
+      for (const { operationId, responses } of operations(document)) {
+        const isRead = /^(list|read|download)/.test(operationId) && !ofPackage.test(operationId)
+        t.equal('304' in responses, isRead, `${operationId}: 304`)
+        t.notOk(responses['304']?.content, `${operationId}: a 304 has no content`)
+        t.equal(
+          '412' in responses,
+          !/^(create|follow)/.test(operationId) && !ofPackage.test(operationId),
+          `${operationId}: 412`,
+        )
+      }
+      for (const path of ['/v1/users', '/v1/orders/{id}/invoice', '/v1/terms']) {
+        const { headers } = document.paths[path]?.get?.responses['200'] ?? {}
+        t.match(headers, { 'Cache-Control': {}, ETag: {}, 'Last-Modified': {} }, path)
+      }
+    },
+  )
 
   await t.test('shows which routes start operations, and the responses of operations', async (t) => {
     for (const path of [
@@ -212,7 +254,7 @@ await t.test('page and document have security headers, Cache-Control and a tag',
     t.equal(headers.get('x-content-type-options'), 'nosniff')
     t.equal(headers.get('x-frame-options'), 'DENY')
     t.equal(headers.get('referrer-policy'), 'no-referrer')
-    t.equal(headers.get('cache-control'), 'no-cache')
+    t.equal(headers.get('cache-control'), 'no-cache, private', 'the client has sent a token')
     const tag = headers.get('etag') ?? ''
     for (const copies of [tag, `W/${tag}`, `"old", ${tag}`, '*']) {
       const known = await client.call('GET', path, { headers: { 'if-none-match': copies } })
@@ -223,6 +265,8 @@ await t.test('page and document have security headers, Cache-Control and a tag',
     const head = await client.call('HEAD', path)
     t.equal(head.status, 200)
     t.equal(head.headers.get('x-content-type-options'), 'nosniff')
+    const known = await client.call('HEAD', path, { headers: { 'if-none-match': '*' } })
+    t.equal(known.status, 304, `HEAD ${path} as GET`)
   }
   const asset = await client.get('/docs/static/swagger-ui.css')
   t.equal(asset.headers.get('x-content-type-options'), 'nosniff')
@@ -237,7 +281,7 @@ await t.test('the document says how to get a token, and which scopes each route 
   t.match(json, {
     components: {
       securitySchemes: {
-        oauth: { type: 'openIdConnect', openIdConnectUrl: `${other}/.well-known/openid-configuration` },
+        oauth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: new RegExp(other) },
       },
     },
     paths: {

@@ -4,8 +4,8 @@ import type { Database } from '../../examples/demo-server/database.js'
 /** A database that tells what it was asked. */
 export interface SpiedDatabase {
   readonly database: Database
-  /** The columns that the statements since the last call read, one list for each `select … from` a collection. */
-  columnsRead(): string[][]
+  /** The columns that the statements since the last call read, one list for each `select … from` the table, or any. */
+  columnsRead(table?: string): string[][]
 }
 
 /** The same database, with a look at its statements. */
@@ -20,11 +20,12 @@ export function spyOn(database: Database): SpiedDatabase {
   }
   return {
     database: database.withPlugin(spy),
-    columnsRead: () => texts.splice(0).flatMap(columnsOf),
+    columnsRead: (table) => texts.splice(0).flatMap((text) => columnsOf(text, table)),
   }
 }
 
-function columnsOf(text: string): string[][] {
-  const columns = /^select (.+?) from "\w+"/.exec(text)?.[1]
-  return columns === undefined ? [] : [columns.split(', ').map((column) => column.replaceAll('"', ''))]
+function columnsOf(text: string, table: string | undefined): string[][] {
+  const [, columns, from] = /^select (.+?) from "(\w+)"/.exec(text) ?? []
+  if (columns === undefined || from !== (table ?? from)) return []
+  return [columns.split(', ').map((column) => column.replaceAll('"', ''))]
 }

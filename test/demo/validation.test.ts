@@ -1,3 +1,4 @@
+import { longestBody } from '../../examples/demo-server/validation.js'
 import { type Client, serve } from './client.js'
 import { onEachDatabase } from './each-database.js'
 import { writeExact } from './exact-json.js'
@@ -192,8 +193,33 @@ await onEachDatabase(async (t, database) => {
     t.match(refused.headers.get('accept-patch'), 'application/merge-patch+json', 'RFC 5789 §2.2')
   })
 
+  await t.test('all faults of a body are named at once, up to a bound', async (t) => {
+    const body = { name: '', email: 'nope', age: -1, extra: 1 }
+    const { status, json } = await client.post('/v1/users', body)
+    t.equal(status, 400)
+    const errors = json.errors as readonly { readonly in: string; readonly pointer: string }[]
+    t.strictSame(
+      new Set(errors.map(({ pointer }) => pointer)),
+      new Set(['/name', '/email', '/age', '/extra']),
+    )
+    t.ok(errors.every((error) => error.in === 'body'))
+    const unknown = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`m${index}`, 1]))
+    const many = await client.post('/v1/users', { ...goodBodies.users, ...unknown })
+    t.equal(many.status, 400)
+    t.equal((many.json.errors as readonly unknown[]).length, 50)
+    t.ok(many.text.length < 20_000, String(many.text.length))
+  })
+
+  await t.test('the longest order is shorter than the limit', async (t) => {
+    const item = { sku: 'a'.repeat(64), quantity: 1_000_000, unit_amount: Number.MAX_SAFE_INTEGER }
+    const items = Array.from({ length: 100 }, () => item)
+    const created = await client.post('/v1/orders', { ...goodBodies.orders, items })
+    t.equal(created.status, 201)
+    t.ok(JSON.stringify(items).length < longestBody / 2)
+  })
+
   await t.test('a body over the limit is a 413', async (t) => {
-    const body = { ...goodBodies.users, name: 'x'.repeat(2 ** 20) }
+    const body = { ...goodBodies.users, name: 'x'.repeat(2 ** 16) }
     t.match(await client.post('/v1/users', body), { status: 413, json: { code: 'content-too-large' } })
   })
 

@@ -96,6 +96,9 @@ const checks: Readonly<Record<string, Check>> = {
       )
       const first = await send('GET', '/v1/notes?limit=1')
       t.match(first, { body: '{"notes":[{"id":"01BX5Z"}]}', headers: { link: /before_id=01BX5Z>/ } })
+      const forward = await send('GET', '/v1/notes?limit=1&after_id=01ARZ3')
+      t.match(forward, { statusCode: 200, body: '{"notes":[{"id":"01BX5Z"}]}' })
+      t.match(await send('GET', '/v1/notes?after_id=01BX5Z'), { statusCode: 200, body: '{"notes":[]}' })
       t.match(await send('GET', '/v1/notes?limit=1&before_id=01BX5Z'), {
         body: '{"notes":[{"id":"01ARZ3"}]}',
       })

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { conventionPlugin } from '../../src/fastify/plugin.js'
-import { pathGuard, problems } from '../../src/index.js'
+import conventions, { pathGuard, problems } from '../../src/index.js'
 
 const twice = { code: 'FST_CONV_ALREADY_REGISTERED' }
 
@@ -103,4 +103,29 @@ t.test('Fastify knows its name, and refuses it in an unsupported version', async
 
   t.ok(app.hasPlugin('fastify-conventions/greeting'))
   t.match(Reflect.get(plugin, Symbol.for('plugin-meta')), { fastify: '5.x' })
+})
+
+t.test('a misspelt name of a convention in config stops the boot', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  const config: object = { idempotancy: { required: true } }
+  app.get('/v1/users', { config }, async () => ({}))
+  const misspelt = {
+    code: 'FST_CONV_FINDINGS',
+    message: /GET \/v1\/users .*config\.idempotancy.*config\.idempotency/,
+  }
+  await t.rejects(async () => app.ready(), misspelt)
+})
+
+t.test('in report mode it is one finding, and values that are no options are left alone', async (t) => {
+  const app = Fastify()
+  await app.register(conventions, { mode: 'report', lists: { mode: 'off' } })
+  const config: object = { version: '2', field: 1, cach: {}, ratelimit: false, list: {}, idempotency: {} }
+  app.get('/v1/users', { config }, async () => ({}))
+  await app.ready()
+  const { findings } = app.conventions.report()
+  t.same(
+    findings.filter(({ rule }) => rule === 'config').map(({ route, instead }) => [route, instead]),
+    [['GET /v1/users', 'config.rateLimit']],
+  )
 })

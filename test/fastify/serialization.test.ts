@@ -1,11 +1,8 @@
 /** How answers become JSON where several plugins have a say in it: one pass over the payload, at the right place. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { Selection } from '../../src/fastify/selection.js'
 import { RouteSerialization } from '../../src/fastify/serialization.js'
 import { conventions, fields, integerTwins } from '../../src/index.js'
-import { fieldTree } from '../../src/json/field-tree.js'
-import { shapeOf } from '../../src/json-schema/shape-reader.js'
 
 const id = { type: 'integer', format: 'int64' }
 const text = { type: 'string' }
@@ -134,50 +131,21 @@ t.test('without a schema for the status there is no writer', async (t) => {
   }
 })
 
-t.test('a selection compiles its writer once for each schema', async (t) => {
-  const serialization = new RouteSerialization(Fastify(), { 200: user, 203: user })
-  serialization.prepare()
-  const selection = new Selection(shapeOf(user), fieldTree(['name']), [])
-  const [first, second] = [200, 203].map((status) => serialization.writerFor(status))
-  if (!first || !second) throw new Error('no writers')
-  t.equal(selection.writerFor(first), selection.writerFor(first))
-  t.not(selection.writerFor(first), selection.writerFor(second))
+t.test('this package writes declared 64-bit integers, if there are twins', async (t) => {
+  for (const [schema, expected] of [
+    [user, true],
+    [{ ...user, additionalProperties: true }, true],
+    [{ type: 'array', items: { anyOf: [text, id] } }, true],
+    [{ type: 'object', properties: { n: { type: 'integer' } } }, false],
+  ] as const) {
+    for (const twins of [true, false]) {
+      const serialization = new RouteSerialization(Fastify(), { 200: schema })
+      serialization.twins = twins
+      serialization.prepare()
+      t.equal(serialization.writerFor(200)?.hasTwins, expected && twins, JSON.stringify(schema))
+    }
+  }
 })
-
-t.test(
-  'this package writes declared 64-bit integers; the fast writer or Fastify writes other schemas',
-  async (t) => {
-    const named = {
-      type: 'object',
-      properties: { n: { type: 'integer' }, names: { type: 'array', items: text } },
-    }
-    const inherited = { type: 'object', properties: { constructor: text } }
-    const rows: readonly (readonly [schema: object, withTwins: string, without: string])[] = [
-      [user, 'own', 'fast'],
-      [{ ...user, additionalProperties: true }, 'own', 'fastify'],
-      [named, 'fast', 'fast'],
-      [{ ...named, additionalProperties: true }, 'fastify', 'fastify'],
-      [{ ...named, additionalProperties: text }, 'fastify', 'fastify'],
-      [{ ...named, patternProperties: { '^x': text } }, 'fastify', 'fastify'],
-      [{ type: 'object', properties: { named, either: { anyOf: [text, named] } } }, 'fastify', 'fastify'],
-      [{ type: 'object', properties: { anything: {} } }, 'fastify', 'fastify'],
-      [{ type: 'array', items: [text] }, 'fastify', 'fastify'],
-      [{ allOf: [named, { type: 'object', properties: { m: text } }] }, 'fastify', 'fastify'],
-      [inherited, 'fastify', 'fastify'],
-    ]
-    for (const [schema, ...expected] of rows) {
-      for (const [index, twins] of [true, false].entries()) {
-        for (const fast of [true, false]) {
-          const serialization = new RouteSerialization(Fastify(), { 200: schema })
-          Object.assign(serialization, { twins, fast })
-          serialization.prepare()
-          const by = !fast && expected[index] === 'fast' ? 'fastify' : expected[index]
-          t.equal(serialization.writerFor(200)?.by, by, `${JSON.stringify(schema)}, ${twins}, ${fast}`)
-        }
-      }
-    }
-  },
-)
 
 t.test('serializer options of the app apply', async (t) => {
   const app = Fastify({ serializerOpts: { rounding: 'ceil' } })

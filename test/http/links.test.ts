@@ -1,7 +1,7 @@
 /** RFC 8288 §3: the Link header, and links to the same resource with other parameters. */
 import fc from 'fast-check'
 import t from 'tap'
-import { addLinks, formatLinks, hrefWith, type Link } from '../../src/http/links.js'
+import { addLinks, formatLinks, hrefWith, type Link, serviceLinks } from '../../src/http/links.js'
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
   t.equal(
@@ -95,3 +95,18 @@ function read(header: string): Link[] {
     rel,
   }))
 }
+
+t.test('links about the service stay, whole, without those of a representation', async (t) => {
+  const rows: readonly (readonly [current: string, kept: string | null])[] = [
+    ['</v2>; rel="successor-version"', '</v2>; rel="successor-version"'],
+    ['</a,b>; rel=next, </v2>; title="a, b"; rel=sunset', '</v2>; title="a, b"; rel=sunset'],
+    [
+      '</d>; rel="deprecation"; type="text/html", </a>; rel="prev"',
+      '</d>; rel="deprecation"; type="text/html"',
+    ],
+    ['</a>; rel="next"', null],
+    ['</a>; rel=sunsets', null],
+    ['', null],
+  ]
+  for (const [current, kept] of rows) t.equal(serviceLinks(current), kept, current)
+})

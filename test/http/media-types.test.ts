@@ -177,3 +177,12 @@ t.test('RFC 9110 §12.4.2: a client prefers the type with the higher quality val
     t.equal(prefers(accept, 'text/event-stream', 'application/json'), isPreferred, accept)
   }
 })
+
+t.test('of a header that a client made long, the ranges in the first 1000 characters count', async (t) => {
+  const many = 'text/x,'.repeat(2000)
+  t.ok(acceptsAny(`application/json,${many}`, json))
+  t.notOk(acceptsAny(`${many}application/json`, json), 'beyond them')
+  const cut = `${'text/x,'.repeat(142)}text/csvx`
+  t.equal(cut.slice(0, 1000).split(',').at(-1), 'text/c')
+  t.notOk(acceptsAny(cut, ['text/c']), 'a range that is cut')
+})

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { OnLostDigits } from '../../src/json/integer-text.js'
+import type { OnLostDigits } from '../../src/json/int64.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'

@@ -1,4 +1,4 @@
-import { type FieldTree, joinPath } from '../../src/json/field-tree.js'
+import { type Fields, joinPath } from '../../src/json/selection.js'
 
 /** JSON as it stands on the wire: every number by its digits, every member in its place. An oracle of its own. */
 export type Tree =
@@ -106,7 +106,7 @@ export function twinFaults(tree: Tree): string[] {
 }
 
 /** What a selection leaves of a tree; a twin and its number stay together. */
-export function narrowed(tree: Tree, fields: FieldTree): Tree {
+export function narrowed(tree: Tree, fields: Fields): Tree {
   if (tree.kind === 'array') return { ...tree, items: tree.items.map((item) => narrowed(item, fields)) }
   if (tree.kind === 'scalar') return tree
   const members = tree.members.flatMap((member) => {

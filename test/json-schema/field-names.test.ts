@@ -1,6 +1,6 @@
 /** What may be named in a selection. */
 import t from 'tap'
-import { fieldPaths, fieldTree } from '../../src/json/field-tree.js'
+import { fieldPaths, fieldsOf } from '../../src/json/selection.js'
 import {
   canonicalPath,
   fieldNames,
@@ -132,13 +132,13 @@ t.test('the fields that a selection leaves, by all names of the shape', async (t
     [['address.city'], ['address'], []],
   ]
   for (const [only, without, left] of rows) {
-    const cut = { only: only === null ? null : fieldTree(only), without: fieldTree(without) }
+    const cut = { only: only === null ? null : fieldsOf(only), without: fieldsOf(without) }
     t.strictSame(fieldPaths(fieldsLeft([user], cut)), left, `${only} without ${without}`)
   }
   const either = shapeOf(
     object({ o: { anyOf: [object({ a: text, x: text }), object({ b: text, x: text })] } }),
   )
-  const cut = { only: null, without: fieldTree(['o.x']) }
+  const cut = { only: null, without: fieldsOf(['o.x']) }
   t.strictSame(fieldPaths(fieldsLeft([either], cut)), ['o.a', 'o.b'], 'of all alternatives')
 })
 

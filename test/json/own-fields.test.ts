@@ -1,12 +1,11 @@
 /** "Projection reads own properties only", also where no schema describes a value. */
 import t from 'tap'
-import { fieldTree } from '../../src/json/field-tree.js'
-import { ownFields, ownFieldsWithin } from '../../src/json/own-fields.js'
+import { fieldsOf, ownFields } from '../../src/json/selection.js'
 import { numberName } from '../../src/json-schema/twins.js'
 
 const big = 9_007_199_254_740_993n
-const only = (...paths: string[]) => ({ only: fieldTree(paths), without: null })
-const without = (...paths: string[]) => ({ only: null, without: fieldTree(paths) })
+const only = (...paths: string[]) => ({ only: fieldsOf(paths), without: null })
+const without = (...paths: string[]) => ({ only: null, without: fieldsOf(paths) })
 
 t.test('selected fields and hidden fields, in the order of the value', async (t) => {
   const value = { z: 1, a: { y: 1, b: 2 }, list: [{ y: 1 }, { b: 2 }, 'text', null], n: big, n_str: 'own' }
@@ -62,11 +61,11 @@ t.test('toJSON is called first', async (t) => {
 t.test('the selection applies to the items of a list, and members beside them stay', async (t) => {
   const value = { page: 1, data: { items: [{ a: 1, b: 2 }], total: 2 } }
   t.equal(
-    shown(ownFieldsWithin(value, ['data', 'items'], only('a'), true)),
+    shown(ownFields(value, { ...only('a'), within: ['data', 'items'] }, true)),
     '{"page":1,"data":{"items":[{"a":1}],"total":2}}',
   )
-  t.equal(shown(ownFieldsWithin({ page: 1 }, ['data'], only('a'), true)), '{"page":1}')
-  t.equal(ownFieldsWithin('text', ['data'], only('a'), true), 'text')
+  t.equal(shown(ownFields({ page: 1 }, { ...only('a'), within: ['data'] }, true)), '{"page":1}')
+  t.equal(ownFields('text', { ...only('a'), within: ['data'] }, true), 'text')
 })
 
 t.test('numberName() returns the name of the integer of a twin', async (t) => {

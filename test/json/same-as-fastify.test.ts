@@ -64,7 +64,6 @@ t.test('the preset sends the same responses as bare Fastify', async (t) => {
   const apps: readonly (readonly [name: string, app: FastifyInstance])[] = [
     ['bare', Fastify()],
     ['preset', await withPreset({})],
-    ['preset, serializer fastify', await withPreset({ serializer: 'fastify' })],
     ['preset without twins', await withPreset({ integerTwins: false })],
   ]
   for (const [, app] of apps) {

@@ -14,8 +14,10 @@ t.test('a bundle has only the code of the imported conventions', async (t) => {
     const ofRoot = await bundle(`export { ${name} } from 'fastify-conventions'`)
     const ofSubpath = await bundle(`export { ${name} } from 'fastify-conventions/${plugin}'`)
     t.ok(ofRoot.length <= 1.3 * ofSubpath.length, `${name} of the root: ${ofRoot.length} characters`)
-    const setUp = `setUp${name.charAt(0).toUpperCase()}${name.slice(1)}`
-    t.same([...new Set(ofRoot.match(/\bsetUp[A-Z]\w+(?=\(app)/g))], [setUp], `${name}: one convention`)
+    const setUp = /\bsetUp([A-Z]\w+)(?=\(app)|\bconvention\(\{\s*name:\s*"(\w+)"/g
+    const found = [...ofRoot.matchAll(setUp)].map(([, one = '', other = one]) => other.toLowerCase())
+    const conventions = new Set(found.filter((one) => one !== 'convention'))
+    t.same([...conventions], [name.toLowerCase()], `${name}: one convention`)
   }
 })
 

@@ -1,4 +1,4 @@
-/** An app that has other releases of the optional peers, and uses none of them, can install the package. */
+/** An app that has releases of the optional peers that are too old: npm refuses it, unless it is told otherwise. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { runCommand } from './run-command.js'
 const others = { bullmq: '^5.0.0', 'pg-boss': '^9.0.0', jose: '^5.0.0', zod: '^3.25.0' }
 
 t.test(
-  'npm installs it beside other releases of its peers, and the engine names the release that it needs',
+  'npm refuses it beside older releases of its peers; if it is forced, the engine names the release that it needs',
   async (t) => {
     const work = await mkdtemp(join(tmpdir(), 'peers-'))
     t.teardown(() => rm(work, { recursive: true, force: true }))
@@ -19,7 +19,9 @@ t.test(
       JSON.stringify({ private: true, type: 'module', dependencies }),
     )
     const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    await runCommand('npm', ['install', ...flags, (await pack(work)).path], work)
+    const { path } = await pack(work)
+    await t.rejects(runCommand('npm', ['install', ...flags, path], work), /ERESOLVE/)
+    await runCommand('npm', ['install', '--legacy-peer-deps', ...flags, path], work)
     const program = `
     import Fastify from 'fastify'
     import conventions from 'fastify-conventions'

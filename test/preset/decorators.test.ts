@@ -1,10 +1,11 @@
-/** The names that handlers call, as `docs/decorators.md` lists them: those of the app win, whichever is first. */
+/** The names that handlers call, as `docs/decorators.md` lists them: one that the app has already stays. */
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import OldestFastify from 'fastify-oldest'
 import t from 'tap'
 import conventions, { type ConventionsOptions, conventionsReport } from '../../src/index.js'
+import { rethrowUnwrapped } from '../support/report-table.js'
 
 const page = await readFile(new URL('../../docs/decorators.md', import.meta.url), 'utf8')
 
@@ -52,36 +53,41 @@ t.test('docs/decorators.md lists all names of each mode, and no others', async (
 
 for (const [release, create] of Object.entries(fastifies)) {
   for (const mode of ['report', 'enforce'] as const) {
-    t.test(`${release} Fastify, ${mode}: the app may have each name, before and after`, async (t) => {
-      for (const order of ['before', 'after'] as const) {
-        const app = create()
-        const decorate = () => rows.forEach((row) => void decorateWith(app, row))
-        if (order === 'before') decorate()
-        await app.register(conventions, { ...optIn, mode })
-        if (order === 'after') decorate()
-        app.get('/v1/users', { config: { bearer: false } }, async (request, reply) => {
-          const owners = { app, request, reply } as unknown as Record<string, Record<string, unknown>>
-          return { names: rows.map(({ owner, name }) => owners[owner]?.[name]) }
-        })
-        const { names } = (await app.inject('/v1/users')).json()
-        t.strictSame(names, rows.map(own), order)
-        const found = conventionsReport(app)?.findings.filter(({ rule }) => rule === 'decorators') ?? []
-        const expected = rows
-          .filter(({ modes }) => modes.includes(mode))
-          // A `caller` of the app is set by `bearer`, too.
-          .filter(({ name }) => !(name === 'caller' && order === 'before'))
-        t.strictSame(
-          found.map(({ plugin, problem }) => `${plugin} ${problem.split(' ', 1)[0]}`).sort(),
-          expected.map(({ plugin, owner, name }) => `${plugin} ${owner}.${name}`).sort(),
-          `${order}: each is a finding`,
-        )
-        t.ok(found.every(({ effect, mode }) => effect === 'none' && mode === 'report'))
+    t.test(`${release} Fastify, ${mode}: the app may have each name before`, async (t) => {
+      const app = create()
+      for (const row of rows) decorateWith(app, row)
+      await app.register(conventions, { ...optIn, mode })
+      app.get('/v1/users', { config: { bearer: false } }, async (request, reply) => {
+        const owners = { app, request, reply } as unknown as Record<string, Record<string, unknown>>
+        return { names: rows.map(({ owner, name }) => owners[owner]?.[name]) }
+      })
+      const { names } = (await app.inject('/v1/users')).json()
+      t.strictSame(names, rows.map(own))
+      const found = conventionsReport(app)?.findings.filter(({ rule }) => rule === 'decorators') ?? []
+      const expected = rows
+        .filter(({ modes }) => modes.includes(mode))
+        // A `caller` of the app is set by `bearer`, too.
+        .filter(({ name }) => name !== 'caller')
+      t.strictSame(
+        found.map(({ plugin, problem }) => `${plugin} ${problem.split(' ', 1)[0]}`).sort(),
+        expected.map(({ plugin, owner, name }) => `${plugin} ${owner}.${name}`).sort(),
+        'each is a finding',
+      )
+      t.ok(found.every(({ effect, mode }) => effect === 'none' && mode === 'report'))
+    })
+
+    t.test(`${release} Fastify, ${mode}: Fastify refuses each name after`, async (t) => {
+      const app = create()
+      await app.register(conventions, { ...optIn, mode })
+      for (const row of rows.filter(({ modes }) => modes.includes(mode))) {
+        t.throws(() => decorateWith(app, row), { code: 'FST_ERR_DEC_ALREADY_PRESENT' }, row.name)
       }
+      await app.ready()
     })
   }
 }
 
-t.test('a value of a context below, and a getter of the app, are theirs', async (t) => {
+t.test('a decorator of a context below is that of its routes', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   app.register(async (below) => {
@@ -120,28 +126,28 @@ for (const [plugin, [name, declare]] of Object.entries(relying)) {
     const [owner, member] = name.split('.') as [Row['owner'], string]
     const row: Row = { owner, name: member, plugin, modes: [] }
     for (const mode of ['enforce', 'report'] as const) {
-      for (const where of ['here', 'below'] as const) {
-        const app = Fastify()
-        await app.register(conventions, { mode, operations: plugin === 'operations' && {} })
-        app.register(async (below) => {
-          decorateWith(where === 'here' ? app : below, row)
-          declare(below)
-        })
-        const about = `${mode}, ${where}`
-        if (mode === 'enforce' || plugin === 'operations') {
-          const message = new RegExp(
-            `${plugin}\\.decorators +relies on ${name} of ${plugin}.*decorators\\.md`,
-          )
-          await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message }, about)
-        } else {
-          await app.ready()
-          const { findings } = app.conventions.report()
-          t.match(
-            findings.filter(({ rule }) => rule === 'decorators'),
-            [{ plugin, effect: 'boot stopped', mode: 'report', instead: /another name/ }],
-            about,
-          )
-        }
+      const app = Fastify()
+      decorateWith(app, row)
+      await app.register(conventions, { mode, operations: plugin === 'operations' && {} })
+      app.register(async (below) => void declare(below))
+      if (mode === 'enforce' || plugin === 'operations') {
+        const message = new RegExp(
+          `${plugin}\\.decorators +relies on ${name} of ${plugin}.*docs/decorators\\.md`,
+          's',
+        )
+        await t.rejects(
+          async () => app.ready().then(undefined, rethrowUnwrapped),
+          { code: 'FST_CONV_FINDINGS', message },
+          mode,
+        )
+      } else {
+        await app.ready()
+        const { findings } = app.conventions.report()
+        t.match(
+          findings.filter(({ rule }) => rule === 'decorators'),
+          [{ plugin, effect: 'boot stopped', mode: 'report', instead: /another name/ }],
+          mode,
+        )
       }
     }
   })
@@ -155,7 +161,7 @@ t.test('handlers that call the conventions run in each mode', async (t) => {
     app.get('/v1/users', { config: { lists: {} } }, async (request, reply) => {
       t.type(request.page.fetch, 'number')
       t.equal(request.fields, null)
-      return reply.cacheControl({ maxAge: 60 }).list([])
+      return reply.caching({ cacheControl: { maxAge: 60 } }).list([])
     })
     app.put('/v1/users/:id', async (request, reply) => {
       t.equal(request.originalMethod, 'PUT')
@@ -202,20 +208,28 @@ function namesOf(app: FastifyInstance): string[] {
   const symbol = (name: string) => {
     for (let object: object | null = app; object !== null; object = Object.getPrototypeOf(object)) {
       const found = Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
-      if (found !== undefined) return Reflect.get(app, found) as { prototype: object }
+      if (found !== undefined) return Reflect.get(app, found) as Constructor
     }
     throw new Error(name)
   }
-  const owners = {
-    app,
-    request: symbol('fastify.Request').prototype,
-    reply: symbol('fastify.Reply').prototype,
-  }
-  return Object.entries(owners).flatMap(([owner, object]) => {
+  const constructors = { request: symbol('fastify.Request'), reply: symbol('fastify.Reply') }
+  const values = Object.entries(constructors).flatMap(([owner, { props = [] }]) =>
+    props.flatMap(({ key }) => (typeof key === 'string' ? [`${owner}.${key}`] : [])),
+  )
+  const { request, reply } = constructors
+  const owners = { app, request: request.prototype, reply: reply.prototype }
+  const others = Object.entries(owners).flatMap(([owner, object]) => {
     const names = new Set<string>()
     for (let one: object | null = object; one !== null; one = Object.getPrototypeOf(one)) {
       for (const name of Object.getOwnPropertyNames(one)) names.add(`${owner}.${name}`)
     }
     return [...names]
   })
+  return [...values, ...others]
+}
+
+/** How Fastify keeps decorators: values are set on each request, all others are on the prototype. */
+interface Constructor {
+  readonly prototype: object
+  readonly props?: readonly { readonly key: unknown }[]
 }

@@ -37,6 +37,20 @@ t.test(
   },
 )
 
+t.test('with identify, a response is private unless it says who may store it', async (t) => {
+  const of = async (options: ConventionsOptions, path: string) => {
+    const app = await service(options)
+    const shared = { config: { caching: { cacheControl: { public: true, maxAge: 60 } } } }
+    app.get('/v1/prices', shared, async () => ({ prices: [] }))
+    return (await app.inject({ url: path, headers: { 'x-user': 'ada' } })).headers['cache-control']
+  }
+  t.equal(await of({ identify: byHeader }, '/v1/users/1'), 'no-cache, private')
+  t.equal(await of({ identify: byHeader }, '/v1/prices'), 'public, max-age=60')
+  t.equal(await of({}, '/v1/users/1'), 'no-cache')
+  const caching = { isAuthenticated: () => false }
+  t.equal(await of({ identify: byHeader, caching }, '/v1/users/1'), 'no-cache')
+})
+
 t.test('with bearer, the subject of the token is the caller everywhere', async (t) => {
   const issuer = await testIssuer()
   const app = await service({ bearer: issuer.options, selfAlias: { collections: ['users'] } })

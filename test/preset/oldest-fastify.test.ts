@@ -1,4 +1,4 @@
-/** The whole preset on Fastify 5.0.0, the oldest release that the package supports. */
+/** The whole preset on Fastify 5.12.2, the oldest release that the package supports. */
 import type { FastifyInstance } from 'fastify'
 import Fastify from 'fastify-oldest'
 import t from 'tap'

@@ -85,7 +85,7 @@ t.test('refusals and changes are counted per rule and route, with the first exam
   )
   const expected = {
     'pathGuard.uppercase GET /v1/Users': '3, first /v1/Users',
-    'pathGuard.uppercase *': '2, first /V1/x',
+    'pathGuard.uppercase *': '2, first /V1/x: 404 anyway',
     'pathGuard.uppercase GET /v1/users/:id': '2, first /v1/users/AbC',
     'pathGuard.encoding GET /v1/users/:id': '1, first /v1/users/A%20b',
     'problems.accept GET /v1/Users': '1, first Accept takes none of application/json',
@@ -114,6 +114,24 @@ t.test('each rule is logged once, with the request id; the report has the id too
     reqId: 'req-1',
   })
   t.equal(app.conventions.report().observations[0]?.requestId, 'req-1')
+})
+
+t.test('an app without a logger gets no lines: its test that mocks app.log counts its own', async (t) => {
+  const app = Fastify()
+  const lines: string[] = []
+  // Fastify writes lines of level info to `app.log`, and nobody reads them.
+  for (const method of ['debug', 'warn', 'error'] as const) {
+    app.log[method] = (...line: unknown[]) => void lines.push(String(line.at(-1)))
+  }
+  await app.register(conventions, { mode: 'report', selfAlias: { collections: ['none'] } })
+  addRoutes(app)
+  app.get('/v1/logs', async () => {
+    app.log.warn('of the app')
+    return {}
+  })
+  for (const url of ['/v1/logs', '/v1/Users', '/v1/payments']) await app.inject(url)
+  t.not(app.conventions.report().observations.length, 0)
+  t.strictSame(lines, ['of the app'])
 })
 
 t.test('no value of a body is in the report or in the log', async (t) => {

@@ -111,7 +111,7 @@ const cells: Readonly<Record<string, Cell>> = {
     }
     const names = paths['/v1/users']?.get.parameters?.map((parameter) => parameter.name) ?? []
     const cursors = ['limit', 'before_id', 'before_time', 'after_id', 'include_total']
-    const conditions = ['If-Match', 'If-Modified-Since', 'If-None-Match']
+    const conditions = ['If-Match', 'If-Modified-Since', 'If-None-Match', 'If-Unmodified-Since']
     t.strictSame([...names].sort(), ['fields', ...cursors, 'name', ...conditions].sort())
     const listed = paths['/v1/users']?.get.responses['200']
     t.ok(Object.keys(listed?.headers ?? {}).includes('Link'))

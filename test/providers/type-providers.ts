@@ -132,7 +132,7 @@ export async function exampleApp(
   await app.register(swagger, provider.swagger)
   if (options !== null) {
     await app.register(conventions, {
-      operations: { identify: () => 'ada' },
+      identify: () => 'ada',
       formats: {},
       ...provider.options,
       ...options,

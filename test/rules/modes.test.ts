@@ -72,12 +72,14 @@ t.test('exceptions of a path: those of the route, and those of the plugin for it
     ['/metrics/x', []],
     ['/docs/static/index.html', [docs]],
     ['/docs/', [docs]],
-    ['/docs', []],
+    ['/docs', [docs]],
     ['/docsx', []],
     ['/v1/docs/x', []],
   ]
   for (const [path, held] of rows) t.same(exceptionsOf(path, label, {}, declared), held, path)
   t.same(exceptionsOf('/v1/users', label, {}, [all]), [all])
+  const likes: RuleException<Rule> = { url: '/docs*', except: ['case'], reason: 'and its likes' }
+  t.same(exceptionsOf('/docsx', label, {}, [likes]), [likes])
 
   const own: RouteRuleOptions<Rule> = { except: ['case'], reason: 'published' }
   t.same(exceptionsOf('/metrics', label, own, declared), [metrics, { except: ['case'], reason: 'published' }])

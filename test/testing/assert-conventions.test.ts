@@ -348,6 +348,21 @@ t.test('an app with the preset keeps all clauses', async (t) => {
   t.ok(report.verdicts.length > 80, String(report.verdicts.length))
 })
 
+t.test('a route that the document does not show keeps what is not about the shape of an API', async (t) => {
+  const app = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  await app.register(conventions)
+  app.get('/openapi.json', { schema: { hide: true } as object }, async () => ({
+    openapi: '3.1.0',
+    info: { title: 'Shop' },
+    paths: {},
+  }))
+  const { broken, verdicts } = await probeConventions(app, { writes: true })
+  t.strictSame(broken, [])
+  const probed = new Set(verdicts.filter(({ url }) => url === '/openapi.json').map(({ rule }) => rule))
+  t.strictSame([...probed].sort(), ['caching', 'head', 'methods', 'problems', 'securityHeaders'])
+})
+
 t.test('each seeded defect is found', async (t) => {
   for (const [what, rule, defect] of defects) {
     const app = await appBehind(defect)

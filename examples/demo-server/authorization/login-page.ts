@@ -39,6 +39,11 @@ ${buttons.join('\n')}
   )
 }
 
+/** Whether a client asks for a page, as browsers do: a failure is one for them alone. */
+export function wantsPage(accept: string | undefined): boolean {
+  return accept?.includes('text/html') === true
+}
+
 /** The page for a login that cannot go on. */
 export function failurePage(reason: string): string {
   return page('This login cannot go on', `<p>${escaped(reason)}</p>`)

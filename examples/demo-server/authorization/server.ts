@@ -9,7 +9,7 @@ import Provider, {
 import { scopes, userIdOf } from '../caller.js'
 import type { Database } from '../database.js'
 import { type ClientSecrets, clientsOf, endpoints, signingAlgorithm } from './clients.js'
-import { failurePage, type LoginUser, pageHeaders } from './login-page.js'
+import { failurePage, type LoginUser, pageHeaders, wantsPage } from './login-page.js'
 import { memoryAdapter } from './memory-adapter.js'
 import { makeSigningKeys } from './signing-keys.js'
 import { allowUserGrant } from './user-grant.js'
@@ -123,13 +123,20 @@ export async function createAuthorizationServer({
       // The page at `/docs` may have been opened by another name of this machine than the issuer's.
       clientBasedCORS: (_ctx, from, { redirectUris = [] }) =>
         redirectUris.some((uri) => new URL(uri).origin === from),
-      async renderError(ctx, { error, error_description: description }) {
-        ctx.set(pageHeaders)
-        ctx.body = failurePage(`${error}: ${description ?? ''}`)
+      async renderError(ctx, { error, error_description }) {
+        if (wantsPage(ctx.headers.accept)) {
+          ctx.set(pageHeaders)
+          ctx.body = failurePage(`${error}: ${error_description ?? ''}`)
+        } else {
+          ctx.set('cache-control', 'no-store')
+          ctx.body = { error, error_description }
+        }
       },
       loadExistingGrant: (ctx) => consent(ctx, audience),
     }
     const provider = new Provider(issuer, configuration)
+    // Its URLs are those of the issuer, whatever the request came by, see `answer`.
+    provider.proxy = true
     const isUser = async (id: string) => (await findUser(database, id)) !== undefined
     allowUserGrant(provider, { audience, resourceServer, isUser })
     return { provider, answer: provider.callback() }
@@ -145,7 +152,12 @@ export async function createAuthorizationServer({
       fetch: async () => Response.json(keys.published()),
     },
     provider: () => current.provider,
-    answer: (request, response) => current.answer(request, response),
+    answer(request, response) {
+      // A request of this process has no TLS.
+      request.headers['x-forwarded-proto'] = new URL(issuer).protocol.slice(0, -1)
+      delete request.headers['x-forwarded-host']
+      return current.answer(request, response)
+    },
     async rotateKeys() {
       await keys.rotate()
       current = start()

@@ -61,6 +61,8 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'listFriends',
         summary: 'List friends',
+        description:
+          'Returns one page, the newest first; the filters narrow it. Users see the friends that they have, and admins all.',
         tags: ['friends'],
         querystring: Filters,
         response: { 200: listResponse('friends', Friend) },
@@ -69,6 +71,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
         bearer: reading,
         lists: { member: 'friends' },
         fields: {},
+        formats: ['xml', 'csv'],
         // Used without asking again, by one browser; who logs in to it next has other friends.
         caching: {
           cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 },
@@ -92,6 +95,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'createFriend',
         summary: 'Create friend',
+        description: 'Creates a friend. An `Idempotency-Key` makes a repeated request safe.',
         tags: ['friends'],
         querystring: noQuery,
         body: NewFriend,
@@ -116,12 +120,15 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'readFriend',
         summary: 'Read friend',
+        description:
+          'Returns one friend; `fields` selects its members. Users see the friends that they have, and admins all.',
         ...ofItem,
         response: { 200: itemResponse(Friend) },
       },
       config: {
         bearer: reading,
         fields: {},
+        formats: ['xml'],
         caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
       },
     },
@@ -137,6 +144,8 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'replaceFriend',
         summary: 'Replace friend',
+        description:
+          'Writes all members of a friend. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         body: WholeFriend,
         response: { 200: itemResponse(Friend), 201: createdResponse(Friend) },
@@ -159,6 +168,8 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'updateFriend',
         summary: 'Update friend',
+        description:
+          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
         body: FriendPatch,
@@ -175,6 +186,7 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
       schema: {
         operationId: 'deleteFriend',
         summary: 'Delete friend',
+        description: 'Deletes a friend. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         response: { 204: noContent },
       },

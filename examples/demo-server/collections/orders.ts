@@ -97,6 +97,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'listOrders',
         summary: 'List orders',
+        description:
+          'Returns one page, the newest first; the filters narrow it. Users see their own orders, and admins all.',
         tags: ['orders'],
         querystring: Filters,
         response: { 200: listResponse('orders', Order) },
@@ -125,6 +127,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'createOrder',
         summary: 'Create order',
+        description: 'Creates an order. An `Idempotency-Key` makes a repeated request safe.',
         tags: ['orders'],
         querystring: noQuery,
         body: NewOrder,
@@ -167,6 +170,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'readOrder',
         summary: 'Read order',
+        description:
+          'Returns one order; `fields` selects its members. Users see their own orders, and admins all.',
         ...ofItem,
         response: { 200: itemResponse(Order) },
       },
@@ -189,6 +194,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'replaceOrder',
         summary: 'Replace order',
+        description:
+          'Writes all members of an order. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         body: WholeOrder,
         response: { 200: itemResponse(Order), 201: createdResponse(Order) },
@@ -210,6 +217,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'updateOrder',
         summary: 'Update order',
+        description:
+          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
         body: OrderPatch,
@@ -226,6 +235,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'deleteOrder',
         summary: 'Delete order',
+        description: 'Deletes an order. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         response: { 204: noContent },
       },
@@ -316,11 +326,12 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'cancelOrder',
         summary: 'Cancel order',
+        description: 'Cancels an order that is not fulfilled. Repeated, it changes nothing.',
         ...ofItem,
         body: noMembers,
         response: { 200: itemResponse(Order) },
       },
-      config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
+      config: { ...writing, problems: { codes: { 'not-cancellable': 409 } } },
     },
     async function cancelOrder(request) {
       const { id } = request.params
@@ -329,6 +340,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         .set({ status: 'cancelled', updated_at: nextVersion })
         .where('id', '=', id)
         .where(isVisible(request))
+        .where(isExpected(request))
         .where('status', 'in', ['pending', 'paid', 'failed'])
         .returningAll()
         .executeTakeFirst()
@@ -346,11 +358,14 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       schema: {
         operationId: 'retryOrder',
         summary: 'Try an order again',
+        description:
+          'Starts an operation that pays a failed order again. An order is tried again once at a time, and with success once.',
         ...ofItem,
         body: RetryBody,
       },
       config: {
         bearer: writing.bearer,
+        caching: { validators: findVersion },
         operations: { starts: 'orders.retry' },
         problems: { codes: retryCodes },
       },
@@ -361,9 +376,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     },
   )
 
-  function findOrder(request: ItemRequest) {
-    const missing = () => notFound('order', request.params.id)
-    return visible(db, request).selectAll().executeTakeFirstOrThrow(missing)
+  async function findOrder(request: ItemRequest) {
+    return expectItem('order', request, await visible(db, request).selectAll().executeTakeFirst())
   }
 }
 

@@ -90,6 +90,8 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'listPayments',
         summary: 'List payments',
+        description:
+          'Returns one page, the newest first; the filters narrow it. Users see the payments of their orders, and admins all.',
         tags: ['payments'],
         querystring: Filters,
         response: { 200: listResponse('payments', Payment) },
@@ -98,6 +100,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         bearer: reading,
         lists: { member: 'payments' },
         fields: {},
+        formats: ['xml', 'csv'],
         caching: { confidential: true },
       },
     },
@@ -117,6 +120,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'createPayment',
         summary: 'Create payment',
+        description: 'Creates a payment. An `Idempotency-Key` makes a repeated request safe.',
         tags: ['payments'],
         querystring: noQuery,
         body: NewPayment,
@@ -144,12 +148,15 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'readPayment',
         summary: 'Read payment',
+        description:
+          'Returns one payment; `fields` selects its members. Users see the payments of their orders, and admins all.',
         ...ofItem,
         response: { 200: itemResponse(Payment) },
       },
       config: {
         bearer: reading,
         fields: {},
+        formats: ['xml'],
         caching: { confidential: true, validators: findVersion },
       },
     },
@@ -165,6 +172,8 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'replacePayment',
         summary: 'Replace payment',
+        description:
+          'Writes all members of a payment. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         body: WholePayment,
         response: { 200: itemResponse(Payment), 201: createdResponse(Payment) },
@@ -187,6 +196,8 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'updatePayment',
         summary: 'Update payment',
+        description:
+          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
         body: PaymentPatch,
@@ -203,6 +214,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'deletePayment',
         summary: 'Delete payment',
+        description: 'Deletes a payment. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         response: { 204: noContent },
       },
@@ -274,20 +286,23 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
       schema: {
         operationId: 'retryPayment',
         summary: 'Try a payment again',
+        description:
+          'Starts an operation that makes a new payment in place of a failed one, and leads to it. A payment is tried again with success once.',
         ...ofItem,
         body: RetryBody,
       },
       config: {
         bearer: writing.bearer,
+        caching: { validators: findVersion },
         operations: { starts: 'payments.retry' },
         problems: { codes: retryCodes },
       },
     },
     async function retryPayment(request, reply) {
-      const payment = await visible(db, request)
-        .select(['id', 'status', 'order_id'])
-        .executeTakeFirstOrThrow(() => notFound('payment', request.params.id))
-      return startRetry({ db, pace }, request, reply, 'payments', payment)
+      const found = await visible(db, request)
+        .select(['id', 'status', 'order_id', 'updated_at'])
+        .executeTakeFirst()
+      return startRetry({ db, pace }, request, reply, 'payments', expectItem('payment', request, found))
     },
   )
 }

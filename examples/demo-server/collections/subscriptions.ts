@@ -82,6 +82,8 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'listSubscriptions',
         summary: 'List subscriptions',
+        description:
+          'Returns one page, the newest first; the filters narrow it. Users see their own subscriptions, and admins all.',
         tags: ['subscriptions'],
         querystring: Filters,
         response: { 200: listResponse('subscriptions', Subscription) },
@@ -90,6 +92,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         bearer: reading,
         lists: { member: 'subscriptions' },
         fields: {},
+        formats: ['xml', 'csv'],
         caching: {},
       },
     },
@@ -109,6 +112,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'createSubscription',
         summary: 'Create subscription',
+        description: 'Creates a subscription. An `Idempotency-Key` makes a repeated request safe.',
         tags: ['subscriptions'],
         querystring: noQuery,
         body: NewSubscription,
@@ -135,12 +139,15 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'readSubscription',
         summary: 'Read subscription',
+        description:
+          'Returns one subscription; `fields` selects its members. Users see their own subscriptions, and admins all.',
         ...ofItem,
         response: { 200: itemResponse(Subscription) },
       },
       config: {
         bearer: reading,
         fields: {},
+        formats: ['xml'],
         caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
       },
     },
@@ -156,6 +163,8 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'replaceSubscription',
         summary: 'Replace subscription',
+        description:
+          'Writes all members of a subscription. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         body: WholeSubscription,
         response: { 200: itemResponse(Subscription), 201: createdResponse(Subscription) },
@@ -182,6 +191,8 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'updateSubscription',
         summary: 'Update subscription',
+        description:
+          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
         body: SubscriptionPatch,
@@ -198,6 +209,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       schema: {
         operationId: 'deleteSubscription',
         summary: 'Delete subscription',
+        description: 'Deletes a subscription. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         response: { 204: noContent },
       },
@@ -249,8 +261,13 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   app.post(
     '/v1/subscriptions/:id/suspend',
     {
-      schema: { ...action, operationId: 'suspendSubscription', summary: 'Suspend subscription' },
-      config: { bearer: writing.bearer, problems: { codes: { 'not-suspendable': 409 } } },
+      schema: {
+        ...action,
+        operationId: 'suspendSubscription',
+        summary: 'Suspend subscription',
+        description: 'Suspends an active subscription. Repeated, it changes nothing.',
+      },
+      config: { ...writing, problems: { codes: { 'not-suspendable': 409 } } },
     },
     async function suspendSubscription(request) {
       return bringInto('suspended', ['active'], 'not-suspendable', request)
@@ -260,8 +277,13 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   app.post(
     '/v1/subscriptions/:id/cancel',
     {
-      schema: { ...action, operationId: 'cancelSubscription', summary: 'Cancel subscription' },
-      config: { bearer: writing.bearer, problems: { codes: { 'not-cancellable': 409 } } },
+      schema: {
+        ...action,
+        operationId: 'cancelSubscription',
+        summary: 'Cancel subscription',
+        description: 'Ends a subscription for good. Repeated, it changes nothing.',
+      },
+      config: { ...writing, problems: { codes: { 'not-cancellable': 409 } } },
     },
     async function cancelSubscription(request) {
       return bringInto('cancelled', ['active', 'suspended'], 'not-cancellable', request)
@@ -276,13 +298,13 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
       .set({ status, updated_at: nextVersion })
       .where('id', '=', id)
       .where(isVisible(request))
+      .where(isExpected(request))
       .where('status', 'in', from)
       .returningAll()
       .executeTakeFirst()
     if (changed !== undefined) return changed
-    const subscription = await visible(db, request)
-      .selectAll()
-      .executeTakeFirstOrThrow(() => notFound('subscription', id))
+    const found = await visible(db, request).selectAll().executeTakeFirst()
+    const subscription = expectItem('subscription', request, found)
     if (subscription.status === status) return subscription
     const detail = `the subscription ${id} is ${subscription.status}`
     throw new ProblemError(refusal, { status: 409, detail })

@@ -78,6 +78,8 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'listUsers',
         summary: 'List users',
+        description:
+          'Returns one page, the newest first; the filters narrow it. Users see themselves alone, and admins all.',
         tags: ['users'],
         querystring: Filters,
         response: { 200: listResponse('users', User) },
@@ -109,6 +111,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'createUser',
         summary: 'Create user',
+        description: 'Creates a user. Only an admin may.',
         tags: ['users'],
         querystring: noQuery,
         body: NewUser,
@@ -129,6 +132,8 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'readUser',
         summary: 'Read user',
+        description:
+          'Returns one user; `fields` selects its members. Users see themselves alone, and admins all.',
         ...ofItem,
         response: { 200: itemResponse(User) },
       },
@@ -151,6 +156,8 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'replaceUser',
         summary: 'Replace user',
+        description:
+          'Writes all members of a user. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         body: WholeUser,
         response: { 200: itemResponse(User), 201: createdResponse(User) },
@@ -173,6 +180,8 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'updateUser',
         summary: 'Update user',
+        description:
+          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
         body: UserPatch,
@@ -189,6 +198,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'deleteUser',
         summary: 'Delete user',
+        description: 'Deletes a user. With `If-Match`, only the version that the client has read.',
         ...ofItem,
         response: { 204: noContent },
       },
@@ -252,19 +262,20 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       schema: {
         operationId: 'verifyEmail',
         summary: 'Verify the email address of a user',
+        description: 'Starts an operation that checks the address. It has no result.',
         ...ofItem,
         body: noMembers,
       },
       config: {
         bearer: { scopes: ['users:write'] },
+        caching: { validators: findVersion },
         operations: { starts: 'users.verify-email' },
         pathGuard: { except: ['underscore'], reason: 'clients know it by this name' },
       },
     },
     async function verifyEmail(request, reply) {
       const { id } = request.params
-      const missing = () => notFound('user', id)
-      await visible(db, request).select('id').executeTakeFirstOrThrow(missing)
+      expectItem('user', request, await visible(db, request).select('updated_at').executeTakeFirst())
       return reply.startOperation('users.verify-email', { id: String(id) })
     },
   )
@@ -273,6 +284,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
     schema: {
       operationId: 'followUser',
       summary: 'Follow user',
+      description: 'Makes the caller a friend of the user. Repeated, it changes nothing.',
       ...ofItem,
       body: noMembers,
       response: { 204: noContent },
@@ -289,7 +301,11 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
   app.post(
     '/v1/user/:id/follow',
     {
-      schema: { ...follow.schema, operationId: 'followUserBySingular' },
+      schema: {
+        ...follow.schema,
+        operationId: 'followUserBySingular',
+        description: 'The same as below `/v1/users`, for older clients.',
+      },
       config: {
         ...follow.config,
         pathGuard: { except: ['plural'], reason: 'older clients ask for it under the singular' },

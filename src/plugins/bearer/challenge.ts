@@ -15,11 +15,7 @@ export interface Refusals {
   readonly insufficient: () => ProblemError
 }
 
-/**
- * Returns the problems of a route.
- *
- * @param scopes the scopes that the route requires
- */
+/** Returns the problems of a route. */
 export function refusalsOf(context: ChallengeContext, scopes: readonly string[]): Refusals {
   const scope = scopes.length === 0 ? null : scopes.join(' ')
   return {

@@ -1,4 +1,4 @@
-import { IssuerUnavailable } from './verified-token.js'
+import { IssuerRefused, IssuerUnavailable } from './verified-token.js'
 
 /** How the issuer is asked. */
 export interface FetchSettings {
@@ -16,12 +16,7 @@ export interface FetchedText {
 /** Maximum number of bytes of a response. */
 const maxBytes = 262_144
 
-/**
- * Sends a request to the issuer and reads the response, up to 256 KB and within the time limit. Redirects are not followed:
- * keys come from the URL that was configured.
- *
- * @throws IssuerUnavailable
- */
+/** Sends a request to the issuer and reads the response, up to 256 KB and within the time limit. */
 export async function fetchText(
   url: string,
   { fetch, timeout }: FetchSettings,
@@ -47,12 +42,9 @@ export async function fetchText(
   }
 }
 
-/**
- * Returns a response as JSON.
- *
- * @throws IssuerUnavailable
- */
+/** Returns a response as JSON. */
 export function jsonOf(url: string, { status, text }: FetchedText): unknown {
+  if (status >= 400 && status < 500) throw new IssuerRefused(`${url} answered ${status}`, status)
   if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)
   try {
     return JSON.parse(text)

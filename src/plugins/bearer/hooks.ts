@@ -1,120 +1,67 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hookError } from '../../fastify/hook-error.js'
-import { isPreflight } from '../../fastify/preflight.js'
-import { requestSlot, routeSlot } from '../../fastify/slots.js'
+import type { FastifyRequest } from 'fastify'
+import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
+import { requestSlot } from '../../fastify/slots.js'
 import type { ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
-import type { Reporter } from '../../rules/report.js'
 import { type Refusals, unavailable } from './challenge.js'
 import { credentialsOf } from './credentials.js'
 import type { TokenCache } from './token-cache.js'
 import { IssuerUnavailable, TokenRefused, type VerifiedToken } from './verified-token.js'
 
-/** What a route requires; `null` stands for a route that needs no token. */
-export interface RoutePlan {
+/** What the requests of a route need. */
+export interface Requirement {
   readonly scopes: readonly string[]
   readonly isOptional: boolean
   readonly refusals: Refusals
 }
 
-/** The plan of a route that is not that of the plugin. */
-export const planOfRoute = routeSlot<RoutePlan | null>('bearer.plan')
-
 /** A token of a request that was found in the cache. */
 export const knownToken = requestSlot<VerifiedToken>('bearer.known')
 
-type Next = (error?: Error) => void
+export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
+type BearerRule = (typeof bearerRules)[number]
 
-/** What the hooks need. */
-export interface Authentication {
-  readonly tokens: TokenCache
-  /** The plan of routes without one of their own. */
-  readonly standard: RoutePlan
-  readonly mode: 'enforce' | 'report'
-  readonly reporter: Reporter
-}
-
-/** Why a request is refused: the rule that `report` mode counts, and the problem. */
-type Refusal = readonly [rule: 'credentials' | 'token' | 'scope' | 'issuer', problem: ProblemError]
-
-/** Returns the hook that authenticates the caller of a request. */
-export function authenticationHook({ tokens, standard, mode, reporter }: Authentication) {
-  function end(refusal: Refusal, request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    const [rule, problem] = refusal
-    if (mode === 'enforce') {
-      refuse(request, reply, problem, next)
-      return
-    }
-    reporter.observe('bearer', rule, request, problem.message, problem.statusCode)
-    next()
-  }
-
-  function admit(
-    { caller }: VerifiedToken,
-    { scopes, refusals }: RoutePlan,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: Next,
-  ): void {
-    for (const scope of scopes) {
-      if (!caller.scopes.includes(scope)) {
-        end(['scope', refusals.insufficient()], request, reply, next)
-        return
-      }
-    }
+/** Returns the step that authenticates the caller of a request. */
+export function authenticationOf(
+  tokens: TokenCache,
+  { scopes, isOptional, refusals }: Requirement,
+  mode: 'enforce' | 'report',
+): RequestStep {
+  function admit({ caller }: VerifiedToken, request: FastifyRequest): Effect | undefined {
+    if (!scopes.every((scope) => caller.scopes.includes(scope)))
+      return effectOf('scope', refusals.insufficient())
     if (mode === 'enforce') request.caller = caller
-    next()
+    return undefined
   }
 
-  return function authenticateOnRequest(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    // The response tells an unknown path from one that is protected, as the OpenAPI document does.
-    if (request.is404 || isPreflight(request)) {
-      next()
-      return
+  function fail(error: unknown, { log }: FastifyRequest): Effect | undefined {
+    if (error instanceof TokenRefused) {
+      log.info({ reason: error.message }, 'bearer: the token is refused')
+      return effectOf('token', refusals.invalid())
     }
-    const own = planOfRoute.of(request)
-    const plan = own === undefined ? standard : own
-    if (plan === null) {
-      next()
-      return
-    }
+    if (error instanceof IssuerUnavailable) return effectOf('issuer', unavailable())
+    if (mode === 'enforce') throw error
+    log.error({ err: error }, 'bearer: the token cannot be verified')
+    return undefined
+  }
+
+  return function authenticate(request): StepResult {
     const known = knownToken.get(request)
-    if (known !== undefined) {
-      admit(known, plan, request, reply, next)
-      return
-    }
-    const { refusals } = plan
+    if (known !== undefined) return admit(known, request)
     const credentials = credentialsOf(request.raw)
-    if (credentials === 'none') {
-      if (plan.isOptional) next()
-      else end(['credentials', refusals.missing()], request, reply, next)
-      return
-    }
-    if (credentials === 'malformed') {
-      end(['credentials', refusals.malformed()], request, reply, next)
-      return
-    }
+    if (credentials === 'none') return isOptional ? undefined : effectOf('credentials', refusals.missing())
+    if (credentials === 'malformed') return effectOf('credentials', refusals.malformed())
     const { token } = credentials
     const verified = tokens.known(token)
-    if (verified !== null) {
-      admit(verified, plan, request, reply, next)
-      return
-    }
-    tokens.verify(token).then(
-      (verified) => admit(verified, plan, request, reply, next),
-      (error: unknown) => {
-        if (error instanceof TokenRefused) {
-          request.log.info({ reason: error.message }, 'bearer: the token is refused')
-          end(['token', refusals.invalid()], request, reply, next)
-        } else if (error instanceof IssuerUnavailable) end(['issuer', unavailable()], request, reply, next)
-        else if (mode === 'enforce') next(hookError(error))
-        else {
-          request.log.error({ err: error }, 'bearer: the token cannot be verified')
-          next()
-        }
-      },
+    if (verified !== null) return admit(verified, request)
+    return tokens.verify(token).then(
+      (verified) => admit(verified, request),
+      (error: unknown) => fail(error, request),
     )
   }
+}
+
+function effectOf(rule: BearerRule, refusal: ProblemError): Effect {
+  return { rule, given: refusal.message, refusal }
 }
 
 /** Returns the lookup for hooks that run before the authentication. A token that it finds is not looked up again. */

@@ -1,18 +1,25 @@
-import type { RouteOptions } from 'fastify'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { RequestStep } from '../../convention/steps.js'
 import { callerFields, knownSubject } from '../../fastify/caller.js'
 import { rootOf } from '../../fastify/internals.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook } from '../../fastify/route.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
-import { describeRoute } from '../../problem/route-description.js'
+import { invalid } from '../../options.js'
 import { matchesUrl } from '../../rules/exceptions.js'
-import { reporterOf } from '../../rules/report.js'
+import { logOf } from '../../rules/report.js'
 import { refusalsOf } from './challenge.js'
-import { authenticationHook, knownSubjectOf, knownToken, planOfRoute, type RoutePlan } from './hooks.js'
-import { describeRefusals, describeSecurity, schemeTransform } from './openapi.js'
-import { type BearerOptions, type BearerRouteOptions, requirementOf, resolveBearer } from './options.js'
+import { authenticationOf, bearerRules, knownSubjectOf, knownToken } from './hooks.js'
+import { describeRefusals, describeSecurity, type KnownScheme, schemeTransform } from './openapi.js'
+import {
+  type BearerOptions,
+  type BearerRouteOptions,
+  bearerOptions,
+  bearerRouteOptions,
+  resolveBearer,
+} from './options.js'
 import { resourceMetadata, resourceMetadataUrl } from './resource-metadata.js'
 import { tokenVerification } from './verification.js'
 
@@ -40,7 +47,7 @@ declare module 'fastify' {
  *
  * Requests without a token get 401 `unauthorized`, with an invalid one 401 `invalid-token`, with too few scopes 403
  * `insufficient-scope`. While the issuer cannot be reached, keys that are known verify tokens; without them, requests get
- * 503 `authentication-unavailable`. Preflights and paths without a route need no token.
+ * 503 `authentication-unavailable`. Preflights that CORS answers and paths without a route need no token.
  *
  * A token that is bound to a key of the client (`cnf`: DPoP, mutual TLS) is refused, because the binding is not verified.
  *
@@ -48,98 +55,116 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED, FST_CONV_PACKAGE_MISSING
  */
-export const bearer = conventionPlugin<BearerOptions>('bearer', async function setUpBearer(app, received) {
-  const options = resolveBearer(received)
-  const { mode, resource, open, securityScheme } = options
-  if (mode === 'off') return
-  const reporter = reporterOf(app)
-  const isEnforced = mode === 'enforce'
-  const metadataUrl = isEnforced && resource !== null ? resourceMetadataUrl(resource) : null
-  const planFor = (scopes: readonly string[], isOptional: boolean): RoutePlan => ({
-    scopes,
-    isOptional,
-    refusals: refusalsOf({ realm: options.realm, metadataUrl }, scopes),
-  })
-  const standard = planFor(options.scopes, false)
-  const described: { readonly route: RouteOptions; readonly plan: RoutePlan | null }[] = []
-  const metOpen = new Set<string>()
-  // The routes of a document are read after that with the transform, which is declared first.
-  const scheme = securityScheme ?? 'bearer'
-  let isSchemeKnown = securityScheme !== undefined
-  const noteScheme = (): void => {
-    isSchemeKnown = true
-  }
-
-  const { tokens, warmUp } = await tokenVerification(options, app.log, () =>
-    loadPeer('bearer', 'jose', () => import('jose')),
-  )
-  if (isEnforced) {
-    // A `caller` of the app is set, too.
-    if (!app.hasRequestDecorator('caller'))
-      offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
-    knownToken.declare(app)
-    knownSubject.set(app, knownSubjectOf(tokens))
-  } else app.log.warn('bearer: in report mode no request is refused, and request.caller is not set')
-  addAppHook(app, 'onRequest', 'bearer', authenticationHook({ tokens, standard, mode, reporter }))
-
-  app.addHook('onRoute', function protectOnRoute(route) {
-    const plan = planOf(route)
-    if (plan !== standard) planOfRoute.set(route, plan)
-    if (!isEnforced) return
-    if (plan !== null) callerFields.set(route, ['authorization'])
-    described.push({ route, plan })
-  })
-
-  if (metadataUrl !== null) {
-    // RFC 9728 §3.1: the path belongs to the host, not to the prefix of a context.
-    rootOf(app).get(
-      new URL(metadataUrl).pathname.replaceAll(':', '::'),
-      {
-        config: {
-          bearer: false,
-          swaggerTransform: schemeTransform(options.issuer, scheme, noteScheme),
-        } as object,
-        schema: { hide: true } as object,
-      },
-      async (_request, reply) => {
-        reply.header('cache-control', 'public, max-age=3600').type('application/json')
-        return metadata
-      },
-    )
-  }
-
-  let metadata = ''
-  app.addHook('onReady', function describeBearer(done) {
-    metadata = resourceMetadata(
-      options,
-      described.flatMap(({ plan }) => plan?.scopes ?? []),
-    )
-    for (const { route, plan } of described) {
-      completeWhenRead(route, (schema) => describeSecurity(schema, isSchemeKnown ? scheme : null, plan))
-      if (plan !== null) describeRoute(route, describeRefusals(plan))
+export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = convention({
+  name: 'bearer',
+  rules: bearerRules,
+  exemptsPreflights: true,
+  options: bearerOptions,
+  routeOptions: bearerRouteOptions,
+  async setUp({ app, options: given, atReady, declareRoutes, addException }) {
+    const options = resolveBearer(given)
+    const { mode, resource, open, securityScheme } = options
+    if (mode === 'off') return null
+    const isEnforced = mode === 'enforce'
+    const metadataUrl = isEnforced && resource !== null ? resourceMetadataUrl(resource) : null
+    const described = {
+      issuer: options.issuer,
+      ...(given.introspection !== undefined && { introspection: given.introspection }),
     }
-    for (const { url, reason } of open)
-      reporter.addException({
-        plugin: 'bearer',
-        route: url,
-        rules: ['token'],
-        reason,
-        unused: !metOpen.has(url),
-      })
-    done()
-  })
-  // Not earlier: the issuer may be part of this app.
-  app.addHook('onListen', function fetchKeysOnListen(done) {
-    // A failure is logged, and the first request with a token tries again.
-    warmUp().catch(() => {})
-    done()
-  })
+    const { tokens, warmUp } = await tokenVerification(options, app.log, () =>
+      loadPeer('bearer', 'jose', () => import('jose')),
+    )
+    const stepFor = (scopes: readonly string[], isOptional: boolean) => {
+      const refusals = refusalsOf({ realm: options.realm, metadataUrl }, scopes)
+      return authenticationOf(tokens, { scopes, isOptional, refusals }, mode)
+    }
+    const scopes = new Set<string>()
+    const metOpen = new Set<string>()
+    // The routes of a document are read after that with the transform, which is declared first.
+    let scheme: KnownScheme | null =
+      securityScheme === undefined ? null : { name: securityScheme, takesScopes: true }
+    const noteScheme = (added: KnownScheme): void => {
+      scheme = added
+    }
 
-  function planOf(route: RouteOptions & { path: string }): RoutePlan | null {
-    const opened = open.filter(({ url }) => matchesUrl(url, route.path))
+    if (isEnforced) {
+      // A `caller` of the app is set, too.
+      if (!app.hasRequestDecorator('caller'))
+        offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
+      knownToken.declare(app)
+      knownSubject.set(app, knownSubjectOf(tokens))
+    } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
+
+    const withoutToken: RouteOptions[] = []
+    app.addHook('onRoute', function noteRouteWithoutToken(route) {
+      if (isEnforced && route.config?.bearer === false) withoutToken.push(route)
+    })
+    let metadata = ''
+    declareRoutes(function declareMetadata() {
+      if (metadataUrl === null) return
+      // RFC 9728 §3.1: the path belongs to the host, not to the prefix of a context.
+      rootOf(app).get(
+        new URL(metadataUrl).pathname.replaceAll(':', '::'),
+        {
+          config: {
+            bearer: false,
+            swaggerTransform: schemeTransform(described, securityScheme ?? 'bearer', noteScheme),
+          } as object,
+          schema: { hide: true } as object,
+        },
+        async (_request, reply) => {
+          reply.header('cache-control', 'public, max-age=3600').type('application/json')
+          return metadata
+        },
+      )
+    })
+    app.addHook('onReady', function describeRoutesWithoutToken(done) {
+      for (const route of withoutToken.splice(0))
+        completeWhenRead(route, (schema) => describeSecurity(schema, scheme, null))
+      done()
+    })
+    atReady(function listOpenRoutes() {
+      metadata = resourceMetadata(options, [...scopes])
+      for (const { url, reason } of open) {
+        const exception = { route: url, rules: ['token'], reason }
+        addException({ ...exception, declared: true, unused: !metOpen.has(url) })
+      }
+    })
+    // Not earlier: the issuer may be part of this app.
+    app.addHook('onListen', function fetchKeysOnListen(done) {
+      // A failure is logged, and the first request with a token tries again.
+      warmUp().catch(() => {})
+      done()
+    })
+    const authenticate = stepFor(options.scopes, false)
+    // The response tells an unknown path from one that is protected. Routes that are declared earlier are protected, too.
+    const standard: RequestStep = (request, reply) =>
+      request.is404 ? undefined : authenticate(request, reply)
+    return { open, metOpen, scopes, standard, stepFor, schemeOf: () => scheme }
+  },
+  route({ name, path, route, isConfigured, options, modeOf, state }) {
+    if (state === null) return undefined
+    if (route === null) return { onRequest: state.standard }
+    const { open, metOpen, scopes: known, standard, stepFor, schemeOf } = state
+    const isEnforced = modeOf.token === 'enforce'
+    const opened = open.filter(({ url }) => matchesUrl(url, path))
     for (const { url } of opened) metOpen.add(url)
-    const required = requirementOf(route, options.scopes, opened.length > 0)
-    if (required === null || required === 'standard') return required === null ? null : standard
-    return planFor(required.scopes, required.isOptional)
-  }
+    if (!isConfigured && opened.length > 0) {
+      return isEnforced ? { complete: (schema) => describeSecurity(schema, schemeOf(), null) } : undefined
+    }
+    const { optional: isOptional = false } = options
+    const own = (route.config?.bearer as BearerRouteOptions | undefined)?.scopes
+    if (isOptional && own !== undefined && own.length > 0)
+      invalid(`${name} config.bearer.scopes`, 'no scopes on a route whose token is optional', own)
+    const requirement = { scopes: isOptional ? [] : options.scopes, isOptional }
+    const onRequest = isConfigured ? stepFor(requirement.scopes, isOptional) : standard
+    if (!isEnforced) return { onRequest }
+    callerFields.set(route, ['authorization'])
+    for (const scope of requirement.scopes) known.add(scope)
+    return {
+      onRequest,
+      describe: describeRefusals(requirement),
+      complete: (schema) => describeSecurity(schema, schemeOf(), requirement),
+    }
+  },
 })

@@ -3,6 +3,7 @@ import type { Issuer } from './issuer.js'
 import type { ResolvedBearer, ResolvedIntrospection } from './options.js'
 import {
   callerOf,
+  IssuerRefused,
   IssuerUnavailable,
   isForAudience,
   TokenRefused,
@@ -13,12 +14,10 @@ import {
 /** Requests to the issuer at the same time. */
 const maxConcurrent = 1000
 
-/**
- * Returns a function that asks the issuer about tokens (RFC 7662). After a failure, requests fail at once until the
- * cooldown has passed, so that they do not pile up.
- *
- * @param onAsk called after each request; with `null` after one that worked
- */
+/** Statuses of 4xx that are about this service, as a client of the issuer: its credentials, its speed, its requests so far. */
+const aboutService: ReadonlySet<number> = new Set([401, 407, 408, 429])
+
+/** Returns a function that asks the issuer about tokens (RFC 7662). */
 export function introspector(
   issuer: Issuer,
   options: ResolvedBearer,
@@ -43,7 +42,9 @@ export function introspector(
       onAsk(null)
       return response
     } catch (error) {
-      failedAt = now()
+      const isRefused = error instanceof IssuerRefused
+      if (isRefused && !aboutService.has(error.status)) throw new TokenRefused(error.message)
+      if (!isRefused) failedAt = now()
       onAsk(error)
       throw error
     } finally {
@@ -90,11 +91,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
-/**
- * Returns what the response of the issuer says about a token (RFC 7662 §2.2).
- *
- * @throws TokenRefused
- */
+/** Returns what the response of the issuer says about a token (RFC 7662 §2.2). */
 function verifiedBy(
   response: Introspection,
   { issuer, audience, scopeClaim, clockTolerance }: ResolvedBearer,

@@ -14,11 +14,7 @@ export function metadataUrls(issuer: string): readonly string[] {
   ]
 }
 
-/**
- * Returns the URL of an endpoint from the metadata of an issuer.
- *
- * @throws IssuerUnavailable if the metadata is of another issuer, or has no URL that may be used
- */
+/** Returns the URL of an endpoint from the metadata of an issuer. */
 export function endpointOf(
   metadata: unknown,
   name: 'jwks_uri' | 'introspection_endpoint',

@@ -1,6 +1,6 @@
 import { type FetchedText, type FetchSettings, fetchText, jsonOf } from './fetch-json.js'
 import { endpointOf, metadataUrls } from './issuer-metadata.js'
-import { IssuerUnavailable } from './verified-token.js'
+import { IssuerRefused, IssuerUnavailable } from './verified-token.js'
 
 /** An endpoint that the metadata of an issuer names. */
 type EndpointName = 'jwks_uri' | 'introspection_endpoint'
@@ -14,17 +14,14 @@ export class Issuer {
     this.#settings = settings
   }
 
-  /**
-   * Sends a request to an endpoint, found by the metadata unless its URL is known. After a failure the metadata is read again.
-   *
-   * @throws IssuerUnavailable
-   */
+  /** Sends a request to an endpoint, found by the metadata unless its URL is known. */
   async ask(name: EndpointName, known: string | undefined, init?: RequestInit): Promise<unknown> {
     const url = known ?? (await this.#endpoint(name))
     try {
       return jsonOf(url, await fetchText(url, this.#settings, init))
     } catch (error) {
-      this.#metadata = undefined
+      // An endpoint that refuses one request is still there.
+      if (!(error instanceof IssuerRefused) || error.status === 404) this.#metadata = undefined
       throw error
     }
   }

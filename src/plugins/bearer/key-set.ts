@@ -39,11 +39,7 @@ const maxWaiting = 1000
 const maxMissed = 1000
 const maxKeyIdLength = 256
 
-/**
- * The keys of an issuer. Many requests share one fetch. A token with a key that is not known causes a fetch, but no earlier
- * than `cooldown` after the last one began: until then the request waits, because the issuer may just have replaced its
- * keys. While the issuer cannot be reached, known keys are used until they are older than `maxAge` and `maxStale`.
- */
+/** The keys of an issuer. Many requests share one fetch. */
 export class KeySet {
   readonly #settings: KeySetSettings
   #keys: Keys | null = null
@@ -52,7 +48,8 @@ export class KeySet {
   #waiting = 0
   #begun = 0
   #beganAt = Number.NEGATIVE_INFINITY
-  #hasFailed = false
+  /** When the last fetch has failed; -Infinity if it has worked. */
+  #failedAt = Number.NEGATIVE_INFINITY
   /** The keys that the last fetches did not have, and when a token may ask for them again. */
   readonly #missed = new BoundedCache<string, number>(maxMissed)
 
@@ -60,11 +57,7 @@ export class KeySet {
     this.#settings = settings
   }
 
-  /**
-   * Finds the key of a signature.
-   *
-   * @throws TokenRefused if the issuer has no such key; IssuerUnavailable if that cannot be found out
-   */
+  /** Finds the key of a signature. */
   readonly find: FindKey = async (header, input) => {
     const { now, cooldown } = this.#settings
     const begunBefore = this.#begun
@@ -110,15 +103,20 @@ export class KeySet {
       await this.#refresh()
     } else if (age >= maxAge && !this.#isCoolingDown()) {
       // The failure is noted by `onFetch`.
-      this.#refresh().catch(() => {})
+      await this.#refresh().catch(() => {})
     }
     return this.#current()
+  }
+
+  /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
+  freshUntil(): number {
+    return (this.#keys?.fetchedAt ?? Number.NEGATIVE_INFINITY) + this.#settings.maxAge
   }
 
   /** Whether the last fetch has failed a moment ago. */
   #isCoolingDown(): boolean {
     const { now, cooldown } = this.#settings
-    return this.#hasFailed && now() - this.#beganAt < cooldown
+    return now() - this.#failedAt < cooldown
   }
 
   /** Fetches the keys as soon as the cooldown has passed; at once if it has. */
@@ -161,11 +159,11 @@ export class KeySet {
       // The same keys stay imported.
       const find = before?.text === text ? before.find : finderOf(set)
       this.#keys = { find, text, fetchedAt: now(), fetchNumber }
-      this.#hasFailed = false
+      this.#failedAt = Number.NEGATIVE_INFINITY
       if (before !== null && before.text !== text) onChange()
       onFetch(null)
     } catch (error) {
-      this.#hasFailed = true
+      this.#failedAt = now()
       onFetch(error)
       throw error
     }

@@ -4,8 +4,9 @@ import type { BearerOptions } from './options.js'
 
 /** An OpenAPI security scheme (OpenAPI 3.1 §4.8.27). */
 export interface OpenApiSecurityScheme {
-  readonly type: 'openIdConnect'
-  readonly openIdConnectUrl: string
+  readonly type: 'http'
+  readonly scheme: 'bearer'
+  readonly bearerFormat?: 'JWT'
   readonly description: string
 }
 
@@ -16,19 +17,32 @@ export interface OpenApiSecurityScheme {
  * await app.register(swagger, { openapi: { components: { securitySchemes: bearerSecuritySchemes({ issuer }) } } })
  * ```
  *
- * Its type is `openIdConnect`, in which OpenAPI 3.0 and 3.1 allow scopes. A scheme of your own needs the same name.
+ * A page such as Swagger UI asks for a token. If the issuer has metadata of OpenID Connect, or flows that a page can use, write
+ * a scheme of the type `openIdConnect` or `oauth2` of your own, with the same name.
  */
 export function bearerSecuritySchemes({
   issuer,
   securityScheme = 'bearer',
-}: Pick<BearerOptions, 'issuer' | 'securityScheme'>): Readonly<Record<string, OpenApiSecurityScheme>> {
+  introspection,
+}: Pick<BearerOptions, 'issuer' | 'securityScheme' | 'introspection'>): Readonly<
+  Record<string, OpenApiSecurityScheme>
+> {
   return {
     [securityScheme]: {
-      type: 'openIdConnect',
-      openIdConnectUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+      type: 'http',
+      scheme: 'bearer',
+      // Tokens that the issuer is asked about may be opaque.
+      ...(introspection === undefined ? { bearerFormat: 'JWT' } : {}),
       description: `An access token of ${issuer}, in Authorization: Bearer (RFC 6750)`,
     },
   }
+}
+
+/** The security scheme of a document. */
+export interface KnownScheme {
+  readonly name: string
+  /** Whether requirements may name scopes. */
+  readonly takesScopes: boolean
 }
 
 /** What the document shows of a route; `null` for a route that needs no token. */
@@ -37,19 +51,15 @@ export interface DescribedPlan {
   readonly isOptional: boolean
 }
 
-/**
- * Returns the schema of a route with its security requirement. One that the route has itself stays.
- *
- * @param name the security scheme; `null` if the document has none, because @fastify/swagger fails then
- */
+/** Returns the schema of a route with its security requirement. One that the route has itself stays. */
 export function describeSecurity(
   schema: FastifySchema,
-  name: string | null,
+  scheme: KnownScheme | null,
   plan: DescribedPlan | null,
 ): FastifySchema {
-  if ('security' in schema || name === null) return schema
+  if ('security' in schema || scheme === null) return schema
   // @fastify/swagger adds the member to the type.
-  return { ...schema, security: plan === null ? [] : requirements(name, plan) } as FastifySchema
+  return { ...schema, security: plan === null ? [] : requirements(scheme, plan) } as FastifySchema
 }
 
 /** Returns the refusals of a route that takes tokens. */
@@ -75,31 +85,45 @@ const challenge = {
 /** A security requirement: the scopes by the name of the scheme. */
 type Requirement = Readonly<Record<string, readonly string[]>>
 
-function requirements(name: string, { scopes, isOptional }: DescribedPlan): readonly Requirement[] {
-  return [...(isOptional ? [{}] : []), { [name]: [...scopes] }]
+function requirements(
+  { name, takesScopes }: KnownScheme,
+  { scopes, isOptional }: DescribedPlan,
+): readonly Requirement[] {
+  return [...(isOptional ? [{}] : []), { [name]: takesScopes ? [...scopes] : [] }]
 }
 
 /** What @fastify/swagger passes to the transform of a route. */
 interface TransformInput {
   readonly schema: unknown
   readonly url: string
-  readonly openapiObject?: { components?: { securitySchemes?: Record<string, unknown> } }
+  readonly openapiObject?: {
+    readonly openapi?: string
+    components?: { securitySchemes?: Record<string, { readonly type?: string }> }
+  }
 }
 
 /**
  * Returns the `swaggerTransform` of a route (@fastify/swagger) that adds a security scheme to the document, unless it has
  * one of this name. It runs for hidden routes, too.
  *
- * @param onAdded called when the document has the scheme
+ * @param onAdded called with the scheme when the document has it
  */
-export function schemeTransform(issuer: string, securityScheme: string, onAdded: () => void) {
+export function schemeTransform(
+  options: Pick<BearerOptions, 'issuer' | 'introspection'>,
+  name: string,
+  onAdded: (scheme: KnownScheme) => void,
+) {
   return function addSecurityScheme({ schema, url, openapiObject }: TransformInput) {
     if (openapiObject !== undefined) {
       openapiObject.components ??= {}
-      const { securitySchemes } = openapiObject.components
-      const added = bearerSecuritySchemes({ issuer, securityScheme })
-      openapiObject.components.securitySchemes = { ...added, ...securitySchemes }
-      onAdded()
+      const securitySchemes = {
+        ...bearerSecuritySchemes({ ...options, securityScheme: name }),
+        ...openapiObject.components.securitySchemes,
+      }
+      openapiObject.components.securitySchemes = securitySchemes
+      // OpenAPI 3.0 §4.7.30 has scopes in two types only.
+      const isOldHttp = securitySchemes[name]?.type === 'http' && openapiObject.openapi?.startsWith('3.0')
+      onAdded({ name, takesScopes: isOldHttp !== true })
     }
     return { schema, url }
   }

@@ -1,19 +1,20 @@
 import {
   type Check,
-  type Checks,
   flag,
   functionOf,
   integer,
   invalid,
   isObject,
   listOf,
+  type OptionsOf,
   objectOf,
   oneOf,
-  resolveOptions,
-  resolveRouteOptions,
+  option,
+  optional,
+  type ResolvedOptions,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
+import { modeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { timeWindowOf } from '../../time/time-window.js'
 
@@ -41,7 +42,7 @@ export interface BearerKeySet {
 
 /** A route without a token whose `config` is out of reach, such as one of another plugin. */
 export interface OpenRoute {
-  /** Path pattern as it was registered; a final `*` matches all paths below. */
+  /** Path pattern as it was registered. `/docs/*` stands for `/docs`, `/docs/` and all paths below. */
   readonly url: string
   /** The reason, for the boot report. */
   readonly reason: string
@@ -76,184 +77,8 @@ export interface IntrospectionOptions {
   readonly allowMissingAudience?: boolean
 }
 
-/** Options of a route, under `config.bearer`; `false` for a route that needs no token. */
-export interface BearerRouteOptions {
-  /**
-   * The scopes that a token must have, all of them.
-   * @default those of the plugin
-   */
-  readonly scopes?: readonly string[]
-  /**
-   * Whether requests without a token are served, with `request.caller` `null`. A token that is sent has to be valid.
-   * @default false
-   */
-  readonly optional?: boolean
-}
-
-/** Options of the plugin `bearer`. */
-export interface BearerOptions {
-  /**
-   * `enforce` refuses requests, `report` serves them all, does not set `request.caller`, and counts those that would be
-   * refused, `off` does nothing.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
-  /**
-   * Issuer identifier (RFC 8414 §2): the URL in the claim `iss`, character for character. `https`, or `http` on the
-   * loopback interface.
-   */
-  readonly issuer: string
-  /** The audience of this service, or several: the claim `aud` of a token must have one of them (RFC 9068 §4). */
-  readonly audience: string | readonly string[]
-  /**
-   * Whether URLs of the issuer on other hosts than the loopback interface may be `http`. Not in production: keys and
-   * tokens could be read and replaced on the way.
-   * @default false
-   */
-  readonly allowHttp?: boolean
-  /**
-   * URL of the issuer's keys.
-   * @default `jwks_uri` of the issuer's metadata (RFC 8414, else OpenID Connect Discovery 1.0)
-   */
-  readonly jwksUri?: string
-  /**
-   * Fixed public keys. Nothing is fetched then. Not for an issuer that replaces its keys.
-   * @default none: keys are fetched
-   */
-  readonly jwks?: BearerKeySet
-  /**
-   * Asks the issuer about each token (RFC 7662), instead of verifying a signature: for tokens that are no JWTs, or that
-   * have to be refused as soon as they are revoked.
-   * @default none: tokens are JWTs (RFC 9068)
-   */
-  readonly introspection?: IntrospectionOptions
-  /**
-   * Signature algorithms that are accepted (RFC 8725 §3.1).
-   * @default ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
-   */
-  readonly algorithms?: readonly BearerAlgorithm[]
-  /**
-   * The `typ` that tokens must have in their header, compared as a media type without `application/`. `false` does not
-   * check it. Not `false` if the issuer signs other JWTs for the same audience, such as ID tokens: these would be accepted.
-   * @default 'at+jwt' (RFC 9068 §2.1)
-   */
-  readonly typ?: string | false
-  /**
-   * Claims that a token must have besides `iss`, `sub`, `aud` and `exp`.
-   * @default ['iat', 'client_id', 'jti'] (RFC 9068 §2.2)
-   */
-  readonly requiredClaims?: readonly string[]
-  /**
-   * The claim with the scopes: a text with spaces between them (RFC 9068 §2.2.3), or a list of texts, such as `scp`.
-   * @default 'scope'
-   */
-  readonly scopeClaim?: string
-  /**
-   * Scopes that a token must have on each route that says nothing else.
-   * @default []
-   */
-  readonly scopes?: readonly string[]
-  /**
-   * Difference between the clocks of the issuer and of this service that is tolerated, in seconds; at most 300.
-   * @default 10
-   */
-  readonly clockTolerance?: number
-  /**
-   * The `realm` of `WWW-Authenticate` (RFC 9110 §11.5).
-   * @default the first audience
-   */
-  readonly realm?: string
-  /**
-   * Resource identifier of this service, a URL, for `/.well-known/oauth-protected-resource` (RFC 9728) and the parameter
-   * `resource_metadata` of `WWW-Authenticate`. `false` for neither.
-   * @default the first audience that is a URL; without one, `false`
-   */
-  readonly resource?: string | false
-  /**
-   * Further members of `/.well-known/oauth-protected-resource`, such as `resource_name` (RFC 9728 §2); JSON values.
-   * @default {}
-   */
-  readonly resourceMetadata?: Readonly<Record<string, unknown>>
-  /**
-   * Routes that need no token and whose `config` is out of reach. Your own routes use `config.bearer: false`.
-   * @default []
-   */
-  readonly open?: readonly OpenRoute[]
-  /**
-   * Name of the security scheme in the OpenAPI document, to which the routes refer. If it is given, the document has to
-   * have it, see {@link bearerSecuritySchemes}. Without it, the plugin adds a scheme `bearer` to the document of
-   * @fastify/swagger, if that is registered earlier and `resource` is not `false`; otherwise routes show no scheme.
-   * @default 'bearer'
-   */
-  readonly securityScheme?: string
-  /**
-   * Maximum number of verified tokens in memory, about 2 kB each. The tokens themselves are not stored, only their
-   * SHA-256. `0` verifies each request.
-   * @default 5000
-   */
-  readonly cache?: number
-  /**
-   * Age at which the issuer's keys are fetched again, in the background, and at which a cached token is verified again:
-   * milliseconds, or a text such as `'10 minutes'`.
-   * @default '10 minutes'
-   */
-  readonly keysMaxAge?: number | string
-  /**
-   * Maximum age of keys that are used while the issuer cannot be reached.
-   * @default '24 hours'
-   */
-  readonly keysMaxStale?: number | string
-  /**
-   * Minimum time between two fetches from the issuer that requests cause: by a key that is not known, or after a failure.
-   * @default '5 seconds'
-   */
-  readonly keysCooldown?: number | string
-  /**
-   * Time limit of a request to the issuer.
-   * @default '5 seconds'
-   */
-  readonly timeout?: number | string
-  /**
-   * Sends the requests to the issuer: for proxies, or a certificate authority of your own.
-   * @default globalThis.fetch
-   */
-  readonly fetch?: typeof fetch
-  /**
-   * Returns the time, in milliseconds since the epoch. For tests.
-   * @default Date.now
-   */
-  readonly now?: () => number
-  /**
-   * Calls a function later. For tests.
-   * @default setTimeout, with timers that do not keep the process alive
-   */
-  readonly schedule?: Schedule
-}
-
-type Resolved = Required<
-  Omit<BearerOptions, OptionalName | DurationName | 'audience' | 'resource' | 'realm'>
-> &
-  Pick<BearerOptions, 'jwksUri' | 'jwks' | 'securityScheme'> & { readonly [Name in DurationName]: number }
-type OptionalName = 'jwksUri' | 'jwks' | 'introspection' | 'securityScheme'
-type DurationName = 'keysMaxAge' | 'keysMaxStale' | 'keysCooldown' | 'timeout'
-
-/** The options of introspection with their defaults. */
-export interface ResolvedIntrospection extends Required<Omit<IntrospectionOptions, 'endpoint' | 'cacheFor'>> {
-  readonly endpoint: string | undefined
-  /** Milliseconds. */
-  readonly cacheFor: number
-}
-
-/** The options of the plugin with all defaults; durations in milliseconds. */
-export interface ResolvedBearer extends Resolved {
-  readonly audience: readonly string[]
-  readonly realm: string
-  /** `null` for no metadata of the resource. */
-  readonly resource: string | null
-  readonly introspection: ResolvedIntrospection | null
-}
-
-const duration: Check<number> = (label, received) =>
+// The value of the option is milliseconds.
+const duration: Check<number | string> = (label, received) =>
   timeWindowOf(received) ??
   invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
 
@@ -323,15 +148,43 @@ const introspection: Check<IntrospectionOptions> = (label, received) => {
   return { ...given, clientId, clientSecret }
 }
 
-const bearerRouteChecks: Checks<BearerRouteOptions> = { scopes: listOf(scope), optional: flag }
+function isPublicKey(key: unknown): boolean {
+  return isObject(key) && typeof key.kty === 'string' && key.kty !== 'oct' && !('d' in key)
+}
 
-const checks: Checks<BearerOptions> = {
-  mode: oneOf(...modes),
-  issuer: url,
-  audience,
-  allowHttp: flag,
-  jwksUri: url,
-  jwks: (label, received) =>
+const required = {
+  /**
+   * Issuer identifier (RFC 8414 §2): the URL in the claim `iss`, character for character. `https`, or `http` on the
+   * loopback interface.
+   */
+  issuer: optional(url),
+  /** The audience of this service, or several: the claim `aud` of a token must have one of them (RFC 9068 §4). */
+  audience: optional(audience),
+}
+
+const others = {
+  /**
+   * `enforce` refuses requests, `report` serves them all, does not set `request.caller`, and counts those that would be
+   * refused, `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Whether URLs of the issuer on other hosts than the loopback interface may be `http`. Not in production: keys and
+   * tokens could be read and replaced on the way.
+   * @default false
+   */
+  allowHttp: option(flag, false),
+  /**
+   * URL of the issuer's keys.
+   * @default `jwks_uri` of the issuer's metadata (RFC 8414, else OpenID Connect Discovery 1.0)
+   */
+  jwksUri: optional(url),
+  /**
+   * Fixed public keys. Nothing is fetched then. Not for an issuer that replaces its keys.
+   * @default none: keys are fetched
+   */
+  jwks: optional<BearerKeySet>((label, received) =>
     isObject(received) &&
     Array.isArray(received.keys) &&
     received.keys.length > 0 &&
@@ -339,70 +192,178 @@ const checks: Checks<BearerOptions> = {
       ? (received as unknown as BearerKeySet)
       : // Not shown: it may be a private key.
         invalid(label, 'an object with keys: public keys as JSON Web Keys', typeof received),
-  introspection,
-  algorithms,
-  typ: (label, received) =>
-    received === false
-      ? false
-      : text("a type such as 'at+jwt', or false", /^[\w!#$&^.+/-]+$/)(label, received),
-  requiredClaims: listOf(claim),
-  scopeClaim: claim,
-  scopes: listOf(scope),
-  clockTolerance: integer(0, 300),
-  realm: text('a text of printable ASCII', /^[ -~]+$/),
-  resource: (label, received) => (received === false ? false : url(label, received)),
-  resourceMetadata: (label, received) =>
-    isObject(received) ? received : invalid(label, 'an object', received),
-  open: listOf(openRoute),
-  securityScheme: text("a name such as 'bearer'", /^[\w.-]+$/),
-  cache: integer(0, 10_000_000),
-  keysMaxAge: duration,
-  keysMaxStale: duration,
-  keysCooldown: duration,
-  timeout: duration,
-  fetch: functionOf('a function such as fetch'),
-  now: functionOf('a function that returns milliseconds'),
-  schedule: functionOf('a function that calls another later'),
+  ),
+  /**
+   * Asks the issuer about each token (RFC 7662), instead of verifying a signature: for tokens that are no JWTs, or that
+   * have to be refused as soon as they are revoked.
+   * @default none: tokens are JWTs (RFC 9068)
+   */
+  introspection: optional(introspection),
+  /**
+   * Signature algorithms that are accepted (RFC 8725 §3.1).
+   * @default ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
+   */
+  algorithms: option(algorithms, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
+  /**
+   * The `typ` that tokens must have in their header, compared as a media type without `application/`. `false` does not
+   * check it. Not `false` if the issuer signs other JWTs for the same audience, such as ID tokens: these would be accepted.
+   * @default 'at+jwt' (RFC 9068 §2.1)
+   */
+  typ: option<string | false>(
+    (label, received) =>
+      received === false
+        ? false
+        : text("a type such as 'at+jwt', or false", /^[\w!#$&^.+/-]+$/)(label, received),
+    'at+jwt',
+  ),
+  /**
+   * Claims that a token must have besides `iss`, `sub`, `aud` and `exp`.
+   * @default ['iat', 'client_id', 'jti'] (RFC 9068 §2.2)
+   */
+  requiredClaims: option(listOf(claim), ['iat', 'client_id', 'jti']),
+  /**
+   * The claim with the scopes: a text with spaces between them (RFC 9068 §2.2.3), or a list of texts, such as `scp`.
+   * @default 'scope'
+   */
+  scopeClaim: option(claim, 'scope'),
+  /**
+   * Scopes that a token must have on each route that says nothing else.
+   * @default []
+   */
+  scopes: option(listOf(scope), []),
+  /**
+   * Difference between the clocks of the issuer and of this service that is tolerated, in seconds; at most 300.
+   * @default 10
+   */
+  clockTolerance: option(integer(0, 300), 10),
+  /**
+   * The `realm` of `WWW-Authenticate` (RFC 9110 §11.5).
+   * @default the first audience
+   */
+  realm: optional(text('a text of printable ASCII', /^[ -~]+$/)),
+  /**
+   * Resource identifier of this service, a URL, for `/.well-known/oauth-protected-resource` (RFC 9728) and the parameter
+   * `resource_metadata` of `WWW-Authenticate`. `false` for neither.
+   * @default the first audience that is a URL; without one, `false`
+   */
+  resource: optional<string | false>((label, received) =>
+    received === false ? false : url(label, received),
+  ),
+  /**
+   * Further members of `/.well-known/oauth-protected-resource`, such as `resource_name` (RFC 9728 §2); JSON values.
+   * @default {}
+   */
+  resourceMetadata: option<Readonly<Record<string, unknown>>>(
+    (label, received) => (isObject(received) ? received : invalid(label, 'an object', received)),
+    {},
+  ),
+  /**
+   * Routes that need no token and whose `config` is out of reach. Your own routes use `config.bearer: false`.
+   * @default []
+   */
+  open: option(listOf(openRoute), []),
+  /**
+   * Name of the security scheme in the OpenAPI document, to which the routes refer. If it is given, the document has to
+   * have it, see {@link bearerSecuritySchemes}. Without it, the plugin adds a scheme `bearer` to the document of
+   * @fastify/swagger, if that is registered earlier and `resource` is not `false`; otherwise routes show no scheme.
+   * @default 'bearer'
+   */
+  securityScheme: optional(text("a name such as 'bearer'", /^[\w.-]+$/)),
+  /**
+   * Maximum number of verified tokens in memory, about 2 kB each. The tokens themselves are not stored, only their
+   * SHA-256. `0` verifies each request.
+   * @default 5000
+   */
+  cache: option(integer(0, 10_000_000), 5000),
+  /**
+   * Age at which the issuer's keys are fetched again before a token is verified, and cached tokens are verified again:
+   * milliseconds, or a text such as `'10 minutes'`.
+   * @default '10 minutes'
+   */
+  keysMaxAge: option(duration, 600_000),
+  /**
+   * Maximum age of keys that are used while the issuer cannot be reached.
+   * @default '24 hours'
+   */
+  keysMaxStale: option(duration, 86_400_000),
+  /**
+   * Minimum time between two fetches from the issuer that requests cause: by a key that is not known, or after a failure.
+   * @default '5 seconds'
+   */
+  keysCooldown: option(duration, 5_000),
+  /**
+   * Time limit of a request to the issuer.
+   * @default '5 seconds'
+   */
+  timeout: option(duration, 5_000),
+  /**
+   * Sends the requests to the issuer: for proxies, or a certificate authority of your own.
+   * @default globalThis.fetch
+   */
+  fetch: option(functionOf<typeof fetch>('a function such as fetch'), ((
+    ...parameters: Parameters<typeof fetch>
+  ) => fetch(...parameters)) as typeof fetch),
+  /**
+   * Returns the time, in milliseconds since the epoch. For tests.
+   * @default Date.now
+   */
+  now: option(functionOf<() => number>('a function that returns milliseconds'), () => Date.now()),
+  /**
+   * Calls a function later. For tests.
+   * @default setTimeout, with timers that do not keep the process alive
+   */
+  schedule: option(functionOf<Schedule>('a function that calls another later'), scheduleTimeout),
 }
 
-function isPublicKey(key: unknown): boolean {
-  return isObject(key) && typeof key.kty === 'string' && key.kty !== 'oct' && !('d' in key)
+export const bearerOptions = { ...required, ...others }
+
+export const bearerRouteOptions = {
+  /**
+   * The scopes that a token must have, all of them.
+   * @default those of the plugin
+   */
+  scopes: optional(listOf(scope)),
+  /**
+   * Whether requests without a token are served, with `request.caller` `null`. A token that is sent has to be valid.
+   * @default false
+   */
+  optional: optional(flag),
 }
 
-const defaults = {
-  mode: 'enforce',
-  allowHttp: false,
-  algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
-  typ: 'at+jwt',
-  requiredClaims: ['iat', 'client_id', 'jti'],
-  scopeClaim: 'scope',
-  scopes: [],
-  clockTolerance: 10,
-  resourceMetadata: {},
-  open: [],
-  cache: 5000,
-  keysMaxAge: 600_000,
-  keysMaxStale: 86_400_000,
-  keysCooldown: 5_000,
-  timeout: 5_000,
-  // Read at each call: tests and agents replace the global.
-  fetch: ((...parameters: Parameters<typeof fetch>) => fetch(...parameters)) as typeof fetch,
-  now: () => Date.now(),
-  schedule: scheduleTimeout,
-} satisfies Partial<BearerOptions>
+/** Options of the plugin `bearer`. */
+export interface BearerOptions extends Required<OptionsOf<typeof required>>, OptionsOf<typeof others> {}
 
-/** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
-export function resolveBearer(received: Partial<BearerOptions> | undefined): ResolvedBearer {
-  const given = resolveOptions<Partial<BearerOptions>, Partial<BearerOptions>>(
-    'bearer',
-    received,
-    checks,
-    defaults,
-  )
-  const { issuer, audience } = given
+/** Options of a route, under `config.bearer`; `false` for a route that needs no token. */
+export interface BearerRouteOptions extends OptionsOf<typeof bearerRouteOptions> {}
+
+type Given = ResolvedOptions<typeof bearerOptions>
+type Normalised = 'issuer' | 'audience' | 'resource' | 'realm' | 'introspection'
+type DurationName = 'keysMaxAge' | 'keysMaxStale' | 'keysCooldown' | 'timeout'
+
+/** The options of introspection with their defaults. */
+export interface ResolvedIntrospection extends Required<Omit<IntrospectionOptions, 'endpoint' | 'cacheFor'>> {
+  readonly endpoint: string | undefined
+  /** Milliseconds. */
+  readonly cacheFor: number
+}
+
+/** The options of the plugin with all defaults; durations in milliseconds. */
+export interface ResolvedBearer
+  extends Omit<Given, Normalised | DurationName>,
+    Readonly<Record<DurationName, number>> {
+  readonly issuer: string
+  readonly audience: readonly string[]
+  readonly realm: string
+  /** `null` for no metadata of the resource. */
+  readonly resource: string | null
+  readonly introspection: ResolvedIntrospection | null
+}
+
+/** Returns the options of the plugin, with what depends on several of them. */
+export function resolveBearer(given: Given): ResolvedBearer {
+  const { issuer, audience, allowHttp, jwksUri, jwks, introspection } = given
   if (issuer === undefined) return invalid('bearer.issuer', 'the URL of the issuer of the tokens', issuer)
   if (audience === undefined) return invalid('bearer.audience', 'the audience of this service', audience)
-  const { allowHttp = false, jwksUri, jwks, introspection } = given
   const urls = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
   for (const [name, value] of Object.entries(urls)) {
     if (value !== undefined && !isSecure(value, allowHttp))
@@ -411,10 +372,11 @@ export function resolveBearer(received: Partial<BearerOptions> | undefined): Res
   const ways = { jwksUri, jwks, introspection }
   const chosen = Object.entries(ways).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (chosen.length > 1) invalid('bearer', 'one of jwksUri, jwks and introspection', chosen.join(', '))
-  const audiences = audience as readonly string[]
+  const audiences = [audience].flat()
   const resource = given.resource ?? audiences.find(isUrl) ?? false
   return Object.freeze({
-    ...(given as unknown as Resolved),
+    // The checks have made the durations numbers.
+    ...(given as Given & Readonly<Record<DurationName, number>>),
     issuer,
     audience: audiences,
     realm: given.realm ?? printable(audiences[0] ?? ''),
@@ -445,32 +407,4 @@ function isLoopback(host: string): boolean {
 
 function printable(text: string): string {
   return text.replace(/[^ -~]+/g, '') || 'api'
-}
-
-/**
- * Returns what a route requires: `null` for nothing, `standard` for what the plugin requires.
- *
- * @param isOpen whether the plugin lists the route as open
- * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
- */
-export function requirementOf(
-  { method, path, config }: RequiringRoute,
-  scopesOfPlugin: readonly string[],
-  isOpen: boolean,
-): { readonly scopes: readonly string[]; readonly isOptional: boolean } | 'standard' | null {
-  const label = `${[method].flat().join(', ')} ${path} config.bearer`
-  const given = config?.bearer
-  const own = resolveRouteOptions<BearerRouteOptions, BearerRouteOptions>(label, given, bearerRouteChecks, {})
-  if (own === false) return null
-  if (given === undefined) return isOpen ? null : 'standard'
-  const { scopes, optional = false } = own
-  if (optional && scopes !== undefined && scopes.length > 0)
-    invalid(`${label}.scopes`, 'no scopes on a route whose token is optional', scopes)
-  return { scopes: optional ? [] : (scopes ?? scopesOfPlugin), isOptional: optional }
-}
-
-interface RequiringRoute {
-  readonly method: string | readonly string[]
-  readonly path: string
-  readonly config?: { readonly bearer?: BearerRouteOptions | false }
 }

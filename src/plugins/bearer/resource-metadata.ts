@@ -6,11 +6,7 @@ export function resourceMetadataUrl(resource: string): string {
   return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}${search}`
 }
 
-/**
- * Returns the metadata of a resource as JSON (RFC 9728 §2).
- *
- * @param scopes the scopes of all routes
- */
+/** Returns the metadata of a resource as JSON (RFC 9728 §2). */
 export function resourceMetadata(
   { resource, issuer, resourceMetadata: further }: ResolvedBearer,
   scopes: readonly string[],

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../bounded-cache.js'
 import type { VerifiedToken, VerifyToken } from './verified-token.js'
 
-/**
- * The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. Tokens that were
- * refused are not kept.
- */
+/** The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. */
 export class TokenCache {
   readonly #verify: VerifyToken
   readonly #now: () => number

@@ -1,7 +1,8 @@
+import { BoundedCache } from '../../bounded-cache.js'
 import { Outage } from '../../time/outage.js'
 import { introspector } from './introspection.js'
 import { Issuer } from './issuer.js'
-import { type JoseModule, jwtVerifier } from './jwt.js'
+import { type JoseModule, jwtVerifier, type VerificationKeys } from './jwt.js'
 import { type FindKey, KeySet } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
 import { TokenCache } from './token-cache.js'
@@ -9,6 +10,7 @@ import { TokenCache } from './token-cache.js'
 /** The log of the app. */
 interface Log {
   info(message: string): void
+  warn(values: object, message: string): void
   error(values: object, message: string): void
 }
 
@@ -19,14 +21,12 @@ export interface TokenVerification {
   readonly warmUp: () => Promise<void>
 }
 
+const maxWarned = 100
+
 /** Milliseconds between the begins of two outages that are logged. */
 const outageInterval = 60_000
 
-/**
- * Sets up the verification of tokens.
- *
- * @param loadJose loads jose, which introspection does not need
- */
+/** Sets up the verification of tokens. */
 export async function tokenVerification(
   options: ResolvedBearer,
   log: Log,
@@ -48,10 +48,18 @@ export async function tokenVerification(
     return { tokens: new TokenCache(verify, most, now), warmUp: async () => {} }
   }
   const jose = await loadJose()
+  const warned = new BoundedCache<string, true>(maxWarned)
+  const onUnusable: VerificationKeys['onUnusable'] = ({ alg, kid }, err) => {
+    const name = `${alg} ${kid}`
+    if (warned.get(name) === true) return
+    warned.set(name, true)
+    log.warn({ err, alg, kid }, 'bearer: a key of the issuer cannot be used, and its tokens are refused')
+  }
   const finderOf = (keys: unknown): FindKey =>
     jose.createLocalJWKSet(keys as Parameters<typeof jose.createLocalJWKSet>[0])
   if (jwks !== undefined) {
-    const verify = jwtVerifier(jose, options, finderOf(jwks))
+    const fixed = { find: finderOf(jwks), freshUntil: () => Number.POSITIVE_INFINITY, onUnusable }
+    const verify = jwtVerifier(jose, options, fixed)
     return { tokens: new TokenCache(verify, cache, now), warmUp: async () => {} }
   }
   const keys = new KeySet({
@@ -66,6 +74,7 @@ export async function tokenVerification(
     onChange: () => tokens.clear(),
     onFetch: noteRequest,
   })
-  const tokens = new TokenCache(jwtVerifier(jose, options, keys.find), cache, now)
+  const ofSet = { find: keys.find, freshUntil: () => keys.freshUntil(), onUnusable }
+  const tokens = new TokenCache(jwtVerifier(jose, options, ofSet), cache, now)
   return { tokens, warmUp: () => keys.warmUp() }
 }

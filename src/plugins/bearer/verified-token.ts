@@ -7,11 +7,7 @@ export interface VerifiedToken {
   readonly verifyAgainAt: number
 }
 
-/**
- * Verifies a token.
- *
- * @throws TokenRefused if it is not valid; IssuerUnavailable if that cannot be found out
- */
+/** Verifies a token. */
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 /** A token is not valid. The message is for the log, and has nothing of the token. */
@@ -21,14 +17,22 @@ export class TokenRefused extends Error {
 
 /** The issuer cannot be reached, or its response cannot be used. */
 export class IssuerUnavailable extends Error {
-  override readonly name = 'IssuerUnavailable'
+  override readonly name: string = 'IssuerUnavailable'
 }
 
-/**
- * Returns the caller of a token from its claims, which are frozen: several requests share them.
- *
- * @throws TokenRefused if a claim has a wrong type, or if the token is bound to a key of the client
- */
+/** The issuer has refused a request with a status of 4xx: because of what it was asked, so that it answers other requests. */
+export class IssuerRefused extends IssuerUnavailable {
+  override readonly name = 'IssuerRefused'
+
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message)
+  }
+}
+
+/** Returns the caller of a token from its claims, which are frozen: several requests share them. */
 export function callerOf(claims: Record<string, unknown>, scopeClaim: string): Caller {
   const { sub, cnf } = claims
   // RFC 7800, 8705, 9449: nothing here proves that the client has the key.

@@ -1,23 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { otherFormats, tagOfFormat } from '../../fastify/formats.js'
-import { directiveName, listMembers, memberParts } from '../../http/list-header.js'
+import { directiveName, firstMembers, memberParts } from '../../http/list-header.js'
 
 /** The content codings of plugins that compress (RFC 9110 §8.4.1, RFC 7932, RFC 8878). */
 const codings = ['br', 'deflate', 'gzip', 'zstd'] as const
 
-/**
- * Returns the entity tag of a representation in a content coding. A strong tag names bytes, and the coding changes them
- * (RFC 9110 §8.8.3.3). A weak tag stays.
- */
+/** Returns the entity tag of a representation in a content coding. */
 export function codedTag(etag: string, coding: string): string {
   return etag.startsWith('"') ? `${etag.slice(0, -1)}--${coding}"` : etag
 }
 
-/**
- * Returns a list of entity tags in which the coded forms of a tag are replaced by the tag.
- *
- * @param isAccepted whether the coded form for a coding counts
- */
+/** Returns a list of entity tags in which the coded forms of a tag are replaced by the tag. */
 export function uncodedTags(
   fieldValue: string,
   etag: string,
@@ -43,11 +36,7 @@ export function plainTags(fieldValue: string, etag: string): string {
   )
 }
 
-/**
- * Returns the form of a tag that a list of entity tags names: one of its coded forms, or the tag itself.
- *
- * @param isAccepted whether the coded form for a coding counts
- */
+/** Returns the form of a tag that a list of entity tags names: one of its coded forms, or the tag itself. */
 export function listedForm(
   etag: string,
   fieldValue: string,
@@ -61,17 +50,14 @@ export function listedForm(
 /** Whether `Accept-Encoding` accepts a content coding (RFC 9110 §12.5.3). Without the field, plugins do not compress. */
 export function acceptsCoding(acceptEncoding: string | undefined, coding: string): boolean {
   const accepted = new Map<string, boolean>()
-  for (const member of listMembers(acceptEncoding ?? '')) {
+  for (const member of firstMembers(acceptEncoding ?? '')) {
     const [name = '', weight = ''] = memberParts(member)
     accepted.set(directiveName(name), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight))
   }
   return accepted.get(coding) ?? accepted.get('*') ?? false
 }
 
-/**
- * Replaces the `ETag` of a response by its coded form if a later hook compresses the content. Plugins that compress do
- * not change the tag, and no hook runs after theirs.
- */
+/** Replaces the `ETag` of a response by its coded form if a later hook compresses the content. */
 export function tagCodedContent(raw: ServerResponse): void {
   const writeHead = raw.writeHead.bind(raw) as (...parameters: unknown[]) => unknown
   raw.writeHead = ((...parameters: unknown[]): unknown => {

@@ -155,7 +155,8 @@ function cacheControlFor(
   const ofStatus =
     status === 202 ? 'no-store' : isTemporaryRedirect(status) && plan.isStored ? 'no-cache' : undefined
   const given = plan.isConfidential ? 'no-store' : (current ?? ofStatus)
-  const isPrivate = plan.isAuthenticated(request)
+  const isKnown = request.caller !== undefined && request.caller !== null
+  const isPrivate = isKnown || plan.isAuthenticated(request)
   if (given === undefined) return isPrivate ? plan.privateCacheControl : plan.cacheControl
   const value = isPrivate ? withPrivate(given) : given
   return value === current ? null : value
@@ -258,10 +259,7 @@ export function payloadValidators(
   return { etag, lastModified: date.time, isOfItems: date.isOfItems }
 }
 
-/**
- * Returns what happens to a read before the handler runs, by the validators that were found. A resource that was not
- * found is the handler's 404 (RFC 9110 §13.2.1).
- */
+/** Returns what happens to a read before the handler runs, by the validators that were found. */
 export function decideRead(
   request: ConditionalRequest,
   found: Validators | null,

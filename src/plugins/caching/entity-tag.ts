@@ -45,12 +45,7 @@ export function isWeak(etag: string): boolean {
   return etag.startsWith('W/')
 }
 
-/**
- * Returns an entity tag as it is, and any other text as a strong one (RFC 9110 §8.8.3).
- *
- * @throws TypeError for characters that an entity tag cannot have, and for those beyond ASCII: Node.js encodes these in
- * one way with a body and in another without, so the tag that comes back would not be the one that was sent
- */
+/** Returns an entity tag as it is, and any other text as a strong one (RFC 9110 §8.8.3). */
 export function entityTagOf(text: string): string {
   const etag = isEntityTag(text) ? text : `"${text}"`
   if (!isEntityTag(etag) || /[^\x20-\x7e]/.test(etag)) {

@@ -11,12 +11,7 @@ export type ExpiresVerdict =
 /** Maximum time ahead of an `Expires`, in milliseconds: 365 days. */
 const maxExpiry = 365 * 24 * 60 * 60 * 1000
 
-/**
- * Returns the value of `Expires` (RFC 9111 §5.3) for a time, to the second.
- *
- * @param time a `Date`, milliseconds since the epoch, or an HTTP-date
- * @param now milliseconds since the epoch
- */
+/** Returns the value of `Expires` (RFC 9111 §5.3) for a time, to the second. */
 export function judgeExpires(time: Date | number | string, now: number): ExpiresVerdict {
   const expires = typeof time === 'string' ? parseHttpDate(time, now) : Number(time)
   if (expires === null || !Number.isFinite(expires)) return { verdict: 'invalid' }

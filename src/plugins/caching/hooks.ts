@@ -9,7 +9,7 @@ import { replySlot, requestSlot, routeSlot } from '../../fastify/slots.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { varyMerger } from '../../http/vary.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
+import { refuse, refuseOnSend } from '../../problem/send-problem.js'
 import type { Observed } from '../../rules/findings.js'
 import type { Reporter } from '../../rules/report.js'
 import { tagCodedContent } from './compression.js'
@@ -96,7 +96,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
           counts.notModifiedBeforeHandler++
           reply.code(304).send()
         } else if (verdict === 'proceed') next()
-        else refuseFailed(request, reply, next)
+        else refuse(request, reply, failed(request, reply), next)
       },
     )
   }
@@ -122,17 +122,16 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
         },
         (verdict) => {
           if (verdict === 'proceed') next()
-          else refuseFailed(request, reply, next)
+          else refuse(request, reply, failed(request, reply), next)
         },
       )
     }
   }
 
-  function refuseFailed(request: FastifyRequest, reply: FastifyReply, next: (error: Error) => void): void {
+  function failed(request: FastifyRequest, reply: FastifyReply): ProblemError {
     counts.preconditionFailed++
     forbidStoring(reply)
-    const detail = failureDetail(request.headers)
-    refuse(request, reply, new ProblemError('precondition-failed', { detail }), next)
+    return new ProblemError('precondition-failed', { detail: failureDetail(request.headers) })
   }
 
   function readPayloadOnPreSerialization(
@@ -182,7 +181,7 @@ export function cachingHooks(plan: CachingPlan, counts: CachingCounts, reporter:
     }
     discard(payload)
     if (changes.verdict === 'precondition-failed') {
-      refuseFailed(request, reply, next)
+      refuseOnSend(request, reply, failed(request, reply), next)
       return
     }
     // The handler may have answered 304 itself.
@@ -287,14 +286,10 @@ export function varyEarly(request: FastifyRequest, reply: FastifyReply, next: ()
   next()
 }
 
-/**
- * Adds two hooks to a HEAD route that Fastify adds to a GET route. Fastify's own hook measures the payload for
- * `Content-Length`, and fails without one. A 304 has neither (RFC 9110 §15.4.5), so an empty payload is measured, and the
- * length is removed.
- */
+/** Adds two hooks to a HEAD route that Fastify adds to a GET route. */
 export function allowHead304(route: RouteOptions): void {
   addHook(route, 'onSend', 'caching:empty-304', function emptyNotModified(_request, reply, payload, next) {
-    next(null, reply.statusCode === 304 ? '' : payload)
+    next(null, payload === null || reply.statusCode === 304 ? '' : payload)
   })
   addHook(route, 'onSend', 'caching:length-of-304', function dropLength(_request, reply, payload, next) {
     if (reply.statusCode === 304) reply.removeHeader('content-length')

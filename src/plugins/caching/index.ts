@@ -2,19 +2,18 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { callerFields } from '../../fastify/caller.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headerOf } from '../../fastify/header-of.js'
-import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { needFields } from '../../fastify/needed-fields.js'
 import { watchNeighbour } from '../../fastify/neighbours.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
+import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
 import { varyMerger } from '../../http/vary.js'
 import { resolveOptions } from '../../options.js'
 import { describeRoute } from '../../problem/route-description.js'
+import { foreignReasonOf } from '../../rules/exceptions.js'
 import { reporterOf } from '../../rules/report.js'
 import { ruledRoutes } from '../../rules/ruled-routes.js'
-import type { CacheDirectives } from './cache-control.js'
 import { effectOn } from './decision.js'
 import {
   addVary,
@@ -41,7 +40,7 @@ import {
 } from './options.js'
 import { type CachedRoute, type CachingPlan, callerFindings, findingsOf, planner } from './plan.js'
 import { isRead } from './preconditions.js'
-import { cachingHelpers, type ModificationTimes, mergeHelpers, type VaryHelper } from './reply-helpers.js'
+import { type CachingFields, cachingHelper } from './reply-helpers.js'
 
 export type { CacheDirectives } from './cache-control.js'
 export type { CachingCounts } from './hooks.js'
@@ -53,9 +52,7 @@ export type {
   ResourceVersion,
   RouteValidators,
 } from './options.js'
-
-// @fastify/sensible declares `reply.vary` as a property, which cannot be declared twice.
-type ReplyWithVary = 'httpErrors' extends keyof FastifyInstance ? object : VaryHelper
+export type { CachingFields, ModificationTimes } from './reply-helpers.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -77,28 +74,13 @@ declare module 'fastify' {
      */
     readonly expectedVersion: VersionOf<ContextConfig> | null | undefined
   }
-  interface FastifyReply extends ReplyWithVary {
+  interface FastifyReply {
     /**
-     * Sets `Cache-Control` from directives (RFC 9111 §5.2.2), instead of those of the route.
-     * @throws FST_CONV_OPTION_INVALID if they contradict each other
+     * Sets header fields about caching.
+     * @throws FST_CONV_OPTION_INVALID for directives that contradict each other, and for times that are neither a `Date`
+     * nor RFC 3339 text; FST_CONV_OPTION_UNKNOWN; TypeError for characters that an entity tag or a field name cannot have
      */
-    cacheControl(directives: CacheDirectives): this
-    /**
-     * Sets `Expires` (RFC 9111 §5.3). A time more than one year ahead is cut to one year; a past or invalid time is not
-     * sent. Both are logged.
-     */
-    expires(time: Date | number | string): this
-    /**
-     * Sets `Last-Modified` to the latest of the times, but never later than now (RFC 9110 §8.8.2.1). An empty list sets
-     * none.
-     * @throws FST_CONV_OPTION_INVALID for anything that is neither a `Date` nor RFC 3339 text
-     */
-    lastModified(times: ModificationTimes): this
-    /**
-     * Sets `ETag`: an entity tag such as `W/"v7"`, or the text between the quotes of a strong one.
-     * @throws TypeError for characters that an entity tag cannot have (RFC 9110 §8.8.3)
-     */
-    etag(tag: string): this
+    caching(fields: CachingFields): this
   }
 }
 
@@ -124,7 +106,7 @@ const neighbours = [
  * handler, else after it. Responses to writes and errors are not stored. With `validators`, a PUT, PATCH or DELETE with a
  * stale `If-Match` is a 412, and the handler does not run; without, preconditions of writes are left to the handler.
  *
- * Wildcard routes, WebSocket routes and routes hidden from the OpenAPI document (`schema.hide`) are left alone, unless they
+ * Wildcard routes, WebSocket routes and routes for all methods are left alone, unless they
  * have `config.caching`; the report lists them.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
@@ -159,8 +141,8 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
   const offered = { plugin: 'caching', mode: options.mode }
   const value = { counts: () => ({ ...counts }) }
   offerNames(app, { ...offered, owner: 'app', members: { caching: { value } } })
-  const helpers = Object.entries(cachingHelpers(options.now)).map(([name, value]) => [name, { value }])
-  offerNames(app, { ...offered, owner: 'reply', members: Object.fromEntries(helpers), merge: mergeHelpers })
+  const helper = { value: cachingHelper(options.now) }
+  offerNames(app, { ...offered, owner: 'reply', members: { caching: helper } })
   const needVersion = offerNames(app, {
     ...offered,
     owner: 'request',
@@ -184,8 +166,10 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     const ruled = readRoute(route)
     const { own, isHeadSibling } = ruled
     const isCommon = route.config?.caching === undefined
-    // An excluded route is cached only if it has options of its own.
-    const reason = isCommon || own === false ? ruled.exclusionReason : null
+    // A route with foreign content is cached only if it has options of its own.
+    const foreign = isCommon ? foreignReasonOf(route) : null
+    const reason = own === false ? ruled.exclusionReason : foreign
+    if (isHeadSibling && options.mode === 'enforce') allowHead304(route)
     if (!isHeadSibling) addExceptions(ruled, reason)
     if (own === false || reason !== null) return
     const plan = planFor(ruled, own, isCommon, keyStyleOf(this))
@@ -196,7 +180,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
         reporter.checkAtReady(() => addFindings(ruled, callerFindings(callerFields.get(route))))
     }
     if (plan.validators !== null && !isHeadSibling && !ruled.methods.every(isRead))
-      needVersion(this, ruled.name, 'expectedVersion')
+      needVersion(ruled.name, 'expectedVersion')
     addHooks(route, plan, ruled.methods)
     if (plan.mode === 'report') {
       if (own.vary !== undefined && ruled.methods.some(isRead)) countVary(route, own.vary, reporter)
@@ -204,8 +188,7 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
     addHook(route, 'onError', 'caching', forbidStoringOnError)
     if (ruled.methods.some(isRead)) varyByCaller(route, own.vary ?? [])
-    if (isHeadSibling) allowHead304(route)
-    else enforced.push({ route, plan })
+    if (!isHeadSibling) enforced.push({ route, plan })
   })
 
   app.addHook('onReady', function describeOnReady(done) {
@@ -250,9 +233,19 @@ export const caching = conventionPlugin<CachingOptions>('caching', function setU
     }
   }
 
-  function addExceptions({ name: route, addExceptions }: CachedRoute, reason: string | null): void {
+  function addExceptions({ name: route, own, addExceptions }: CachedRoute, reason: string | null): void {
     // Whether requests break a rule is not known at boot.
     if (reason === null) addExceptions(null)
-    else reporter.addException({ plugin: 'caching', route, rules: cachingRuleNames, reason, unused: false })
+    else {
+      const declared = own === false
+      reporter.addException({
+        plugin: 'caching',
+        route,
+        rules: cachingRuleNames,
+        reason,
+        declared,
+        unused: false,
+      })
+    }
   }
 })

@@ -2,14 +2,21 @@ import { problemsOf, type RouteDescription } from '../../problem/route-descripti
 import type { CachingPlan } from './plan.js'
 import { isRead } from './preconditions.js'
 
-const readHeaders = Object.freeze({
+const cacheControl = Object.freeze({
   'Cache-Control': { type: 'string', description: 'How caches may store the response (RFC 9111 §5.2.2)' },
-  ETag: { type: 'string', description: 'Names these very bytes (RFC 9110 §8.8.3)' },
+})
+
+const readTag = Object.freeze({
+  ETag: { type: 'string', description: 'Identifies this representation (RFC 9110 §8.8.3)' },
+})
+
+const readDate = Object.freeze({
   'Last-Modified': { type: 'string', description: 'When it last changed (RFC 9110 §8.8.2)' },
 })
 
 const writeHeaders = Object.freeze({
   ETag: { type: 'string', description: 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)' },
+  ...readDate,
 })
 
 const varyHeader = Object.freeze({
@@ -24,6 +31,7 @@ const readParameters = Object.freeze({
     'The Last-Modified of the copy that the client has; only without If-None-Match',
   ),
   'If-Match': condition('The ETag that the client expects; for another one, the response is 412'),
+  'If-Unmodified-Since': condition('The Last-Modified that the client expects; only without If-Match'),
 })
 
 const writeParameters = Object.freeze({
@@ -35,14 +43,18 @@ const writeParameters = Object.freeze({
 /** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
 export function describeCaching(
   methods: readonly string[],
-  plan: Pick<CachingPlan, 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
+  plan: Pick<CachingPlan, 'etag' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
 ): RouteDescription {
   const reads = methods.some(isRead)
   const guards = plan.validators !== null && !methods.every(isRead)
+  const isTagged = plan.etag !== false || plan.validators !== null || plan.validatorsOf !== null
+  const ofRead = { ...(isTagged ? readTag : {}), ...readDate }
   return {
-    headers: reads ? readHeaders : plan.validatorsOf !== null ? writeHeaders : {},
+    allHeaders: cacheControl,
+    headers: reads ? ofRead : plan.validatorsOf !== null ? writeHeaders : {},
     ...(reads ? { statuses: { 304: 'Not modified: the copy of the client is current' } } : {}),
-    ...(reads ? { headersOf: { 304: { ...readHeaders, ...varyHeader } } } : {}),
+    // Beside a tag it has no date.
+    ...(reads ? { headersOf: { 304: { ...(isTagged ? readTag : readDate), ...varyHeader } } } : {}),
     parameters: { ...(reads ? readParameters : {}), ...(guards ? writeParameters : {}) },
     problems: problemsOf({
       ...(reads || guards ? { 'precondition-failed': 'A precondition of the request does not hold' } : {}),

@@ -77,8 +77,8 @@ export interface CachingOptions extends RuleOptions<CachingRule> {
   readonly lastModified?: string | false
   /**
    * Whether a request has credentials, so that `private` is added if `Cache-Control` does not say who may store the
-   * response.
-   * @default whether it has `Authorization` or `Cookie`
+   * response. It is added for requests with a `request.caller` too.
+   * @default whether it has `Authorization` or `Cookie`; of all requests, if the preset has `identify`
    */
   readonly isAuthenticated?: AnyRequest<[], boolean>
   /**

@@ -88,11 +88,7 @@ function planOf(
   })
 }
 
-/**
- * Returns a function that plans the routes of an app. Routes without options of their own share a plan, and so its hooks.
- *
- * @param options by the key style of the context of the route
- */
+/** Returns a function that plans the routes of an app. */
 export function planner(options: Readonly<Record<KeyStyle, Required<CachingOptions>>>) {
   const common: Partial<Record<KeyStyle, CachingPlan>> = {}
   return function planFor(
@@ -111,12 +107,7 @@ export function planner(options: Readonly<Record<KeyStyle, Required<CachingOptio
 /** A finding of a route: the rule, what is wrong, and what to write instead. */
 export type CachingFinding = readonly [rule: CachingRule, problem: string, instead: string]
 
-/**
- * Returns the findings of a route's options.
- *
- * @param hidden the fields that `config.fields` hides, by path: `true` for all callers, else for some
- * @throws FST_CONV_OPTION_INVALID for required preconditions without validators
- */
+/** Returns the findings of a route's options. */
 export function findingsOf(
   plan: CachingPlan,
   own: CachingRouteOptions,
@@ -139,11 +130,7 @@ export function findingsOf(
   return methods.some(isRead) ? [...findings, ...hiddenFindings(plan, hidden)] : findings
 }
 
-/**
- * Returns the findings of a route that shared caches may store, if its requests are authenticated.
- *
- * @param fields the request headers that identify the caller; `undefined` if nothing authenticates the route
- */
+/** Returns the findings of a route that shared caches may store, if its requests are authenticated. */
 export function callerFindings(fields: readonly string[] | undefined): readonly CachingFinding[] {
   if (fields === undefined || fields.length === 0) return []
   const problem =

@@ -1,8 +1,7 @@
 import { headerOf } from '../../fastify/header-of.js'
-import type { MethodConflict } from '../../fastify/offer-names.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
-import { invalid, isObject } from '../../options.js'
+import { type Check, invalid, objectOf } from '../../options.js'
 import { type CacheDirectives, cacheControl, cacheControlFaults } from './cache-control.js'
 import type { ResponseHead } from './decision.js'
 import { entityTagOf } from './entity-tag.js'
@@ -12,13 +11,34 @@ import { latestTime } from './last-modified.js'
 /** When something was last modified, or when each item of a list was: a `Date` or RFC 3339 text. */
 export type ModificationTimes = Date | string | readonly (Date | string)[]
 
-/** The method `reply.vary()`. */
-export interface VaryHelper {
+/** Header fields of a response for `reply.caching()`. */
+export interface CachingFields {
   /**
-   * Adds names to `Vary`, each once (RFC 9110 §12.5.5).
-   * @throws TypeError for a name that is not a field name
+   * `Cache-Control` (RFC 9111 §5.2.2), instead of that of the route.
+   * @default that of the route
    */
-  vary(names: string | readonly string[]): this
+  readonly cacheControl?: CacheDirectives
+  /**
+   * `ETag`: an entity tag such as `W/"v7"`, or the text between the quotes of a strong one (RFC 9110 §8.8.3).
+   * @default made from the bytes of the response
+   */
+  readonly etag?: string
+  /**
+   * `Last-Modified`: the latest of the times, but never later than now (RFC 9110 §8.8.2.1). An empty list sets none.
+   * @default the member that the option `lastModified` names
+   */
+  readonly lastModified?: ModificationTimes
+  /**
+   * `Expires` (RFC 9111 §5.3). A time more than one year ahead is cut to one year; a past or invalid time is not sent. Both
+   * are logged.
+   * @default that of the route
+   */
+  readonly expires?: Date | number | string
+  /**
+   * Names that are added to `Vary`, each once (RFC 9110 §12.5.5).
+   * @default none
+   */
+  readonly vary?: string | readonly string[]
 }
 
 /** A reply, as far as the methods use it. */
@@ -28,67 +48,47 @@ export interface Reply extends ResponseHead {
   header(name: string, value: string): this
 }
 
-/**
- * Returns the methods of replies; `this` is the reply.
- *
- * @param now returns milliseconds since the epoch
- */
-export function cachingHelpers(now: () => number) {
-  return {
-    cacheControl(this: Reply, directives: CacheDirectives): Reply {
-      const text = directivesText(directives)
-      return text === '' ? this : this.header('cache-control', text)
-    },
-
-    expires(this: Reply, time: Date | number | string): Reply {
-      const judged = judgeExpires(time, now())
-      if ('value' in judged) this.header('expires', judged.value)
-      const { verdict } = judged
-      if (verdict !== 'ok') {
-        const { method, routeOptions } = this.request
-        const route = `${method} ${routeOptions.url ?? 'an unknown path'}`
-        const outcome = verdict === 'clamped' ? 'set to one year ahead' : 'not sent'
-        this.log.warn({ verdict }, `Expires of ${route} is ${outcome}`)
-      }
-      return this
-    },
-
-    lastModified(this: Reply, times: ModificationTimes): Reply {
-      const all = [times].flat()
-      const latest = latestTime(all, now())
-      if (latest !== null) return this.header('last-modified', formatHttpDate(latest))
-      return all.length === 0 ? this : invalid('reply.lastModified()', 'dates, or RFC 3339 text', times)
-    },
-
-    etag(this: Reply, tag: string): Reply {
-      return this.header('etag', entityTagOf(tag))
-    },
-
-    vary(this: Reply, names: string | readonly string[]): Reply {
-      return this.header('vary', mergeVary(headerOf(this, 'vary'), names))
-    },
+/** Returns the method `reply.caching()`; `this` is the reply. */
+export function cachingHelper(now: () => number) {
+  return function caching(this: Reply, fields: CachingFields): Reply {
+    const { cacheControl, etag, lastModified, expires, vary } = checkFields('reply.caching()', fields)
+    if (cacheControl !== undefined) {
+      const text = directivesText(cacheControl)
+      if (text !== '') this.header('cache-control', text)
+    }
+    if (etag !== undefined) this.header('etag', entityTagOf(etag))
+    if (lastModified !== undefined) setLastModified(this, lastModified, now())
+    if (expires !== undefined) setExpires(this, expires, now())
+    if (vary !== undefined) this.header('vary', mergeVary(headerOf(this, 'vary'), vary))
+    return this
   }
 }
 
-/**
- * Returns a method that calls one of the app where it has the same name: calls in a form that only ours has are ours.
- * The `ETag` that the app's method sets is put in quotes. Without a result it returns the reply, as ours do.
- */
-export function mergeHelpers({ name, own, other }: MethodConflict): MethodConflict['own'] {
-  const merged: typeof own = function mergedHelper(this, ...parameters) {
-    if (isOwnForm(name, parameters[0])) return own.apply(this, parameters)
-    const result = other.apply(this, parameters)
-    const tag = name === 'etag' ? headerOf(this, 'etag') : undefined
-    if (tag !== undefined) this.header('etag', entityTagOf(tag))
-    return result === undefined ? this : result
-  }
-  return Object.assign(merged, other)
+const given: Check<never> = (_label, received) => received as never
+
+const checkFields = objectOf<CachingFields>({
+  cacheControl: given,
+  etag: given,
+  lastModified: given,
+  expires: given,
+  vary: given,
+})
+
+function setLastModified(reply: Reply, times: ModificationTimes, now: number): void {
+  const all = [times].flat()
+  const latest = latestTime(all, now)
+  if (latest !== null) reply.header('last-modified', formatHttpDate(latest))
+  else if (all.length > 0) invalid('reply.caching().lastModified', 'dates, or RFC 3339 text', times)
 }
 
-// @fastify/sensible has `cacheControl('max-age', 60)`, @fastify/caching has `expires(new Date())`.
-function isOwnForm(name: string, parameter: unknown): boolean {
-  if (name === 'cacheControl') return isObject(parameter)
-  return name === 'expires' && (typeof parameter === 'number' || typeof parameter === 'string')
+function setExpires(reply: Reply, time: Date | number | string, now: number): void {
+  const judged = judgeExpires(time, now)
+  if ('value' in judged) reply.header('expires', judged.value)
+  const { verdict } = judged
+  if (verdict === 'ok') return
+  const { method, routeOptions } = reply.request
+  const outcome = verdict === 'clamped' ? 'set to one year ahead' : 'not sent'
+  reply.log.warn({ verdict }, `Expires of ${method} ${routeOptions.url ?? 'an unknown path'} is ${outcome}`)
 }
 
 // Frozen directives have the same text in the next call.
@@ -99,7 +99,7 @@ function directivesText(directives: CacheDirectives): string {
   if (known !== undefined) return known
   const [fault] = cacheControlFaults(directives)
   if (fault !== undefined)
-    invalid('reply.cacheControl()', `directives without contradictions: ${fault}`, directives)
+    invalid('reply.caching().cacheControl', `directives without contradictions: ${fault}`, directives)
   const text = cacheControl(directives)
   if (Object.isFrozen(directives)) texts.set(directives, text)
   return text

@@ -20,10 +20,7 @@ export function readValidators(found: RouteValidators, now: number): Validators 
 
 type Found = RouteValidators | null | undefined
 
-/**
- * Calls `find`, then `decide` with its result, then `act` with the decision. An error of `find` or `decide` is passed to
- * `fail`, once.
- */
+/** Calls `find`, then `decide` with its result, then `act` with the decision. */
 export function findThen<Decision>(
   find: () => Found | PromiseLike<Found>,
   fail: (error: Error) => void,

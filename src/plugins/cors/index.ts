@@ -1,33 +1,32 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headerOf } from '../../fastify/header-of.js'
-import { watchNeighbour } from '../../fastify/neighbours.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { reporterOf } from '../../rules/report.js'
-import { corsHook, varyByOrigin, varyByOriginOnSend, withOrigin } from './hooks.js'
+import { hookError } from '../../fastify/hook-error.js'
+import { isRoot } from '../../fastify/internals.js'
+import { isResponse, withHeaders } from '../../fastify/payloads.js'
+import { isPreflight } from '../../fastify/preflight.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { varyMerger } from '../../http/vary.js'
+import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
+import {
+  allowedBy,
+  type CorsPolicy,
+  corsFields,
+  type PreflightPolicy,
+  preflightFields,
+  variesByOrigin,
+} from './cors-headers.js'
 import {
   type CorsOptions,
   type CorsRouteOptions,
-  corsChecks,
-  corsDefaults,
-  corsRouteChecks,
-  fastifyCorsOptions,
-  variesByOrigin,
+  corsOptions,
+  corsRouteOptions,
+  policyOf,
 } from './options.js'
 
-export type {
-  CorsOptions,
-  CorsOrigin,
-  CorsOriginFunction,
-  CorsRouteOptions,
-} from './options.js'
-
-const neighbour = {
-  name: '@fastify/cors',
-  isIn: (app: FastifyInstance) => app.hasRequestDecorator('corsPreflightEnabled'),
-}
+export type { CorsOptions, CorsOrigin, CorsOriginFunction, CorsRouteOptions } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -36,98 +35,113 @@ declare module 'fastify' {
   }
 }
 
+// @fastify/cors adds it to requests.
+const decoratorOfNeighbour = 'corsPreflightEnabled'
+
 /**
- * Lets pages of other origins use the API (Fetch, CORS protocol). @fastify/cors sets the headers. This plugin also exposes
- * the headers of the conventions, allows the methods of a REST API, and adds `Vary: Origin` to every response that can
- * differ by origin, errors, 304 and responses with a `Vary` of their own included. An `OPTIONS` that is not a preflight
- * is served like any other request.
+ * Lets pages of other origins use the API (Fetch, CORS protocol). It exposes the headers of the conventions, allows the
+ * methods of a REST API, and adds `Vary: Origin` to every response that can differ by origin, errors, 304 and responses
+ * with a `Vary` of their own included. An `OPTIONS` that is not a preflight is served like any other request.
  *
- * No origin is allowed by default; without `origin` the plugin adds nothing and ignores `config.cors`.
+ * No origin is allowed by default; without `origin` the plugin adds nothing.
  *
  * Not a protection: only browsers follow CORS. Not for an app behind a proxy that answers CORS.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const cors = conventionPlugin<CorsOptions>('cors', async function setUpCors(app, received) {
-  const options = resolveOptions('cors', received, corsChecks, corsDefaults)
-  const { mode, origin, allowedHeaders, methods, maxAge, optionsSuccessStatus, hideOptionsRoute } = options
-  const common = fastifyCorsOptions('cors', options)
-  if (origin === false || mode === 'off') return
-  const isAnsweredByApp = watchNeighbour(app, neighbour, {
-    plugin: 'cors',
+export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = convention({
+  name: 'cors',
+  rules: ['origin', 'vary'],
+  rulesOfRequests: ['origin', 'vary'],
+  neighbour: {
+    name: '@fastify/cors',
+    isIn: (app) => app.hasRequestDecorator(decoratorOfNeighbour),
     problem: 'answers pages of other origins here: this plugin does not',
     instead: 'one of the two: cors: false, or no @fastify/cors',
-  })
-  if (mode === 'report') {
-    const reporter = reporterOf(app)
-    addAppHook(app, 'onRequest', 'cors', function observeOriginOnRequest(request, _reply, next) {
-      const { origin: from } = request.headers
-      if (from !== undefined && !isAnsweredByApp(request))
-        reporter.observe('cors', 'origin', request, `asked from ${from}`, 'header added')
-      next()
-    })
-    if (!variesByOrigin(origin)) return
-    addAppHook(app, 'onSend', 'cors', function observeVaryOnSend(request, reply, payload, next) {
-      const vary = headerOf(reply, 'vary')
-      const effect = vary === undefined ? 'header added' : 'changed'
-      if (!isAnsweredByApp(request) && vary !== withOrigin(vary))
-        reporter.observe('cors', 'vary', request, 'without Origin in Vary', effect)
-      next(null, payload)
-    })
-    return
-  }
-
-  // Both have a route for preflights.
-  if (neighbour.isIn(app)) return
-  const setHeaders = await corsHook(app, {
-    ...common,
-    methods: [...methods],
-    ...(allowedHeaders === undefined ? {} : { allowedHeaders: [...allowedHeaders] }),
-    maxAge,
-    optionsSuccessStatus,
-    hideOptionsRoute,
-  })
-  const varies = variesByOrigin(origin)
-
-  addAppHook(app, 'onRequest', 'cors', function corsOnRequest(request, reply, next) {
-    // Headers that are the same for all origins are always set: a cache may give the response to a page.
-    if ((varies && request.headers.origin === undefined) || isAnsweredByApp(request)) next()
-    else setHeaders.call(this, request, reply, next)
-  })
-  if (varies) {
-    addAppHook(app, 'onSend', 'cors', function varyOnSend(request, reply, payload, next) {
-      if (isAnsweredByApp(request)) next(null, payload)
-      else varyByOriginOnSend(request, reply, payload, next)
-    })
-  }
-  addFrameworkErrorHeaders(app, (request, reply, next) => {
-    if (isAnsweredByApp(request)) {
-      next()
-      return
+  },
+  options: corsOptions,
+  routeOptions: corsRouteOptions,
+  isOff: ({ origin }) => origin === false,
+  setUp({ app, options }) {
+    const standard = stepsOf(policyOf('cors', options), options)
+    if (options.origin !== false && options.mode === 'enforce') {
+      // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
+      addFrameworkErrorHeaders(app, (request, reply, next) => {
+        if (decoratorOfNeighbour in request) next()
+        else standard.setEarly(request, reply, next)
+      })
+      // The hooks of a context with a prefix do not run for paths without a route.
+      if (!isRoot(app) && !app.hasRequestDecorator(decoratorOfNeighbour)) {
+        app.options('*', { schema: { hide: true } as FastifySchema }, (_request, reply) =>
+          reply.callNotFound(),
+        )
+      }
     }
-    if (varies) varyByOrigin(reply)
-    // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
-    setHeaders.call(app, request, reply, next)
-  })
-
-  app.addHook('onRoute', function corsOnRoute(route) {
-    const label = `${[route.method].flat().join(', ')} ${route.path} config.cors`
-    const { exposedHeaders, credentials } = options
-    const resolved = resolveRouteOptions<CorsRouteOptions, Required<CorsRouteOptions>>(
-      label,
-      route.config?.cors,
-      corsRouteChecks,
-      { origin, credentials, exposedHeaders },
-    )
-    if (route.config?.cors === undefined || resolved === false) return
-    // @fastify/cors reads this key and merges it over its own options.
-    const own = fastifyCorsOptions(label, {
-      ...resolved,
-      exposedHeaders: [...exposedHeaders, ...resolved.exposedHeaders],
-    })
-    route.config = Object.assign({}, route.config, { cors: own })
-    if (!varies && variesByOrigin(resolved.origin)) {
-      addHook(route, 'onSend', 'cors', varyByOriginOnSend)
-    }
-  })
+    return { standard, plugin: options }
+  },
+  route({ name, route, options, modeOf, state: { standard, plugin } }) {
+    if (plugin.origin === false || modeOf.origin === 'off') return undefined
+    const { origin, credentials, exposedHeaders } = (route?.config?.cors ?? {}) as CorsRouteOptions
+    const hasOwn = (origin ?? credentials ?? exposedHeaders) !== undefined
+    const all = [...plugin.exposedHeaders, ...(exposedHeaders ?? [])]
+    const steps = hasOwn
+      ? stepsOf(policyOf(`${name} config.cors`, { ...options, exposedHeaders: all }), plugin)
+      : standard
+    return { onRequest: modeOf.origin === 'enforce' ? steps.decide : observeOrigin, onSend: steps.vary }
+  },
 })
+
+const withOrigin = varyMerger('Origin')
+
+function stepsOf(policy: CorsPolicy, preflight: PreflightPolicy) {
+  const varies = variesByOrigin(policy.origin)
+
+  function decide(request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
+    const { origin, 'access-control-request-headers': requested } = request.headers
+    // Headers that are the same for all origins are always set: a cache may give the response to a page.
+    if (varies && origin === undefined) return undefined
+    return withValue(allowedBy(policy, origin), (allowed) => {
+      const vary = headerOf(reply, 'vary')
+      const headers: Record<string, string> = varies ? { vary: withOrigin(vary) } : {}
+      Object.assign(headers, corsFields(policy, allowed, origin))
+      const effect = { rule: 'origin', given: `asked from ${origin}`, headers }
+      if (allowed === false || !isPreflight(request)) return effect
+      Object.assign(headers, preflightFields(preflight, requested, headers.vary ?? vary))
+      return { ...effect, answer: { status: 204 } }
+    })
+  }
+
+  function setEarly(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+    if (varies) reply.header('vary', withOrigin(headerOf(reply, 'vary')))
+    whenSettled(
+      () => decide(request, reply),
+      (effect) => {
+        reply.headers(effect?.headers ?? {})
+        if (effect?.answer === undefined) next()
+        else reply.code(effect.answer.status).send()
+      },
+      (error) => next(hookError(error)),
+    )
+  }
+
+  return { decide, setEarly, vary: varies ? addOriginToVary : undefined }
+}
+
+function observeOrigin({ headers: { origin } }: FastifyRequest): Effect | undefined {
+  return origin === undefined ? undefined : { rule: 'origin', given: `asked from ${origin}`, headers: {} }
+}
+
+const addOriginToVary: PayloadStep = function addOriginToVary(_request, reply, payload) {
+  const current = headerOf(reply, 'vary')
+  const vary = withOrigin(current)
+  // The headers of a web Response replace those of the reply. Without a `Vary` in it, that of the reply is sent.
+  const ofResponse = isResponse(payload) ? payload.headers.get('vary') : null
+  if (vary === current && ofResponse === null) return undefined
+  const effect = { rule: 'vary', given: 'without Origin in Vary' }
+  const changed =
+    current === undefined
+      ? { ...effect, headers: { vary } }
+      : { ...effect, change: () => void reply.header('vary', vary) }
+  if (ofResponse === null) return changed
+  return { ...changed, payload: withHeaders(payload as Response, { vary: withOrigin(ofResponse) }) }
+}

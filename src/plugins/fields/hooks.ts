@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { ReadParameter } from '../../fastify/bypass-query-validation.js'
+import { headerOf } from '../../fastify/header-of.js'
 import { hookError } from '../../fastify/hook-error.js'
-import { discard, isResponse } from '../../fastify/payloads.js'
+import { discard, isResponse, withHeaders } from '../../fastify/payloads.js'
 import { hasSerializerOfItsOwn, isWrittenByUs } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
-import type { Selection } from '../../fastify/selection.js'
-import { type RouteSerialization, selectionOf, selections } from '../../fastify/serialization.js'
+import { type RequestSelection, selectionOf, selections } from '../../fastify/selection.js'
+import type { RouteSerialization } from '../../fastify/serialization.js'
+import { privateOnly } from '../../http/cache-control.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Observed } from '../../rules/findings.js'
 import type { Reporter } from '../../rules/report.js'
-import type { FieldSelector } from './field-selector.js'
 import { type IsHidden, narrowsUnasked, type ResolvedFields } from './options.js'
-import { type RouteFacts, selectableOf } from './selectable.js'
+import { type RouteFacts, type SelectionReader, selectionReader } from './selection.js'
 
 type Next = (error: Error | null, payload?: unknown) => void
 
@@ -28,7 +29,7 @@ export class RouteFields {
   #hidden: readonly (readonly [path: string, hides: true | IsHidden])[]
   // Where no predicate is asked, it is the same for all requests.
   #hiddenFromAll: ReadonlySet<string> | null = none
-  #selector: FieldSelector | null = null
+  #reader: SelectionReader | null = null
   #isPrepared = false
 
   constructor(facts: RouteFacts, options: ResolvedFields, serialization: RouteSerialization) {
@@ -38,55 +39,48 @@ export class RouteFields {
     this.#hidden = Object.entries(options.hidden ?? {})
   }
 
-  /**
-   * Reads the response schemas, once all shared schemas are known.
-   *
-   * @throws FST_CONV_OPTION_INVALID for fields in the route's options that the schemas do not have
-   */
+  /** Reads the response schemas, once all shared schemas are known. */
   prepare(): void {
     if (this.#isPrepared) return
     this.#isPrepared = true
     this.#serialization.prepare()
     // A read is about its 200; a write may answer its fields with any status of success.
     const answers = this.#serialization.shapesOf(this.#facts.reads ? [200] : successes)
-    const selectable = selectableOf(this.#facts, this.#options, answers)
-    if (selectable === null) return
-    this.#hidden = this.#hidden.map(([path, hides]) => [selectable.hidden.get(path) ?? path, hides])
+    const found = selectionReader(this.#facts, this.#options, answers)
+    if (found === null) return
+    this.#hidden = this.#hidden.map(([path, hides]) => [found.hidden.get(path) ?? path, hides])
     const isSame = this.#hidden.every(([, hides]) => hides === true)
     this.#hiddenFromAll = isSame ? new Set(this.#hidden.map(([path]) => path)) : null
-    this.#selector = selectable.selector
+    this.#reader = found.reader
   }
 
-  /**
-   * What a request selects; `null` for all.
-   *
-   * @param values the parameter as often as it was given; `null` where it was not
-   */
-  select(request: FastifyRequest, values: readonly string[] | null): Selection | null | ProblemError {
+  /** What a request selects; `null` for all. */
+  select(request: FastifyRequest, values: readonly string[] | null): RequestSelection | null | ProblemError {
     this.prepare()
-    if (this.#selector === null) return null
+    if (this.#reader === null) return null
     // Only reads select: a write answers with all that is not hidden.
     const asked = isRead(request.method) ? values : everything
-    const selection = this.#selector.select(asked, this.#hiddenFrom(request))
+    const selection = this.#reader.select(asked, this.#hiddenFrom(request))
     if (selection === null || !('detail' in selection)) return selection
     const errors = selection.messages.map((message) => ({ in: 'query' as const, name: 'fields', message }))
     return new ProblemError('fields-invalid', { detail: selection.detail, errors })
   }
 
   /** What a request gets that names no fields; `null` for all. */
-  unasked(request: FastifyRequest): Selection | null {
+  unasked(request: FastifyRequest): RequestSelection | null {
     const selection = this.select(request, null)
     return selection instanceof ProblemError ? null : selection
   }
 
   /** What would change in an answer, in the words of the report; `null` for nothing. */
-  changeOf(selection: Selection, reply: FastifyReply, payload: unknown): string | null {
+  changeOf(selection: RequestSelection, reply: FastifyReply, payload: unknown): string | null {
     if (reply.statusCode >= 300) return null
-    const writers = this.#narrowing(selection, reply)
-    if (writers === 'none') return 'the answer would not be sent: no schema names its fields'
-    if (writers === null) return null
+    const selected = this.#selected(selection, reply)
+    if (selected === 'none') return 'the answer would not be sent: no schema names its fields'
+    if (selected === null) return null
     try {
-      if (writers.write(payload, ignoreLoss) === writers.whole(payload, ignoreLoss)) return null
+      if (selected.write(payload, ignoreLoss, selected.of) === selected.write(payload, ignoreLoss))
+        return null
     } catch {
       // A payload that does not match its schema is reported by Fastify, which sends it.
       return null
@@ -96,9 +90,9 @@ export class RouteFields {
       : 'the answer would be narrowed to the default set'
   }
 
-  #narrowing(selection: Selection, reply: FastifyReply) {
+  #selected(selection: RequestSelection, reply: FastifyReply) {
     try {
-      return this.#serialization.narrowing(selection, reply)
+      return this.#serialization.selected(selection, reply)
     } catch {
       return 'none'
     }
@@ -112,11 +106,6 @@ export class RouteFields {
 
 const ignoreLoss = (): void => {}
 
-/**
- * Adds the hooks of `enforce` mode.
- *
- * @param read reads the `fields` parameter
- */
 export function addSelectHooks(
   route: RouteOptions,
   fields: RouteFields,
@@ -126,7 +115,7 @@ export function addSelectHooks(
 ): void {
   // In `preHandler` the app's hooks have found out who the caller is, and the handler has not run.
   addHook(route, 'preHandler', 'fields', function selectFields(request, reply, next) {
-    let selection: Selection | null | ProblemError
+    let selection: RequestSelection | null | ProblemError
     try {
       selection = fields.select(request, valuesOf(read(request)))
     } catch (error) {
@@ -140,6 +129,7 @@ export function addSelectHooks(
     }
   })
   if (hidden === undefined) return
+  const dependsOnCaller = Object.values(hidden).some((hides) => hides !== true)
   // A hook of the app that answers before the fields are selected must not show them either.
   serialization.unselected = (request) => fields.unasked(request)
   addHook(route, 'onSend', 'fields', function refuseUnnarrowed(request, reply, payload: unknown, next: Next) {
@@ -152,18 +142,26 @@ export function addSelectHooks(
       next(hookError(error))
       return
     }
-    next(null, payload)
+    next(null, dependsOnCaller ? keepPrivate(reply, payload) : payload)
   })
 }
 
-/** Adds the hooks of `report` mode: they count what those of `enforce` would change. */
+// A shared cache would give one caller the fields that are hidden from them, or keep them from another.
+function keepPrivate(reply: FastifyReply, payload: unknown): unknown {
+  const response = isResponse(payload) ? payload : null
+  const current = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control')
+  const headers = { 'cache-control': privateOnly(current) }
+  reply.headers(headers)
+  return response === null ? payload : withHeaders(response, headers)
+}
+
 export function addCountHooks(
   route: RouteOptions,
   fields: RouteFields,
   options: ResolvedFields,
   reporter: Reporter,
 ): void {
-  const pending = new WeakMap<FastifyRequest, Selection>()
+  const pending = new WeakMap<FastifyRequest, RequestSelection>()
   const observe = (request: FastifyRequest, change: string, does: Observed = 'changed'): void =>
     reporter.observe('fields', 'projection', request, change, does)
 
@@ -220,7 +218,6 @@ export function addCountHooks(
   })
 }
 
-/** Whether a method selects. */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
@@ -235,7 +232,6 @@ function valuesOf(received: unknown): readonly string[] | null {
   return typeof received === 'string' ? [received] : [received].flat().map(String)
 }
 
-/** Whether a payload of success has something in it, and no writer of this package has written it. */
 function isUnnarrowed(reply: FastifyReply, payload: unknown): boolean {
   const status = isResponse(payload) ? payload.status : reply.statusCode
   return status < 300 && !empty.has(payload) && !isWrittenByUs(reply)

@@ -3,12 +3,11 @@ import { bypassQueryValidation, type ReadParameter } from '../../fastify/bypass-
 import { hasReplySerializer } from '../../fastify/internals.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-schema.js'
-import { neededFields } from '../../fastify/needed-fields.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
-import type { FieldSelection } from '../../fastify/selection.js'
-import { RouteSerialization, selectionOf, selections, serializationOf } from '../../fastify/serialization.js'
+import { type FieldSelection, neededFields, selectionOf, selections } from '../../fastify/selection.js'
+import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
@@ -26,7 +25,7 @@ import {
   narrowsUnasked,
   type ResolvedFields,
 } from './options.js'
-import { listNames, type RouteFacts } from './selectable.js'
+import { listNames, type RouteFacts } from './selection.js'
 
 export type { FieldSelection } from '../../fastify/selection.js'
 export type { FieldsOptions, FieldsRouteOptions, IsHidden } from './options.js'
@@ -106,6 +105,7 @@ export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFi
       route: label.replace(' config.fields', ''),
       rules: ['hidden'],
       reason: 'polls of the operation that the route starts answer its result as the work returned it',
+      declared: false,
       unused: false,
     })
   }
@@ -141,10 +141,7 @@ type Route = RouteOptions & { readonly path: string }
 /** What is known of response schemas: a GET route and the HEAD route that Fastify adds to it have the same. */
 type Asked = WeakMap<object, { readonly path: string; readonly namesFields: boolean }>
 
-/**
- * Whether the plugin has anything to do on a route: there is something to select from, or to hide. A route whose options
- * name fields is read again when all schemas are known, and then it has to have them.
- */
+/** Whether the plugin has anything to do on a route: there is something to select from, or to hide. */
 function concerns(
   app: FastifyInstance,
   route: Route,

@@ -1,5 +1,5 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
-import { type Checks, integer, invalid, listOf, oneOf, text } from '../../options.js'
+import { type Checks, invalid, listOf, oneOf, text } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 
 /** Options of {@link fields}. */
@@ -10,21 +10,6 @@ export interface FieldsOptions {
    * @default 'enforce'
    */
   readonly mode?: Mode
-  /**
-   * Most names in a selection.
-   * @default 64
-   */
-  readonly maxNames?: number
-  /**
-   * Most characters of the parameter.
-   * @default 1024
-   */
-  readonly maxLength?: number
-  /**
-   * Most segments of a dot path.
-   * @default 4
-   */
-  readonly maxDepth?: number
 }
 
 /** What a route sets under `config.fields`; `false` leaves the parameter alone. */
@@ -36,8 +21,9 @@ export interface FieldsRouteOptions extends FieldsOptions {
   readonly default?: readonly string[]
   /**
    * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
-   * handler runs). To whom a field is hidden it is unknown. An answer that cannot be narrowed (a string, a stream, a
-   * status without a schema) is a 500 where a field is hidden. Not for secrets: errors are never projected.
+   * handler runs). A request from which a field is hidden gets the error for an unknown field. An answer that cannot be narrowed (a string, a stream, a
+   * status without a schema) is a 500 where a field is hidden. With a predicate, no shared cache may store a response. Not
+   * for secrets: errors are never projected.
    * @default none
    */
   readonly hidden?: Readonly<Record<string, true | IsHidden>>
@@ -58,9 +44,6 @@ export type ResolvedFields = Required<FieldsOptions> & FieldsRouteOptions
 /** Checks of the plugin's options. */
 export const fieldsChecks: Checks<FieldsOptions> = {
   mode: oneOf(...modes),
-  maxNames: integer(1, 10_000),
-  maxLength: integer(1, 100_000),
-  maxDepth: integer(1, 100),
 }
 
 /** Checks of a route's options. */
@@ -74,9 +57,6 @@ export const fieldsRouteChecks: Checks<FieldsRouteOptions> = {
 /** Defaults of the plugin's options. */
 export const fieldsDefaults: Required<FieldsOptions> = {
   mode: 'enforce',
-  maxNames: 64,
-  maxLength: 1024,
-  maxDepth: 4,
 }
 
 /** Whether requests without the parameter get less than all. */

@@ -1,4 +1,4 @@
-import { joinPath } from '../../json/field-tree.js'
+import { joinPath } from '../../json/selection.js'
 import { isList } from '../../json-schema/field-names.js'
 import type { ObjectShape, Shape } from '../../json-schema/shape.js'
 import { isTwinned, twinName } from '../../json-schema/twins.js'
@@ -26,10 +26,8 @@ export interface CsvList {
   readonly columns: readonly Column[]
 }
 
-/** Maximum number of levels of a column; an object below them is JSON in its cell. */
 const maxLevels = 4
 
-/** Maximum number of columns. */
 const maxColumns = 1000
 
 /** Where a response has its items. */
@@ -40,12 +38,6 @@ export interface ListPlace {
   readonly isGuess: boolean
 }
 
-/**
- * Returns the list of a response, and a column for each value that the schema names in an item: a nested object has a
- * column for each of its members. An array, and an object with other members, is JSON in one cell.
- *
- * @param answer the shape of the response
- */
 export function csvListOf(answer: Shape | undefined, place: ListPlace): CsvList | NoColumns {
   if (answer === undefined) return noSchema
   const list = listIn(answer, place)
@@ -95,7 +87,6 @@ function itemsOf(shape: Shape): Shape | null {
   return arrays.length === 1 ? (arrays[0] ?? null) : null
 }
 
-/** The object that all values of a shape are, but for null; `null` if it has members that the schema does not name. */
 function objectIn(shape: Shape, orOpen = false): ObjectShape | null {
   if (shape.kind === 'choice') {
     const others = shape.options.map((option) => option.shape).filter(({ kind }) => kind !== 'null')

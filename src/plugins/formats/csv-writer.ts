@@ -2,16 +2,13 @@ import { parseCharacters } from '../../json/parse-exact.js'
 import { isObject } from '../../options.js'
 import type { Column } from './csv-columns.js'
 
-/** Writes records as CSV: `stringify` of csv-stringify/sync, with {@link stringifyOptions}. */
+/** Writes records as CSV: `stringify` of csv-stringify/sync, with stringifyOptions. */
 export type StringifyCsv = (
   records: readonly (readonly (string | null)[])[],
   options: ReturnType<typeof stringifyOptions>,
 ) => string
 
-/**
- * Returns options of csv-stringify for RFC 4180. Null is an empty field, and the empty text is `""`. A record of one null
- * is `""` too, because it would be an empty line.
- */
+/** Returns options of csv-stringify for RFC 4180. */
 export function stringifyOptions(columns: readonly Column[]) {
   return {
     record_delimiter: '\r\n',
@@ -30,12 +27,6 @@ export interface CsvSource {
   readonly member: string | null
 }
 
-/**
- * Returns the items of a list as CSV with a header row. Numbers keep their digits. Arrays, and objects that are no
- * columns, are JSON in their cell.
- *
- * @returns `null` if the JSON has no such list
- */
 export function csvOf(
   { json, member }: CsvSource,
   columns: readonly Column[],
@@ -47,7 +38,6 @@ export function csvOf(
   if (list === null) return null
   let plain: readonly unknown[] | null = null
 
-  /** Returns the cell of an array or object, for which numbers and texts have to be told apart. */
   function jsonCell(value: object, index: number, path: readonly string[]): string {
     plain ??= listIn(JSON.parse(json), member) ?? []
     return jsonOf(valueAt(plain[index], path), value)
@@ -87,7 +77,6 @@ function valueAt(item: unknown, path: readonly string[]): unknown {
   return value
 }
 
-/** JSON of a value, with the digits of its numbers. */
 function jsonOf(value: unknown, exact: unknown): string {
   if (typeof value === 'number') return String(exact)
   if (Array.isArray(value)) {

@@ -8,7 +8,8 @@ import { hookError } from '../../fastify/hook-error.js'
 import { forgetMediaType } from '../../fastify/internals.js'
 import { hasContent, isBytes } from '../../fastify/payloads.js'
 import { addHook } from '../../fastify/route.js'
-import { selectionOf, writesTwins } from '../../fastify/serialization.js'
+import { selectionOf } from '../../fastify/selection.js'
+import { writesTwins } from '../../fastify/serialization.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
@@ -33,7 +34,6 @@ export interface RouteFormats {
 
 const addAccept = varyMerger(['accept'])
 
-/** Adds the hooks of `enforce` mode for responses. */
 export function addResponseHooks(route: RouteOptions, formats: RouteFormats): void {
   const { reporter } = formats
 
@@ -85,7 +85,6 @@ export function addResponseHooks(route: RouteOptions, formats: RouteFormats): vo
   })
 }
 
-/** Adds the hook of `report` mode for responses. */
 export function addCountHook(route: RouteOptions, formats: RouteFormats): void {
   const { reporter, negotiation } = formats
   addHook(route, 'preValidation', 'formats', function countFormat(request, _reply, next) {
@@ -170,7 +169,6 @@ function typeNameOf(reply: FastifyReply, payload: unknown): string {
   return isBytes(payload) ? type : `${type}: it is a stream`
 }
 
-/** Adds the hook that turns XML bodies into JSON, for the parser, the validator and the hooks that read the body. */
 export function addBodyHook(route: RouteOptions, toJson: (xml: string) => string): void {
   addHook(route, 'preParsing', 'formats', function readXml(request, reply, payload, next) {
     const contentType = request.headers['content-type']
@@ -194,7 +192,6 @@ export function addBodyHook(route: RouteOptions, toJson: (xml: string) => string
   })
 }
 
-/** Adds the hook of `report` mode for bodies. */
 export function addBodyCountHook(route: RouteOptions, reporter: Reporter): void {
   addHook(route, 'preParsing', 'formats', function countXml(request, _reply, payload, next) {
     if (isXml(request.headers['content-type']))
@@ -229,7 +226,6 @@ function tooLarge(limit: number): ProblemError {
   return new ProblemError('content-too-large', { detail: `The body is larger than ${limit} bytes` })
 }
 
-/** Makes a request one with a JSON body, and returns the body. */
 function asJson(request: FastifyRequest, json: string): Readable {
   const bytes = Buffer.from(json)
   const { headers } = request

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { bypassQueryValidation, declaresParameter } from '../../fastify/bypass-query-validation.js'
+import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, readTypes } from '../../fastify/formats.js'
 import { headSiblings } from '../../fastify/internals.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
@@ -39,8 +40,7 @@ import {
   type RouteFacts,
 } from './prepare.js'
 import { csvWriter, type Libraries, loadLibraries, xmlWriter } from './route-writers.js'
-import { jsonOfXml } from './xml-body.js'
-import type { XmlPlace } from './xml-places.js'
+import { jsonOfXml, type XmlPlace } from './xml-body.js'
 
 export type { Format, FormatsOptions, FormatsRouteOptions } from './options.js'
 
@@ -134,7 +134,7 @@ export const formats = conventionPlugin<FormatsOptions>('formats', function setU
     bypassQueryValidation(context, route, declared, parameter, 'formats')
     if (isSibling) return
     described.push([route, (one) => withMediaTypes(complete(one), options.produces, prepare().root)])
-    describe(route, describeChoice)
+    describe(route, describeChoice(options.produces))
   }
 
   function addBody(formatted: FormattedRoute): void {
@@ -168,7 +168,7 @@ export const formats = conventionPlugin<FormatsOptions>('formats', function setU
 
   app.addHook('onReady', async function loadFormats() {
     for (const [route, complete] of described) completeWhenRead(route, complete)
-    await loadLibraries(libraries, needed)
+    await closingIfFails(app, () => loadLibraries(libraries, needed))
   })
 })
 

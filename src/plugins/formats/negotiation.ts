@@ -2,7 +2,7 @@ import { BoundedCache } from '../../bounded-cache.js'
 import type { ChosenFormat, Format } from '../../fastify/formats.js'
 import { namesType, preferredType } from '../../http/media-types.js'
 
-/** The media types of each format, the usual one first. `text/xml` is an alias (RFC 7303 §9.2). */
+/** `text/xml` is an alias (RFC 7303 §9.2). */
 export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
   xml: ['application/xml', 'text/xml'],
   csv: ['text/csv'],
@@ -27,7 +27,6 @@ const json = 'application/json'
 const cachedChoices = 100
 const longestCached = 256
 
-/** Returns the negotiation of a route with some formats besides JSON. */
 export function negotiationOf(formats: readonly Format[]): Negotiation {
   const names = ['json', ...formats]
   const chosen = new Map(

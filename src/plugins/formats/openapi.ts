@@ -5,7 +5,6 @@ import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../jso
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { mediaTypesOf } from './negotiation.js'
 
-/** The schema of a route with the query parameter that selects the format. */
 export function withFormatParameter<Schema extends RouteSchema>(
   schema: Schema | undefined,
   parameter: string,
@@ -16,10 +15,7 @@ export function withFormatParameter<Schema extends RouteSchema>(
   return withQueryParameters(schema, { [parameter]: { type: 'string', enum: names, description } }, shared)
 }
 
-/**
- * The schema of a route with the media types of its successful responses. JSON and XML have the same schema, with the root
- * element as the name of XML; CSV is a text. A schema that is a reference, or of another validator, is the content as it is.
- */
+/** JSON and XML have the same schema, with the root element as the name of XML; CSV is a text. */
 export function withMediaTypes(
   schema: FastifySchema,
   formats: readonly Format[],
@@ -33,12 +29,15 @@ export function withMediaTypes(
   return { ...schema, response: Object.fromEntries(response) }
 }
 
-/** The refusal of requests for a format that the route has not, for the OpenAPI document. */
-export const describeChoice: RouteDescription = {
-  problems: problemsOf({ 'not-acceptable': 'The route has none of the accepted media types' }),
+export function describeChoice(formats: readonly Format[]): RouteDescription {
+  return {
+    headers: formats.includes('csv')
+      ? { 'Content-Disposition': { type: 'string', description: 'The name of the file, of CSV (RFC 6266)' } }
+      : {},
+    problems: problemsOf({ 'not-acceptable': 'The route has none of the accepted media types' }),
+  }
 }
 
-/** The refusals of a body that may be XML, for the OpenAPI document. */
 export const describeXmlBody: RouteDescription = {
   problems: problemsOf({
     'body-malformed': 'The body is malformed',
@@ -46,19 +45,17 @@ export const describeXmlBody: RouteDescription = {
   }),
 }
 
-/** The schema of a route whose body may be XML, for the document. */
 export function withXmlBody(schema: FastifySchema): FastifySchema {
   const { body, consumes = ['application/json'] } = schema as FastifySchema & {
     readonly consumes?: readonly string[]
   }
   if (isPlainObject(body) && isPlainObject(body.content)) {
     const { 'application/json': json, ...others } = body.content
-    return { ...schema, body: { ...body, content: { 'application/json': json, [xml]: json, ...others } } }
+    const xml = Object.fromEntries(mediaTypesOf.xml.map((mediaType) => [mediaType, json]))
+    return { ...schema, body: { ...body, content: { 'application/json': json, ...xml, ...others } } }
   }
-  return { ...schema, consumes: [...consumes, xml] } as FastifySchema
+  return { ...schema, consumes: [...consumes, ...mediaTypesOf.xml] } as FastifySchema
 }
-
-const [xml] = mediaTypesOf.xml
 
 function hasBody(status: string, declared: unknown): declared is object {
   const isSuccess = /^2(?:\d\d|xx)$/i.test(status) && status !== '204' && status !== '205'
@@ -71,11 +68,9 @@ function withContent(declared: object, formats: readonly Format[], root: string 
     readonly description?: unknown
     readonly headers?: unknown
   }
-  const contents = formats.flatMap((format): [string, object][] => {
-    const [mediaType] = mediaTypesOf[format]
-    return format === 'csv'
-      ? [[mediaType, { schema: { type: 'string' } }]]
-      : [[mediaType, { schema: named(schema, root) }]]
+  const contents = formats.flatMap((format) => {
+    const content = { schema: format === 'csv' ? { type: 'string' } : named(schema, root) }
+    return mediaTypesOf[format].map((mediaType) => [mediaType, content])
   })
   return {
     ...(description === undefined ? {} : { description }),

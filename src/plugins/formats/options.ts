@@ -2,7 +2,7 @@ import { type Format, otherFormats } from '../../fastify/formats.js'
 import { type Check, type Checks, flag, invalid, listOf, oneOf, text } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import type { Formulas } from './csv-writer.js'
-import { isXmlName } from './xml-names.js'
+import { isXmlName } from './xml-writer.js'
 
 export type { Format } from '../../fastify/formats.js'
 

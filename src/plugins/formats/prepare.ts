@@ -6,7 +6,7 @@ import { isObject } from '../../options.js'
 import { type CsvList, csvListOf, type ListPlace } from './csv-columns.js'
 import type { ResolvedFormats } from './options.js'
 import { rootName } from './route-writers.js'
-import { type XmlPlace, xmlPlaceOf } from './xml-places.js'
+import { type XmlPlace, xmlPlaceOf } from './xml-body.js'
 
 /** What is known of a route with formats when the app gets ready. */
 export interface RouteFacts {
@@ -35,7 +35,6 @@ export interface PreparedResponses {
   readonly finding: FormatsFinding | null
 }
 
-/** Returns what the response schemas of a route say of its formats. */
 export function prepareResponses(facts: RouteFacts): PreparedResponses {
   const { options, answer } = facts
   const place = listPlaceOf(facts)
@@ -46,7 +45,6 @@ export function prepareResponses(facts: RouteFacts): PreparedResponses {
   return { ...named, list: null, finding: ['csv', csv.problem, csv.instead] }
 }
 
-/** Returns the finding of a route that declares the query parameter which selects the format. */
 export function parameterFinding(parameter: string): FormatsFinding {
   return [
     'parameter',
@@ -67,7 +65,6 @@ function titleOf({ response, shared }: RouteFacts): unknown {
   return reader.read(schema, schema).parts.find(({ title }) => title !== undefined)?.title
 }
 
-/** Returns what the body schema of a route says of XML. */
 export function prepareBody(
   methods: readonly string[],
   declared: unknown,

@@ -6,8 +6,7 @@ import { loadPeer } from '../../load-peer.js'
 import type { Column, CsvList } from './csv-columns.js'
 import { csvOf, type Formulas, type StringifyCsv } from './csv-writer.js'
 import { parserOptions, type XmlParser } from './xml-body.js'
-import { isXmlName, itemName, xmlName } from './xml-names.js'
-import { builderOptions, type XmlBuilder, xmlOf } from './xml-writer.js'
+import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml-writer.js'
 
 /** What a request gets of the data. */
 export interface RequestView {
@@ -34,11 +33,6 @@ export interface Libraries {
   csv: StringifyCsv | null
 }
 
-/**
- * Loads the packages that the routes of an app need.
- *
- * @throws FST_CONV_PACKAGE_MISSING
- */
 export async function loadLibraries(
   libraries: Libraries,
   needed: ReadonlySet<Format | 'body'>,
@@ -58,7 +52,6 @@ export async function loadLibraries(
   }
 }
 
-/** Returns the writer of XML. */
 export function xmlWriter(root: () => string, libraries: Libraries): FormatWriter {
   return {
     contentType: (mediaType) => `${mediaType}; charset=utf-8`,
@@ -67,12 +60,6 @@ export function xmlWriter(root: () => string, libraries: Libraries): FormatWrite
   }
 }
 
-/**
- * Returns the writer of CSV.
- *
- * @param name returns the name of the file, without an extension
- * @param list returns the list of the response; `null` if its schema has none
- */
 export function csvWriter(
   name: () => string,
   list: () => CsvList | null,
@@ -106,12 +93,6 @@ export function csvWriter(
   }
 }
 
-/**
- * Returns the name of the root element of a route without the option: the title of its response schema if it can be one,
- * the name of the collection for an array, `response` for an object with the collection, and else the singular.
- *
- * @param collection the last word of the path
- */
 export function rootName(
   title: unknown,
   answer: Shape | undefined,

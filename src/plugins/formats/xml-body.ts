@@ -1,18 +1,22 @@
+import {
+  isSchemaObject,
+  type Json,
+  type SchemaObject,
+  type SchemaStore,
+} from '../../json-schema/json-schema.js'
+import { isTuple, namelessOf, partsOf, propertiesOf, typesOfParts } from '../../json-schema/parts.js'
+import { SchemaReader } from '../../json-schema/reader.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
-import { isXmlName, memberOfXmlName } from './xml-names.js'
-import type { XmlPlace } from './xml-places.js'
-import { invalidChar } from './xml-writer.js'
+import { invalidChar, isXmlName, memberOfXmlName } from './xml-writer.js'
 
-/** Parses XML: `XMLParser` of fast-xml-parser, with {@link parserOptions}. */
+/** Parses XML: `XMLParser` of fast-xml-parser, with parserOptions. */
 export interface XmlParser {
   parse(xml: string, validate: true): unknown
 }
 
-/** Maximum number of levels of elements. */
 const maxLevels = 100
 
-/** Options of `XMLParser`: elements in their order, all values as text, no entities but those of XML itself. */
 export function parserOptions() {
   return {
     preserveOrder: true,
@@ -35,18 +39,14 @@ export function parserOptions() {
   }
 }
 
-/**
- * Returns an XML document as the JSON that a body schema describes. The digits of numbers are copied. The name of the root
- * element does not matter.
- *
- * @throws ProblemError `body-malformed` for text that is not XML, and for XML that JSON cannot hold
- */
+/** Returns an XML document as the JSON that a body schema describes. The name of the root element does not matter. */
 export function jsonOfXml(xml: string, place: XmlPlace, parser: XmlParser): string {
   checkProlog(xml)
   if (invalidChar.test(xml)) throw malformed('it has a character that XML 1.0 does not allow')
+  const nodes = parse(xml, parser)
   // The parser reads over a text after an empty root element.
   if (!xml.trimEnd().endsWith('>')) throw malformed('it has text after the root element')
-  const roots = nodesOf(parse(xml, parser)).filter(({ text }) => text === null)
+  const roots = nodesOf(nodes).filter(({ text }) => text === null)
   const [root] = roots
   if (root === undefined || roots.length > 1) throw malformed('it has no root element')
   return jsonOf(root, place)
@@ -59,15 +59,14 @@ function parse(xml: string, parser: XmlParser): unknown {
     if (error instanceof ProblemError) throw error
     const message = error instanceof Error ? error.message : String(error)
     // The parser refuses the names by which programs change the prototypes of objects.
-    throw malformed(
-      message.startsWith('[SECURITY]') ? 'it has a name that is not read' : clip(message, maxShown),
-    )
+    if (message.startsWith('[SECURITY]')) throw malformed('it has a name that is not read')
+    // The parser lists the open elements as JSON over several lines.
+    throw malformed(message.startsWith("Invalid '[") ? 'it ends within an element' : clip(message, maxShown))
   }
 }
 
 const encoding = /^\ufeff?<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']/
 
-/** Checks the declared encoding; the bytes are UTF-8. */
 function checkProlog(xml: string): void {
   const declared = encoding.exec(xml)?.[1]
   if (declared !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(declared))
@@ -139,7 +138,6 @@ function objectOf(element: XmlNode, elements: readonly XmlNode[], place: XmlPlac
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** A number or boolean as JSON. Any other text stays one, for the validator to refuse or to convert. */
 function scalarOf(text: string): string {
   const value = text.replace(/^[ \t\r\n]+/, '').replace(/[ \t\r\n]+$/, '')
   return jsonNumber.test(value) || value === 'true' || value === 'false' ? value : JSON.stringify(value)
@@ -175,4 +173,70 @@ function shown(name: string): string {
 
 function malformed(why: string): ProblemError {
   return new ProblemError('body-malformed', { detail: `The body is not XML that is read here: ${why}` })
+}
+
+/** What a body schema says of an element, as far as XML itself does not. */
+export interface XmlPlace {
+  readonly kind: 'object' | 'array' | 'text' | 'scalar'
+  /** Places of the declared members of an object. */
+  readonly members: ReadonlyMap<string, XmlPlace>
+  /** Place of the items of an array, or of the other members of an object; `null` if the schema does not say. */
+  readonly others: XmlPlace | null
+}
+
+export interface UnclearPlace {
+  /** JSON Pointer in the body. */
+  readonly pointer: string
+}
+
+export function xmlPlaceOf(body: Json, shared: SchemaStore): XmlPlace | UnclearPlace {
+  const reader = new SchemaReader(shared)
+  const known = new Map<string, XmlPlace>()
+  const ids = new Map<SchemaObject, number>()
+  let unclear: UnclearPlace | null = null
+
+  // The parts of a schema are few, so a recursive schema has a finite number of places.
+  function keyOf(parts: readonly SchemaObject[]): string {
+    return parts
+      .map((part) => {
+        const id = ids.get(part) ?? ids.size
+        ids.set(part, id)
+        return id
+      })
+      .join()
+  }
+
+  function placeOf(schemas: readonly Json[], pointer: string): XmlPlace {
+    const parts = partsOf(reader, schemas)
+    const key = keyOf(parts)
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const kind = kindOf(parts)
+    if (kind === null) unclear ??= { pointer }
+    const members = new Map<string, XmlPlace>()
+    const place = { kind: kind ?? 'text', members, others: null as XmlPlace | null }
+    known.set(key, place)
+    if (kind === 'object') {
+      for (const [name, declared] of propertiesOf(parts)) {
+        members.set(name, placeOf(declared, `${pointer}/${name}`))
+      }
+    }
+    const nameless = kind === 'object' || kind === 'array' ? namelessOf(parts).filter(isSchemaObject) : []
+    if (nameless.length > 0) place.others = placeOf(nameless, `${pointer}/${kind === 'array' ? '0' : '*'}`)
+    else if (kind === 'array') unclear ??= { pointer: `${pointer}/0` }
+    return place
+  }
+
+  const root = placeOf([reader.absolute(body, body)], '')
+  return unclear ?? root
+}
+
+function kindOf(parts: readonly SchemaObject[]): XmlPlace['kind'] | null {
+  const types = new Set(typesOfParts(parts))
+  types.delete('null')
+  if (types.size === 0 || isTuple(parts)) return null
+  if (types.has('object') || types.has('array')) {
+    return types.size > 1 ? null : types.has('object') ? 'object' : 'array'
+  }
+  return types.has('string') ? 'text' : 'scalar'
 }

@@ -1,12 +1,13 @@
+import { BoundedCache } from '../../bounded-cache.js'
 import { parseCharacters } from '../../json/parse-exact.js'
-import { itemName, xmlName } from './xml-names.js'
+import { isCountedPlural, singular } from '../../words/plurals.js'
 
-/** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with {@link builderOptions}. */
+/** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with builderOptions. */
 export interface XmlBuilder {
   build(tree: unknown): string
 }
 
-/** Options of `XMLBuilder`. Texts are escaped here, because the builder does not escape what XML cannot hold. */
+/** Texts are escaped here, because the builder does not escape what XML cannot hold. */
 export const builderOptions = {
   ignoreAttributes: false,
   attributeNamePrefix: '@_',
@@ -24,16 +25,8 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const nil = { '@_xsi:nil': 'true' }
 const namespace = { '@_xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance' }
 
-/** Maximum depth of a response, that of JSON which this package writes itself. */
 const maxDepth = 500
 
-/**
- * Returns JSON as an XML 1.0 document. A member is an element with its name; an array is an element with one element for
- * each item; `null` is `xsi:nil="true"`. Numbers keep their digits.
- *
- * @param root name of the root element
- * @throws TypeError for JSON that goes deeper than 500 levels
- */
 export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
   let hasNull = false
 
@@ -72,7 +65,82 @@ const special = new RegExp(`[&<>\\r]|${invalidChar.source}`, 'u')
 const allSpecial = new RegExp(special, 'gu')
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
 
-/** Escapes a text. U+FFFD stands for a character that XML cannot hold. */
+/** U+FFFD stands for a character that XML cannot hold. */
 function escapeText(text: string): string {
   return special.test(text) ? text.replace(allSpecial, (char) => entities[char] ?? '\ufffd') : text
+}
+
+// XML 1.0 §2.3 without the colon, which separates the prefix of a namespace, without characters beyond U+FFFF, which
+// parsers for earlier editions refuse, and without U+1680 and U+FEFF, which programs in JavaScript trim as white space.
+const startChars =
+  'A-Za-z_\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200c}-\\u{200d}' +
+  '\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fefe}\\u{ff00}-\\u{fffd}'
+const startChar = new RegExp(`[${startChars}]`, 'u')
+const nameChar = new RegExp(`[${startChars}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]`, 'u')
+const wholeName = new RegExp(`^${startChar.source}${nameChar.source}*$`, 'u')
+
+// Most names. An underscore before an x may look like an encoded character.
+const plainName = /^[A-Za-z](?:[A-Za-z0-9]|_(?!x))*$/
+const encodedChar = /_x([0-9A-F]{4})_/g
+const looksEncoded = /^x[0-9A-F]{4}/
+
+// The members of a map are names that the app's data choose.
+const cachedNames = 2000
+const longestCached = 100
+const names = new BoundedCache<string, string>(cachedNames)
+const itemNames = new BoundedCache<string, string>(cachedNames)
+
+export function isXmlName(text: string): boolean {
+  return wholeName.test(text)
+}
+
+export function xmlName(name: string): string {
+  if (plainName.test(name)) return name
+  const known = names.get(name)
+  if (known !== undefined) return known
+  const encoded = encode(name)
+  if (name.length <= longestCached) names.set(name, encoded)
+  return encoded
+}
+
+export function memberOfXmlName(name: string): string {
+  if (name === '_') return ''
+  return name.replace(encodedChar, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
+export function itemName(name: string): string {
+  const known = itemNames.get(name)
+  if (known !== undefined) return known
+  const found = singularOf(name)
+  if (name.length <= longestCached) itemNames.set(name, found)
+  return found
+}
+
+function encode(name: string): string {
+  if (name === '') return '_'
+  if (name === '_') return escaped('_')
+  let encoded = ''
+  let index = 0
+  for (const char of name) {
+    const isAllowed = (index === 0 ? startChar : nameChar).test(char)
+    index += char.length
+    const isAmbiguous = char === '_' && looksEncoded.test(name.slice(index, index + 5))
+    encoded += isAllowed && !isAmbiguous ? char : escaped(char)
+  }
+  return encoded
+}
+
+function escaped(char: string): string {
+  const units = Array.from({ length: char.length }, (_, index) => char.charCodeAt(index))
+  return units.map((unit) => `_x${unit.toString(16).toUpperCase().padStart(4, '0')}_`).join('')
+}
+
+const lastWord = /[A-Z]?[a-z]+$/
+
+function singularOf(name: string): string {
+  const word = lastWord.exec(name)?.[0] ?? ''
+  if (!isCountedPlural(word.toLowerCase())) return 'item'
+  const one = singular(word.toLowerCase())
+  const styled = word === word.toLowerCase() ? one : one.charAt(0).toUpperCase() + one.slice(1)
+  return `${name.slice(0, name.length - word.length)}${styled}`
 }

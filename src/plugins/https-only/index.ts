@@ -1,21 +1,17 @@
 import { Server as TlsServer } from 'node:tls'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect } from '../../convention/steps.js'
 import { serverSettings } from '../../fastify/internals.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook } from '../../fastify/route.js'
-import { routeSlot } from '../../fastify/slots.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import type { Mode } from '../../rules/modes.js'
-import { reporterOf } from '../../rules/report.js'
-import { httpsHook } from './hooks.js'
-import { plainRefused } from './openapi.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { pathOf } from '../../http/request-target.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { problemsOf } from '../../problem/route-description.js'
 import {
   type HttpsOnlyOptions,
   type HttpsOnlyRouteOptions,
-  httpsOnlyChecks,
-  httpsOnlyDefaults,
-  httpsOnlyRouteChecks,
+  httpsOnlyOptions,
+  httpsOnlyRouteOptions,
 } from './options.js'
 
 export type { HttpsOnlyOptions, HttpsOnlyRouteOptions } from './options.js'
@@ -26,9 +22,6 @@ declare module 'fastify' {
     httpsOnly?: HttpsOnlyRouteOptions | false
   }
 }
-
-/** The mode of a route that has one of its own. */
-const modeOfRoute = routeSlot<Mode>('httpsOnly.mode')
 
 /**
  * Refuses requests over plain HTTP with 403 `https-required`, on known and unknown paths, before any authentication and
@@ -44,48 +37,28 @@ const modeOfRoute = routeSlot<Mode>('httpsOnly.mode')
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const httpsOnly = conventionPlugin<HttpsOnlyOptions>(
-  'httpsOnly',
-  function setUpHttpsOnly(app, received) {
-    const options = resolveOptions('httpsOnly', received, httpsOnlyChecks, httpsOnlyDefaults)
-    const { mode, except } = options
-    if (mode === 'off') return
-    const reporter = reporterOf(app)
+export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOptions> = convention({
+  name: 'httpsOnly',
+  rules: ['plain'],
+  options: httpsOnlyOptions,
+  routeOptions: httpsOnlyRouteOptions,
+  setUp({ app, options: { mode, except }, atReady, addFinding, addException }) {
     const paths = new Set<string>()
-    // Reading the route of a request takes time, so it is read only if a route has a mode of its own.
-    let hasOwn = false
-    const modeOf = (request: FastifyRequest): Mode => (hasOwn ? modeOfRoute.of(request) : undefined) ?? mode
-    addAppHook(app, 'onRequest', 'httpsOnly', httpsHook(new Set(except), modeOf, reporter))
+    const excepted = new Set(except)
 
-    const describe = routeDescriber(app)
-    app.addHook('onRoute', function httpsOnlyOnRoute(route) {
-      const name = `${[route.method].flat().join(', ')} ${route.path}`
-      paths.add(route.path)
-      const given = route.config?.httpsOnly
-      if (given === undefined) {
-        if (mode === 'enforce' && !except.includes(route.path)) describe(route, plainRefused)
-        return
+    function requireHttps(request: FastifyRequest): Effect | undefined {
+      if (isSecure(request) || excepted.has(pathOf(request.raw.url ?? '/'))) return undefined
+      return { rule: 'plain', given: `${request.method} over plain HTTP`, refusal: leaked() }
+    }
+
+    atReady(function checkHttps() {
+      for (const path of except) {
+        const reason = 'listed in httpsOnly.except'
+        addException({ route: path, rules: ['plain'], reason, declared: true, unused: !paths.has(path) })
       }
-      const label = `${name} config.httpsOnly`
-      const own = resolveRouteOptions<HttpsOnlyRouteOptions, Required<HttpsOnlyRouteOptions>>(
-        label,
-        given,
-        httpsOnlyRouteChecks,
-        { mode },
-      )
-      const ownMode = own === false ? 'off' : own.mode
-      hasOwn = true
-      modeOfRoute.set(route, ownMode)
-      if (ownMode === 'enforce') describe(route, plainRefused)
-      if (ownMode === 'off') addException(name, 'config.httpsOnly is false', false)
-    })
-
-    reporter.checkAtReady(function checkHttps() {
-      for (const path of except) addException(path, 'listed in httpsOnly.except', !paths.has(path))
       const { trustProxy, hasServerFactory } = serverSettings(app)
-      if (trustProxy || hasServerFactory || app.server instanceof TlsServer) return
-      reporter.addFinding({
-        plugin: 'httpsOnly',
+      if (mode === 'off' || trustProxy || hasServerFactory || app.server instanceof TlsServer) return
+      addFinding({
         rule: 'plain',
         route: '*',
         problem: 'every request would be refused: the server has no TLS, and trustProxy is off',
@@ -93,9 +66,28 @@ export const httpsOnly = conventionPlugin<HttpsOnlyOptions>(
         mode,
       })
     })
-
-    function addException(route: string, reason: string, unused: boolean): void {
-      reporter.addException({ plugin: 'httpsOnly', route, rules: ['plain'], reason, unused })
+    return { paths, excepted, requireHttps }
+  },
+  route({ path, modeOf, state: { paths, excepted, requireHttps } }) {
+    paths.add(path)
+    const isDescribed = modeOf.plain === 'enforce' && !excepted.has(path)
+    return {
+      onRequest: requireHttps,
+      describe: isDescribed
+        ? { problems: problemsOf({ 'https-required': 'The request was sent without TLS' }) }
+        : undefined,
     }
   },
-)
+})
+
+function leaked(): ProblemError {
+  return new ProblemError('https-required', {
+    detail: 'Use HTTPS; a token sent over plain HTTP has to be replaced',
+  })
+}
+
+/** Whether the client has sent the request over TLS: to this server, or to the proxy that Fastify trusts. */
+function isSecure({ protocol }: FastifyRequest): boolean {
+  // A proxy may write the scheme in any case (RFC 3986 §3.1).
+  return protocol === 'https' || protocol?.toLowerCase() === 'https'
+}

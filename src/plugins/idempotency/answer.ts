@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
+import { pipeline, type Readable, Transform } from 'node:stream'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
+import { type MaybeAsync, whenSettled } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 
 /** The answer to a request, as a store keeps it. */
@@ -37,11 +39,6 @@ export interface LostAnswer {
 /** Header fields by their names in lowercase. */
 export type AnswerHeaders = Readonly<Record<string, string | string[]>>
 
-/**
- * Returns an answer as JSON.
- *
- * @throws TypeError if the payload of a {@link GivenAnswer} is no JSON value
- */
 export function writeAnswer(answer: Answer): string {
   if (answer.kind === 'sent') {
     const { kind, status, headers, body } = answer
@@ -58,11 +55,7 @@ export function writeAnswer(answer: Answer): string {
   return JSON.stringify({ form, ...rest, payload: json })
 }
 
-/**
- * Reads what {@link writeAnswer} has written.
- *
- * @throws Error for a form that this release does not know
- */
+/** Reads what {@link writeAnswer} has written. */
 export function readAnswer(json: string): Answer {
   const { form: found, encoding, body, payload, ...answer } = JSON.parse(json) as Record<string, unknown>
   const isKnown = found === form && typeof answer.status === 'number'
@@ -82,10 +75,7 @@ export function readAnswer(json: string): Answer {
 
 const form = 1
 
-/**
- * Whether the answer with a status is kept. One that says that nothing was carried out is not: the request runs again once its
- * cause is gone. One of the server's own errors is not, either.
- */
+/** Whether the answer with a status is kept. */
 export function isKeptStatus(status: number): boolean {
   return status >= 200 && status < 500 && !withoutEffect.has(status)
 }
@@ -95,17 +85,15 @@ const withoutEffect: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Returns a function that returns whether a header field belongs to each response, and not to the answer: it is not kept, and
- * a repeated answer has that of its own response.
- *
- * @param more further names, in lowercase
+ * Whether a header field belongs to each response, and not to the answer: it is not kept, and a repeated answer has that of its
+ * own response.
  */
-export function ofEachResponse(more: readonly string[]): (name: string) => boolean {
-  const names = new Set([...fieldsOfEachResponse, ...more])
-  return (name) => names.has(name) || /^(?:access-control-|cross-origin-|proxy-|(?:x-)?ratelimit)/.test(name)
+export function isOfEachResponse(name: string): boolean {
+  const pattern = /^(?:access-control-|cross-origin-|proxy-|(?:x-)?ratelimit)/
+  return fieldsOfEachResponse.has(name) || pattern.test(name)
 }
 
-const fieldsOfEachResponse = [
+const fieldsOfEachResponse: ReadonlySet<string> = new Set([
   // The message and its connection (RFC 9110 §7.6.1), and who handled it.
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length'],
   ...['date', 'age', 'via', 'server', 'alt-svc', 'x-powered-by', 'server-timing', 'idempotent-replayed'],
@@ -119,16 +107,15 @@ const fieldsOfEachResponse = [
   ...['origin-agent-cluster', 'reporting-endpoints', 'report-to', 'nel'],
   // Of a version, at the time of the response.
   ...['deprecation', 'sunset'],
-]
+])
 
-/** Returns the header fields of an answer. */
 export function keptHeaders(
   headers: Readonly<Record<string, unknown>>,
-  isOfEachResponse: (name: string) => boolean,
+  isLeftOut: (name: string) => boolean = isOfEachResponse,
 ): AnswerHeaders {
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || isOfEachResponse(name)) continue
+    if (value === undefined || isLeftOut(name)) continue
     kept[name] = Array.isArray(value) ? value.map(String) : String(value)
   }
   return kept
@@ -136,4 +123,37 @@ export function keptHeaders(
 
 function isBinary(payload: unknown): boolean {
   return payload instanceof Uint8Array || (isObject(payload) && typeof payload.pipe === 'function')
+}
+
+/** What {@link collectAnswer} calls: one of the two, once. */
+export interface Collector {
+  /** Called when all of the stream has passed, before its end does. */
+  collected(bytes: Buffer | null): MaybeAsync<void>
+  /** Called if the stream fails, or if it is not read to its end. */
+  failed(error: Error): void
+}
+
+/** Returns a stream with the same bytes, which are collected while they pass: at most so many. */
+export function collectAnswer(source: Readable, maxBytes: number, collector: Collector): Readable {
+  const parts: Buffer[] = []
+  let length = 0
+  const passing = new Transform({
+    transform(part: Buffer, _encoding, next) {
+      length += part.length
+      if (length <= maxBytes) parts.push(part)
+      else parts.length = 0
+      next(null, part)
+    },
+    flush(next) {
+      whenSettled(
+        () => collector.collected(length <= maxBytes ? Buffer.concat(parts) : null),
+        () => next(),
+        next as (error: unknown) => void,
+      )
+    },
+  })
+  pipeline(source, passing, (error) => {
+    if (error) collector.failed(error)
+  })
+  return passing
 }

@@ -2,22 +2,29 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { listenAlong } from '../../fastify/body-bytes.js'
-import { callerIdText } from '../../fastify/caller.js'
+import { callerIdText, scopesOf } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { hookError } from '../../fastify/hook-error.js'
 import { discard, isBytes, isResponse } from '../../fastify/payloads.js'
 import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
+import { passString } from '../../fastify/reply-serializer.js'
 import { addHook } from '../../fastify/route.js'
+import { selectionOf } from '../../fastify/selection.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { isPromise, type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
-import { type Answer, type GivenAnswer, keptHeaders, ofEachResponse, type SentAnswer } from './answer.js'
-import { collectAnswer } from './collect-answer.js'
-import { fingerprintOf, ReadBody, storageKey } from './fingerprint.js'
-import { readKey } from './key.js'
+import {
+  type Answer,
+  collectAnswer,
+  type GivenAnswer,
+  isOfEachResponse,
+  keptHeaders,
+  type SentAnswer,
+} from './answer.js'
+import { fingerprintOf, ReadBody, type Rights, readKey, storageKey } from './fingerprint.js'
 import { Attempt, type Ledger } from './ledger.js'
 import type { RoutePlan } from './options.js'
 import { keyProblem, outcomeOf, type Refusal, streamedBodyProblem, unavailableProblem } from './outcome.js'
@@ -47,11 +54,14 @@ export interface Run {
   isTimedOut: boolean
 }
 
-type Decision = Work | Refusal | { readonly kind: 'pass' }
+type Decision = Work | Refusal
 type Next = (error?: Error) => void
 type NextPayload = (error: Error | null, payload?: unknown) => void
 
 const field = 'idempotency-key'
+
+/** The methods whose requests may have a key. */
+export const methodsWithKeys: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Adds the hooks of a plan to a route with unsafe methods, and watches its handler. */
 export function addIdempotencyHooks(
@@ -60,15 +70,11 @@ export function addIdempotencyHooks(
   ledger: Ledger,
   reporter: Reporter,
 ): void {
-  const { required, repeats, keepFor, maxBytes, keeps, skipOnError, identify } = plan
+  const { required, keepFor, maxBytes, identify } = plan
   const isReport = plan.mode === 'report'
-  const methods = new Set(plan.methods)
-  const isOfEachResponse = ofEachResponse(plan.responseHeaders)
-  // A double click that was refused may be meant as another try.
-  const planOfRepeats = { ...plan, keeps: (status: number) => status < 400 && keeps(status) }
 
   addHook(route, 'preParsing', 'idempotency', function readBody(request, _reply, payload, next) {
-    if (request.headers[field] !== undefined || repeats !== undefined) {
+    if (request.headers[field] !== undefined) {
       const body = new ReadBody()
       bodyRead.set(request, body)
       listenAlong(payload as Readable, body)
@@ -78,8 +84,7 @@ export function addIdempotencyHooks(
 
   addHook(route, 'preHandler', 'idempotency', function claimKey(request, reply, next: Next) {
     const fieldValue = request.headers[field]
-    const isConcerned = fieldValue !== undefined || repeats !== undefined || required
-    if (!isConcerned || !methods.has(request.method)) {
+    if ((fieldValue === undefined && !required) || !methodsWithKeys.has(request.method)) {
       next()
       return
     }
@@ -107,7 +112,7 @@ export function addIdempotencyHooks(
 
   function decide(fieldValue: string | null, request: FastifyRequest): MaybeAsync<Decision> {
     const key = fieldValue === null ? null : readKey(fieldValue)
-    if (key === null && (fieldValue !== null || required)) {
+    if (key === null) {
       return { kind: 'refuse', rule: 'key-invalid', problem: keyProblem(fieldValue === null) }
     }
     const body = bodyRead.get(request)
@@ -117,45 +122,36 @@ export function addIdempotencyHooks(
         request,
         'the body is read as a stream, so its repetition is not known',
       )
-      return key === null
-        ? { kind: 'pass' }
-        : { kind: 'refuse', rule: 'key-invalid', problem: streamedBodyProblem() }
+      return { kind: 'refuse', rule: 'key-invalid', problem: streamedBodyProblem() }
     }
     return withValue(identify(request) as MaybeAsync<unknown>, (id) => {
       const caller = callerIdText(id, 'idempotency.identify')
       const credentials = caller === null ? credentialsOf(request) : null
-      // Without a key, requests of callers who are not known may be of different people.
-      if (key === null && caller === null && credentials === null) return { kind: 'pass' }
       const fingerprint = fingerprintOf(body?.parts ?? [], {
         method: request.method,
         target: request.url,
         mediaType: mediaTypeOf(request.headers['content-type']),
         credentials,
+        rights: rightsOf(request),
       })
-      const parts = key === null ? ['repeat', caller, fingerprint] : ['key', caller, key]
-      return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint, key !== null)
+      const parts = ['key', caller, key]
+      return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint)
     })
   }
 
-  function claim(key: string, fingerprint: string, hasKey: boolean): MaybeAsync<Decision> {
+  function claim(key: string, fingerprint: string): MaybeAsync<Decision> {
     return whenSettled<Decision, Decision>(
       () =>
-        withValue(ledger.begin(key, fingerprint, hasKey ? keepFor : (repeats ?? keepFor)), (found) =>
-          found instanceof Attempt
-            ? runOf(found, hasKey ? plan : planOfRepeats)
-            : outcomeOf(found, fingerprint, hasKey),
+        withValue(ledger.begin(key, fingerprint, keepFor), (found) =>
+          found instanceof Attempt ? runOf(found, plan) : outcomeOf(found, fingerprint),
         ),
       (decision) => decision,
-      (error) =>
-        skipOnError
-          ? { kind: 'pass' }
-          : { kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) },
+      (error) => ({ kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) }),
     )
   }
 
   function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    if (decision.kind === 'pass') next()
-    else if (decision.kind === 'run') {
+    if (decision.kind === 'run') {
       workOf.set(request, decision)
       watchReply(reply, decision)
       next()
@@ -174,7 +170,8 @@ export function addIdempotencyHooks(
       workOf.set(request, decision)
       const { status, headers } = decision.answer
       reply.code(status).headers(headers)
-      if (decision.kind === 'sent') reply.send(decision.answer.body ?? undefined)
+      // The bytes have been written for the same rights.
+      if (decision.kind === 'sent') passString(reply).send(decision.answer.body ?? undefined)
       else reply.send(decision.answer.payload)
     }
   }
@@ -251,7 +248,7 @@ export function addIdempotencyHooks(
   }
 
   function sent(reply: FastifyReply, body: string | Buffer | null): SentAnswer {
-    const headers = keptHeaders(reply.getHeaders(), isOfEachResponse)
+    const headers = keptHeaders(reply.getHeaders())
     return { kind: 'sent', status: reply.statusCode, headers, body }
   }
 }
@@ -367,7 +364,18 @@ function hasContent({ raw, headers }: FastifyRequest): boolean {
   return headers['content-type'] !== undefined || (lengthOf(raw as unknown as RawRequest) ?? 1) > 0
 }
 
-/** Returns the credentials of a caller whose id is not known; `null` for none. */
-function credentialsOf({ headers: { authorization, cookie } }: FastifyRequest): string | null {
-  return authorization === undefined && cookie === undefined ? null : JSON.stringify([authorization, cookie])
+/** Returns the credentials of a caller whose id is not known, in fields of the app's own too; `null` for none. */
+function credentialsOf({ headers }: FastifyRequest): string | null {
+  const names = Object.keys(headers).filter((name) => credentials.test(name) && !otherwise.test(name))
+  return names.length === 0 ? null : JSON.stringify(names.sort().map((name) => [name, headers[name]]))
+}
+
+// Which fields an app authenticates by is not known, so their names tell.
+const credentials =
+  /auth|cookie|credential|key|passw|secret|session|token|jwt|cert|user|account|tenant|principal|identity|client[-_]?id/
+const otherwise = /^:|^sec-|^idempotency-key$|^user-agent$|[cx]srf/
+
+function rightsOf(request: FastifyRequest): Rights {
+  const selection = selectionOf(request)
+  return { scopes: scopesOf(request), visible: selection?.hides === true ? selection.paths : null }
 }

@@ -1,13 +1,14 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { hasCallers, subjectOf } from '../../fastify/caller.js'
+import { closingIfFails } from '../../fastify/failed-boot.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { whenSettled } from '../../maybe-async.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { describeRoute } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { addIdempotencyHooks, bodyRead, workOf } from './hooks.js'
-import { readKey } from './key.js'
+import { readKey } from './fingerprint.js'
+import { addIdempotencyHooks, bodyRead, methodsWithKeys, workOf } from './hooks.js'
 import { Ledger } from './ledger.js'
 import { describeIdempotency } from './openapi.js'
 import {
@@ -78,6 +79,21 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
     const ledger = new Ledger({ store, lease, storeTimeout, schedule, log: app.log })
     const described: { readonly route: RouteOptions; readonly plan: RoutePlan }[] = []
     let isUsed = false
+    reporter.checkAtReady(function findUnknownCallers() {
+      if (!isUsed || options.identify !== subjectOf || hasCallers(app)) return
+      reporter.addFinding(
+        {
+          plugin: 'idempotency',
+          route: '(all)',
+          rule: 'identify',
+          mode: 'report',
+          problem:
+            'all callers share one space of keys, told apart by header fields that look like credentials',
+          instead: 'identify, or bearer',
+        },
+        'none',
+      )
+    })
 
     app.addHook('onRoute', function addIdempotencyOnRoute(route) {
       const names = [route.method].flat()
@@ -90,7 +106,7 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
         options,
       ) as RoutePlan | false
       if (plan === false) return
-      if (names.some((name) => options.methods.includes(name))) {
+      if (names.some((name) => methodsWithKeys.has(name))) {
         isUsed = true
         addIdempotencyHooks(route, plan, ledger, reporter)
         if (mode === 'enforce') described.push({ route, plan })
@@ -101,7 +117,7 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
           rule: 'method',
           mode: mode === 'report' ? 'report' : 'enforce',
           problem: `config.idempotency has no effect on ${names.join(', ')}`,
-          instead: `a route with ${options.methods.join(', ')}, or no config.idempotency`,
+          instead: `a route with ${[...methodsWithKeys].join(', ')}, or no config.idempotency`,
         })
       }
     })
@@ -111,19 +127,15 @@ export const idempotency = conventionPlugin<IdempotencyOptions>(
         describeRoute(route, describeIdempotency(plan))
       }
       if (!isUsed) return
-      if (options.identify === subjectOf && !hasCallers(app)) {
-        app.log.info(
-          'idempotency: nothing sets request.caller, so keys belong to credentials; set `identify` if the app knows its callers',
+      await closingIfFails(app, async () => {
+        await whenSettled(
+          () => ledger.ask(() => store.check(), 'a check'),
+          () => {},
+          (error) => {
+            if (mode !== 'report') throw error
+          },
         )
-      }
-      await whenSettled(
-        () => ledger.ask(() => store.check(), 'a check'),
-        () => {},
-        (error) => {
-          // What a store that is away means is decided at each request then.
-          if (!options.skipOnError && mode !== 'report') throw error
-        },
-      )
+      })
       ledger.sweep()
     })
     app.addHook('onClose', async () => ledger.close())

@@ -52,13 +52,7 @@ export class Ledger {
     return this.#options.log
   }
 
-  /**
-   * Claims a key for a request.
-   *
-   * @param keepFor milliseconds for which the answer is kept
-   * @returns the attempt of the request, or the record of the one that has the key
-   * @throws the error of the store
-   */
+  /** Claims a key for a request. */
   begin(key: string, fingerprint: string, keepFor: number): MaybeAsync<Attempt | IdempotencyRecord> {
     const { store, lease } = this.#options
     this.#claims += 1
@@ -167,13 +161,7 @@ export class Attempt {
     return whenSettled(() => this.#ledger.ask(() => store.release(this.claim), 'a release'), done, done)
   }
 
-  /**
-   * Keeps an answer in the transaction of a connection.
-   *
-   * @returns `false` if another request has claimed the key since: the transaction must be rolled back
-   * @throws TypeError if the store takes part in no transactions; RangeError if the answer is too long; the error of the
-   * database
-   */
+  /** Keeps an answer in the transaction of a connection. */
   async keepWithin(connection: object, answer: Answer, maxBytes: number): Promise<boolean> {
     const within = this.#ledger.store.within?.(connection)
     if (within === undefined) {

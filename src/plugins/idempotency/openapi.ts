@@ -1,14 +1,9 @@
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { maxKeyLength } from './key.js'
+import { maxKeyLength } from './fingerprint.js'
 import type { RoutePlan } from './options.js'
 
 /** Returns the header `Idempotency-Key` of a route and its responses, for the OpenAPI document. */
-export function describeIdempotency({
-  required,
-  repeats,
-  skipOnError,
-}: Pick<RoutePlan, 'required' | 'repeats' | 'skipOnError'>): RouteDescription {
-  const isSentBefore = repeats === undefined ? '' : ', or this request was sent before'
+export function describeIdempotency({ required }: Pick<RoutePlan, 'required'>): RouteDescription {
   return {
     allHeaders: {
       'Idempotent-Replayed': {
@@ -20,11 +15,11 @@ export function describeIdempotency({
     parameters: { 'Idempotency-Key': { schema: keyParameter, isRequired: required } },
     problems: problemsOf({
       'idempotency-key-invalid': `Idempotency-Key is malformed${required ? ', or missing' : ''}`,
-      'idempotency-in-progress': `The first request with this Idempotency-Key is still running${isSentBefore}`,
+      'idempotency-in-progress': 'The first request with this Idempotency-Key is still running',
       'idempotency-answer-not-kept':
         'The first request with this Idempotency-Key ran, and its response is not kept',
       'idempotency-key-reused': 'An earlier request with this Idempotency-Key was different',
-      ...(skipOnError ? {} : { 'idempotency-unavailable': 'Idempotency keys cannot be kept at the moment' }),
+      'idempotency-unavailable': 'Idempotency keys cannot be kept at the moment',
     }),
     headersOf: {
       409: {

@@ -1,6 +1,5 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
 import { type CallerId, subjectOf } from '../../fastify/caller.js'
-import { fieldName } from '../../http/field-name.js'
 import {
   type Check,
   type Checks,
@@ -9,9 +8,7 @@ import {
   integer,
   invalid,
   isObject,
-  listOf,
   oneOf,
-  text,
 } from '../../options.js'
 import { type Mode, modes } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
@@ -26,13 +23,6 @@ export interface IdempotencyRouteOptions {
    * @default false
    */
   readonly required?: boolean
-  /**
-   * How long the same bytes from the same caller count as a repeat, if the request has no key: for double clicks.
-   * Milliseconds, or a text such as `'10 s'`; at least one second. Only for callers whose id is known, or who send
-   * credentials; an answer with a status of 400 or more is not kept.
-   * @default none
-   */
-  readonly repeats?: number | string
   /**
    * How long an answer is kept: milliseconds, or a text such as `'24 h'`; at least one second.
    * @default '24 h'
@@ -54,7 +44,7 @@ export interface IdempotencyRouteOptions {
 }
 
 /** Options of the plugin `idempotency`. */
-export interface IdempotencyOptions extends Omit<IdempotencyRouteOptions, 'repeats'> {
+export interface IdempotencyOptions extends IdempotencyRouteOptions {
   /**
    * `enforce` sends kept answers and refuses requests, `report` changes no response and counts these requests, `off` does
    * nothing.
@@ -73,11 +63,6 @@ export interface IdempotencyOptions extends Omit<IdempotencyRouteOptions, 'repea
    */
   readonly identify?: AnyRequest<[], CallerId | null | undefined | PromiseLike<CallerId | null | undefined>>
   /**
-   * The methods whose requests may have a key.
-   * @default ['POST', 'PUT', 'PATCH', 'DELETE']
-   */
-  readonly methods?: readonly string[]
-  /**
    * How long a key stays claimed if its process dies: milliseconds, or a text such as `'30 s'`; at least one second. It is
    * renewed while the request runs, so it does not limit the handler.
    * @default '30 s'
@@ -88,18 +73,6 @@ export interface IdempotencyOptions extends Omit<IdempotencyRouteOptions, 'repea
    * @default '2 s'
    */
   readonly storeTimeout?: number | string
-  /**
-   * Whether requests run without protection while the store cannot be reached; the log has the begin and the end. With
-   * `false` they are refused with 503 `idempotency-unavailable`. In `report` mode all run.
-   * @default false
-   */
-  readonly skipOnError?: boolean
-  /**
-   * Further header fields that belong to each response and not to the answer, such as one with the name of the instance: they
-   * are not kept.
-   * @default [] besides those in the documentation
-   */
-  readonly responseHeaders?: readonly string[]
   /**
    * Calls a function later, for tests.
    * @default setTimeout
@@ -114,39 +87,32 @@ const duration: Check<number> = (label, received) =>
 /** Checks of {@link IdempotencyRouteOptions}. */
 export const idempotencyRouteChecks: Checks<IdempotencyRouteOptions> = {
   required: flag,
-  repeats: duration,
   keepFor: duration,
   maxBytes: integer(0, 16_777_216),
   keeps: functionOf('a function of the status'),
 }
 
-const methods = ['check', 'claim', 'renew', 'complete', 'release', 'expire']
-
-const { repeats: _, ...checksOfBoth } = idempotencyRouteChecks
+const methodsOfStores = ['check', 'claim', 'renew', 'complete', 'release', 'expire']
 
 /** Checks of {@link IdempotencyOptions}. */
 export const idempotencyChecks: Checks<IdempotencyOptions> = {
-  ...checksOfBoth,
+  ...idempotencyRouteChecks,
   mode: oneOf(...modes),
   store: (label, received) =>
     isObject(received) &&
     typeof received.isShared === 'boolean' &&
-    methods.every((name) => typeof received[name] === 'function')
+    methodsOfStores.every((name) => typeof received[name] === 'function')
       ? (received as unknown as IdempotencyStore)
       : invalid(label, 'a store of keys, such as memoryIdempotency()', received),
   identify: functionOf('a function of the request'),
-  methods: listOf(text("a method such as 'POST', not GET, HEAD, OPTIONS or TRACE", unsafeMethod())),
   lease: duration,
   storeTimeout: duration,
-  skipOnError: flag,
-  responseHeaders: listOf((label, received) => fieldName(label, received).toLowerCase()),
   schedule: functionOf('a function that calls another later'),
 }
 
 /** The options of a route with all defaults. */
 export type RoutePlan = Required<Omit<IdempotencyOptions, 'store' | 'keepFor' | 'lease' | 'storeTimeout'>> & {
-  /** Milliseconds; `undefined` for none. */
-  readonly repeats?: number
+  /** Milliseconds. */
   readonly keepFor: number
   readonly lease: number
   readonly storeTimeout: number
@@ -157,18 +123,11 @@ export type RoutePlan = Required<Omit<IdempotencyOptions, 'store' | 'keepFor' | 
 export const idempotencyDefaults: RoutePlan = Object.freeze({
   mode: 'enforce',
   identify: subjectOf,
-  methods: ['POST', 'PUT', 'PATCH', 'DELETE'],
   required: false,
   keepFor: 86_400_000,
   lease: 30_000,
   storeTimeout: 2_000,
   maxBytes: 65_536,
   keeps: isKeptStatus,
-  skipOnError: false,
-  responseHeaders: [],
   schedule: scheduleTimeout,
 })
-
-function unsafeMethod(): RegExp {
-  return /^(?!(?:GET|HEAD|OPTIONS|TRACE)$)[A-Z-]+$/
-}

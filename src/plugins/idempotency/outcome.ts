@@ -1,6 +1,6 @@
 import { ProblemError } from '../../problem/problem-error.js'
 import { type Answer, type GivenAnswer, readAnswer, type SentAnswer } from './answer.js'
-import { maxKeyLength } from './key.js'
+import { maxKeyLength } from './fingerprint.js'
 import type { IdempotencyClaim, IdempotencyRecord } from './stores/store.js'
 
 /** What becomes of a request whose key another request has: it gets an answer that was sent, or one that was given, or none. */
@@ -17,16 +17,9 @@ export interface Refusal {
   readonly problem: ProblemError
 }
 
-/**
- * Decides about a request by the record of its key.
- *
- * @param requested the fingerprint of the request
- * @param hasKey whether the client has chosen the key
- * @throws Error if the record has another form
- */
-export function outcomeOf(record: IdempotencyRecord, requested: string, hasKey: boolean): Outcome {
+/** Decides about a request by the record of its key. */
+export function outcomeOf(record: IdempotencyRecord, requested: string): Outcome {
   const { fingerprint, answer } = record
-  const subject = hasKey ? 'this Idempotency-Key' : 'these bytes'
   if (fingerprint !== requested) {
     return refusal(
       'key-reused',
@@ -38,7 +31,7 @@ export function outcomeOf(record: IdempotencyRecord, requested: string, hasKey: 
     return refusal(
       'in-progress',
       'idempotency-in-progress',
-      `The first request with ${subject} is still running`,
+      'The first request with this Idempotency-Key is still running',
       {
         'retry-after': '1',
       },
@@ -48,7 +41,7 @@ export function outcomeOf(record: IdempotencyRecord, requested: string, hasKey: 
   if (kept.kind === 'sent') return { kind: 'sent', answer: kept }
   if (kept.kind === 'given') return { kind: 'given', answer: kept, claim: record }
   const { status, reason, location } = kept
-  const detail = `The first request with ${subject} was carried out with status ${status}, and is not run again: ${reason}`
+  const detail = `The first request with this Idempotency-Key was carried out with status ${status}, and is not run again: ${reason}`
   return refusal(
     'answer-not-kept',
     'idempotency-answer-not-kept',

@@ -43,11 +43,7 @@ export interface RequestIdempotency {
 
 const status = integer(200, 499)
 
-/**
- * Keeps the answer of a handler in its transaction.
- *
- * @throws as {@link RequestIdempotency.keep}
- */
+/** Keeps the answer of a handler in its transaction. */
 export async function keepAnswer(
   attempt: Attempt,
   maxBytes: number,

@@ -11,7 +11,6 @@ export interface BodyText {
   isMalformed: boolean
 }
 
-/** Collects the text of a body while a parser reads it. */
 export function collectText(payload: Readable, limit: number, state: BodyText): void {
   const chunks: (string | Uint8Array)[] = []
   let length = 0

@@ -2,20 +2,17 @@ import type { Ajv } from 'ajv'
 import { utcDateTime } from '../../http/date-time.js'
 import { newAjv } from '../../json-schema/ajv.js'
 import {
+  int64RangeOf,
   isSchemaObject,
   type Json,
   mapSchema,
   type SchemaObject,
   schemaList,
 } from '../../json-schema/json-schema.js'
+import { partsOf } from '../../json-schema/parts.js'
 import { type Alternative, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
-import { acceptsTwin } from './accepted-twins.js'
 
-/**
- * Tells the alternatives of a schema apart (`anyOf`, `oneOf`, `if`) by Ajv, whatever validator the app has: the input is
- * valid by that one already, or will be judged by it. Ajv has to be loaded.
- */
 export class Conditions {
   readonly #reader: SchemaReader
   readonly #validators: [Ajv | null, Ajv | null] = [null, null]
@@ -24,7 +21,7 @@ export class Conditions {
     this.#reader = reader
   }
 
-  /** Compiles the test of an alternative. One that cannot be tested may always hold. */
+  /** One that cannot be tested may always hold. */
   test({ condition, isMet }: Omit<Alternative, 'schema'>): (value: unknown, formats: boolean) => boolean {
     try {
       const schema = withTwins(this.#reader.bundle(condition)) as object
@@ -47,13 +44,12 @@ export class Conditions {
   }
 }
 
-/** The formats that tell one alternative from another. Integers are judged by their digits, not by a format. */
+/** Integers are judged by their digits, not by a format. */
 const formats = {
   'date-time': (text: string) => utcDateTime(text) !== null,
   uuid: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i,
 } as const
 
-/** A schema by which an object is valid too if it has the twin of an integer in place of the integer. */
 function withTwins(schema: Json): Json {
   const reader = new SchemaReader()
   return mapSchema(schema, (changed, { properties }) => {
@@ -77,4 +73,26 @@ function withTwins(schema: Json): Json {
 
 function requiredOrTwin(name: string): Json {
   return { anyOf: [{ required: [name] }, { required: [twinName(name)] }] }
+}
+
+export function mayDeclareInt64(schema: SchemaObject): boolean {
+  return int64RangeOf(schema.type === undefined ? { ...schema, type: 'integer' } : schema) !== null
+}
+
+export function acceptsTwin(
+  reader: SchemaReader,
+  schema: Json | undefined,
+  seen: Set<SchemaObject> = new Set(),
+): boolean {
+  const fresh = partsOf(reader, [schema ?? true]).filter((part) => !seen.has(part))
+  for (const part of fresh) seen.add(part)
+  const isInteger = fresh.some(({ type }) => [type].flat().includes('integer'))
+  if (isInteger && fresh.some(mayDeclareInt64)) return true
+  return fresh
+    .flatMap(({ items, prefixItems, additionalItems }) => [
+      ...[items ?? []].flat(),
+      ...schemaList(prefixItems),
+      additionalItems ?? true,
+    ])
+    .some((item) => acceptsTwin(reader, item as Json, seen))
 }

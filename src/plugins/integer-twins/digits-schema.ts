@@ -1,5 +1,4 @@
 import type { Int64Range } from '../../json/int64.js'
-import { mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import {
   int64RangeOf,
   type Json,
@@ -7,12 +6,9 @@ import {
   type SchemaObject,
   type SchemaStore,
 } from '../../json-schema/json-schema.js'
+import { mentionsInt64 } from '../../json-schema/twins.js'
 import { writtenOut } from '../../json-schema/written-out.js'
 
-/**
- * The schema of parameters in a path or a query as the document is to show them: a 64-bit integer is a text of digits, which
- * a client that has no such numbers can send exactly.
- */
 export function withDigits(schema: Json, shared: SchemaStore): Json {
   if (!mentionsInt64(schema)) return schema
   const plain = writtenOut(schema, shared, (part) => part)
@@ -37,22 +33,32 @@ function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
   }
 }
 
-/** The bounds of a 64-bit integer in the schema of its digits. `description` has those that a pattern cannot express. */
+/** `description` has those that a pattern cannot express. */
 export function digitBounds(
-  { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: SchemaObject,
-  { min, max }: Int64Range,
+  schema: SchemaObject,
+  range: Int64Range,
 ): { readonly pattern: string; readonly maxLength: number; readonly description: string } {
+  const { min, max } = boundsOf(schema, range)
+  const { multipleOf } = schema
+  const sign = min < 0n ? '-' : ''
+  return {
+    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
+    maxLength: `${sign}${range.max}`.length,
+    description: `an integer from ${min} to ${max}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
+  }
+}
+
+export function boundsOf(
+  { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: SchemaObject,
+  { min, max }: Int64Range,
+): Int64Range {
   const above = [minimum, isNumber(exclusiveMinimum) ? Math.floor(exclusiveMinimum) + 1 : undefined]
   const below = [maximum, isNumber(exclusiveMaximum) ? Math.ceil(exclusiveMaximum) - 1 : undefined]
   const from = above.filter(isNumber).map((bound) => BigInt(Math.ceil(bound)))
   const to = below.filter(isNumber).map((bound) => BigInt(Math.floor(bound)))
-  const lowest = from.reduce((one, other) => (one > other ? one : other), min)
-  const highest = to.reduce((one, other) => (one < other ? one : other), max)
-  const sign = lowest < 0n ? '-' : ''
   return {
-    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
-    maxLength: `${sign}${max}`.length,
-    description: `an integer from ${lowest} to ${highest}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
+    min: from.reduce((one, other) => (one > other ? one : other), min),
+    max: to.reduce((one, other) => (one < other ? one : other), max),
   }
 }
 

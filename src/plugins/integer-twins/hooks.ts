@@ -7,8 +7,8 @@ import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
-import { mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
+import { mentionsInt64 } from '../../json-schema/twins.js'
 import { boundedIssues, textOfIssues } from '../../problem/issue-list.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { longestDetail } from '../../problem/problem-of.js'
@@ -29,7 +29,6 @@ import {
 import { int64PlacesOf, namesWithInt64 } from './int64-places.js'
 import { type TwinChanges, twinChanges } from './twin-changes.js'
 
-/** The parts of a request that may have 64-bit integers: their names in a schema, in a request, in a problem. */
 const parts = [
   { keyword: 'params', name: 'params', part: 'path' },
   { keyword: 'body', name: 'body', part: 'body' },
@@ -63,12 +62,6 @@ function stateOf(request: FastifyRequest): InputState {
   return state
 }
 
-/**
- * Adds the hooks to a route that may declare 64-bit integers in its input: parser and validator of the app see Numbers,
- * and valid integers become exact BigInts. Call it from an `onRoute` hook.
- *
- * @returns a function that reads the schemas, for when all shared schemas are known; `null` for a route without them
- */
 export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
   const schema = jsonSchemasOf(route)
   if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
@@ -137,12 +130,6 @@ function plannedParts(
   })
 }
 
-/**
- * Adds the hook of `report` mode, which counts the requests whose 64-bit integers would reach the handler as BigInts, or
- * would be refused.
- *
- * @returns a function that reads the schemas, as {@link addInputHooks} does
- */
 export function addInputCountHook(
   app: FastifyInstance,
   route: RouteOptions,
@@ -158,7 +145,7 @@ export function addInputCountHook(
     for (const { name, plan, members, isConverted } of isMalformed ? [] : planned) {
       if (hasNone([{ name, plan, members, isConverted }], request)) continue
       // Of a copy, because the integers are put in in place.
-      const copy = { [name]: copyOf(request[name]) } as unknown as FastifyRequest
+      const copy = { headers: request.headers, [name]: copyOf(request[name]) } as unknown as FastifyRequest
       const state: InputState = { text, isMalformed, inputs: {} }
       const refusal = preparePart(copy, name, plan, state) ?? putExact(copy, name, plan, state.inputs)
       const [example, does] =
@@ -174,7 +161,6 @@ export function addInputCountHook(
   }
 }
 
-/** Whether none of the members that may have 64-bit integers is there. */
 function hasNone(planned: readonly PlannedPart[], request: FastifyRequest): boolean {
   return planned.every(({ name, members }) => {
     const value = request[name] as Readonly<Record<string, unknown>> | undefined
@@ -193,12 +179,18 @@ function preparePart(
   const value: unknown = request[name]
   const isLong = text !== null && hasLongDigits(text)
   const copy = text === null ? copyOf(value) : undefined
-  const input: Int64Input = { value, written: isLong ? writtenAs(text) : copy, distinct: null }
+  const isOfTexts = name !== 'body' || isForm(request)
+  const input: Int64Input = { value, written: isLong ? writtenAs(text) : copy, isOfTexts, distinct: null }
   state.inputs[name] = input
   if (text !== null && !needsPreparation(plan, text, isLong)) return null
   const refusal = prepareInput(plan, input)
   put(request, name, input.value)
   return refusal
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  const type = mediaTypeOf(headers['content-type'])
+  return type === 'application/x-www-form-urlencoded' || type === 'multipart/form-data'
 }
 
 function putExact(
@@ -207,7 +199,8 @@ function putExact(
   plan: Int64Plan,
   inputs: InputState['inputs'],
 ): InputRefusal | null {
-  const input = { written: undefined, distinct: null, ...inputs[name], value: request[name] }
+  const isOfTexts = name !== 'body'
+  const input = { written: undefined, isOfTexts, distinct: null, ...inputs[name], value: request[name] }
   const refusal = putExactIntegers(plan, input)
   if (refusal === null) put(request, name, input.value)
   return refusal
@@ -278,11 +271,6 @@ function refuseInput(
   refuse(request, reply, new ProblemError(code, { detail, errors: issues }), next)
 }
 
-/**
- * Adds the hook of `report` mode, which counts what twins would change in the answers of a route.
- *
- * @returns the serialization that the route would have in `enforce` mode; it writes none of its answers
- */
 export function addCountHook(
   app: FastifyInstance,
   route: RouteOptions,
@@ -316,8 +304,8 @@ const noChanges: TwinChanges = { twin: null, lost: null }
 
 function changesOf(serialization: RouteSerialization, reply: FastifyReply, payload: unknown): TwinChanges {
   try {
-    const rewriting = serialization.twinning(reply, payload)
-    return rewriting === null ? noChanges : twinChanges(payload, rewriting.write, rewriting.whole)
+    const writer = serialization.twinnedWriter(reply, payload)
+    return writer === null ? noChanges : twinChanges(payload, writer.write, writer.writeWithoutTwins)
   } catch {
     // A payload that does not match its schema, or a getter that throws, is the app's to handle, as without this plugin.
     return noChanges

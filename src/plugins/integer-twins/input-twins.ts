@@ -12,14 +12,7 @@ export interface TwinFault {
 
 const maxDepth = 500
 
-/**
- * Takes a twin into the value that it came with: an integer, or an array of them. The value has to have the digits of
- * the twin, or those that JavaScript writes for a Number of the twin: then a client has rounded it, and the twin wins.
- * `null` in a twin stands for a value that is not an integer.
- *
- * @param value `undefined` where the twin came alone
- * @param written the value with the text of each long number in place of the number
- */
+/** `null` in a twin stands for a value that is not an integer. */
 export function takeTwin(value: unknown, twin: unknown, written: unknown, depth = 0): TwinResult {
   if (twin === null) return Number.isInteger(value) ? mismatch : { value: value ?? null }
   if (isDigits(twin)) {

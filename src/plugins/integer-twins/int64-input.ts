@@ -3,8 +3,7 @@ import { pointerToken } from '../../json/json-pointer.js'
 import { numberName } from '../../json-schema/twins.js'
 import { IssueList } from '../../problem/issue-list.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
-import { DistinctNumbers } from './distinct-numbers.js'
-import { type Exact, integerOfNumber, integerOfText } from './exact-integer.js'
+import { DistinctNumbers, type Exact, integerOfNumber, integerOfText } from './exact-integer.js'
 import { looksLikeTwin, takeTwin } from './input-twins.js'
 import type { Int64Option, Int64Part, Int64Place, Int64Places } from './int64-places.js'
 
@@ -19,11 +18,9 @@ export interface Int64Plan extends Int64Places {
 /** An input while it is read. */
 export interface Int64Input {
   value: unknown
-  /**
-   * The input with the text of each number that a parser may have rounded in place of the number; `undefined` where no
-   * number is that long.
-   */
   readonly written: unknown
+  /** Whether its integers came as texts: those of a path, a query or a form. */
+  readonly isOfTexts: boolean
   /** The Numbers that stand for integers of a set; `null` where there are none. */
   distinct: DistinctNumbers | null
 }
@@ -35,27 +32,20 @@ export interface InputRefusal {
   readonly issues: readonly ProblemIssue[]
 }
 
-/**
- * Makes an input ready for a validator that knows only Numbers, in place: takes string twins into the members that they
- * are twins of, and makes Numbers of the texts of a path or a query.
- */
 export function prepareInput(plan: Int64Plan, input: Int64Input): InputRefusal | null {
   return new InputReader(plan, input, false).read()
 }
 
-/** Puts the exact BigInts into a validated input, in place. */
 export function putExactIntegers(plan: Int64Plan, input: Int64Input): InputRefusal | null {
   return new InputReader(plan, input, true).read()
 }
 
-/** Whether {@link prepareInput} has anything to do with a body of JSON. */
 export function needsPreparation(plan: Int64Places, json: string, isLong: boolean): boolean {
   // The name of a twin may be written with escapes.
   const mayHaveTwins = json.includes('_str"') || json.includes('\\u')
   return mayHaveTwins || (plan.hasSets && isLong) || (plan.isRecursive && json.length > maxDepth)
 }
 
-/** A copy of the objects and arrays of an input whose members are about to be replaced. */
 export function copyOf(value: unknown, depth = 0): unknown {
   if (!isContainer(value) || depth > maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))
@@ -177,7 +167,6 @@ class InputReader {
     this.#path.pop()
   }
 
-  /** Reads the alternatives that hold. Where none does, any may be meant: the app may have a validator of its own. */
   #group(group: readonly Int64Option[], value: unknown, visit: (place: Int64Place) => void): void {
     const holding = holdingOf(group, value)
     const wasInGroup = this.#isInGroup
@@ -202,7 +191,7 @@ class InputReader {
     if (this.#isValidated) {
       const given = alone(written)
       const text = typeof given === 'string' ? given : null
-      const isOfText = text !== null && this.#plan.part !== 'body' && Number(text) === number
+      const isOfText = text !== null && this.#input.isOfTexts && Number(text) === number
       const standIn = text === null ? undefined : this.#input.distinct?.get(text)
       const exact = isOfText ? integerOfText(text, range) : integerOfNumber(number, text, range, standIn)
       if ('integer' in exact) this.#replace(holder, key, exact.integer)
@@ -223,7 +212,7 @@ class InputReader {
       const given = acceptsTwin ? alone(written) : undefined
       if (typeof given !== 'string' || given === text || !isDecimal(given)) return
       if (text === String(Number(given))) this.#replace(holder, key, given)
-    } else if (range !== null && this.#plan.part !== 'body' && !allowsText && !(text === '' && allowsNull)) {
+    } else if (range !== null && this.#input.isOfTexts && !allowsText && !(text === '' && allowsNull)) {
       // The validator may not make Numbers of texts by itself.
       if (this.#faultOf(integerOfText(text, range))) return
       holder[key] = Number(text)
@@ -235,7 +224,6 @@ class InputReader {
     else holder[key] = value
   }
 
-  /** Takes a twin, if there is one, into the member that it is the twin of. */
   #takes(object: Container, name: string, twin: string, written: unknown, stays: boolean): boolean {
     if (this.#isValidated || this.#plan.part !== 'body' || !Object.hasOwn(object, twin)) return false
     const given = Object.hasOwn(object, name) ? object[name] : undefined
@@ -286,7 +274,6 @@ function othersOf({ names, patterns, others }: Int64Part, name: string): Int64Pl
   return others === null || names.has(name) ? [] : [others]
 }
 
-/** The text that a member or an item was written as. */
 function partOf(written: unknown, key: Key): unknown {
   if (Array.isArray(written)) return written[key as number]
   if (isContainer(written)) return Object.hasOwn(written, key) ? written[key] : undefined

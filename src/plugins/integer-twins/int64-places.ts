@@ -1,4 +1,4 @@
-import { type Int64Range, rangeOf } from '../../json/int64.js'
+import { rangeOf } from '../../json/int64.js'
 import {
   isSchemaObject,
   type Json,
@@ -9,13 +9,14 @@ import {
 } from '../../json-schema/json-schema.js'
 import { type Alternative, type SchemaNode, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
-import { acceptsTwin, mayDeclareInt64 } from './accepted-twins.js'
-import { Conditions } from './conditions.js'
+import { acceptsTwin, Conditions, mayDeclareInt64 } from './conditions.js'
+import { boundsOf } from './digits-schema.js'
+import type { InputRange } from './exact-integer.js'
 
 /** A place of an input where a schema declares a 64-bit integer, or where a path to one leads through. */
 export interface Int64Place {
   /** `null` where no 64-bit integer is declared. */
-  readonly range: Int64Range | null
+  readonly range: InputRange | null
   /** Whether other numbers are valid too. */
   readonly allowsNumbers: boolean
   readonly allowsText: boolean
@@ -68,20 +69,11 @@ export interface Int64Places {
   readonly hasAlternatives: boolean
 }
 
-/**
- * Finds the 64-bit integers that a JSON Schema declares; `null` for a schema without any.
- *
- * @param shared schemas that others refer to, by their `$id`
- * @throws TypeError for a reference to nothing
- */
+/** Finds the 64-bit integers that a JSON Schema declares; `null` for a schema without any. */
 export function int64PlacesOf(schema: unknown, shared: SchemaStore): Int64Places | null {
   return isSchemaObject(schema) ? new PlaceFinder(shared).find(schema) : null
 }
 
-/**
- * The names of an object's members in which all of its 64-bit integers are, and of their twins; `null` where they may be
- * elsewhere too.
- */
 export function namesWithInt64({ range, parts, groups }: Int64Place): readonly string[] | null {
   const areNamed = parts.every(
     ({ patterns, others, tuple, items }) =>
@@ -151,7 +143,7 @@ class PlaceFinder {
     const isSet = parts.some(({ uniqueItems }) => uniqueItems === true)
     this.#hasSets ||= isSet
     Object.assign(place, {
-      range: own.types.includes('integer') && isVariable(node) ? rangeOf(own.format) : null,
+      range: own.types.includes('integer') && isVariable(node) ? inputRange(own.format, parts) : null,
       allowsNumbers: own.types.includes('number'),
       allowsText: own.types.includes('string'),
       allowsNull: own.types.includes('null') || parts.some(({ nullable }) => nullable === true),
@@ -164,7 +156,6 @@ class PlaceFinder {
     return place
   }
 
-  /** Whether a 64-bit integer is declared anywhere in a schema. */
   #reaches(node: SchemaNode): boolean {
     const known = this.#reaching.get(node)
     if (known !== undefined) return known
@@ -232,7 +223,6 @@ function isVariable({ parts }: SchemaNode): boolean {
   return parts.every((part) => part.const === undefined)
 }
 
-/** The alternatives of a schema, and the schemas that depend on a member. */
 function groupsOf({ parts, groups }: SchemaNode): (readonly Alternative[])[] {
   const dependent = parts
     .flatMap((part) => [...namedSchemas(part.dependencies), ...namedSchemas(part.dependentSchemas)])
@@ -247,7 +237,6 @@ function groupsOf({ parts, groups }: SchemaNode): (readonly Alternative[])[] {
   return [...groups, ...dependent]
 }
 
-/** All schemas within a schema, one step down. */
 function subschemasOf(node: SchemaNode): Json[] {
   const within = node.parts.flatMap((part) => [
     ...[...namedSchemas(part.properties), ...namedSchemas(part.patternProperties)].map(
@@ -274,4 +263,9 @@ function regExpOf(pattern: string): RegExp {
   } catch {
     return new RegExp(pattern)
   }
+}
+
+function inputRange(format: Json | undefined, parts: readonly SchemaObject[]): InputRange | null {
+  const range = rangeOf(format)
+  return range && { ...range, bounds: parts.reduce((left, part) => boundsOf(part, left), range) }
 }

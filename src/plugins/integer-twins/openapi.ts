@@ -1,5 +1,4 @@
 import type { FastifySchema } from 'fastify'
-import { int64Mentions, mentionsInt64 } from '../../json-schema/int64-mentions.js'
 import {
   int64RangeOf,
   isPlainObject,
@@ -17,43 +16,30 @@ import { SchemaReader } from '../../json-schema/reader.js'
 import { mapBodies } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
-import { isAlwaysTwinned, isInt64, isTwinned, twinName } from '../../json-schema/twins.js'
+import {
+  int64Mentions,
+  isAlwaysTwinned,
+  isInt64,
+  isTwinned,
+  mentionsInt64,
+  twinName,
+} from '../../json-schema/twins.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { digitBounds } from './digits-schema.js'
 
 /** What a completed schema is for. */
-export type TwinPurpose =
-  /** To validate by: members have their twins, and nothing is demanded or allowed besides. */
-  | 'validation'
-  /** To read, and to validate by: maps have their twins too. */
-  | 'shared'
-  /** To read what may come in: either the required member or its twin is required, and the twin has its bounds. */
-  | 'input'
-  /** To read what goes out: the twin of a required member is required. */
-  | 'output'
+export type TwinPurpose = 'validation' | 'shared' | 'input' | 'output'
 
-/**
- * Returns the refusals of integers, for the OpenAPI document.
- *
- * @param schema the schema of the route
- */
-export function describeIntegers({ body, response }: FastifySchema): RouteDescription {
+export function describeIntegers({ body }: FastifySchema): RouteDescription {
   return {
     problems: problemsOf({
       ...(mentionsInt64(body)
         ? { 'integer-twin-mismatch': 'An integer and its twin in the body differ' }
         : {}),
-      ...(mentionsInt64(response)
-        ? { 'response-invalid': 'The response would have had an integer without its exact digits' }
-        : {}),
     }),
   }
 }
 
-/**
- * A schema in which every declared 64-bit integer has its string twin right behind it, at every depth; the given one
- * where there is none. Schemas that it refers to are left to {@link completeShared}.
- */
 export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'validation'): Json {
   return new TwinCompleter(shared, schema, purpose).complete(schema)
 }
@@ -68,10 +54,6 @@ export function withTwinsInResponse(response: unknown, shared: SchemaStore): unk
   })
 }
 
-/**
- * Adds the twins to shared schemas in place: the OpenAPI document shows what stands in the store of the context, which
- * is Fastify's own copy. The app may still compile something of them: so nothing is demanded that was not.
- */
 export function completeShared(shared: SchemaStore): void {
   for (const schema of Object.values(shared))
     if (isSchemaObject(schema)) Object.assign(schema, withTwins(schema, shared, 'shared'))
@@ -117,7 +99,6 @@ class TwinCompleter {
     return this.#withMapTwins(this.#purpose === 'shared' ? completed : this.#withRequired(completed, schema))
   }
 
-  /** A schema in which what is referred to has the twins of the required members, too. */
   demandingTwins(schema: Json): Json {
     return mapSchema(schema, (part) => {
       const { $ref, ...siblings } = part
@@ -196,7 +177,6 @@ class TwinCompleter {
     }
   }
 
-  /** The twins of members that have no name in the schema stand among them. */
   #withMapTwins(schema: SchemaObject): SchemaObject {
     const { additionalProperties, patternProperties } = schema
     const rest = additionalProperties === undefined ? undefined : this.#orTwin(additionalProperties)
@@ -226,7 +206,6 @@ class TwinCompleter {
     }
   }
 
-  /** The schema of the twin of a member. */
   #twinOf(name: string, schema: Json): Json {
     const parts = partsOf(this.#reader, [this.#reader.absolute(schema, this.#root)])
     const hasNullable = parts.some(({ nullable }) => nullable === true)
@@ -243,7 +222,6 @@ class TwinCompleter {
   }
 }
 
-/** What counts for a member counts for its twin. */
 function annotationsOf(parts: readonly SchemaObject[]): SchemaObject {
   const names = ['readOnly', 'writeOnly', 'deprecated'].filter((name) =>
     parts.some((part) => part[name] === true),
@@ -254,7 +232,6 @@ function annotationsOf(parts: readonly SchemaObject[]): SchemaObject {
 // Deeper, the twins of what is referred to are optional in the document.
 const maxDemandDepth = 5
 
-/** @param hasNullable whether null is declared by the keyword of OpenAPI 3.0, rather than as a type */
 function twinForm(shapes: readonly Shape[], hasNullable: boolean, orNull = false): SchemaObject {
   const alternatives = alternativesOf(shapes)
   const items = alternatives.flatMap((shape) => (shape.kind === 'array' ? [shape.items] : []))
@@ -276,7 +253,6 @@ function hasTwin(shape: Shape): boolean {
   return shape.kind === 'null' || isTwinned(shape)
 }
 
-/** The shapes among which a value of these shapes is, without those of items. */
 function alternativesOf(shapes: readonly Shape[]): readonly Shape[] {
   return shapes.flatMap((shape) =>
     shape.kind === 'choice'

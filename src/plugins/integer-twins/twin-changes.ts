@@ -9,11 +9,6 @@ export interface TwinChanges {
   readonly lost: string | null
 }
 
-/**
- * Compares the JSON of a payload with and without twins.
- *
- * @throws what the writers throw for a payload that does not match its schema
- */
 export function twinChanges(payload: unknown, writeWithTwins: Write, writeWithout: Write): TwinChanges {
   const lostDigits = new Set<string>()
   const written = writeWithTwins(payload, (value) => lostDigits.add(BigInt(value).toString()))

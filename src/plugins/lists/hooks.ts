@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
+import type { Effect, RequestStep } from '../../convention/steps.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
 import type { ListRules } from './options.js'
 import { cursorFault, cursorParameters, nextCursor, type Page, readPage, withPlus } from './page.js'
@@ -13,34 +13,29 @@ import { orderFault } from './page-order.js'
 
 export const requests = requestSlot<ListRequest>('lists.request')
 
-/** Reads the page that a request asks for, or refuses the request. */
-export function pageReader(list: List) {
-  return function readPageOnPreValidation(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: (error?: Error) => void,
-  ): void {
+/** Returns the step that reads the page that a request asks for. */
+export function readPageOf(list: List, remove?: (request: FastifyRequest) => void): RequestStep {
+  return (request) => {
     const query = (request.query ?? {}) as Record<string, unknown>
     // In a query a plus sign stands for a space; validation follows and needs the sign.
     if (typeof query.before_time === 'string') query.before_time = withPlus(query.before_time)
     const page = readPage(query, list.rules)
-    if (Array.isArray(page)) {
-      const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
-      refuse(request, reply, new ProblemError('validation', { detail, errors: page }), next)
-      return
+    remove?.(request)
+    if (!Array.isArray(page)) {
+      requests.set(request, listRequest(page, list))
+      return undefined
     }
-    requests.set(request, listRequest(page, list))
-    next()
+    const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
+    const refusal = new ProblemError('validation', { detail, errors: page })
+    return { rule: 'order', given: detail, refusal, isNeeded: true }
   }
 }
 
-/** `reply.list()`. */
-export function writeList(
-  this: FastifyReply,
-  rows: readonly object[],
-  total?: number | bigint,
-): Record<string, unknown> {
-  return listAnswer(this, requestedOf(this.request), rows, total)
+/** Counts an answer of a list that `reply.list()` did not make: nothing is known of its order, and it has no `Link`. */
+export function countAnswer(request: FastifyRequest, { statusCode }: FastifyReply): Effect | undefined {
+  if (statusCode !== 200 || requests.get(request)?.isListed !== false) return undefined
+  const given = 'a 200 that reply.list() did not make: it has no Link, and its order is not checked'
+  return { rule: 'answer', given, isNotice: true }
 }
 
 /** The fields of a row that the page is ordered by. */
@@ -49,18 +44,13 @@ export function keysOf({ page, list }: ListRequest): readonly string[] {
   return page.by === 'time' ? [id, time] : [id]
 }
 
-/**
- * What a request asks of its list.
- *
- * @throws FST_CONV_NOT_A_LIST if the route is not a list
- */
+/** @throws FST_CONV_NOT_A_LIST if the route is not a list */
 export function requestedOf(request: FastifyRequest): ListRequest {
   const list = requests.get(request)
   if (list === undefined) throw new bootErrors.FST_CONV_NOT_A_LIST(request.routeOptions.url ?? request.url)
   return list
 }
 
-/** A list route. */
 export interface List {
   readonly rules: ListRules
   readonly reporter: Reporter
@@ -68,15 +58,15 @@ export interface List {
   hasMore: boolean
 }
 
-/** What a request asks of a list. */
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
   /** Whether the handler has read `page.fetch`. */
   readFetch: boolean
+  /** Whether the handler has called `reply.list()`. */
+  isListed: boolean
 }
 
-/** Makes a page that notes whether its `fetch` is read. */
 function listRequest(page: Page<bigint | string>, list: List): ListRequest {
   const request: ListRequest = {
     page: {
@@ -88,39 +78,38 @@ function listRequest(page: Page<bigint | string>, list: List): ListRequest {
     },
     list,
     readFetch: false,
+    isListed: false,
   }
   return request
 }
 
-/**
- * The answer of a list route, with the `Link` to the next page in the reply.
- *
- * @throws TypeError where no page can lead on from the last row, or the page does not lie beyond its cursor
- */
-function listAnswer(
-  reply: FastifyReply,
-  { page, list, readFetch }: ListRequest,
+/** `reply.list()`. */
+export function writeList(
+  this: FastifyReply,
   rows: readonly object[],
-  total: number | bigint | undefined,
+  total?: number | bigint,
 ): Record<string, unknown> {
+  const request = requestedOf(this.request)
+  request.isListed = true
+  const { page, list, readFetch } = request
   const { rules } = list
   const hasNext = rows.length > page.limit
   list.hasMore ||= hasNext
   const items = hasNext ? rows.slice(0, page.limit) : rows
-  if (hasNext) linkNext(reply, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
+  if (hasNext) linkNext(this, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
   else if (rows.length === page.limit && !readFetch && !list.hasMore) {
     warnOnce(
-      reply,
+      this,
       list,
       'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
         '`Link` to the next one',
     )
   }
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
-    checkOrder(reply, list, page, items)
+    checkOrder(this, list, page, items)
   if (page.includeTotal && total === undefined) {
     warnOnce(
-      reply,
+      this,
       list,
       'include_total=true got a response without a total: pass it to reply.list(), or declare `lists: { total: false }`',
     )
@@ -173,11 +162,7 @@ function countOf(total: number | bigint): number | bigint {
   return total <= Number.MAX_SAFE_INTEGER ? Number(total) : total
 }
 
-/**
- * The cursor of the next page, as a parameter.
- *
- * @throws TypeError if the row has none, or one that the list would refuse
- */
+/** @throws TypeError if the row has no cursor, or one that the list would refuse */
 function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>, rules: ListRules): string {
   const field = rules[part]
   const text = textOf(row[field])

@@ -1,38 +1,34 @@
-import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
-import { removeParameters } from '../../fastify/bypass-query-validation.js'
-import { hiddenFieldsOf } from '../../fastify/hidden-fields.js'
-import { headSiblings } from '../../fastify/internals.js'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyRequest,
+  FastifySchema,
+  RouteOptions,
+} from 'fastify'
+import { convention } from '../../convention/convention.js'
+import { parameterRemover } from '../../fastify/bypass-query-validation.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-schema.js'
-import { needFields } from '../../fastify/needed-fields.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
-import { addHook } from '../../fastify/route.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
 import { isPlainObject, type SchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import type { RouteSchema } from '../../json-schema/query-schema.js'
 import { SchemaReader } from '../../json-schema/reader.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { exclusionReasonOf } from '../../rules/exceptions.js'
-import type { Mode } from '../../rules/modes.js'
-import { type Reporter, reporterOf } from '../../rules/report.js'
-import { keysOf, pageReader, requestedOf, requests, writeList } from './hooks.js'
-import { offsetBreach } from './offset-paging.js'
+import { reporterOf } from '../../rules/report.js'
+import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
+import { type OffsetBreach, offsetBreach } from './offset-paging.js'
 import { describePages, missingMembers, parameterNames, withPaging } from './openapi.js'
 import {
-  declaredLimits,
   type ListRules,
   type ListsOptions,
   type ListsRouteOptions,
-  listsChecks,
-  listsDefaults,
-  listsRouteChecks,
-  timeNames,
-  withinMaximum,
+  limitsOf,
+  listsOptions,
+  listsRouteOptions,
 } from './options.js'
 import type { Page, PageOf } from './page.js'
 
@@ -74,139 +70,114 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const lists = conventionPlugin<ListsOptions>('lists', function setUpLists(app, received) {
-  const options = withinMaximum(
-    'lists',
-    received,
-    resolveOptions('lists', received, listsChecks, listsDefaults),
-  )
-  const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings(app)
-  requests.declare(app)
-  const offered = { plugin: 'lists', mode: options.mode }
-  const needPage = offerNames(app, { ...offered, owner: 'request', members: { page: { get: pageOf } } })
-  const needList = offerNames(app, { ...offered, owner: 'reply', members: { list: { value: writeList } } })
+export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = convention({
+  name: 'lists',
+  rules: ['order', 'answer', 'schema', 'offset', 'hidden'],
+  rulesOfRequests: ['order', 'answer'],
+  acceptsTrue: true,
+  options: listsOptions,
+  routeOptions: listsRouteOptions,
+  setUp({ app, options, atReady }) {
+    const { defaultLimit } = options
+    limitsOf('lists', defaultLimit === undefined ? {} : { defaultLimit }, options)
+    requests.declare(app)
+    const offered = { plugin: 'lists', mode: options.mode }
+    return {
+      atReady,
+      reporter: reporterOf(app),
+      needPage: offerNames(app, { ...offered, owner: 'request', members: { page: { get: pageOf } } }),
+      needList: offerNames(app, { ...offered, owner: 'reply', members: { list: { value: writeList } } }),
+    }
+  },
+  route({ app, name, path, route, methods, state, addFinding, ...context }) {
+    if (route === null) return undefined
+    const { isHeadSibling, options, exclusionReason } = context
+    const find = (rule: 'schema' | 'offset' | 'hidden', found: Iterable<Found>) => {
+      for (const { problem, instead } of found) addFinding(rule, problem, instead)
+    }
+    if (!isHeadSibling && methods.includes('GET') && exclusionReason === null)
+      state.atReady(() => find('offset', offsetPaging(app, route)))
+    if (!context.isConfigured) return undefined
 
-  const described: { readonly route: RouteOptions; readonly complete: CompleteSchema }[] = []
-  app.addHook('onReady', function describeLists(done) {
-    for (const { route, complete } of described) completeWhenRead(route, complete)
-    done()
-  })
-  const describe = routeDescriber(app)
-  app.addHook('onRoute', function completeListRoute(route) {
-    const isSibling = isHeadSibling(route)
-    const name = `${[route.method].flat().join(', ')} ${route.path}`
-    const readsItems = !isSibling && [route.method].flat().includes('GET')
-    if (readsItems && route.config?.lists !== false && exclusionReasonOf(route) === null) {
-      reporter.checkAtReady(() => findOffsetPaging(this, { route, name }, options.mode, reporter))
-    }
-    const given = route.config?.lists === true ? {} : route.config?.lists
-    if (given === undefined || given === false) return
-    const label = `${name} config.lists`
-    const keyStyle = keyStyleOf(this)
-    const resolved = resolveRouteOptions<ListsRouteOptions, ListRules>(label, given, listsRouteChecks, {
+    const own = route.config?.lists === true ? {} : (route.config?.lists as ListsRouteOptions)
+    const keyStyle = keyStyleOf(app)
+    const rules: ListRules = {
       ...options,
-      ...declaredLimits(jsonSchemasOf(route), options),
-      member: memberName(route.path, keyStyle),
-      time: received.time ?? timeNames[keyStyle],
-    })
-    if (resolved === false) return
-    const rules = withinMaximum(label, given, resolved)
-    if (!isSibling) {
-      needPage(this, name, 'page')
-      needList(this, name, 'list')
+      ...limitsOf(`${name} config.lists`, own, options, jsonSchemasOf(route)),
+      member: options.member ?? memberName(path, keyStyle),
+      time: options.time ?? (keyStyle === 'camelCase' ? 'createdAt' : 'created_at'),
     }
-    describe(route, describePages)
+    if (!isHeadSibling) {
+      state.needPage(name, 'page')
+      state.needList(name, 'list')
+      state.atReady(() => find('schema', droppedMembers(app, route, rules)))
+      find('hidden', hiddenKeys(route, rules))
+    }
     needFields(route, (request) => keysOf(requestedOf(request)))
-    addHook(route, 'preValidation', 'lists', pageReader({ rules, reporter, hasMore: false }))
-    const complete = (schema: FastifySchema): FastifySchema =>
-      withPaging(schema, rules, () => this.getSchemas() as SchemaStore)
-    // A compiler of the app need not know JSON Schema, nor convert texts to numbers.
-    if (hasValidatorOfTheApp(this, route)) {
-      route.schema ??= {}
-      const { querystring, query } = route.schema as { querystring?: unknown; query?: unknown }
-      const declared = querystring ?? query
-      described.push({ route, complete })
-      if (declared !== undefined) removeParameters(this, route, declared, parameterNames(rules), 'lists')
-    } else route.schema = complete(route.schema ?? {})
-    if (!isSibling) {
-      reporter.checkAtReady(() => findDroppedMembers(this, { route, name }, rules, reporter))
-      findHiddenKeys({ route, name }, rules, reporter)
+    const list = { rules, reporter: state.reporter, hasMore: false }
+    const { complete, remove } = completeQuery(app, route, rules)
+    return {
+      preValidation: readPageOf(list, remove),
+      preSerialization: countAnswer,
+      describe: describePages,
+      complete,
     }
-  })
+  },
 })
 
 function pageOf(this: FastifyRequest): Page {
   return requestedOf(this).page as Page
 }
 
-interface NamedRoute {
-  readonly route: RouteOptions
-  /** The name when it was declared. Fastify changes the path of a route at `/` below a prefix for its form with a slash. */
-  readonly name: string
+/** Adds the parameters to the schema of a route, or to the OpenAPI document alone, and removes them before validation. */
+function completeQuery(app: FastifyInstance, route: RouteOptions, rules: ListRules) {
+  const complete = (schema: FastifySchema): FastifySchema =>
+    withPaging(schema, rules, () => app.getSchemas() as SchemaStore)
+  if (!hasValidatorOfTheApp(app, route)) {
+    route.schema = complete(route.schema ?? {})
+    return {}
+  }
+  // A compiler of the app need not know JSON Schema, nor convert texts to numbers.
+  route.schema ??= {}
+  const { querystring, query = querystring } = route.schema as RouteSchema
+  if (query === undefined) return { complete }
+  return { complete, remove: parameterRemover(app, route, query, parameterNames(rules)).remove }
 }
 
-/** Reports a response schema without the member for the items, or without `total`: the serializer would remove them silently. */
-function findDroppedMembers(
-  app: FastifyInstance,
-  { route, name: routeName }: NamedRoute,
-  { mode, member, total }: ListRules,
-  reporter: Reporter,
-): void {
+type Found = Omit<OffsetBreach, 'rule'>
+
+/** Finds a response schema without the member for the items, or without `total`: the serializer would remove them silently. */
+function droppedMembers(app: FastifyInstance, route: RouteOptions, { member, total }: ListRules): Found[] {
   const response = jsonSchemasOf(route)?.response
   // A serializer of the app may send more than a JSON Schema names; one of another library removes it.
-  const isUnknown =
-    hasSerializerOfTheApp(app, route.serializerCompiler) && response === route.schema?.response
-  if (mode === 'off' || isUnknown) return
+  if (hasSerializerOfTheApp(app, route.serializerCompiler) && response === route.schema?.response) return []
   const members = total ? [member, 'total'] : [member]
-  for (const name of missingMembers(response, members, app.getSchemas() as SchemaStore)) {
-    reporter.addFinding({
-      plugin: 'lists',
-      rule: 'schema',
-      route: routeName,
-      problem: `the response schema of 200 has no '${name}', so it is removed from every response`,
-      instead:
-        name === member
-          ? `properties: { ${name}: { type: 'array', items: … } }, or config.lists.member`
-          : "properties: { total: { type: 'integer' } }, or config.lists.total: false",
-      mode,
-    })
-  }
+  return missingMembers(response, members, app.getSchemas() as SchemaStore).map((name) => ({
+    problem: `the response schema of 200 has no '${name}', so it is removed from every response`,
+    instead:
+      name === member
+        ? `properties: { ${name}: { type: 'array', items: … } }, or config.lists.member`
+        : "properties: { total: { type: 'integer' } }, or config.lists.total: false",
+  }))
 }
 
-/** Reports a route that pages by offset. */
-function findOffsetPaging(
-  app: FastifyInstance,
-  { route, name }: NamedRoute,
-  mode: Mode,
-  reporter: Reporter,
-): void {
+function offsetPaging(app: FastifyInstance, route: RouteOptions): Found[] {
   const { querystring, query = querystring } = (jsonSchemasOf(route) ?? {}) as RouteSchema
-  if (mode === 'off' || !isPlainObject(query)) return
+  if (!isPlainObject(query)) return []
   const reader = new SchemaReader(app.getSchemas() as SchemaStore)
   const breach = offsetBreach(propertiesOf(partsOf(reader, [query as SchemaObject])).keys())
-  if (breach === null) return
-  reporter.addFinding({ plugin: 'lists', route: name, mode, ...breach })
+  return breach === null ? [] : [breach]
 }
 
-/** Reports a key of the list that `config.fields` hides: the `Link` to the next page would show its value. */
-function findHiddenKeys(
-  { route, name: routeName }: NamedRoute,
-  { mode, id, time, by }: ListRules,
-  reporter: Reporter,
-): void {
+/** Finds a key of the list that `config.fields` hides: the `Link` to the next page would show its value. */
+function hiddenKeys(route: RouteOptions, { id, time, by }: ListRules): Found[] {
   const hidden = hiddenFieldsOf(route)
   // A page by time also needs the id, for rows with the same time.
   const keys = by.includes('time') ? [id, time] : [id]
-  for (const name of keys) {
-    if (mode === 'off' || !Object.hasOwn(hidden, name)) continue
-    reporter.addFinding({
-      plugin: 'lists',
-      rule: 'hidden',
-      route: routeName,
+  return keys
+    .filter((name) => Object.hasOwn(hidden, name))
+    .map((name) => ({
       problem: `${name} is hidden by config.fields, and the Link to the next page shows it`,
       instead: name === id ? 'config.lists.id of a field that is not hidden' : "config.lists.by: ['id']",
-      mode,
-    })
-  }
+    }))
 }

@@ -13,21 +13,14 @@ const offsets: ReadonlySet<string> = new Set([
   'page offset',
 ])
 
-/** A route that pages by offset. */
 export interface OffsetBreach {
   readonly rule: 'offset'
   readonly problem: string
   readonly instead: string
 }
 
-/**
- * Returns the breach of a route that pages by offset, so that clients miss and repeat items when rows are added or removed;
- * `null` if it does not.
- *
- * @param names its query parameters
- */
+/** Returns whether query parameters have the number of a page, or of items to leave out. */
 export function offsetBreach(names: Iterable<string>): OffsetBreach | null {
-  // The number of a page, or of items to leave out.
   const found = [...names].filter((name) => offsets.has(wordsOf(name).join(' ')))
   if (found.length === 0) return null
   return {

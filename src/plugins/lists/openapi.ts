@@ -6,37 +6,26 @@ import { shapeOf } from '../../json-schema/shape-reader.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-/** The rules that the schema of a list route shows. */
-export type PagingSchema = PageRules
-
-/**
- * The schema of a route with the paging parameters in its query. What the route declares itself stays; a query schema that is a reference is written out, one of another validator is left as it
- * is (see {@link withQueryParameters}).
- *
- * @param shared gives the schemas that a query schema may refer to
- */
+/** Returns the schema of a route with the paging parameters in its query. */
 export function withPaging<Schema extends RouteSchema>(
   schema: Schema | undefined,
-  paging: PagingSchema,
+  paging: PageRules,
   shared: () => SchemaStore = () => ({}),
 ): Schema {
   return withQueryParameters(schema, parameters(paging), shared)
 }
 
-/** The header field of pages, and the refusal of parameters that name no page. */
+const link = {
+  Link: { type: 'string', description: 'The next page has rel="next"; there is none on the last page' },
+}
+
 export const describePages: RouteDescription = {
-  headers: {
-    Link: { type: 'string', description: 'The next page has rel="next"; there is none on the last page' },
-  },
+  headers: link,
+  headersOf: { 304: link },
   problems: problemsOf({ validation: 'The input is invalid' }),
 }
 
-/**
- * Returns the names in `members` that the response schema of 200 would remove from a list. Returns none if there is no
- * such schema, or if it cannot be read.
- *
- * @param shared gives the schemas that the response schema may refer to
- */
+/** Returns the names in `members` that the response schema of 200 would remove from a list. */
 export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
   const schema = bodyFor(responseBodies(response), 200)?.schema
   if (!isSchemaObject(schema)) return []
@@ -50,26 +39,15 @@ export function missingMembers(response: unknown, members: readonly string[], sh
   }
 }
 
-/** The names of the parameters of a list. */
-export function parameterNames(paging: PagingSchema): readonly string[] {
+export function parameterNames(paging: PageRules): readonly string[] {
   return Object.keys(parameters(paging))
 }
 
-function parameters(paging: PagingSchema): Record<string, unknown> {
+function parameters(paging: PageRules): Record<string, unknown> {
+  const { defaultLimit, maxLimit, idFormat, by } = paging
   const served = servedParameters(paging)
-  return Object.fromEntries(
-    Object.entries(allParameters(paging)).filter(([name]) => served[name as PageParameter]),
-  )
-}
-
-function allParameters({
-  defaultLimit,
-  maxLimit,
-  idFormat,
-  by,
-}: PagingSchema): Record<PageParameter, unknown> {
   const id = idFormat === 'int64' ? { type: 'integer', format: 'int64', minimum: 0 } : { type: 'string' }
-  return {
+  const all: Record<PageParameter, unknown> = {
     limit: {
       type: 'integer',
       minimum: 1,
@@ -94,4 +72,5 @@ function allParameters({
       description: 'Add the number of all items as total; expensive',
     },
   }
+  return Object.fromEntries(Object.entries(all).filter(([name]) => served[name as PageParameter]))
 }

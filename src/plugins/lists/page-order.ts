@@ -1,7 +1,6 @@
 import { utcDateTime } from '../../http/date-time.js'
 import type { Page, PageRules } from './page.js'
 
-/** Fields of a row that a list pages by. */
 export interface RowFields extends Pick<PageRules, 'idFormat'> {
   readonly id: string
   readonly time: string
@@ -11,19 +10,27 @@ export interface RowFields extends Pick<PageRules, 'idFormat'> {
  * Returns what is wrong with the order of the rows of a page; `null` if each lies beyond the one before it, and the first
  * beyond the cursor. A client that follows such pages reaches the end, and gets each row once.
  *
- * The store decides the order of text ids, so this function only checks that none equals the cursor or the one before it.
+ * The store decides the order of text ids, so this function only checks that none equals the cursor or a row before it.
  */
 export function orderFault(
   page: Page<bigint | string>,
   rows: readonly object[],
   fields: RowFields,
 ): string | null {
-  let before = cursorKey(page)
+  const cursor = cursorKey(page)
+  const seen = new Set<string>()
+  let before = cursor
   for (const [index, row] of rows.entries()) {
     const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
     if (typeof key === 'string') return `row ${index + 1} has no valid ${key}`
     if (before !== null && !isBeyond(before, key, page, fields))
       return `row ${index + 1} does not lie beyond ${before.isCursor ? 'the cursor' : 'the row before it'}`
+    if (fields.idFormat === 'text') {
+      const id = String(key.id)
+      if (id === cursor?.id) return `row ${index + 1} does not lie beyond the cursor`
+      if (seen.has(id)) return `row ${index + 1} has the id of a row before it`
+      seen.add(id)
+    }
     before = key
   }
   return null
@@ -45,7 +52,7 @@ function cursorKey({ afterId, beforeId, beforeTime }: Page<bigint | string>): Ke
   return { id, time, isDate: false, isCursor: true }
 }
 
-/** Returns the key of a row, or the name of its missing field. */
+/** Returns the name of the field if it is missing. */
 function keyOf(
   row: Readonly<Record<string, unknown>>,
   { by }: Page<bigint | string>,

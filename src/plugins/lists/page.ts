@@ -41,7 +41,6 @@ export type PageOf<Config> = Page<
     : bigint | string
 >
 
-/** The rules of {@link readPage}. */
 export interface PageRules {
   readonly defaultLimit: number
   readonly maxLimit: number
@@ -60,7 +59,6 @@ export function withPlus(dateTime: string): string {
   return dateTime.replace(/ (?=\d\d:\d\d$)/, '+')
 }
 
-/** Reads the raw paging parameters of a query. Reports all faults at once. */
 export function readPage(
   query: Readonly<Record<string, unknown>>,
   rules: PageRules,
@@ -113,7 +111,7 @@ export function readPage(
   }
 }
 
-/** Returns for each paging parameter whether the list supports it. */
+/** Whether the list supports each parameter. */
 export function servedParameters({
   by,
   total,
@@ -122,7 +120,6 @@ export function servedParameters({
   return { limit: true, before_id: id || time, before_time: time, after_id: id, include_total: total }
 }
 
-/** Name of a paging parameter. */
 export type PageParameter = 'limit' | 'before_id' | 'before_time' | 'after_id' | 'include_total'
 
 function unservedParameters(query: Readonly<Record<string, unknown>>, rules: PageRules): string[] {
@@ -130,7 +127,6 @@ function unservedParameters(query: Readonly<Record<string, unknown>>, rules: Pag
   return served.filter(([name, isServed]) => !isServed && query[name] !== undefined).map(([name]) => name)
 }
 
-/** Returns the parameters of the next page, from the last item of a page. */
 export function nextCursor(
   page: Page<bigint | string>,
   last: { readonly id: string; readonly time: () => string },
@@ -141,9 +137,7 @@ export function nextCursor(
   return { before_time: last.time(), before_id: last.id }
 }
 
-/**
- * Returns the expected form if the id or the time of a last item cannot be a cursor; `null` if {@link readPage} accepts it.
- */
+/** Returns the expected form if the id or the time of a last item cannot be a cursor. */
 export function cursorFault(
   part: 'id' | 'time',
   text: string,

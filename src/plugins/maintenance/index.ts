@@ -1,13 +1,12 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect } from '../../convention/steps.js'
 import { refuseWithoutHooks } from '../../fastify/early-refusal.js'
+import { closingIfFails } from '../../fastify/failed-boot.js'
 import { declareMaintenance } from '../../fastify/maintenance.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook } from '../../fastify/route.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { reporterOf } from '../../rules/report.js'
-import { maintenanceHooks } from './hooks.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { readNotice } from './notice.js'
 import { duringMaintenance } from './openapi.js'
 import {
@@ -15,12 +14,14 @@ import {
   enableOptions,
   type MaintenanceOptions,
   type MaintenanceRouteOptions,
-  maintenanceChecks,
-  maintenanceDefaults,
-  maintenanceRouteChecks,
+  maintenanceOptions,
+  maintenanceRouteOptions,
+  type ResolvedMaintenance,
 } from './options.js'
+import { retryAfterField } from './retry-after.js'
 import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
 import { Maintenance, type MaintenanceState } from './state.js'
+import { memoryMaintenanceStore } from './stores/store.js'
 
 export type { Schedule } from '../../time/schedule.js'
 export type { MaintenanceNotice } from './notice.js'
@@ -72,17 +73,22 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const maintenance = conventionPlugin<MaintenanceOptions>(
-  'maintenance',
-  function setUpMaintenance(app, received) {
-    const options = resolveOptions('maintenance', received, maintenanceChecks, maintenanceDefaults())
+export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOptions> = convention({
+  name: 'maintenance',
+  rules: ['refusal'],
+  // A page cannot read a 503 to a preflight: browsers report a network error.
+  exemptsPreflights: true,
+  options: maintenanceOptions,
+  routeOptions: maintenanceRouteOptions,
+  setUp({ app, options }) {
     const { mode, file, store, now } = options
     const state = new Maintenance(options, (changed) => {
       if (changed === null) app.log.info('maintenance: off')
       else app.log.warn({ maintenance: changed }, 'maintenance: on')
     })
-    const enabled = storeSwitch(store, (notice) => state.setNotice('switch', notice))
-
+    const enabled = storeSwitch(store ?? memoryMaintenanceStore(), (notice) =>
+      state.setNotice('switch', notice),
+    )
     const value: FastifyInstance['maintenance'] = {
       async enable(given: EnableOptions = {}): Promise<void> {
         const { notice } = readNotice(enableOptions('maintenance.enable()', given))
@@ -95,38 +101,67 @@ export const maintenance = conventionPlugin<MaintenanceOptions>(
       state: () => state.state(),
     }
     offerNames(app, { plugin: 'maintenance', mode, owner: 'app', members: { maintenance: { value } } })
-    const describe = routeDescriber(app)
-    app.addHook('onRoute', function checkMaintenanceOnRoute(route) {
-      const own = resolveRouteOptions<MaintenanceRouteOptions, MaintenanceRouteOptions>(
-        `${[route.method].flat().join(', ')} ${route.path} config.maintenance`,
-        route.config?.maintenance,
-        maintenanceRouteChecks,
-        {},
-      )
-      const ownMode = own === false ? 'off' : (own.mode ?? mode)
-      if (mode !== 'off' && ownMode === 'enforce') describe(route, duringMaintenance)
-    })
 
     const sources: Source[] = []
     if (mode !== 'off' && file !== false)
       sources.push(fileSource(file, (notice) => state.setNotice('file', notice)))
     // The default store is of this app alone, so it needs no polling.
-    if (mode !== 'off' && received.store !== undefined) sources.push(enabled.source)
+    if (mode !== 'off' && store !== undefined) sources.push(enabled.source)
     const pollers = sources.map((source) => pollerOf(source, options, app.log))
     app.addHook('onReady', async function readMaintenance() {
       state.refresh()
-      await Promise.all(pollers.map((poller) => poller.start()))
+      await closingIfFails(app, async () => {
+        await Promise.all(pollers.map((poller) => poller.start()))
+      })
     })
     app.addHook('onClose', function stopMaintenance(_app, done) {
       state.stop()
       for (const poller of pollers) poller.stop()
       done()
     })
+    if (mode === 'enforce') {
+      declareMaintenance(app, state)
+      // Runs for requests that no step sees, so it reads the mode of the route itself.
+      refuseWithoutHooks(app, (request) => {
+        if (!state.mayBeActive) return null
+        const own = request.routeOptions.config?.maintenance
+        const isEnforced = own !== false && (own?.mode ?? mode) === 'enforce'
+        return isEnforced ? currentProblem(state, options) : null
+      })
+    }
 
-    if (mode === 'off') return
-    if (mode === 'enforce') declareMaintenance(app, state)
-    const hooks = maintenanceHooks(state, options, reporterOf(app))
-    addAppHook(app, 'onRequest', 'maintenance', hooks.refuseInMaintenance)
-    if (mode === 'enforce') refuseWithoutHooks(app, hooks.earlyRefusal)
+    if (mode === 'off') return undefined
+    return function refuseInMaintenance(request: FastifyRequest): Effect | undefined {
+      if (!state.mayBeActive) return undefined
+      const refusal = currentProblem(state, options)
+      if (refusal === null) return undefined
+      return { rule: 'refusal', given: `${request.method} while in maintenance`, refusal }
+    }
   },
-)
+  route({ modeOf, state: onRequest }) {
+    if (onRequest === undefined) return undefined
+    return { onRequest, describe: modeOf.refusal === 'enforce' ? duringMaintenance : undefined }
+  },
+})
+
+function currentProblem(
+  maintenance: Maintenance,
+  { now, retryAfter, retryAfterFormat, jitter, random }: ResolvedMaintenance,
+): ProblemError | null {
+  const moment = now()
+  const claim = maintenance.claimAt(moment)
+  if (claim === null) return null
+  const until = claim.until === Number.POSITIVE_INFINITY ? null : claim.until
+  const field = retryAfterField({
+    now: moment,
+    until,
+    fallback: claim.retryAfter ?? retryAfter,
+    jitter: jitter === 0 ? 0 : Math.floor(random() * (jitter + 1)),
+    format: retryAfterFormat,
+  })
+  const end = until === null ? '; try again later' : ` until ${new Date(until).toISOString()}`
+  return new ProblemError('maintenance', {
+    detail: claim.reason ?? `The service is in maintenance${end}`,
+    headers: { 'retry-after': field, 'cache-control': 'no-store' },
+  })
+}

@@ -1,21 +1,24 @@
 import { timeOf } from '../../http/date-time.js'
 import {
   type Check,
-  type Checks,
   functionOf,
   integer,
   invalid,
   isObject,
   listOf,
+  type OptionsOf,
   objectOf,
   oneOf,
+  option,
+  optional,
+  type ResolvedOptions,
   text,
 } from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { maxRetryAfter } from './notice.js'
 import type { RetryAfterFormat } from './retry-after.js'
-import { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
+import type { MaintenanceStore } from './stores/store.js'
 
 /** A planned maintenance. */
 export interface MaintenanceWindow {
@@ -25,77 +28,6 @@ export interface MaintenanceWindow {
   readonly until: Date | string
   /** Why; it is the `detail` of the problem. */
   readonly reason?: string
-}
-
-/** Options of the plugin `maintenance`. */
-export interface MaintenanceOptions {
-  /**
-   * `enforce` answers 503 during maintenance, `report` changes nothing and counts what it would refuse. `off` does nothing,
-   * whatever the options of a route, and reads neither file nor store.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
-  /**
-   * Planned maintenances. Those in the past have no effect.
-   * @default []
-   */
-  readonly windows?: readonly MaintenanceWindow[]
-  /**
-   * Path of a file whose existence means maintenance. It is empty, or JSON: `{ "until": "<RFC 3339>", "reason": "…" }`,
-   * or with `retryAfter` in seconds. Any other content means maintenance without an end.
-   * @default false: none
-   */
-  readonly file?: string | false
-  /**
-   * Where `enable()` and `disable()` write, for several instances to share. It is polled.
-   * @default a store in memory, for this instance alone
-   */
-  readonly store?: MaintenanceStore
-  /**
-   * Milliseconds between two reads of the file, and of the store. A read without an answer after two seconds counts as
-   * failed.
-   * @default 1000
-   */
-  readonly pollInterval?: number
-  /**
-   * Seconds in `Retry-After` if the end of the maintenance is not known.
-   * @default 60
-   */
-  readonly retryAfter?: number
-  /**
-   * The form of `Retry-After`. A date is only as exact as the client's clock.
-   * @default 'seconds'
-   */
-  readonly retryAfterFormat?: RetryAfterFormat
-  /**
-   * Maximum of the seconds that are added to `Retry-After` at random, so that clients do not all come back at once.
-   * @default 0
-   */
-  readonly jitter?: number
-  /**
-   * Returns the time in milliseconds since the epoch.
-   * @default Date.now
-   */
-  readonly now?: () => number
-  /**
-   * Calls a function after a number of milliseconds. Returns a function that cancels the call.
-   * @default setTimeout, which does not keep the process alive
-   */
-  readonly schedule?: Schedule
-  /**
-   * Returns a number from 0 to less than 1, for `jitter`.
-   * @default Math.random
-   */
-  readonly random?: () => number
-}
-
-/** Options of a route under `config.maintenance`; `false` exempts it. */
-export interface MaintenanceRouteOptions {
-  /**
-   * See {@link MaintenanceOptions.mode}; `off` is the same as `false`.
-   * @default the mode of the plugin
-   */
-  readonly mode?: Mode
 }
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
@@ -129,40 +61,88 @@ const store: Check<MaintenanceStore> = (label, received) =>
     ? (received as unknown as MaintenanceStore)
     : invalid(label, 'a store with get() and set()', received)
 
-/** Checks of {@link MaintenanceOptions}. */
-export const maintenanceChecks: Checks<MaintenanceOptions> = {
-  mode: oneOf(...modes),
-  windows: listOf(window),
-  file: (label, received) => (received === false ? false : text('a path, or false')(label, received)),
-  store,
-  pollInterval: integer(10, 3_600_000),
-  retryAfter: seconds,
-  retryAfterFormat: oneOf('seconds', 'http-date'),
-  jitter: integer(0, 3600),
-  now: functionOf('a function that returns milliseconds'),
-  schedule: functionOf('a function that calls another one later'),
-  random: functionOf('a function that returns a number'),
+/** The options of the plugin, with their defaults. */
+export const maintenanceOptions = {
+  /**
+   * `enforce` answers 503 during maintenance, `report` changes nothing and counts what it would refuse. `off` does nothing,
+   * whatever the options of a route, and reads neither file nor store.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Planned maintenances. Those in the past have no effect.
+   * @default []
+   */
+  windows: option(listOf(window), []),
+  /**
+   * Path of a file whose existence means maintenance. It is empty, or JSON: `{ "until": "<RFC 3339>", "reason": "…" }`,
+   * or with `retryAfter` in seconds. Any other content means maintenance without an end.
+   * @default false: none
+   */
+  file: option<string | false>(
+    (label, received) => (received === false ? false : text('a path, or false')(label, received)),
+    false,
+  ),
+  /**
+   * Where `enable()` and `disable()` write, for several instances to share. It is polled.
+   * @default a store in memory, for this instance alone
+   */
+  store: optional(store),
+  /**
+   * Milliseconds between two reads of the file, and of the store. A read without an answer after two seconds counts as
+   * failed.
+   * @default 1000
+   */
+  pollInterval: option(integer(10, 3_600_000), 1000),
+  /**
+   * Seconds in `Retry-After` if the end of the maintenance is not known.
+   * @default 60
+   */
+  retryAfter: option(seconds, 60),
+  /**
+   * The form of `Retry-After`. A date is only as exact as the client's clock.
+   * @default 'seconds'
+   */
+  retryAfterFormat: option<RetryAfterFormat>(oneOf('seconds', 'http-date'), 'seconds'),
+  /**
+   * Maximum of the seconds that are added to `Retry-After` at random, so that clients do not all come back at once.
+   * @default 0
+   */
+  jitter: option(integer(0, 3600), 0),
+  /**
+   * Returns the time in milliseconds since the epoch.
+   * @default Date.now
+   */
+  now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
+  /**
+   * Calls a function after a number of milliseconds. Returns a function that cancels the call.
+   * @default setTimeout, which does not keep the process alive
+   */
+  schedule: option(functionOf<Schedule>('a function that calls another one later'), scheduleTimeout),
+  /**
+   * Returns a number from 0 to less than 1, for `jitter`.
+   * @default Math.random
+   */
+  random: option(functionOf<() => number>('a function that returns a number'), Math.random),
 }
 
-/** Checks of {@link MaintenanceRouteOptions}. */
-export const maintenanceRouteChecks: Checks<MaintenanceRouteOptions> = { mode: oneOf(...modes) }
-
-/** Returns the defaults of {@link MaintenanceOptions}. */
-export function maintenanceDefaults(): Required<MaintenanceOptions> {
-  return {
-    mode: 'enforce',
-    windows: [],
-    file: false,
-    store: memoryMaintenanceStore(),
-    pollInterval: 1000,
-    retryAfter: 60,
-    retryAfterFormat: 'seconds',
-    jitter: 0,
-    now: Date.now,
-    schedule: scheduleTimeout,
-    random: Math.random,
-  }
+/** The options of a route. */
+export const maintenanceRouteOptions = {
+  /**
+   * See {@link MaintenanceOptions}; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
+  mode: routeModeOption,
 }
+
+/** Options of the plugin `maintenance`. */
+export type MaintenanceOptions = OptionsOf<typeof maintenanceOptions>
+
+/** Options of a route under `config.maintenance`; `false` exempts it. */
+export type MaintenanceRouteOptions = OptionsOf<typeof maintenanceRouteOptions>
+
+/** The options with their defaults. */
+export type ResolvedMaintenance = ResolvedOptions<typeof maintenanceOptions>
 
 /** Check of {@link EnableOptions}. */
 export const enableOptions: Check<EnableOptions> = (label, received) => {

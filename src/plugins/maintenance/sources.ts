@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { inTime } from '../../time/in-time.js'
 import { Outage } from '../../time/outage.js'
 import { type MaintenanceNotice, type ReadNotice, readNotice } from './notice.js'
-import type { MaintenanceOptions } from './options.js'
+import type { ResolvedMaintenance } from './options.js'
 import type { MaintenanceStore } from './stores/store.js'
 
 /** Sets the notice of a source; `null` for no maintenance. */
@@ -23,7 +23,7 @@ export const readTimeout = 2000
 /** Reads a source repeatedly, one read at a time. While it is unreachable, its last known state stays in effect. */
 export function pollerOf(
   { name, read, take }: Source,
-  { pollInterval, schedule }: Pick<Required<MaintenanceOptions>, 'pollInterval' | 'schedule'>,
+  { pollInterval, schedule }: Pick<ResolvedMaintenance, 'pollInterval' | 'schedule'>,
   log: Record<'info' | 'warn', (message: string) => void> & { error(details: object, message: string): void },
 ) {
   const outage = new Outage()
@@ -67,10 +67,7 @@ export function pollerOf(
   return { start, stop }
 }
 
-/**
- * Returns the file that announces maintenance. Anything at its path means maintenance, even if it is not a notice, cannot
- * be read or is a folder. Reads reject if the file system does not show whether it exists.
- */
+/** Returns the file that announces maintenance. */
 export function fileSource(path: string, take: SetNotice): Source {
   async function read(): Promise<ReadNotice | null> {
     let isFound = false

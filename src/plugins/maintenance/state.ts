@@ -1,7 +1,7 @@
 import type { MaintenanceSignal } from '../../fastify/maintenance.js'
 import { timeOf } from '../../http/date-time.js'
 import type { MaintenanceNotice } from './notice.js'
-import type { MaintenanceOptions } from './options.js'
+import type { ResolvedMaintenance } from './options.js'
 
 /** What began a maintenance: `app.maintenance.enable()` here or on another instance, the file, or a planned window. */
 export type MaintenanceSource = 'switch' | 'file' | 'window'
@@ -36,10 +36,7 @@ export interface CurrentClaim {
   readonly nextChange: number
 }
 
-/**
- * Returns the claim in effect: the one that ends last, of equals the first. It is extended to the end of the claims that
- * follow it without a gap, so that no client is told to come back during the next maintenance.
- */
+/** Returns the claim in effect: the one that ends last, of equals the first. */
 export function currentClaim(claims: readonly Claim[], now: number): CurrentClaim {
   const ahead = claims.flatMap(({ from, until }) => [from, until]).filter((time) => time > now)
   const nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
@@ -57,7 +54,7 @@ export function currentClaim(claims: readonly Claim[], now: number): CurrentClai
 export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
   mayBeActive = false
-  readonly #options: Pick<Required<MaintenanceOptions>, 'now' | 'schedule'>
+  readonly #options: Pick<ResolvedMaintenance, 'now' | 'schedule'>
   readonly #log: (state: MaintenanceState | null) => void
   readonly #windows: readonly Claim[]
   readonly #claims = new Map<MaintenanceSource, Claim>()
@@ -70,7 +67,7 @@ export class Maintenance implements MaintenanceSignal {
 
   /** @param log called once for each change of the state */
   constructor(
-    options: Pick<Required<MaintenanceOptions>, 'windows' | 'now' | 'schedule'>,
+    options: Pick<ResolvedMaintenance, 'windows' | 'now' | 'schedule'>,
     log: (state: MaintenanceState | null) => void,
   ) {
     this.#options = options

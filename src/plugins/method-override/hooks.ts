@@ -7,27 +7,20 @@ import {
   type HTTPMethods,
   type RouteOptions,
 } from 'fastify'
+import type { Effect, RequestStep } from '../../convention/steps.js'
 import { appKey, parsesType } from '../../fastify/internals.js'
 import { discardUnreadBody, markOf, type RawRequest } from '../../fastify/raw-request.js'
-import { addHook } from '../../fastify/route.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { proxyPaths } from '../../fastify/route-watch.js'
 import { pathOf } from '../../http/request-target.js'
 import { isObject } from '../../options.js'
-import { refuse } from '../../problem/send-problem.js'
-import type { Reporter } from '../../rules/report.js'
-import { formType } from './form-field.js'
+import { formType } from './override-decision.js'
 import { type OverrideScope, overridePost, scopeOf, sortScopes } from './override-post.js'
-
-type Next = (error?: Error) => void
 
 // The scopes of each app, by its configuration object.
 const scopesOf = new WeakMap<object, OverrideScope[]>()
 
-/**
- * Applies overrides to the POSTs below the prefix of a context. The method has to be set before routing, when the context
- * is not known yet. So the longest prefix decides, as with Fastify's own not-found handlers.
- */
+// The method has to be set before routing, when the context is not known: the longest prefix decides, also one that is off.
 export function addOverrideScope(app: FastifyInstance, scope: OverrideScope): void {
   const known = scopesOf.get(appKey(app))
   if (known !== undefined) {
@@ -35,6 +28,7 @@ export function addOverrideScope(app: FastifyInstance, scope: OverrideScope): vo
     sortScopes(known)
     return
   }
+  if (scope.mode === 'off') return
   const scopes = [scope]
   scopesOf.set(appKey(app), scopes)
   const strategy = {
@@ -49,7 +43,7 @@ export function addOverrideScope(app: FastifyInstance, scope: OverrideScope): vo
       done: (error: null) => void,
     ) {
       const found = raw.method === 'POST' ? scopeOf(scopes, raw.url ?? '/') : undefined
-      if (found === undefined) done(null)
+      if (found === undefined || found.mode === 'off') done(null)
       else overridePost(raw, found, () => done(null))
     },
   }
@@ -61,11 +55,7 @@ type FindOptions = Parameters<FastifyInstance['findRoute']>[0]
 
 const knownConstraints: ReadonlySet<string> = new Set(['host', 'version'])
 
-/**
- * Returns the functions of a scope that look for the routes of a path. `hasRoute` tells whether a route serves it with one
- * of the methods, so that the body of any other request is not read. It returns `true` if a route has custom constraints,
- * which cannot be derived here.
- */
+/** Returns the functions of a scope that look for the routes of a path. */
 export function routeFinder(
   app: FastifyInstance,
   methods: readonly string[],
@@ -97,44 +87,27 @@ export function routeFinder(
   }
 }
 
-/** Returns the `onRequest` hook, which refuses, logs or counts what was decided before routing. */
-export function overrideHook(reporter: Reporter) {
-  return function overrideOnRequest(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    const mark = markOf(request)
-    if (mark === undefined) {
-      next()
-      return
-    }
-    discardUnreadBody(request, reply)
-    if (mark.kind === 'refused' && !allowsLarger(request, mark.unlessAbove)) {
-      const { statusCode } = mark.problem
-      // The client may still be sending. HTTP/2 can end the stream instead.
-      const mayBeSending = statusCode === 413 || statusCode === 408
-      if (mayBeSending && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
-      refuse(request, reply, mark.problem, next)
-      return
-    }
-    if (mark.kind === 'performed') {
+/** Refuses, logs or counts what was decided before routing. */
+export function applyMark(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
+  const mark = markOf(request)
+  if (mark === undefined) return undefined
+  discardUnreadBody(request, reply)
+  if (mark.kind === 'refused') {
+    // A large form is not refused where the route accepts it.
+    if ((request.routeOptions.bodyLimit ?? 0) > mark.unlessAbove) return undefined
+    return { rule: 'refused', given: mark.problem.message, refusal: mark.problem }
+  }
+  if (mark.kind === 'performed') {
+    const change = () => {
       request.log = request.log.child({ originalMethod: mark.originalMethod })
       reply.log = request.log
-    } else if (mark.kind === 'observed') {
-      reporter.observe('methodOverride', mark.rule, request, mark.given, mark.does)
     }
-    next()
+    return { rule: 'performed', given: mark.originalMethod, change }
   }
+  return mark.kind === 'observed' ? { rule: 'performed', given: mark.given } : undefined
 }
 
-/** Whether the route accepts bodies above the limit of the search, so that a large form is not refused. */
-function allowsLarger(request: FastifyRequest, limit: number): boolean {
-  return (request.routeOptions.bodyLimit ?? 0) > limit
-}
-
-/**
- * Adds a parser for forms that are performed as another method to the contexts without a form parser. Other forms get the
- * same 415 there as before: a route that accepts only JSON does not accept what a page of any site can send.
- *
- * A parser of the app wins, whenever it was added.
- */
+// Other forms get the same 415 as before: a route for JSON must not accept what a page of any site can send.
 export function addFormParser(app: FastifyInstance): void {
   const contexts = new Set<FastifyInstance>()
   app.addHook('onRoute', function noteContext() {
@@ -167,19 +140,18 @@ function isOverridingForm(request: FastifyRequest): boolean {
   return mark?.kind === 'performed' && mark.byForm
 }
 
-/**
- * Adds the `preValidation` hook that converts the values of a form which is performed as another method. They are strings,
- * as in a query, so the app's validator converts them as it converts a query.
- */
-export function convertForms(route: RouteOptions, methods: readonly string[]): void {
+/** Returns the step that converts the values of a form which is performed as another method; `undefined` without a schema. */
+export function formConverter(route: RouteOptions): RequestStep | undefined {
   const schema = formSchema(jsonSchemasOf(route)?.body)
-  if (schema === null || ![route.method].flat().some((method) => methods.includes(method))) return
-  addHook(route, 'preValidation', 'methodOverride', function convertForm(request, _reply, next) {
-    if (isOverridingForm(request) && isObject(request.body)) {
-      request.body = converted(request, request.body, schema)
+  if (schema === null) return undefined
+  return (request) => {
+    const { body } = request
+    if (!isOverridingForm(request) || !isObject(body)) return undefined
+    const change = () => {
+      request.body = converted(request, body, schema)
     }
-    next()
-  })
+    return { rule: 'performed', given: 'the values of a form', change }
+  }
 }
 
 /** Returns the schema that validates a form; `null` if there is none. */
@@ -195,14 +167,22 @@ function converted(
   form: Record<string, unknown>,
   schema: Record<string, unknown>,
 ): unknown {
-  const given = { ...form }
+  // The validator converts in place, and may remove members that only the validator of the body knows.
+  const given = Object.fromEntries(
+    Object.entries(form).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
+  )
   // Compiled for the first form: few services get one. The validator of the body reports what is invalid.
   const validate = request.compileValidationSchema(schema, 'querystring')
   const result: unknown = validate(form)
-  const values = isObject(result) && isObject(result.value) ? result.value : form
+  const values = { ...given, ...(isObject(result) && isObject(result.value) ? result.value : form) }
   // Keep the text where a Number does not have all digits.
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) values[name] = given[name]
+    if (isRounded(value)) values[name] = given[name]
+    else if (Array.isArray(value) && value.some(isRounded)) values[name] = [given[name]].flat()
   }
   return values
+}
+
+function isRounded(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }

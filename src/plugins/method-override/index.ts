@@ -1,15 +1,14 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
 import { markOf } from '../../fastify/raw-request.js'
-import { addAppHook } from '../../fastify/route.js'
-import { resolveOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { reporterOf } from '../../rules/report.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { invalid } from '../../options.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { scheduleTimeout } from '../../time/schedule.js'
-import { addFormParser, addOverrideScope, convertForms, overrideHook, routeFinder } from './hooks.js'
-import { describeOverride } from './openapi.js'
-import { type MethodOverrideOptions, overrideChecks, overrideDefaults } from './options.js'
+import { addFormParser, addOverrideScope, applyMark, formConverter, routeFinder } from './hooks.js'
+import { type MethodOverrideOptions, methodOverrideOptions } from './options.js'
+import { overrideHeader } from './override-decision.js'
 import { PendingBodies } from './read-ahead.js'
 
 export type { MethodOverrideOptions } from './options.js'
@@ -35,47 +34,74 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration
  */
-export const methodOverride = conventionPlugin<MethodOverrideOptions>(
-  'methodOverride',
-  function setUpMethodOverride(app, received) {
-    const options = resolveOptions('methodOverride', received, overrideChecks, overrideDefaults)
-    const { mode, formTimeout, ...rules } = options
+export const methodOverride: FastifyPluginAsync<MethodOverrideOptions & RegistrationOptions> = convention({
+  name: 'methodOverride',
+  rules: ['performed', 'refused'],
+  options: methodOverrideOptions,
+  routeOptions: {},
+  setUp({ app, options: { mode, methods, form, formTimeout, formOrigins } }) {
     const members = { originalMethod: { get: originalMethod } }
     offerNames(app, { plugin: 'methodOverride', mode, owner: 'request', members })
-    if (mode === 'off') return
+    app.addHook('onRoute', function refuseRouteOptions({ config, method, path }) {
+      const given = (config as { readonly methodOverride?: unknown } | undefined)?.methodOverride
+      if (given !== undefined) invalid(`${method} ${path} config.methodOverride`, expectedOfRoutes, given)
+    })
     const bodyLimit = app.initialConfig.bodyLimit ?? defaultBodyLimit
     const limits = { bodies: maxForms, bytes: maxFullForms * bodyLimit, time: formTimeout }
     addOverrideScope(app, {
-      ...rules,
+      methods,
+      form,
+      formOrigins,
       mode,
-      header: options.header.toLowerCase(),
       prefix: app.prefix,
       bodyLimit,
       pending: new PendingBodies(limits, scheduleTimeout),
-      ...routeFinder(app, ['POST', ...options.methods]),
+      ...routeFinder(app, ['POST', ...methods]),
       onAbandoned({ method, url }) {
         app.log.info({ method, url }, 'the client aborted the request before its form had arrived')
       },
     })
-    if (mode === 'enforce' && options.form) {
-      addFormParser(app)
-      app.addHook('onRoute', (route) => convertForms(route, options.methods))
-    }
-    if (mode === 'enforce') {
-      const describe = routeDescriber(app)
-      app.addHook('onRoute', function describeOverrideOnRoute(route) {
-        const description = describeOverride([route.method].flat(), options)
-        if (description !== null) describe(route, description)
-      })
-    }
-    addAppHook(app, 'onRequest', 'methodOverride', overrideHook(reporterOf(app)))
+    if (mode === 'enforce' && form) addFormParser(app)
   },
-)
+  route({ methods, route, options: { mode, form, methods: targets } }) {
+    if (route === null || mode !== 'enforce') return { onRequest: applyMark }
+    const performed = methods.filter((method) => targets.includes(method))
+    return {
+      onRequest: applyMark,
+      preValidation: form && performed.length > 0 ? formConverter(route) : undefined,
+      describe: descriptionOf(performed, methods),
+    }
+  },
+})
+
+/** What the OpenAPI document shows: the header on a route that a POST may be performed as, the refusals on one with POST. */
+function descriptionOf(
+  performed: readonly string[],
+  methods: readonly string[],
+): RouteDescription | undefined {
+  if (performed.length > 0) {
+    const description =
+      'For clients that can only send POST: send POST to this path, with the method in this field'
+    return { parameters: { [overrideHeader]: { schema: { type: 'string', enum: performed, description } } } }
+  }
+  if (!methods.includes('POST')) return undefined
+  return {
+    problems: problemsOf({
+      'method-override-invalid': `${overrideHeader} names no method that a POST may be performed as`,
+      'method-not-allowed': `The path has no route for the method in ${overrideHeader}`,
+    }),
+    headersOf: {
+      405: { Allow: { type: 'string', description: 'The methods of the path (RFC 9110 §10.2.1)' } },
+    },
+  }
+}
 
 function originalMethod(this: FastifyRequest): string {
   const mark = markOf(this)
   return mark?.kind === 'performed' ? mark.originalMethod : this.method
 }
+
+const expectedOfRoutes = 'none: the method is set before the route is known'
 
 // Limits of the forms that are read at once: their number, and their bytes in forms of the maximum size.
 const maxForms = 1000

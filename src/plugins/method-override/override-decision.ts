@@ -1,17 +1,18 @@
 import { isCrossOrigin } from '../../http/cross-origin.js'
 import type { RequestFields } from '../../http/field-name.js'
-import { pointerToken } from '../../json/json-pointer.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 
-/** The methods that a POST may be performed as, and where it names one. */
+/** The header in which a POST names a method. */
+export const overrideHeader = 'X-HTTP-Method-Override'
+
+/** The field in which a form names a method. Forms do not encode its characters. */
+export const overrideField = '_method'
+
+/** The methods that a POST may be performed as. */
 export interface OverrideRules {
   /** In uppercase. */
   readonly methods: readonly string[]
-  /** Name of the header, in lowercase. */
-  readonly header: string
-  /** Name of the form field. */
-  readonly field: string
   /** Origins whose pages may name a method in a form, besides that of the service. */
   readonly formOrigins: readonly string[]
 }
@@ -31,16 +32,10 @@ export type OverrideDecision =
   | { readonly method: string; readonly refusal: null }
   | { readonly method: null; readonly refusal: ProblemError }
 
-/**
- * Returns the method that a POST is performed as, or its refusal; `null` if it names no method. Header and form name one
- * of the methods, in any case and each once; if both do, they agree.
- *
- * A form without the header has to be from the same origin. With the header it need not be: pages of other origins can
- * set the header only after a preflight.
- */
+/** Returns what a POST is performed as. Pages of other origins can set the header only after a preflight, but send forms. */
 export function overrideDecision(
   { header, form, fields }: OverrideInput,
-  { methods, header: headerName, field, formOrigins }: OverrideRules,
+  { methods, formOrigins }: OverrideRules,
 ): OverrideDecision | null {
   if (header === undefined && form.length === 0) return null
   const expected = `is one of ${methods.join(', ')}, given once`
@@ -52,7 +47,7 @@ export function overrideDecision(
   const [first, second] = form
   const fromForm = first?.toUpperCase()
   if (fromForm !== undefined && (second !== undefined || !methods.includes(fromForm))) {
-    faults.push({ in: 'body', pointer: pointerTo(field), message: expected })
+    faults.push({ in: 'body', pointer: `/${overrideField}`, message: expected })
   }
   const given = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
   if (faults.length > 0) {
@@ -60,7 +55,7 @@ export function overrideDecision(
     return refused(detail, faults)
   }
   if (fromHeader !== undefined && fromForm !== undefined && fromHeader !== fromForm) {
-    const detail = `The header ${headerName} and the field ${field} of the form disagree: ${given.join(' and ')}`
+    const detail = `The header ${headerName} and the field ${overrideField} of the form disagree: ${given.join(' and ')}`
     return refused(detail, [{ in: 'header', name: headerName, message: `is ${fromForm}, as in the form` }])
   }
   if (fromHeader === undefined && isCrossOrigin(fields, formOrigins)) {
@@ -68,18 +63,52 @@ export function overrideDecision(
     const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), maxShown)}`
     const message = 'is from a page of this service, or of an origin that it names'
     const detail = `A form from ${from} cannot be performed as ${fromForm}`
-    return refused(detail, [{ in: 'body', pointer: pointerTo(field), message }])
+    return refused(detail, [{ in: 'body', pointer: `/${overrideField}`, message }])
   }
   return { method: fromHeader ?? fromForm ?? '', refusal: null }
 }
 
 const code: ProblemCode = 'method-override-invalid'
 const maxShown = 80
+// As findings of a request name header fields.
+const headerName = overrideHeader.toLowerCase()
 
 function refused(detail: string, errors: readonly ProblemIssue[]): OverrideDecision {
   return { method: null, refusal: new ProblemError(code, { detail, errors }) }
 }
 
-function pointerTo(name: string): string {
-  return `/${pointerToken(name)}`
+/** The media type of the forms that browsers send without a script. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/** The values of a form field, and the form without it. */
+export interface TakenField {
+  /** Its values, in order; empty if the form does not have it. */
+  readonly values: readonly string[]
+  /** The other pairs, with unchanged bytes. */
+  readonly rest: string
+}
+
+/**
+ * Splits a form (`application/x-www-form-urlencoded`) into the values of a field, however its name is encoded, and the
+ * rest. Decode the form as Latin-1 and encode the rest as Latin-1, so that its bytes do not change.
+ */
+export function takeField(form: string, name: string): TakenField {
+  if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
+  const values: string[] = []
+  const kept: string[] = []
+  for (const pair of form.split('&')) {
+    const equals = pair.indexOf('=')
+    const key = equals === -1 ? pair : pair.slice(0, equals)
+    if (decoded(key) === name) values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
+    else kept.push(pair)
+  }
+  return { values, rest: kept.join('&') }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
 }

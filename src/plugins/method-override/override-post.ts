@@ -2,8 +2,16 @@ import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../fas
 import { mediaTypeOf } from '../../http/media-types.js'
 import { pathOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { formType, takeField } from './form-field.js'
-import { type OverrideDecision, type OverrideRules, overrideDecision } from './override-decision.js'
+import type { Mode } from '../../rules/modes.js'
+import {
+  formType,
+  type OverrideDecision,
+  type OverrideRules,
+  overrideDecision,
+  overrideField,
+  overrideHeader,
+  takeField,
+} from './override-decision.js'
 import { type PendingBodies, readAhead } from './read-ahead.js'
 
 /** The options of a context for its POSTs. */
@@ -12,7 +20,7 @@ export interface OverrideScope extends OverrideRules {
   readonly prefix: string
   /** Whether forms are read for the field. */
   readonly form: boolean
-  readonly mode: 'enforce' | 'report'
+  readonly mode: Mode
   /** Maximum of the bytes that are read of a form before its request is routed. */
   readonly bodyLimit: number
   /** The bodies that are read at the moment. */
@@ -25,11 +33,7 @@ export interface OverrideScope extends OverrideRules {
   onAbandoned(raw: RawRequest): void
 }
 
-/**
- * Returns the scope of a path: the one with the longest prefix, of equals the first.
- *
- * @param scopes sorted by {@link sortScopes}
- */
+/** Returns the scope of a path: the one with the longest prefix, of equals the first. */
 export function scopeOf(scopes: readonly OverrideScope[], url: string): OverrideScope | undefined {
   const [first] = scopes
   if (first?.prefix === '') return first
@@ -59,7 +63,7 @@ function isBelow(path: string, prefix: string): boolean {
  * @param proceed routes the request; not called if the client aborts it before its form has arrived
  */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
-  const header = headerOf(raw, scope.header)
+  const header = headerOf(raw)
   const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
   if ((mayHaveField || header !== undefined) && scope.isPassedOn(raw)) proceed()
   else if (mayHaveField && scope.hasRoute(raw)) readForm(raw, header, scope, proceed)
@@ -83,7 +87,7 @@ function readForm(
         refuseTooLarge(raw, scope)
         return bytes
       }
-      const { values, rest } = takeField(bytes.toString('latin1'), scope.field)
+      const { values, rest } = takeField(bytes.toString('latin1'), overrideField)
       const decision = overrideDecision({ header, form: values, fields: raw.headers }, scope)
       applyDecision(raw, decision, true, scope)
       if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
@@ -98,10 +102,7 @@ function readForm(
   })
 }
 
-/**
- * Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. The
- * length shows whether there is content, or else the first bytes.
- */
+/** Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. */
 function forgetEmptyContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const length = lengthOf(raw)
   if (length === 0) forgetContent(raw)
@@ -129,29 +130,22 @@ function applyDecision(
 ): void {
   if (decision === null) return
   const { method, refusal } = decision
-  if (mode === 'report') {
-    const rule = refusal === null ? 'performed' : 'refused'
-    markRequest(raw, {
-      kind: 'observed',
-      rule,
-      given: refusal?.message ?? `POST as ${method}`,
-      does: refusal?.statusCode ?? 'changed',
-    })
-  } else if (refusal !== null) {
+  if (refusal !== null) {
     markRequest(raw, { kind: 'refused', problem: refusal, unlessAbove: Number.POSITIVE_INFINITY })
-  } else {
+  } else if (mode === 'report') markRequest(raw, { kind: 'observed', given: `POST as ${method}` })
+  else {
     markRequest(raw, { kind: 'performed', originalMethod: 'POST', byForm })
     raw.method = method
   }
 }
 
-function refuseTooLarge(raw: RawRequest, { mode, bodyLimit, field }: OverrideScope): void {
+function refuseTooLarge(raw: RawRequest, { mode, bodyLimit }: OverrideScope): void {
   if (mode === 'report') {
     markRequest(raw, { kind: 'passed' })
     return
   }
-  const detail = `The form is larger than ${bodyLimit} bytes, the limit of the search for ${field}`
-  const problem = new ProblemError('content-too-large', { detail })
+  const detail = `The form is larger than ${bodyLimit} bytes, the limit of the search for ${overrideField}`
+  const problem = new ProblemError('content-too-large', { detail, headers: lastOf(raw) })
   markRequest(raw, { kind: 'refused', problem, unlessAbove: bodyLimit })
 }
 
@@ -162,13 +156,19 @@ function refuseLate(raw: RawRequest, bytes: Buffer, { mode }: OverrideScope): Bu
     return bytes
   }
   raw.method = 'POST'
-  const problem = new ProblemError('request-timeout', { detail: 'The body did not arrive in time' })
+  const detail = 'The body did not arrive in time'
+  const problem = new ProblemError('request-timeout', { detail, headers: lastOf(raw) })
   markRequest(raw, { kind: 'refused', problem, unlessAbove: Number.POSITIVE_INFINITY })
   return nothing
 }
 
-function headerOf({ headers }: RawRequest, name: string): string | undefined {
-  const value = headers[name]
+// The client may still be sending. HTTP/2 can end the stream instead.
+function lastOf({ httpVersionMajor }: RawRequest): Readonly<Record<string, string>> {
+  return httpVersionMajor < 2 ? { connection: 'close' } : {}
+}
+
+function headerOf({ headers }: RawRequest): string | undefined {
+  const value = headers[overrideHeader.toLowerCase()]
   return typeof value === 'object' ? value.join(', ') : value
 }
 

@@ -12,10 +12,7 @@ export interface ReadAhead {
 
 /** Handles a body that was read ahead. */
 export interface BodyReader {
-  /**
-   * Called with what was read. Returns the bytes to put back. If the body was complete and nothing is put back, the
-   * request must not be read any more: its end has passed.
-   */
+  /** Called with what was read. */
   take(read: ReadAhead): Buffer
   /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
@@ -98,7 +95,6 @@ function isAtEnd(raw: RawRequest): boolean {
   return hasReceivedAll(raw) && raw.readableLength === 0
 }
 
-/** Limits of {@link PendingBodies}. */
 export interface PendingLimits {
   /** Number of bodies. */
   readonly bodies: number
@@ -112,14 +108,10 @@ export interface PendingLimits {
 export interface PendingBody {
   /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
   setBytes(bytes: number): void
-  /** Removes the body. */
   end(): void
 }
 
-/**
- * Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed.
- * Beyond a limit the oldest body expires: the form of a browser arrives at once, and one that stalls gets old.
- */
+/** Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed. */
 export class PendingBodies {
   readonly #limits: PendingLimits
   readonly #schedule: Schedule

@@ -58,7 +58,7 @@ export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTy
   /**
    * Starts an operation outside of a request, such as from a schedule.
    * @returns its document
-   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
+   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operation-in-progress`, `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
    */
   start<Input>(
     operation: string | OperationHandle<Input>,

@@ -1,9 +1,6 @@
 import type { OperationStore } from './stores/store.js'
 
-/**
- * The clock of a store, as a process reads it: the steady time of the process plus the difference to the store. So leases do not
- * depend on the clocks of the instances, nor on one that is set while they run.
- */
+/** The clock of a store, as a process reads it: the steady time of the process plus the difference to the store. */
 export class StoreClock {
   readonly #time: (() => Promise<number>) | null
   readonly #local: () => number
@@ -15,7 +12,6 @@ export class StoreClock {
     this.#local = now ?? (this.#time === null ? Date.now : steadyTime)
   }
 
-  /** Returns milliseconds since the epoch. */
   readonly now = (): number => Math.floor(this.#local() + this.#difference)
 
   /** Reads the clock of the store. What the way to the store takes is the uncertainty of the result. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
@@ -7,7 +8,6 @@ import {
   type Check,
   type Checks,
   flag,
-  functionOf,
   integer,
   invalid,
   isObject,
@@ -20,7 +20,7 @@ import { problemOf } from '../../problem/problem-of.js'
 import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
-import { referenceOf } from './resource-url.js'
+import { referenceOf } from './status-document.js'
 import type { OperationEnd } from './transitions.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
@@ -52,10 +52,11 @@ export interface OperationDeclaration<
    */
   readonly retryAfter?: number
   /**
-   * Operations with a higher priority run first: from 0 to 100.
-   * @default 0
+   * Member of the input, with the id of a resource: a string or an integer. While an operation is in progress for a resource,
+   * another start for it is a 409 `operation-in-progress`.
+   * @default none: any number of operations
    */
-  readonly priority?: number
+  readonly onePer?: string
 }
 
 /** Options of an operation. */
@@ -76,7 +77,7 @@ export interface OperationDefinition<
    */
   readonly timeout?: Duration
   /**
-   * When the operation runs again after an error of the handler.
+   * When the operation runs again after an error of the handler, other than a problem with a status below 500.
    * @default { max: 0 }: an error ends the operation
    */
   readonly retry?: OperationRetry
@@ -95,11 +96,6 @@ export interface OperationRetry {
    * @default '1 second'
    */
   readonly delay?: Duration
-  /**
-   * Returns whether the operation runs again after an error.
-   * @default all errors except problems with a status below 500
-   */
-  readonly on?: (error: unknown) => boolean
 }
 
 /** The argument of the handler of an operation. */
@@ -166,12 +162,10 @@ export interface OperationHandle<in Input = never, out Result = unknown> {
 
 declare const types: unique symbol
 
-/** Returns the handle of an operation. */
 export function handleOf(name: string): OperationHandle<unknown, never> {
   return Object.freeze({ name })
 }
 
-/** Returns the name of an operation. */
 export function nameOf(operation: string | { readonly name: string }): string {
   return typeof operation === 'string' ? operation : operation.name
 }
@@ -180,7 +174,7 @@ export function nameOf(operation: string | { readonly name: string }): string {
 export interface DefinedOperation {
   readonly cancellable: boolean
   readonly retryAfter: number | null
-  readonly priority: number
+  readonly onePer: string | null
   readonly input: object | null
   readonly result: object | null
   /** The work; `null` if another process does it. */
@@ -195,7 +189,7 @@ const declarationChecks: Checks<OperationDeclaration> = {
   result: schema,
   cancellable: flag,
   retryAfter: integer(1, 86_400),
-  priority: integer(0, 100),
+  onePer: text('the name of a member of the input'),
 }
 
 const checks: Checks<OperationDefinition> = {
@@ -205,7 +199,6 @@ const checks: Checks<OperationDefinition> = {
   retry: objectOf<OperationRetry>({
     max: integer(0, 1_000),
     delay: duration,
-    on: functionOf('a function of the error that returns whether the operation runs again'),
   }),
 }
 
@@ -215,11 +208,11 @@ const longestDelay = 3_600_000
 
 /** Returns the delay of the next run in milliseconds, or `null` for none. */
 function retryAfter(
-  { max = 0, delay = 1_000, on = isServerFault }: OperationRetry,
+  { max = 0, delay = 1_000 }: OperationRetry,
   error: unknown,
   retries: number,
 ): number | null {
-  if (retries >= max || !on(error)) return null
+  if (retries >= max || !isServerFault(error)) return null
   const longest = Math.min(Number(delay) * 2 ** retries, Math.max(Number(delay), longestDelay))
   return Math.round(longest * (1 - Math.random() / 4))
 }
@@ -293,18 +286,12 @@ export class OperationDefinitions {
     if (this.#isCompiled)
       invalid(`the operation '${name}'`, 'a definition before the app is ready', 'a later one')
     if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
-    const { cancellable = false, retryAfter = null, priority = 0, input = null, result = null } = options
-    this.#defined.set(name, { cancellable, retryAfter, priority, input, result, work })
+    const { cancellable = false, retryAfter = null, onePer = null } = options
+    const { input = null, result = null } = options
+    this.#defined.set(name, { cancellable, retryAfter, onePer, input, result, work })
   }
 
-  /**
-   * Compiles the schemas, when the app gets ready.
-   *
-   * @param compile the app's compiler of validators
-   * @param shared schemas that others refer to
-   * @param convert returns the JSON Schema of a schema of another library; the schema itself if there is none
-   * @throws Error for a schema that cannot be compiled
-   */
+  /** Compiles the schemas, when the app gets ready. */
   compile(
     compile: (schema: object) => Validate,
     shared: SchemaStore,
@@ -359,6 +346,20 @@ export class OperationDefinitions {
       throw new ProblemError('content-too-large', { detail })
     }
     return json ?? null
+  }
+
+  /** Returns `onePer` of the record of an operation with this input. */
+  onePerOf(name: string, json: string | null): string | null {
+    const member = this.named(name).onePer
+    if (member === null) return null
+    const input = json === null ? null : parseExact(json)
+    const id = isObject(input) ? input[member] : undefined
+    if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') {
+      throw new TypeError(`the input of '${name}' needs the member ${member}, a string or an integer`)
+    }
+    return createHash('sha256')
+      .update(JSON.stringify([name, String(id)]))
+      .digest('hex')
   }
 
   #endOf(label: string, outcome: unknown): OperationEnd {

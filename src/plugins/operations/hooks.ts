@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { BoundedCache } from '../../bounded-cache.js'
 import { hasCallers } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { routeSlot } from '../../fastify/slots.js'
@@ -13,12 +14,11 @@ import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, readListQuery } from './list-page.js'
 import { describedOperations, operationSchemas, statusNames } from './openapi.js'
-import { maySee } from './owner.js'
-import { PollLimit } from './polls.js'
 import { isGone, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { OperationsService } from './service.js'
 import { callerOfRequest } from './start.js'
+import { maySee } from './starter.js'
 import { eventStream, StatusStream } from './status-stream.js'
 
 /** What a route of operations refuses, for the OpenAPI document. */
@@ -41,7 +41,7 @@ export function mountOperationRoutes(
   const { now } = service.clock
   // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
-  const limit = polls === null ? null : new PollLimit(polls)
+  const limit = polls === false ? null : new PollLimit(polls)
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
   const shared = sharedOptions(keyStyle)
@@ -215,5 +215,35 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
           ? {}
           : { except: ['keys'], reason: 'generic clients look for resourceLocation' },
     },
+  }
+}
+
+interface Window {
+  readonly endsAt: number
+  polls: number
+}
+
+/** Maximum number of operations whose polls are counted; beyond it, the oldest count is dropped. */
+const counted = 10_000
+
+/** Counts the polls of each operation. */
+export class PollLimit {
+  readonly #max: number
+  readonly #windows = new BoundedCache<string, Window>(counted)
+
+  /** @param max maximum number of polls of one operation in a minute */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Counts a poll. Returns the milliseconds until the next allowed one if this one exceeds the limit, or else `null`. */
+  count(id: string, now: number): number | null {
+    const known = this.#windows.get(id)
+    if (known === undefined || known.endsAt <= now) {
+      this.#windows.set(id, { endsAt: now + 60_000, polls: 1 })
+      return null
+    }
+    known.polls += 1
+    return known.polls > this.#max ? known.endsAt - now : null
   }
 }

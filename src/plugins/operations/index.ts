@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
 import { hasCallers } from '../../fastify/caller.js'
+import { closingIfFails } from '../../fastify/failed-boot.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { maintenanceOf } from '../../fastify/maintenance.js'
@@ -24,8 +25,6 @@ import {
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, withStartResponses } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
-import { callerOf, internal } from './owner.js'
-import type { Preferences } from './prefer.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
 import { OperationResponses } from './responses.js'
 import { OperationsService } from './service.js'
@@ -38,6 +37,7 @@ import {
   starterOf,
   startOperation,
 } from './start.js'
+import { callerOf, internal, type Preferences } from './starter.js'
 import type { StatusDocument } from './status-document.js'
 
 export type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
@@ -64,18 +64,15 @@ export type {
   OperationCodec,
   OperationOwner,
   OperationsOptions,
-  OwnerLimits,
-  PollsOptions,
 } from './options.js'
-export type { Preferences } from './prefer.js'
 export type {
   OperationAccess,
   OperationFailure,
   OperationRecord,
   OperationStatus,
-  RecordForm,
 } from './record.js'
 export type { OperationResult, PreparedOperation, RunOptions, StartOptions } from './start.js'
+export type { Preferences } from './starter.js'
 export type { StatusDocument } from './status-document.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export {
@@ -83,7 +80,6 @@ export {
   type OperationStore,
   OperationStoreFullError,
   type OperationTransaction,
-  type OwnerUsage,
 } from './stores/store.js'
 
 /** Options of a route, under `config.operations`. */
@@ -116,7 +112,7 @@ declare module 'fastify' {
      *
      * @param operation the name in `define`, its handle, or an operation of `operations.prepare()`
      * @param input a JSON value, with BigInts; stored until the operation has ended
-     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
+     * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operation-in-progress`, `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
      */
     startOperation<Input, Answer = unknown, Result = unknown>(
       operation: string | OperationHandle<Input, Result>,
@@ -263,9 +259,10 @@ export const operations = conventionPlugin<OperationsOptions>(
       )
       if (own === false || own.starts === undefined) return
       route.schema ??= {}
-      describe(route, describeStart(service.options.maxWait))
-      starting.push({ route, name: own.starts })
-      needName(this, `${[route.method].flat().join(', ')} ${route.path}`, 'startOperation')
+      const { starts: name } = own
+      describe(route, () => describeStart(definitions.named(name).onePer !== null))
+      starting.push({ route, name })
+      needName(`${[route.method].flat().join(', ')} ${route.path}`, 'startOperation')
     })
     app.addHook('onReady', async function startOperations() {
       responses = new OperationResponses(app, service, keyStyle())
@@ -281,8 +278,10 @@ export const operations = conventionPlugin<OperationsOptions>(
         app.getSchemas() as SchemaStore,
         (schema, direction) => jsonSchemaIn(app, schema, direction),
       )
-      if (service.options.pauseInMaintenance) await pauseInMaintenance()
-      await service.start()
+      await closingIfFails(app, async () => {
+        await pauseInMaintenance()
+        await service.start()
+      })
     })
     app.addHook('onListen', async () => {
       if (definitions.names.length > 0) await service.work()

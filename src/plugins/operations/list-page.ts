@@ -12,11 +12,7 @@ export const statuses: readonly OperationStatus[] = ['In progress', 'Succeeded',
 /** Query parameters with the cursor of a list; the link to the next page replaces them. */
 export const listCursors: readonly string[] = ['before_time', 'before_id']
 
-/**
- * Reads the query of a list of operations. The names are those of the plugin `lists`, which need not be registered.
- *
- * @throws ProblemError `validation` with all faults
- */
+/** Reads the query of a list of operations. */
 export function readListQuery(query: Readonly<Record<string, unknown>>): OperationQuery {
   const errors: ProblemIssue[] = []
   const read = <Value>(
@@ -56,7 +52,6 @@ export function readListQuery(query: Readonly<Record<string, unknown>>): Operati
   }
 }
 
-/** Returns the cursor of the page after a record. */
 export function cursorAfter({ createdAt, id }: OperationRecord): Record<string, string> {
   return { before_time: new Date(createdAt).toISOString(), before_id: id }
 }

@@ -3,6 +3,7 @@ import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
+import { maxWait } from './starter.js'
 import { eventStream } from './status-stream.js'
 
 /**
@@ -29,32 +30,28 @@ export function withStartResponses(
 }
 
 /** Returns what a route that starts operations takes and refuses, for the OpenAPI document. */
-export function describeStart(maxWait: number): RouteDescription {
-  const wait = maxWait === 0 ? '' : `; wait=n: for the end, n seconds, at most ${maxWait}`
-  const prefer = { type: 'string', description: `respond-async: for a 202${wait} (RFC 7240)` }
+export function describeStart(isOnePer: boolean): RouteDescription {
+  const description = `respond-async: for a 202; wait=n: for the end, n seconds, at most ${maxWait} (RFC 7240)`
+  const prefer = { type: 'string', description }
   return {
     parameters: { Prefer: { schema: prefer } },
-    headers: {
-      'Preference-Applied': {
-        type: 'string',
-        description: 'The preferences that were honoured (RFC 7240 §3)',
-      },
-    },
+    headers: applied,
     problems: problemsOf({
+      ...(isOnePer && { 'operation-in-progress': 'The operation is in progress for the resource already' }),
       'content-too-large': 'The input of the operation is too large',
       'quota-exceeded': 'The caller has too many operations in progress',
       'operations-full': 'There are too many operations',
       'operations-unavailable': 'Operations cannot be started at the moment',
     }),
-    headersOf: { 429: retryAfter, 503: retryAfter },
+    headersOf: { 202: applied, 303: applied, 429: retryAfter, 503: retryAfter },
   }
 }
 
-/**
- * The schemas of the routes of operations.
- *
- * @param member member of a list that holds the operations
- */
+const applied = {
+  'Preference-Applied': { type: 'string', description: 'The preferences that were honoured (RFC 7240 §3)' },
+}
+
+/** The schemas of the routes of operations. */
 export function operationSchemas(
   keyStyle: KeyStyle,
   member: string,
@@ -63,26 +60,37 @@ export function operationSchemas(
   const status = { ...document, headers: pollHeaders }
   const created = { ...status, description: 'Succeeded with a resource', headers: createdHeaders }
   return {
-    read: schemaOf('readOperation', 'The status of an operation', {
-      200: status,
-      303: created,
-    }),
-    readStatus: schemaOf('readOperationStatus', 'The status document of an operation', {
-      200: {
-        description: 'The status of an operation; as server-sent events, each change of it',
-        headers: pollHeaders,
-        content: {
-          'application/json': { schema: document },
-          [eventStream]: { schema: { type: 'string' } },
-        },
+    read: schemaOf(
+      'readOperation',
+      'The status of an operation',
+      'Leads to the created resource, once there is one.',
+      {
+        200: status,
+        303: created,
       },
-      204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
-    }),
+    ),
+    readStatus: schemaOf(
+      'readOperationStatus',
+      'The status document of an operation',
+      'Is always a 200, for clients that follow `Operation-Location`.',
+      {
+        200: {
+          description: 'The status of an operation; as server-sent events, each change of it',
+          headers: pollHeaders,
+          content: {
+            'application/json': { schema: document },
+            [eventStream]: { schema: { type: 'string' } },
+          },
+        },
+        204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
+      },
+    ),
     list: {
       operationId: 'listOperations',
       summary: 'Your operations, the newest first',
+      description: 'Returns one page of the operations that you have started, by `status` if you wish.',
       tags: ['operations'],
-      querystring: { type: 'object', properties: listParameters },
+      querystring: { type: 'object', additionalProperties: false, properties: listParameters },
       response: {
         200: {
           type: 'object',
@@ -92,15 +100,26 @@ export function operationSchemas(
         },
       },
     } as FastifySchema,
-    cancel: schemaOf('cancelOperation', 'Cancel an operation', cancelResponses),
+    cancel: schemaOf(
+      'cancelOperation',
+      'Cancel an operation',
+      'Asks for its end: an operation that can no longer stop may still succeed.',
+      cancelResponses,
+    ),
   }
 }
 
-function schemaOf(operationId: string, summary: string, response: unknown): FastifySchema {
-  // @fastify/swagger adds the first three to the type.
+function schemaOf(
+  operationId: string,
+  summary: string,
+  description: string,
+  response: unknown,
+): FastifySchema {
+  // @fastify/swagger adds the first four to the type.
   return {
     operationId,
     summary,
+    description,
     tags: ['operations'],
     params: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
     response,
@@ -173,10 +192,7 @@ function statusSchemaIn(keyStyle: KeyStyle, result: object | null = null) {
   }
 }
 
-/**
- * The names of two words of a status document, in each key style. `resourceLocation` is not among them: generic clients
- * of long-running operations (Azure's) read it under this name alone.
- */
+/** The names of two words of a status document, in each key style. */
 export const statusNames = {
   snake_case: { created_at: 'created_at', finished_at: 'finished_at' },
   camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
@@ -215,13 +231,17 @@ const absent = {
   'operations-unavailable': 'The operations cannot be reached at the moment',
 } as const
 
-/** What the routes of operations refuse, for the OpenAPI document. */
+const noStore = { 'Cache-Control': { type: 'string', description: 'no-store: the operation goes on' } }
+
+/** What the routes of operations answer and refuse, for the OpenAPI document. */
 export const describedOperations = {
   read: {
+    allHeaders: noStore,
     problems: problemsOf({ ...absent, 'quota-exceeded': 'It is polled too often' }),
     headersOf: { 429: retryAfter, 503: retryAfter },
   },
   list: {
+    allHeaders: noStore,
     problems: problemsOf({
       validation: 'The input is invalid',
       'operations-unavailable': absent['operations-unavailable'],
@@ -229,6 +249,7 @@ export const describedOperations = {
     headersOf: { 503: retryAfter },
   },
   cancel: {
+    allHeaders: noStore,
     problems: problemsOf({
       ...absent,
       'operation-finished': 'It has ended',

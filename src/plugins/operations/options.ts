@@ -3,12 +3,10 @@ import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
   type Checks,
-  flag,
   functionOf,
   integer,
   invalid,
   isObject,
-  objectOf,
   resolveOptions,
   text,
 } from '../../options.js'
@@ -16,8 +14,7 @@ import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { timeWindowOf } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
-import type { PollLimitOptions } from './polls.js'
-import { latestForm, type OperationOwner, type RecordForm } from './record.js'
+import type { OperationOwner } from './record.js'
 import { memoryOperationStore } from './stores/memory.js'
 import type { OperationStore } from './stores/store.js'
 
@@ -28,34 +25,6 @@ export type Log = FastifyInstance['log']
 export type Duration = number | string
 
 export type { OperationOwner }
-
-/** The limit of polls of one operation. */
-export interface PollsOptions {
-  /**
-   * Maximum number of polls within a window.
-   * @default 60
-   */
-  readonly max?: number
-  /**
-   * Length of the window. At least one second.
-   * @default '1 minute'
-   */
-  readonly timeWindow?: Duration
-}
-
-/** Limits of the operations in progress of one owner. */
-export interface OwnerLimits {
-  /**
-   * Maximum number.
-   * @default none
-   */
-  readonly operations?: number
-  /**
-   * Maximum length of all inputs together, in characters of JSON.
-   * @default none
-   */
-  readonly length?: number
-}
 
 /** Encodes the texts that are stored. Both functions may return a promise. */
 export interface OperationCodec {
@@ -104,21 +73,16 @@ export interface OperationsOptions {
    */
   readonly retryAfter?: number
   /**
-   * Maximum number of polls of one operation, in each process; `false` for no limit.
-   * @default { max: 60, timeWindow: '1 minute' }
+   * Maximum number of polls of one operation in a minute, in each process; `false` for no limit.
+   * @default 60
    */
-  readonly polls?: PollsOptions | false
+  readonly polls?: number | false
   /**
    * Maximum number of status documents that this process sends as server-sent events at the same time. Beyond it, a client gets
    * the document as JSON; 0 for no streams.
    * @default 1_000
    */
   readonly maxStreams?: number
-  /**
-   * Maximum of seconds that a request waits for `Prefer: wait` (RFC 7240 §4.3).
-   * @default 10
-   */
-  readonly maxWait?: number
   /**
    * Maximum length of an input and of a result, in characters of JSON.
    * @default 65_536
@@ -136,37 +100,22 @@ export interface OperationsOptions {
    */
   readonly unwind?: Duration
   /**
-   * Whether this process begins no runs while the plugin `maintenance` refuses requests. Those that run go on.
-   * @default true
-   */
-  readonly pauseInMaintenance?: boolean
-  /**
    * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
    * need an absolute `Location`, and behind proxies that change paths.
    * @default none: paths
    */
   readonly baseUrl?: string
   /**
-   * Limits of the operations in progress of one owner, in all processes; a start beyond them gets a 429. The start counts, and then
-   * stores: starts at the same time may exceed a limit a little.
+   * Maximum number of operations in progress of one owner, in all processes; a start beyond it gets a 429. The start counts, and
+   * then stores: starts at the same time may exceed it a little.
    * @default none
    */
-  readonly limits?: OwnerLimits
+  readonly maxPerOwner?: number
   /**
    * Encodes inputs and results before they are stored, and decodes them: for encryption at rest.
    * @default none
    */
   readonly codec?: OperationCodec
-  /**
-   * Form of new records. While instances of release 0.1 serve the same store, set it to 1: they cannot read form 2.
-   * @default 2
-   */
-  readonly recordForm?: RecordForm
-  /**
-   * Time limit for store and engine; a request that waits longer gets a 503.
-   * @default '5 seconds'
-   */
-  readonly storeTimeout?: Duration
   /**
    * Returns the time, in milliseconds since the epoch. For tests.
    * @default the clock of the store
@@ -188,18 +137,15 @@ export interface ResolvedOperations {
   readonly retention: number
   readonly lease: number
   readonly retryAfter: number
-  readonly polls: PollLimitOptions | null
+  /** In a minute; `false` for no limit. */
+  readonly polls: number | false
   readonly maxStreams: number
-  readonly maxWait: number
   readonly maxLength: number
   readonly drain: number
   readonly unwind: number
-  readonly pauseInMaintenance: boolean
   readonly baseUrl: string
-  readonly limits: OwnerLimits | null
+  readonly maxPerOwner: number | null
   readonly codec: OperationCodec | null
-  readonly recordForm: RecordForm
-  readonly storeTimeout: number
   /** `null`: the clock of the store. */
   readonly now: (() => number) | null
   readonly schedule: Schedule
@@ -221,7 +167,6 @@ function withMethods<Given>(expected: string, ...names: readonly (keyof Given & 
 }
 
 const count = integer(1)
-const polls = objectOf<PollsOptions>({ max: integer(1), timeWindow: duration })
 
 const durationOrNone: Check<number> = (label, received) => (received === 0 ? 0 : duration(label, received))
 
@@ -255,47 +200,37 @@ const checks: Checks<OperationsOptions> = {
   retention: duration,
   lease: duration,
   retryAfter: integer(1, 86_400),
-  polls: (label, received) => (received === false ? false : polls(label, received)),
+  polls: (label, received) => (received === false ? false : count(label, received)),
   maxStreams: integer(0, 1_000_000),
-  maxWait: integer(0, 3600),
   maxLength: integer(1, 100_000_000),
   drain: durationOrNone,
   unwind: durationOrNone,
-  pauseInMaintenance: flag,
   baseUrl: text(
     "an http or https URL without query, such as 'https://api.example.com'",
     /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
   ),
-  limits: objectOf<OwnerLimits>({ operations: count, length: count }),
+  maxPerOwner: count,
   codec: (label, received) =>
     isObject(received) && typeof received.encode === 'function' && typeof received.decode === 'function'
       ? (received as unknown as OperationCodec)
       : invalid(label, 'an object with the functions encode and decode', received),
-  recordForm: (label, received) =>
-    received === 1 || received === 2 ? received : invalid(label, '1 or 2', received),
-  storeTimeout: duration,
   now: functionOf('a function that returns milliseconds'),
   schedule: functionOf('a function that calls another later'),
 }
 
-const usualPolls: PollLimitOptions = { max: 60, timeWindow: 60_000 }
-
-const defaults: Omit<ResolvedOperations, 'identify' | 'polls' | 'store' | 'engine'> = {
+const defaults: Omit<ResolvedOperations, 'identify' | 'store' | 'engine'> = {
   path: '/v1/operations',
   retention: 86_400_000,
   lease: 30_000,
   maxStreams: 1_000,
-  maxWait: 10,
   maxLength: 65_536,
   retryAfter: 5,
+  polls: 60,
   drain: 5_000,
   unwind: 10_000,
-  pauseInMaintenance: true,
   baseUrl: '',
-  limits: null,
+  maxPerOwner: null,
   codec: null,
-  recordForm: latestForm,
-  storeTimeout: 5_000,
   now: null,
   schedule: scheduleTimeout,
 }
@@ -308,12 +243,10 @@ export function resolveOperations(received: OperationsOptions | undefined): Reso
   if (engine.isShared && !store.isShared) {
     invalid('operations.store', 'a shared store, because the engine is shared', given.store)
   }
-  const { identify = null, polls } = given
   return Object.freeze({
     ...defaults,
     ...(given as Partial<typeof defaults>),
-    identify,
-    polls: polls === false ? null : { ...usualPolls, ...(polls as Partial<PollLimitOptions>) },
+    identify: given.identify ?? null,
     baseUrl: (given.baseUrl ?? '').replace(/\/$/, ''),
     store,
     engine,

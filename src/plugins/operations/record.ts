@@ -32,11 +32,8 @@ export type OperationAccess = 'owner' | 'id' | 'internal'
  * epoch. Records are immutable: each change is a new record with a higher `version`.
  */
 export interface OperationRecord {
-  /**
-   * Form of this document. A record keeps the form in which it was created; `readRecord` adds what an earlier form lacks, so
-   * that all forms have the same members, but for `input`.
-   */
-  readonly schema: RecordForm
+  /** Version of the members of a record. A store leaves records of another one to the processes that know it. */
+  readonly schema: 1
   /** 32 random hexadecimal digits. */
   readonly id: string
   /** Higher after each change, by a random step: two changes of the same version never lead to the same one. */
@@ -50,9 +47,9 @@ export interface OperationRecord {
   readonly cancellable: boolean
   /** Whether a cancellation was requested, and the current run has not ended yet. */
   readonly isCancelling: boolean
-  /** In form 1 only: the input, which later forms keep apart; `null` if there is none, or if the operation is final. */
-  readonly input?: string | null
-  /** Length of the input, in characters of JSON. */
+  /** 64 hexadecimal digits, which no two operations in progress share; `null` if there may be others. */
+  readonly onePer: string | null
+  /** Length of the input, which the store keeps apart, in characters of JSON. */
   readonly inputLength: number
   /** Number of runs so far. It is also the fencing token: changes of earlier runs are ignored. */
   readonly run: number
@@ -89,48 +86,24 @@ export interface OperationRecord {
   readonly traceparent: string | null
 }
 
-/** The forms of {@link OperationRecord} that this release reads and writes. 1 is that of release 0.1. */
-export type RecordForm = 1 | 2
+/** The value of `schema` in all records. */
+export const recordSchema = 1
 
-/** Form of new records, unless an option asks for an earlier one. */
-export const latestForm = 2
-
-/**
- * Reads a record of a store: as JSON, or as the value that a driver parsed. Completes records of earlier forms.
- *
- * @throws Error if it is not a record, or has a form that this release does not know
- */
+/** Reads a record of a store: as JSON, or as the value that a driver parsed. */
 export function readRecord(kept: unknown): OperationRecord {
-  const found: unknown = typeof kept === 'string' ? parsed(kept) : kept
-  if (!isObject(found)) throw new Error('the store has another value in place of an operation')
-  if (found.schema !== 1 && found.schema !== latestForm) {
+  const record: unknown = typeof kept === 'string' ? parsed(kept) : kept
+  if (!isObject(record)) throw new Error('the store has another value in place of an operation')
+  if (record.schema !== recordSchema) {
     throw new Error(
-      `an operation is stored in form ${String(found.schema)}; this release supports forms up to ${latestForm}`,
+      `an operation is stored with schema ${JSON.stringify(record.schema)}; this release reads schema ${recordSchema}`,
     )
   }
-  const record: Record<string, unknown> = found.schema === 1 ? { ...missingIn1(found), ...found } : found
   const isWhole = Object.entries(kinds).every(([name, kind]) => kind(record[name]))
   if (!isWhole) throw new Error('the store has an invalid operation')
-  return Object.freeze(record) as unknown as OperationRecord
+  return Object.freeze({ ...record }) as unknown as OperationRecord
 }
 
-/** Returns the members that a record of form 1 may lack. */
-function missingIn1(record: Readonly<Record<string, unknown>>): Partial<OperationRecord> {
-  const { owner, input, finishedAt, createdAt } = record
-  return {
-    access: owner === null ? 'id' : 'owner',
-    inputLength: typeof input === 'string' ? input.length : 0,
-    uncounted: 0,
-    retries: 0,
-    notBefore: null,
-    priority: 0,
-    updatedAt: Number(finishedAt ?? createdAt),
-    requestId: null,
-    traceparent: null,
-  }
-}
-
-/** Returns the number of runs that `maxRuns` counts: those that died, and the current one. Release 0.1 counts `run` only. */
+/** Returns the number of runs that `maxRuns` counts: those that died, and the current one. */
 export function attemptsOf({ run, uncounted }: OperationRecord): number {
   return run - uncounted
 }
@@ -150,7 +123,7 @@ const isFlag = (value: unknown) => typeof value === 'boolean'
 const isNumber = (value: unknown) => typeof value === 'number'
 const orNull = (is: (value: unknown) => boolean) => (value: unknown) => value === null || is(value)
 
-const kinds: { readonly [Name in Exclude<keyof OperationRecord, 'input'>]: (value: unknown) => boolean } = {
+const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boolean } = {
   schema: isNumber,
   id: isText,
   version: isNumber,
@@ -160,6 +133,7 @@ const kinds: { readonly [Name in Exclude<keyof OperationRecord, 'input'>]: (valu
   status: (value) => value === 'In progress' || value === 'Succeeded' || value === 'Failed',
   cancellable: isFlag,
   isCancelling: isFlag,
+  onePer: orNull(isText),
   inputLength: isNumber,
   run: isNumber,
   uncounted: isNumber,

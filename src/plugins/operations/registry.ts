@@ -1,7 +1,7 @@
 import { type ProblemCode, ProblemError } from '../../problem/problem-error.js'
 import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
-import type { FaultLog } from './fault-log.js'
+import type { FaultLog } from './events.js'
 import type { OperationCodec } from './options.js'
 import {
   attemptsOf,
@@ -11,14 +11,12 @@ import {
   newOperationId,
   type OperationFailure,
   type OperationRecord,
-  type RecordForm,
 } from './record.js'
 import {
   isStoreFull,
   type OperationQuery,
   type OperationStore,
   type OperationTransaction,
-  type OwnerUsage,
 } from './stores/store.js'
 import {
   begin,
@@ -36,7 +34,6 @@ import {
   retry,
 } from './transitions.js'
 
-/** Options of {@link OperationRegistry}. */
 export interface RegistryOptions {
   readonly store: OperationStore
   /** Milliseconds after which a run without a heartbeat counts as dead. */
@@ -47,10 +44,6 @@ export interface RegistryOptions {
   readonly takesOver: boolean
   /** Milliseconds for which a result is stored. */
   readonly retention: number
-  /** Time limit for the store, in milliseconds. */
-  readonly storeTimeout: number
-  /** Form of new records. */
-  readonly recordForm: RecordForm
   readonly codec: OperationCodec | null
   readonly now: () => number
   readonly schedule: Schedule
@@ -119,33 +112,30 @@ export class OperationRegistry {
     return this.#options.store
   }
 
-  /**
-   * Stores a new operation and returns its record.
-   *
-   * @param connection a connection of the app, in whose transaction it is stored
-   * @throws ProblemError `operations-full`
-   */
   async create(operation: NewOperation, connection?: object): Promise<OperationRecord> {
-    const { now, checkInterval, recordForm } = this.#options
+    const { now, checkInterval } = this.#options
     const { input } = operation
     const store = this.#through(connection)
     const encoded = input === null ? null : await this.#encode(input)
     const stored = { ...operation, input: encoded }
-    const record = begin(newOperationId(), stored, now(), now() + checkInterval, recordForm)
+    const record = begin(newOperationId(), stored, now(), now() + checkInterval)
+    if (await this.#ask(() => store.create(record, encoded))) return record
     // If the id is taken, a client of the store has sent the record twice after a broken connection.
-    await this.#ask(() => store.create(record, recordForm === 1 ? null : encoded))
-    return record
+    const isStored =
+      record.onePer === null || (connection === undefined && (await this.find(record.id)) !== null)
+    if (isStored) return record
+    const detail = `'${operation.name}' is in progress for this already; no operation was started`
+    throw new ProblemError('operation-in-progress', { detail })
   }
 
   /** Returns the input of an operation in progress; `null` if it has none. */
   async input(record: OperationRecord): Promise<string | null> {
     const { codec } = this.#options
-    const input = record.schema === 1 ? record.input : await this.#ask((store) => store.input(record.id))
-    if (input === null || input === undefined) return null
+    const input = await this.#ask((store) => store.input(record.id))
+    if (input === null) return null
     return codec === null ? input : codec.decode(input)
   }
 
-  /** Returns an end with its result as `codec` encodes it. */
   async encoded(given: OperationEnd): Promise<OperationEnd> {
     if (given.status === 'Failed' || given.result === null) return given
     return { ...given, result: await this.#encode(given.result) }
@@ -157,10 +147,7 @@ export class OperationRegistry {
     return record.result === null || codec === null ? record : this.#decoded(record, codec)
   }
 
-  /**
-   * Returns the record of an operation; `null` if there is none, or if it was deleted. After the retention, result and error
-   * are missing.
-   */
+  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
   async find(id: string): Promise<OperationRecord | null> {
     if (!isOperationId(id)) return null
     const record = await this.#ask((store) => store.get(id))
@@ -171,11 +158,7 @@ export class OperationRegistry {
     return { ...record, resource: null, result: null, error: null }
   }
 
-  /**
-   * Begins a run, or ends an operation that must not run again.
-   *
-   * @param limitsOf returns the limits of an operation; `undefined` if this process does not implement it
-   */
+  /** Begins a run, or ends an operation that must not run again. */
   async claim(id: string, limitsOf: (name: string) => RunLimits | undefined): Promise<Claim> {
     const { now, lease, takesOver, checkInterval, retention } = this.#options
     const { before, after } = await this.#change(id, (record) => {
@@ -208,10 +191,7 @@ export class OperationRegistry {
     return { kind: 'busy', delay: Math.max(until - this.#options.now(), 0) }
   }
 
-  /**
-   * Stores the heartbeat and the progress of the run in `record`. Returns the latest record; `null` if that run no longer
-   * counts. Where the engine takes over, there is no heartbeat: without progress, the record is only read.
-   */
+  /** Stores the heartbeat and the progress of the run in `record`. */
   async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
     const { now, lease, takesOver } = this.#options
     if (takesOver && progress === record.progress) {
@@ -226,12 +206,6 @@ export class OperationRegistry {
     return after
   }
 
-  /**
-   * Ends an operation. Returns its record, also if it had ended; `null` if there is none.
-   *
-   * @param run the run that ends it; with `null` it is ended only if no run is alive
-   * @param given the end, as {@link OperationRegistry.encoded} returns it
-   */
   async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
     const { now, retention, onEnd } = this.#options
     const { before, after } = await this.#mayEnd(id, (record) => finish(record, run, given, now(), retention))
@@ -240,11 +214,6 @@ export class OperationRegistry {
     return after ?? before
   }
 
-  /**
-   * Ends the run in `record` in a transaction of the app.
-   *
-   * @throws ProblemError `operation-interrupted` if that run no longer counts, so that the transaction fails
-   */
   async finishWithin(connection: object, record: OperationRecord, given: OperationEnd): Promise<void> {
     const { now, retention } = this.#options
     const stored = await this.encoded(given)
@@ -272,10 +241,7 @@ export class OperationRegistry {
     return this.#runAgain(id, run, (record) => release(record, run, this.#options.now()))
   }
 
-  /**
-   * Lets an operation run again after a number of milliseconds; one that is being cancelled ends. Returns its record; `null` if
-   * the run no longer counts.
-   */
+  /** Lets an operation run again after a number of milliseconds; one that is being cancelled ends. */
   retry(id: string, run: number, delay: number): Promise<OperationRecord | null> {
     const { now, checkInterval } = this.#options
     return this.#runAgain(id, run, (record) =>
@@ -310,18 +276,17 @@ export class OperationRegistry {
     return this.#ask((store) => store.expire(this.#options.now(), limit))
   }
 
-  /** Returns what the operations in progress of an owner take. */
-  usage(owner: string): Promise<OwnerUsage> {
+  /** Returns the number of operations in progress of an owner. */
+  usage(owner: string): Promise<number> {
     return this.#ask((store) => store.usage(owner))
   }
 
-  /** Asks the store. @throws ProblemError `operations-full`, `operations-unavailable` */
   async #ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
-    const { store, storeTimeout, schedule, faults } = this.#options
+    const { store, schedule, faults } = this.#options
     try {
       const asked = question(store)
       const answer = await (store.isShared
-        ? inTime(asked, storeTimeout, 'an answer of the store', schedule)
+        ? inTime(asked, longestWait, 'an answer of the store', schedule)
         : asked)
       faults?.recovered()
       return answer
@@ -366,12 +331,6 @@ export class OperationRegistry {
     return change
   }
 
-  /**
-   * Applies a transition.
-   *
-   * @param known the record that is probably stored, so that it need not be read
-   * @param connection see {@link OperationRegistry.create}
-   */
   async #change(
     id: string,
     step: Step,
@@ -397,6 +356,8 @@ interface Change {
 }
 
 const maxAttempts = 100
+/** Milliseconds that a request waits for the store. */
+const longestWait = 5_000
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
 

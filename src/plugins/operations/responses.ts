@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { passString } from '../../fastify/reply-serializer.js'
-import { selectionOf, writesTwins } from '../../fastify/serialization.js'
+import { selectionOf } from '../../fastify/selection.js'
+import { writesTwins } from '../../fastify/serialization.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { formatLinks, hrefWith } from '../../http/links.js'
 import { queryOf } from '../../http/request-target.js'
@@ -23,10 +24,6 @@ export class OperationResponses {
   readonly #typeBase: string
   readonly #keyStyle: KeyStyle
 
-  /**
-   * @param app the context that the operations serve
-   * @param keyStyle style of the keys of status documents
-   */
   constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
     this.#service = service
     this.#path = `${service.options.baseUrl}${app.prefix}${service.options.path}`
@@ -59,7 +56,6 @@ export class OperationResponses {
     return this.status(reply, record)
   }
 
-  /** Returns the response of a poll of the status document. */
   status(reply: FastifyReply, record: OperationRecord): object | string {
     const { updatedAt, result } = record
     // Only results have long integers, and Fastify creates the options of a route at each access.
@@ -79,11 +75,7 @@ export class OperationResponses {
     return { id: record.version, data, isLast: isFinal(record) }
   }
 
-  /**
-   * Returns a page of a list, and links the next one.
-   *
-   * @param records one more than `limit` if there is a next page
-   */
+  /** Returns a page of a list, and links the next one. */
   page(
     reply: FastifyReply,
     records: readonly OperationRecord[],

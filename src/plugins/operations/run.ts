@@ -12,7 +12,6 @@ type StopReason =
   /** The process closes. */
   | 'closing'
 
-/** Options of {@link OperationRun}. */
 export interface OperationRunOptions {
   readonly registry: OperationRegistry
   /** Milliseconds between two heartbeats. */

@@ -2,15 +2,13 @@ import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import type { Schedule } from '../../time/schedule.js'
 import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
-import type { EmitEvent } from './events.js'
-import type { FaultLog } from './fault-log.js'
+import type { EmitEvent, FaultLog } from './events.js'
 import type { Log } from './options.js'
 import { attemptsOf, isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { cancelled, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
 import { OperationRun } from './run.js'
 import type { OperationEnd } from './transitions.js'
 
-/** Options of {@link OperationRunner}. */
 export interface RunnerOptions {
   readonly registry: OperationRegistry
   readonly lease: number

@@ -6,13 +6,12 @@ import { clip } from '../../text.js'
 import { StoreClock } from './clock.js'
 import { OperationDefinitions } from './define.js'
 import { isQueueFull, isShareFull } from './engines/engine.js'
-import { type EmitEvent, eventsOf } from './events.js'
-import { FaultLog } from './fault-log.js'
+import { type EmitEvent, eventsOf, FaultLog } from './events.js'
 import type { Log, ResolvedOperations } from './options.js'
-import type { Starter } from './owner.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from './registry.js'
 import { OperationRunner } from './runner.js'
+import type { Starter } from './starter.js'
 import { OperationSweeper } from './sweeper.js'
 
 /** Options of the start of an operation. */
@@ -20,7 +19,7 @@ export interface BeginOptions extends Starter {
   /** Milliseconds before which it must not run. */
   readonly delay: number
   /** From 0 to 100. `null`: that of the definition. */
-  readonly priority: number | null
+  readonly priority: number
   /** A connection of the app, in whose transaction it is stored. */
   readonly connection: object | null
 }
@@ -94,7 +93,6 @@ export class OperationsService {
     })
   }
 
-  /** Connects to store and engine. @throws Error if one of them cannot be used */
   async start(): Promise<void> {
     const { store, engine } = this.options
     this.#isStarting = true
@@ -158,17 +156,13 @@ export class OperationsService {
     }
   }
 
-  /**
-   * Starts an operation: stores its record, and adds it to the engine. In a transaction of the app, only the record is stored: call
-   * {@link enqueue} after the commit.
-   *
-   * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
-   */
+  /** Starts an operation: stores its record, and adds it to the engine. */
   async begin(name: string, input: unknown, options: BeginOptions): Promise<OperationRecord> {
     const { owner, access, requestId, traceparent, delay, connection } = options
-    const { cancellable, priority } = this.definitions.named(name)
+    const { cancellable } = this.definitions.named(name)
     const json = this.definitions.inputJson(name, input)
-    await this.#checkLimits(owner, json)
+    const onePer = this.definitions.onePerOf(name, json)
+    await this.#checkLimit(owner)
     const record = await this.#created(
       {
         name,
@@ -176,7 +170,8 @@ export class OperationsService {
         access,
         input: json,
         cancellable,
-        priority: options.priority ?? priority,
+        onePer,
+        priority: options.priority,
         requestId,
         traceparent,
         delay,
@@ -202,7 +197,6 @@ export class OperationsService {
     return record
   }
 
-  /** Returns the `Retry-After` of an operation in seconds. */
   retryAfter({ name, notBefore }: Pick<OperationRecord, 'name' | 'notBefore'>): number {
     const { retryAfter } = this.options
     const usual = this.definitions.get(name)?.retryAfter ?? retryAfter
@@ -210,11 +204,7 @@ export class OperationsService {
     return Math.min(Math.max(usual, delay), 86_400)
   }
 
-  /**
-   * Resolves with the record of an operation when it is final, or with its last known record after the time limit.
-   *
-   * @param signal ends the wait
-   */
+  /** Resolves with the record of an operation when it is final, or with its last known record after the time limit. */
   async ended(record: OperationRecord, milliseconds: number, signal: AbortSignal): Promise<OperationRecord> {
     const { store, schedule } = this.options
     // Not by the clock of the store, which may be set back.
@@ -317,13 +307,11 @@ export class OperationsService {
     this.#starts.recovered()
   }
 
-  async #checkLimits(owner: string | null, input: string | null): Promise<void> {
-    const { limits } = this.options
-    if (limits === null || owner === null) return
-    const { operations = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = limits
-    const usage = await this.registry.usage(owner)
-    if (usage.operations < operations && usage.length + (input?.length ?? 0) <= length) return
-    throw this.#ownerFull(new Error(`${usage.operations} operations, ${usage.length} characters`))
+  async #checkLimit(owner: string | null): Promise<void> {
+    const { maxPerOwner } = this.options
+    if (maxPerOwner === null || owner === null) return
+    const found = await this.registry.usage(owner)
+    if (found >= maxPerOwner) throw this.#ownerFull(new Error(`${found} operations`))
   }
 
   #failureOf(error: unknown, { id, name, run }: OperationRecord): OperationFailure {

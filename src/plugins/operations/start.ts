@@ -3,11 +3,19 @@ import { subjectOf } from '../../fastify/caller.js'
 import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
 import type { OperationDefinitions } from './define.js'
 import { type Duration, duration, type ResolvedOperations } from './options.js'
-import { type Caller, callerOf, type Starter, traceparentOf } from './owner.js'
-import { noPreferences, type Preferences, readPrefer } from './prefer.js'
 import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { BeginOptions, OperationsService } from './service.js'
+import {
+  type Caller,
+  callerOf,
+  maxWait,
+  noPreferences,
+  type Preferences,
+  readPrefer,
+  type Starter,
+  traceparentOf,
+} from './starter.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult<Result = unknown> =
@@ -23,7 +31,7 @@ export interface RunOptions {
   readonly delay?: Duration
   /**
    * Operations with a higher priority run first: from 0 to 100.
-   * @default `priority` of the definition
+   * @default 0
    */
   readonly priority?: number
 }
@@ -39,19 +47,13 @@ export interface StartOptions<Result = unknown> extends RunOptions {
 
 const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
 
-/** Returns the options of a start. @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
 export function beginOptions(
   label: string,
   received: RunOptions,
   starter: Starter,
   connection: object | null = null,
 ): BeginOptions {
-  const { delay = 0, priority = null } = resolveOptions<RunOptions, RunOptions>(
-    label,
-    received,
-    runChecks,
-    {},
-  )
+  const { delay = 0, priority = 0 } = resolveOptions<RunOptions, RunOptions>(label, received, runChecks, {})
   return { ...starter, delay: Number(delay), priority, connection }
 }
 
@@ -74,7 +76,7 @@ export async function startOperation(
         )
       : await enqueued(service, operation)
   const preferences = request.prefer
-  const wait = Math.min(preferences.wait ?? 0, service.options.maxWait)
+  const wait = Math.min(preferences.wait ?? 0, maxWait)
   const record = await service.registry.readable(
     wait === 0 ? begun : await waited(service, reply, begun, wait),
   )
@@ -96,7 +98,6 @@ export interface PreparedOperation {
   readonly id: string
 }
 
-/** Returns the operation of a record for the app. */
 export function preparedOperation(record: OperationRecord): PreparedOperation {
   const prepared = Object.freeze({ id: record.id })
   records.set(prepared, record)
@@ -113,7 +114,6 @@ async function enqueued(service: OperationsService, prepared: PreparedOperation)
   return record
 }
 
-/** Returns the preferences in the value of `Prefer`. */
 export function preferencesOf(prefer: string | readonly string[] | undefined): Preferences {
   return prefer === undefined ? noPreferences : readPrefer([prefer].flat().join(','))
 }
@@ -152,7 +152,6 @@ function resultOf(
   return { status: 'Succeeded', resource, result: value }
 }
 
-/** Returns the caller of a request. */
 export async function callerOfRequest(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
@@ -160,7 +159,6 @@ export async function callerOfRequest(
   return callerOf(identify === null ? subjectOf(request) : await identify(request))
 }
 
-/** Returns who starts an operation by a request. */
 export async function starterOf(
   request: FastifyRequest,
   options: Pick<ResolvedOperations, 'identify'>,

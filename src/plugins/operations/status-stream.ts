@@ -11,7 +11,6 @@ export interface StatusEvent {
   readonly isLast: boolean
 }
 
-/** Options of {@link StatusStream}. */
 export interface StatusStreamOptions {
   readonly first: StatusEvent
   /** Returns the current event; `null` if the operation is deleted. */

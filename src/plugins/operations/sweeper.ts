@@ -2,12 +2,11 @@ import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
 import type { StoreClock } from './clock.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
-import type { FaultLog } from './fault-log.js'
+import type { FaultLog } from './events.js'
 import type { OperationRecord } from './record.js'
 import { interruptedFailure, type OperationRegistry } from './registry.js'
 import { isRunning } from './transitions.js'
 
-/** Options of {@link OperationSweeper}. */
 export interface SweeperOptions {
   readonly registry: OperationRegistry
   readonly engine: OperationEngine
@@ -78,11 +77,7 @@ export class OperationSweeper {
     }
   }
 
-  /**
-   * Adds operations to the engine, and skips those that fail, because their turn comes again. Returns whether the engine is full.
-   *
-   * @throws the first error
-   */
+  /** Adds operations to the engine, and skips those that fail, because their turn comes again. */
   async #enqueueAll(records: readonly OperationRecord[]): Promise<boolean> {
     const faults: unknown[] = []
     for (const record of records) {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { isFinal, type OperationFailure, type OperationRecord, type RecordForm } from './record.js'
+import { isFinal, type OperationFailure, type OperationRecord, recordSchema } from './record.js'
 
 /** The start of an operation. */
 export interface NewOperation
   extends Pick<
     OperationRecord,
-    'name' | 'owner' | 'access' | 'cancellable' | 'priority' | 'requestId' | 'traceparent'
+    'name' | 'owner' | 'access' | 'cancellable' | 'onePer' | 'priority' | 'requestId' | 'traceparent'
   > {
   /** The input as JSON; `null` for none. */
   readonly input: string | null
@@ -26,22 +26,12 @@ export interface NewRun {
   readonly takesOver: boolean
 }
 
-/**
- * Returns the record of a new operation, without a run.
- *
- * @param dueAt time of the first check
- */
-export function begin(
-  id: string,
-  operation: NewOperation,
-  now: number,
-  dueAt: number,
-  form: RecordForm,
-): OperationRecord {
+/** Returns the record of a new operation, without a run. */
+export function begin(id: string, operation: NewOperation, now: number, dueAt: number): OperationRecord {
   const { input, delay } = operation
   return Object.freeze({
     version: 1,
-    schema: form,
+    schema: recordSchema,
     id,
     name: operation.name,
     owner: operation.owner,
@@ -49,7 +39,7 @@ export function begin(
     status: 'In progress',
     cancellable: operation.cancellable,
     isCancelling: false,
-    ...(form === 1 ? { input } : {}),
+    onePer: operation.onePer,
     inputLength: input?.length ?? 0,
     run: 0,
     uncounted: 0,
@@ -97,13 +87,7 @@ export function renew(
   return isOfRun(record, run) ? changed(record, now, { runUntil, progress }) : null
 }
 
-/**
- * Requests a cancellation. Without a run the operation ends at once; otherwise its run ends it. Returns `null` if nothing
- * changes: the operation is final, or the cancellation was requested before.
- *
- * @param failure the failure of a cancelled operation
- * @param retention milliseconds, see {@link finish}
- */
+/** Requests a cancellation. */
 export function cancel(
   record: OperationRecord,
   failure: OperationFailure,
@@ -115,12 +99,7 @@ export function cancel(
   return changed(record, now, { isCancelling: true })
 }
 
-/**
- * Ends an operation; `null` if it is final already, or if another run has to end it.
- *
- * @param run the run that ends it; with `null` it is ended only if no run is alive
- * @param retention milliseconds for which the result is stored; for the same time again the operation is a 410
- */
+/** Ends an operation; `null` if it is final already, or if another run has to end it. */
 export function finish(
   record: OperationRecord,
   run: number | null,
@@ -137,11 +116,7 @@ export function release(record: OperationRecord, run: number, now: number): Oper
   return isOfRun(record, run) ? changed(record, now, { ...waiting(record, now), dueAt: now }) : null
 }
 
-/**
- * Lets the operation wait for another run, because the handler failed; `null` if the run no longer counts.
- *
- * @param dueAt time of the check whether the engine has begun that run
- */
+/** Lets the operation wait for another run, because the handler failed; `null` if the run no longer counts. */
 export function retry(
   record: OperationRecord,
   run: number,
@@ -183,7 +158,6 @@ export function end(
   return changed(record, now, {
     status: given.status,
     isCancelling: false,
-    ...(record.schema === 1 ? { input: null } : {}),
     runUntil: null,
     notBefore: null,
     dueAt: goneAt + retention,

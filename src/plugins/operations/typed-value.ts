@@ -13,25 +13,12 @@ export type Validate = (value: unknown) => unknown
 /** Returns a value with each declared 64-bit integer as a BigInt. With `twins`, members have their twins after them. */
 export type Restore = (value: unknown, twins: boolean) => unknown
 
-/**
- * Returns the {@link Restore} of a schema. If alternatives of the schema differ in whether a member is a 64-bit integer, it is
- * one.
- *
- * @throws TypeError if the schema cannot be read
- */
 export function restorer(schema: object, shared: SchemaStore): Restore {
   const shape = shapeOf(schema as Json, shared)
   return containsInt64(shape) ? (value, twins) => restored(shape, value, twins) : (value) => value
 }
 
-/**
- * Validates an input by a validator of the app, as Fastify does with a body. Returns it as the validator leaves it, with
- * defaults and converted types.
- *
- * @param json the input, with all digits; `null` for none
- * @param isExact whether the validator is of another library, and gets BigInts
- * @throws ProblemError `validation`
- */
+/** Validates an input by a validator of the app, as Fastify does with a body. */
 export function validInput(
   validate: Validate & { readonly errors?: unknown },
   json: string | null,

@@ -1,26 +1,24 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect } from '../../convention/steps.js'
 import { basePathOf } from '../../fastify/base-path.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
-import { hasParameter } from '../../http/route-path.js'
-import { resolveOptions } from '../../options.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { routeSlot } from '../../fastify/slots.js'
+import { pathOf } from '../../http/request-target.js'
+import { hasParameter, routePath } from '../../http/route-path.js'
 import { declarePathHints } from '../../problem/path-hints.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { modesOf } from '../../rules/modes.js'
-import { reporterOf } from '../../rules/report.js'
-import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
-import { type GuardedRoute, guardedRoute, pathHook } from './hooks.js'
-import { describePathFaults } from './openapi.js'
+import { problemsOf } from '../../problem/route-description.js'
+import { type Mode, modesOf } from '../../rules/modes.js'
 import {
   type PathGuardOptions,
   type PathGuardRouteOptions,
-  pathGuardChecks,
-  pathGuardDefaults,
-  pathGuardRouteChecks,
+  pathGuardOptions,
+  pathGuardRouteOptions,
   vocabularyOf,
 } from './options.js'
 import { parameterHint } from './parameter-hint.js'
-import { pathFaults } from './path-faults.js'
-import { type PathRule, pathBreaches, pathRuleNames, withCommonCause } from './path-rules.js'
+import { type PathFault, pathFault, pathFaults, pathProblem, segmentFaults } from './path-faults.js'
+import { breachesOfAll, type PathRule, pathBreaches, pathRuleNames, withCommonCause } from './path-rules.js'
 
 export type { PathGuardOptions, PathGuardRouteOptions } from './options.js'
 
@@ -30,6 +28,32 @@ declare module 'fastify' {
     pathGuard?: PathGuardRouteOptions | false
   }
 }
+
+/** A route whose path is checked when the app gets ready. */
+interface CheckedRoute {
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly modeOf: Readonly<Record<PathRule, Mode>>
+  addFinding(rule: PathRule, problem: string, instead: string): void
+  breaks(rules: readonly PathRule[]): void
+  exclude(reason: string): void
+  turnOff(): void
+}
+
+/** A route, whose step is that of all routes. */
+interface GuardedRoute {
+  readonly path: string | null
+  /** Whether parameters may have uppercase letters and encoded characters. */
+  readonly anyParameter: boolean
+  readonly modeOf: Readonly<Record<PathRule, Mode>>
+}
+
+const guardedRoute = routeSlot<GuardedRoute>('pathGuard.route')
+
+const problems = {
+  uppercase: { 'path-uppercase': 'The path has uppercase letters' },
+  encoding: { 'path-encoded': 'The path has encoded characters' },
+} as const satisfies Readonly<Record<PathFault, object>>
 
 /**
  * Keeps paths to the conventions: lowercase, words joined by hyphens, plural collections, a major version in front, verbs
@@ -46,88 +70,96 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const pathGuard = conventionPlugin<PathGuardOptions>(
-  'pathGuard',
-  function setUpPathGuard(app, received) {
-    const defaults = { ...pathGuardDefaults, basePath: basePathOf(app) }
-    const options = resolveOptions('pathGuard', received, pathGuardChecks, defaults)
-    const { basePath, statusCode } = options
+export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOptions> = convention({
+  name: 'pathGuard',
+  rules: pathRuleNames,
+  options: pathGuardOptions,
+  routeOptions: pathGuardRouteOptions,
+  setUp({ app, options, atReady }) {
+    const { mode, statusCode, basePath = basePathOf(app) } = options
     const vocabulary = vocabularyOf(options)
-    const reporter = reporterOf(app)
-    const defaultModes = modesOf(pathRuleNames, options)
-    const off = modesOf(pathRuleNames, options, false)
-    const hook = pathHook({ modeOf: defaultModes, path: null, anyParameter: false }, statusCode, reporter)
-    const guardsAll = pathFaults.some((rule) => defaultModes[rule] !== 'off')
-    const readRoute = ruledRoutes({
-      plugin: 'pathGuard',
-      rules: pathRuleNames,
-      options,
-      routeChecks: pathGuardRouteChecks,
-      app,
-    })
-
-    if (options.mode === 'enforce') {
+    const checked: CheckedRoute[] = []
+    const wildcards = new Set<string>()
+    if (mode === 'enforce') {
       const { selfAliases } = vocabulary
       declarePathHints(app, (path, pattern, name) => parameterHint(path, pattern, name, selfAliases))
     }
-    if (guardsAll) addAppHook(app, 'onRequest', 'pathGuard', hook)
-
-    const checked: CheckedRoute[] = []
-    const wildcards = new Set<string>()
-    const describe = routeDescriber(app)
-    app.addHook('onRoute', function checkPath(route) {
-      const { methods, name, own, exclusionReason, isHeadSibling, addExceptions, ...ruled } = readRoute(route)
-      // An excluded route is guarded only if it has options of its own.
-      const isGuarded = exclusionReason === null || route.config?.pathGuard !== undefined
-      const modeOf = isGuarded ? ruled.modeOf : off
-      const anyParameter = own !== false && (own.params ?? options.params) === 'any'
-      const guarded = { modeOf, path: route.path, anyParameter }
-      guardedRoute.set(route, guarded)
-      if (!guardsAll && pathFaults.some((rule) => modeOf[rule] !== 'off')) {
-        addHook(route, 'onRequest', 'pathGuard', hook)
-      }
-      const refused = pathFaults.filter((rule) => modeOf[rule] === 'enforce')
-      // A path with a fault in another segment is not one of this route.
-      if (refused.length > 0 && !anyParameter && hasParameter(route.path)) {
-        describe(route, describePathFaults(refused, statusCode))
-      }
-      if (isHeadSibling) return
-      if (exclusionReason !== null) exclude(name, exclusionReason)
-      else checked.push({ guarded, modeOf, name, methods, path: route.path, addExceptions })
-      if (route.path.endsWith('/*')) wildcards.add(route.path)
-    })
 
     // What routes have in common is known only then.
-    reporter.checkAtReady(function findBreaches() {
-      const ofApi = checked.splice(0).filter(({ guarded, name, path }) => {
-        if (!wildcards.has(`${path.replace(/\/$/, '')}/*`)) return true
-        guarded.modeOf = off
-        exclude(name, 'the root of a wildcard route: files or a proxy')
+    atReady(function findBreaches() {
+      const ofApi = checked.splice(0).filter((route) => {
+        if (!wildcards.has(`${route.path.replace(/\/$/, '')}/*`)) return true
+        route.turnOff()
+        route.exclude('the root of a wildcard route: files or a proxy')
         return false
       })
-      const breached = ofApi.map((route) => ({
+      const ruled = ofApi.map((route) => ({
         ...route,
-        breaches: pathBreaches(route.methods, route.path, vocabulary, basePath),
+        applies: (rule: PathRule) => route.modeOf[rule] !== 'off',
       }))
-      for (const { name, modeOf, breaches, addExceptions } of withCommonCause(breached, basePath)) {
-        for (const breach of breaches) {
-          const mode = modeOf[breach.rule]
-          if (mode !== 'off') reporter.addFinding({ plugin: 'pathGuard', route: name, mode, ...breach })
-        }
-        addExceptions(new Set(breaches.map(({ rule }) => rule)))
+      for (const route of withCommonCause(breachesOfAll(ruled, vocabulary, basePath), basePath)) {
+        const { methods, path, breaches, addFinding, breaks } = route
+        for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
+        breaks(pathBreaches(methods, path, vocabulary, basePath).map(({ rule }) => rule))
       }
     })
 
-    function exclude(route: string, reason: string): void {
-      reporter.addException({ plugin: 'pathGuard', route, rules: pathRuleNames, reason, unused: false })
+    const unknown = { path: null, anyParameter: false, modeOf: modesOf(pathRuleNames, options) }
+    return {
+      checked,
+      wildcards,
+      refuseFaults(request: FastifyRequest): readonly Effect[] | undefined {
+        const target = request.raw.url ?? '/'
+        if (pathFault(target) === null) return undefined
+        const { path: pattern, anyParameter, modeOf } = guardedRoute.of(request) ?? unknown
+        const path = pathOf(target)
+        const faults = segmentFaults(path, pattern === null ? null : routePath(pattern), anyParameter)
+        return pathFaults.flatMap((rule) => {
+          const refused = faults.filter(({ fault }) => modeOf[fault] === modeOf[rule])
+          if (!faults.some(({ fault }) => fault === rule)) return []
+          const refusal = pathProblem(path, refused, pathOf(request.originalUrl), statusCode)
+          return { rule, given: path, refusal }
+        })
+      },
     }
   },
-)
-
-/** A route whose path is checked when the app gets ready. */
-interface CheckedRoute
-  extends Pick<RuledRoute<PathRule, PathGuardRouteOptions>, 'addExceptions' | 'methods' | 'modeOf' | 'name'> {
-  /** How its requests are treated, which is decided when the app gets ready. */
-  readonly guarded: { modeOf: GuardedRoute['modeOf'] }
-  readonly path: string
-}
+  route({
+    path,
+    methods,
+    route,
+    isHeadSibling,
+    isConfigured,
+    options,
+    modeOf,
+    exclusionReason,
+    state,
+    ...context
+  }) {
+    const { checked, wildcards, refuseFaults } = state
+    if (route === null) return { onRequest: refuseFaults }
+    const anyParameter = options.params === 'any'
+    guardedRoute.set(route, { path, anyParameter, modeOf })
+    if (path.endsWith('/*')) wildcards.add(path)
+    if (exclusionReason === null) {
+      if (!isHeadSibling) checked.push({ methods, path, modeOf, ...context })
+    } else {
+      context.exclude(exclusionReason)
+      // An excluded route is guarded only if it has options of its own.
+      if (!isConfigured) context.turnOff()
+    }
+    const isGuarded = exclusionReason === null || isConfigured
+    const refused = isGuarded ? pathFaults.filter((rule) => modeOf[rule] === 'enforce') : []
+    // A path with a fault in another segment is not one of this route.
+    const isDescribed = refused.length > 0 && !anyParameter && hasParameter(path)
+    return {
+      onRequest: refuseFaults,
+      describe: isDescribed
+        ? {
+            problems: refused
+              .flatMap((fault) => problemsOf(problems[fault]))
+              .map((one) => ({ ...one, status: options.statusCode })),
+          }
+        : undefined,
+    }
+  },
+})

@@ -1,94 +1,87 @@
-import { basePath, type Checks, listOf, oneOf, text } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
+import {
+  basePath,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  type ResolvedOptions,
+  text,
+} from '../../options.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
 import { type PathRule, pathRuleNames } from './path-rules.js'
 import { knownVerbs, type PathVocabulary } from './path-words.js'
 
-/** Options of {@link pathGuard}. */
-export interface PathGuardOptions extends RuleOptions<PathRule> {
+const params = oneOf('lowercase', 'any')
+
+const ownOptions = {
   /**
    * Status of the answer to a path with uppercase letters or encoded characters.
    * @default 404
    */
-  readonly statusCode?: 404 | 400
+  statusCode: option(oneOf(404, 400), 404),
   /**
    * Path in front of the version if the service is mounted below one, such as `/api`.
    * @default the prefix of the context that registers the plugin, without a version
    */
-  readonly basePath?: string
+  basePath: optional(basePath),
   /**
    * Names of what exists once in its context, such as `leaderboard`, which the `plural` rule accepts besides the built-in
    * ones: `health`, `me`, `profile`, `config`, `cart`, `search` and their like.
    * @default []
    */
-  readonly singletons?: readonly string[]
+  singletons: option(listOf(text()), []),
   /**
    * Collection names that all rules accept as they are, such as `merge-requests`.
    * @default []
    */
-  readonly collections?: readonly string[]
+  collections: option(listOf(text()), []),
   /**
    * Verbs of this service's actions that the built-in list does not have.
    * @default []
    */
-  readonly verbs?: readonly string[]
+  verbs: option(listOf(text()), []),
   /**
    * `any` allows uppercase letters and encoded characters in the parameters of all routes, for ids that are
    * case-sensitive: ULIDs, nanoids, `cus_NffrFeUfNV2Hib`. Their decoded values are still checked: no control characters, no
    * slashes, no dot segments. Literals stay strict.
    * @default 'lowercase'
    */
-  readonly params?: 'lowercase' | 'any'
+  params: option(params, 'lowercase'),
   /**
    * Segments that stand for the caller's own record: `/v1/users/me`.
    * @default ['me', 'self']
    */
-  readonly selfAliases?: readonly string[]
+  selfAliases: option(listOf(text()), ['me', 'self']),
 }
 
-/** Options of a route under `config.pathGuard`; `false` turns the guard off for it. */
-export interface PathGuardRouteOptions extends RouteRuleOptions<PathRule> {
+const ownRouteOptions = {
   /**
    * As the option of the plugin, for this route.
    * @default the option of the plugin
    */
-  readonly params?: 'lowercase' | 'any'
+  params: optional(params),
 }
 
-const params = oneOf('lowercase', 'any')
+export const pathGuardOptions = { ...ruleOptions(pathRuleNames), ...ownOptions }
 
-/** Checks of {@link PathGuardOptions}. */
-export const pathGuardChecks: Checks<PathGuardOptions> = {
-  ...ruleChecks(pathRuleNames),
-  statusCode: oneOf(404, 400),
-  basePath,
-  singletons: listOf(text()),
-  collections: listOf(text()),
-  verbs: listOf(text()),
-  selfAliases: listOf(text()),
-  params,
-}
+export const pathGuardRouteOptions = { ...routeRuleOptions(pathRuleNames), ...ownRouteOptions }
 
-/** Checks of {@link PathGuardRouteOptions}. */
-export const pathGuardRouteChecks: Checks<PathGuardRouteOptions> = {
-  ...routeRuleChecks(pathRuleNames),
-  params,
-}
+/** Options of {@link pathGuard}. */
+export interface PathGuardOptions extends RuleOptions<PathRule>, OptionsOf<typeof ownOptions> {}
 
-/** Defaults of {@link PathGuardOptions}, but for `basePath`. */
-export const pathGuardDefaults: Required<Omit<PathGuardOptions, 'basePath'>> = {
-  mode: 'enforce',
-  rules: {},
-  exceptions: [],
-  statusCode: 404,
-  singletons: [],
-  collections: [],
-  verbs: [],
-  selfAliases: ['me', 'self'],
-  params: 'lowercase',
-}
+/** Options of a route under `config.pathGuard`; `false` turns the guard off for it. */
+export interface PathGuardRouteOptions
+  extends RouteRuleOptions<PathRule>,
+    OptionsOf<typeof ownRouteOptions> {}
+
+type Words = Pick<
+  ResolvedOptions<typeof pathGuardOptions>,
+  'singletons' | 'collections' | 'verbs' | 'selfAliases'
+>
 
 /** Returns the words that the rules use. */
-export function vocabularyOf(options: Required<Omit<PathGuardOptions, 'basePath'>>): PathVocabulary {
+export function vocabularyOf(options: Words): PathVocabulary {
   return {
     singletons: new Set(options.singletons),
     collections: new Set(options.collections),

@@ -34,13 +34,7 @@ export function pathFault(target: string): PathFault | null {
   return uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
 }
 
-/**
- * Returns every fault of a raw path, segment by segment.
- *
- * @param route the segments of its route; `null` if no route serves the path
- * @param anyParameter whether parameters may have uppercase letters and encoded characters; what they decode to is
- * checked instead
- */
+/** Returns every fault of a raw path, segment by segment. */
 export function segmentFaults(
   path: string,
   route: readonly PathSegment[] | null,
@@ -55,11 +49,7 @@ export function segmentFaults(
     })
 }
 
-/**
- * Returns the problem of a path with faults. Takes time linear in the path, whatever the number of faults.
- *
- * @param sent the path that the client sent, which differs if the server rewrites URLs
- */
+/** Returns the problem of a path with faults. Takes time linear in the path, whatever the number of faults. */
 export function pathProblem(
   path: string,
   faults: readonly SegmentFault[],

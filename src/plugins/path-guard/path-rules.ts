@@ -1,7 +1,15 @@
 import { isPlural } from '../../words/plurals.js'
 import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
 import { isFileFormat, lastWord, type PathVocabulary } from './path-words.js'
-import { areOfAction, isOnlyCrud, type ReadRoute, type ReadSegment, readRoute } from './read-route.js'
+import {
+  areOfAction,
+  isOnlyCrud,
+  type PathName,
+  pathTo,
+  type ReadRoute,
+  type ReadSegment,
+  readRoute,
+} from './read-route.js'
 import {
   basePathOf,
   suggestAction,
@@ -33,10 +41,7 @@ export type PathRule = (typeof pathRuleNames)[number]
 export interface PathBreach {
   readonly rule: PathRule
   readonly problem: string
-  /**
-   * The path with this breach corrected, and only this one; with a method if that changes, and for actions always. If the
-   * version is behind a base path: the option to set.
-   */
+  /** The path with this breach corrected; with a method if that changes, and for actions always. */
   readonly instead: string
 }
 
@@ -63,24 +68,98 @@ const pathRules: Readonly<Record<PathRule, RuleOfPath>> = {
   slash: { problem: slashProblem, suggest: suggestSingleSlashes },
 }
 
-/**
- * Returns the breaches of all rules by a route, at most one per rule.
- *
- * @param basePath the path in front of the version
- */
+const none: ReadonlySet<string> = new Set()
+
+/** Returns the breaches of all rules by a route, at most one per rule. */
 export function pathBreaches(
   methods: readonly string[],
   pattern: string,
   vocabulary: PathVocabulary,
   basePath = '',
+  collections = none,
 ): PathBreach[] {
   // RFC 8615: these names are registered, not chosen.
   if (pattern.startsWith('/.well-known/')) return []
-  const route = readRoute(methods, pattern, vocabulary, basePath)
+  const route = readRoute(methods, pattern, vocabulary, basePath, collections)
   return pathRuleNames.flatMap((rule) => {
     const problem = pathRules[rule].problem(route)
     return problem === null ? [] : [{ rule, problem, instead: pathRules[rule].suggest(route, vocabulary) }]
   })
+}
+
+/** A route of the app, and the rules that apply to it. */
+interface RuledPath {
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly applies: (rule: PathRule) => boolean
+}
+
+/**
+ * Returns the breaches of the routes of an app: each with the path that corrects all breaches of its route, and one name for
+ * a collection in the paths of all.
+ */
+export function breachesOfAll<Route extends RuledPath>(
+  routes: readonly Route[],
+  vocabulary: PathVocabulary,
+  basePath: string,
+): (Route & CheckedPath)[] {
+  const inPlural = routes.filter(({ applies }) => applies('plural'))
+  const collections = new Set(
+    inPlural.flatMap(({ methods, path }) => singularCollections(methods, path, vocabulary, basePath)),
+  )
+  return routes.map((route) => {
+    const breaches = withAllFixes(route.methods, route.path, (methods, path) =>
+      pathBreaches(methods, path, vocabulary, basePath, collections).filter(({ rule }) =>
+        route.applies(rule),
+      ),
+    )
+    return { ...route, breaches }
+  })
+}
+
+/** Returns the paths of the collections of a route that are in the singular: what else is below them is below a collection. */
+function singularCollections(
+  methods: readonly string[],
+  pattern: string,
+  vocabulary: PathVocabulary,
+  basePath: string,
+): string[] {
+  const { names, segments, isBelowBase } = readRoute(methods, pattern, vocabulary, basePath, none)
+  return names.filter(isSingular).map(({ read }) => pathTo(segments, read, isBelowBase ? basePath : ''))
+}
+
+// Each round corrects one rule, and a corrected path may break another one.
+const maxRounds = 10
+
+/** Returns breaches of a route that all suggest the same path, with all of them corrected. */
+function withAllFixes(
+  methods: readonly string[],
+  pattern: string,
+  breachesOf: (methods: readonly string[], path: string) => readonly PathBreach[],
+): PathBreach[] {
+  const breaches = breachesOf(methods, pattern)
+  let method = ''
+  let path = pattern
+  for (let round = 0; round < maxRounds; round++) {
+    const found = breachesOf(method === '' ? methods : [method], path)
+    // The names of collections are those of the app as long as nothing else is corrected.
+    const next = [...found.filter(({ rule }) => rule === 'plural'), ...found].find(isPath)
+    if (next === undefined) break
+    const [, ownMethod = method, corrected = path] = suggestion.exec(next.instead) ?? []
+    method = ownMethod
+    path = corrected
+  }
+  const whole = method === '' ? path : `${method} ${path}`
+  return breaches.map((breach) => {
+    const [, , , option = ''] = suggestion.exec(breach.instead) ?? []
+    return isPath(breach) ? { ...breach, instead: `${whole}${option}` } : breach
+  })
+}
+
+const suggestion = /^(?:([A-Z]+) )?(\/.*?)(, with basePath: .*)?$/
+
+function isPath({ instead }: PathBreach): boolean {
+  return suggestion.test(instead)
 }
 
 /** A route of the app, with its breaches. */
@@ -89,10 +168,7 @@ export interface CheckedPath {
   readonly breaches: readonly PathBreach[]
 }
 
-/**
- * Returns the breaches of the routes of an app. If none of them has a version, they all get the same suggestion: one
- * prefix corrects them.
- */
+/** Returns the breaches of the routes of an app. */
 export function withCommonCause<Route extends CheckedPath>(
   routes: readonly Route[],
   basePath: string,
@@ -101,7 +177,7 @@ export function withCommonCause<Route extends CheckedPath>(
   const below = basePath.length + 1
   if (unversioned.length < 2 || routes.some(({ path }) => /^v[0-9]+(?:\/|$)/.test(path.slice(below))))
     return routes
-  const instead = `register the routes with prefix: '${basePath}/v1'`
+  const instead = `register the routes with prefix: '${basePath}/v1', or set pathGuard: { rules: { version: 'off' } }`
   return routes.map((route) => ({
     ...route,
     breaches: route.breaches.map((breach) => (isWithoutVersion(breach) ? { ...breach, instead } : breach)),
@@ -133,11 +209,12 @@ function encodingProblem({ segments }: ReadRoute): string | null {
 }
 
 function pluralProblem({ names }: ReadRoute): string | null {
-  const singular = names.filter(
-    ({ isCollection, crud, noun }) => isCollection && crud.length === 0 && !isPlural(lastWord(noun)),
-  )
-  const broken = singular.map(({ read }) => read)
+  const broken = names.filter(isSingular).map(({ read }) => read)
   return problemOf(broken, 'names a collection in the singular', 'name collections in the singular')
+}
+
+function isSingular({ isCollection, crud, noun }: PathName): boolean {
+  return isCollection && crud.length === 0 && !isPlural(lastWord(noun))
 }
 
 function wordsProblem({ names }: ReadRoute): string | null {

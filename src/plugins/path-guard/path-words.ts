@@ -12,10 +12,7 @@ export interface PathVocabulary {
   readonly selfAliases: ReadonlySet<string>
 }
 
-/**
- * Verbs of actions that need not be declared. Words that are nouns as often (`export`, `search`, `start`) are not in
- * it: a service that has one as an action declares it.
- */
+/** Verbs of actions that need not be declared. */
 export const knownVerbs: readonly string[] = (
   'accept activate approve archive assign cancel capture confirm deactivate decline disable dismiss enable ' +
   'execute follow invite join login logout merge pause publish recalculate refresh refund regenerate reject ' +
@@ -66,11 +63,7 @@ const probes: ReadonlySet<string> = new Set(
 )
 const file = /^[a-z0-9-]+\.(?:css|html?|ico|js|json|map|png|svg|txt|webmanifest|xml|ya?ml)$/
 
-/**
- * Whether a path is that of an endpoint without a version: `/metrics`, `/robots.txt`, `/internal/health`.
- *
- * @param words its segments in kebab-case, `''` for parameters
- */
+/** Whether a path is that of an endpoint without a version: `/metrics`, `/robots.txt`, `/internal/health`. */
 export function isUnversionedPath(words: readonly string[]): boolean {
   const [first = ''] = words
   const isProbe = probes.has(first) || (words.length === 2 && first !== '' && probes.has(words[1] ?? ''))

@@ -86,6 +86,7 @@ export function readRoute(
   pattern: string,
   vocabulary: PathVocabulary,
   basePath: string,
+  collections: ReadonlySet<string>,
 ): ReadRoute {
   const isBelowBase = pattern === basePath || pattern.startsWith(`${basePath}/`)
   const path = isBelowBase ? pattern.slice(basePath.length) : pattern
@@ -95,10 +96,22 @@ export function readRoute(
   const ofApi = meaningful.slice(base.length)
   const version = readVersion(ofApi)
   const named = ofApi.filter((read) => read !== version.read)
-  const names = readNames(named, methods, vocabulary)
+  const read = readNames(named, methods, vocabulary)
+  const isBelowCollection = (name: PathName) =>
+    !name.isVerb && collections.has(pathTo(segments, name.read, isBelowBase ? basePath : ''))
+  const names =
+    collections.size === 0
+      ? read
+      : read.map((name) => (isBelowCollection(name) ? { ...name, isCollection: true } : name))
   const isRoot = ofApi.length === 0 && segments.length - base.length <= 1
   const needsNone = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
   return { methods, pattern, basePath, isBelowBase, segments, base, version, isUnversioned: needsNone, names }
+}
+
+/** Returns the path up to a segment. */
+export function pathTo(segments: readonly ReadSegment[], last: ReadSegment, basePath: string): string {
+  const read = segments.slice(0, segments.indexOf(last) + 1)
+  return basePath + read.map(({ segment }) => `/${segment.text}`).join('')
 }
 
 /** Whether a segment is an item of the collection in front of it. */

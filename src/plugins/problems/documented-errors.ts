@@ -10,11 +10,7 @@ export interface DocumentedError {
   readonly instead: string
 }
 
-/**
- * Returns the errors that a route documents as other JSON, although problem documents are sent.
- *
- * @param response the response schemas of the route, by status
- */
+/** Returns the errors that a route documents as other JSON, although problem documents are sent. */
 export function documentedErrors(response: unknown): readonly DocumentedError[] {
   const bodies = responseBodies(response)
   const hasSuccess = bodies.some(({ status }) => /^[123]/.test(status))

@@ -59,10 +59,7 @@ export function isErrorOfFramework(payload: unknown, status: number, message?: s
 
 const maxFrameworkError = 65_536
 
-/**
- * Whether an error handler of the app has answered a problem. A 500 for a problem of another status is from a handler that
- * does not know problems, and Fastify's own error body is from one that passed the error on.
- */
+/** Whether an error handler of the app has answered a problem. */
 export function isAnswered({ statusCode, message }: ProblemError, status: number, payload: unknown): boolean {
   if (!isTextOrEmpty(payload)) return true
   if (status === 500 && statusCode !== 500) return false

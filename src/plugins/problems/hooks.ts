@@ -22,6 +22,7 @@ import { refusalsOf } from '../../problem/problem-style.js'
 import { markSending, refuse, sending, sendProblem, writeProblem } from '../../problem/send-problem.js'
 import type { Mode } from '../../rules/modes.js'
 import type { Reporter } from '../../rules/report.js'
+import { isHealthPath } from '../../words/health-path.js'
 import {
   isAnswered,
   isErrorOfFramework,
@@ -274,10 +275,21 @@ export function errorBodyHook(
     if (mode === 'off') return payload
     const type = typeOf(reply, payload)
     if (isOfHandler(request, payload) && !(options.errorHandler === 'wrap' && isWrapped(type))) return payload
+    const ofHealth = isHealthPath(request.routeOptions.url ?? '') && !isErrorOfFramework(payload, status)
     const cause = passed?.problem.statusCode === status ? passed.problem : undefined
-    const problem = isResponse(payload)
-      ? problemInResponse(payload, cause)
-      : problemInBody(status, type, reply.hasHeader('content-encoding'), payload, cause, options.keepMembers)
+    const problem =
+      ofHealth && passed === undefined
+        ? null
+        : isResponse(payload)
+          ? problemInResponse(payload, cause)
+          : problemInBody(
+              status,
+              type,
+              reply.hasHeader('content-encoding'),
+              payload,
+              cause,
+              options.keepMembers,
+            )
     if (mode === 'report') {
       if (problem !== null)
         reporter.observe('problems', 'body', request, `${status} without a problem document`, 'changed')

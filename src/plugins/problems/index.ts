@@ -133,12 +133,13 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
     const produced = (own !== false && own.produces?.map(mediaTypeOf)) || typesOf(route.schema?.response)
     const hasHandler = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
-    admissionOfRoute.set(route, admission.routeAdmission(mode, produced))
+    admissionOfRoute.set(route, mode)
     // A route whose errors are not answered here gets refusals in the format of its other errors.
     refusalsOfRoute.set(route, enforces && mode !== 'enforce' ? 'errorHandler' : options.refusals)
     modeOfRoute.set(route, mode)
     hasOwnHandler.set(route, handlers.isOfApp || hasHandler)
     if (mode === 'off') return
+    if (produced !== null) admission.judgeAccept(route, mode, produced)
     if (mode === 'report') countContent(route, reporter)
     if (!isOfGet && exclusionReasonOf(route) === null) {
       handled.push({ name, context: this, hasHandler, response: () => jsonSchemasOf(route)?.response })

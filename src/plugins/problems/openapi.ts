@@ -36,7 +36,10 @@ export function describeErrors(route: DescribedRoute): RouteDescription {
     ],
     isComplete: codes !== null,
     headersOf: {
-      ...(methods.includes('PATCH') ? { 415: acceptPatch } : {}),
+      415: {
+        ...(methods.includes('PATCH') ? acceptPatch : {}),
+        ...(takesBody && methods.some((method) => method !== 'PATCH') ? accept : {}),
+      },
       503: {
         'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
       },
@@ -60,6 +63,10 @@ const ofPath = {
 
 const acceptPatch = {
   'Accept-Patch': { type: 'string', description: 'The media types that are supported (RFC 5789 §3.1)' },
+}
+
+const accept = {
+  Accept: { type: 'string', description: 'The media types that are supported (RFC 9110 §15.5.16)' },
 }
 
 function ofApp(codes: Readonly<Record<string, number>>): readonly DescribedProblem[] {

@@ -52,8 +52,9 @@ export interface ProblemsOptions {
   readonly errorHandler?: 'leave' | 'wrap'
   /**
    * Members of an earlier error format, for clients that still read them: each problem has them too. `statusCode` is the
-   * status, `error` the reason phrase, and any other member, such as `message`, has the text of `detail`; a member that the
-   * app has sent in a 4xx keeps its value. Not in the answers of `serverOptions()`.
+   * status, `error` the reason phrase, and a name of a text, such as `message`, has the text of `detail`. A member that the
+   * app has sent in a 4xx keeps its value; any other, such as `issues`, is there only then. Not in the answers of
+   * `serverOptions()`.
    * @default []
    */
   readonly keepMembers?: readonly string[]

@@ -1,63 +1,50 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { headSiblings } from '../../fastify/internals.js'
-import { watchNeighbour } from '../../fastify/neighbours.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook } from '../../fastify/route.js'
-import { routeSlot } from '../../fastify/slots.js'
-import { resolveOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { reporterOf } from '../../rules/report.js'
-import { scheduleTimeout } from '../../time/schedule.js'
-import { type Charge, chargesOf } from './charges.js'
-import { countingHook, setUpCounting } from './hooks.js'
-import { describeQuotas } from './openapi.js'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect, RequestStep } from '../../convention/steps.js'
+import { serverSettings } from '../../fastify/internals.js'
+import { keyStyleOf } from '../../fastify/key-style.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
+import { isProblemError } from '../../problem/problem-error.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { Outage } from '../../time/outage.js'
+import { callers } from './caller.js'
+import { type Counter, memoryCounter } from './counter.js'
+import { type LimitsOf, limitsOf } from './limits.js'
 import {
-  checkContradictions,
-  foreignFinding,
-  foreignOptions,
+  quotasOf,
   type RateLimitOptions,
   type RateLimitRouteOptions,
-  rateLimitChecks,
-  rateLimitDefaults,
-  understoodOptions,
-  withoutForeignOptions,
+  type ResolvedRateLimit,
+  rateLimitOptions,
+  rateLimitRouteOptions,
 } from './options.js'
+import { exceededNames, type Limits, quotaFields, quotaProblem, type State } from './quota.js'
+import { boundedCounter, sharedCounter } from './shared-counter.js'
 
 export type {
   CallerKey,
   NamedQuotaOptions,
-  QuotaOptions,
   RateLimitMax,
   RateLimitOptions,
+  RateLimitRedis,
   RateLimitRouteOptions,
 } from './options.js'
-export type { RateLimitNodeRedis, RateLimitRedis } from './stores/redis-store.js'
-export type { QuotaLimit, QuotaOutcome, QuotaState, QuotaStore } from './stores/store.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * The quotas of this route, `{ max, timeWindow, count }` or `{ quotas }`, and the `cost` of a request; `false` for no
-     * quota. The key and its type are those of @fastify/rate-limit; its other options are findings.
+     * The quota of this route, `{ max, timeWindow }` or `{ quotas }`; `false` for no quota. The key and its type are those of
+     * @fastify/rate-limit; its other options fail the boot.
      */
     rateLimit?: FastifyRateLimitOptions | false
   }
 }
 
 declare module '@fastify/rate-limit' {
-  interface RateLimitOptions extends Pick<RateLimitRouteOptions, 'quotas' | 'cost' | 'count'> {}
+  interface RateLimitOptions extends Pick<RateLimitRouteOptions, 'quotas' | 'mode'> {}
 }
-
-// Its decorators may be those of this plugin.
-const neighbour = {
-  name: '@fastify/rate-limit',
-  isIn: (app: FastifyInstance) => app.hasPlugin('@fastify/rate-limit'),
-}
-
-/** What the requests of a route count against, if that is not the standard; `null` for no quota. */
-const chargeOfRoute = routeSlot<Charge | null>('rateLimit.charge')
 
 /**
  * Limits the requests of a caller (RFC 6585 §4), by default to 1,000 per minute. Requests beyond a quota get 429
@@ -65,130 +52,160 @@ const chargeOfRoute = routeSlot<Charge | null>('rateLimit.charge')
  * and what is left of them, in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
  *
  * A request counts once, before the app's authentication, whatever the response and with or without a route. Preflights
- * and requests that no hook sees do not count. `config.rateLimit` gives a route quotas of its own, or a `cost`, or `false`
- * for none.
+ * that CORS answers and requests that no hook sees do not count. `config.rateLimit` gives a route a quota of its own, or
+ * `false` for none.
  *
- * Not against floods: these have to be stopped in front of the process. Without `redis` or `store` each instance counts
- * alone. With one, a request waits at most half a second for its count, and is then served uncounted, or refused with 503
+ * Not against floods: these have to be stopped in front of the process. Without `redis` each instance counts alone. With it,
+ * a request waits at most half a second for its count, and is then served uncounted, or refused with 503
  * `quota-unavailable`, see {@link RateLimitOptions.skipOnError}.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const rateLimit = conventionPlugin<RateLimitOptions>(
-  'rateLimit',
-  async function setUpRateLimit(app, received) {
-    const options = resolveOptions('rateLimit', received, rateLimitChecks, rateLimitDefaults)
-    checkContradictions('rateLimit', received)
-    if (options.mode === 'off') return
-    const charges = chargesOf(options, { ...options, now: () => Date.now(), schedule: scheduleTimeout })
-    const { standard } = charges
-    const isHeadSibling = headSiblings(app)
-    const { counting, createRateLimit, rateLimitOfFastify } = await setUpCounting(options, standard)
-    const reporter = reporterOf(app)
-    const countAgainst = countingHook(options, counting, reporter)
-    const isLimitedByApp = watchNeighbour(app, neighbour, {
-      plugin: 'rateLimit',
-      problem: 'counts these requests: this plugin does not',
-      instead: 'one of the two: rateLimit: false, or no @fastify/rate-limit',
-    })
-    // Reading the route of a request takes time, so it is read only if a route has a charge of its own.
-    let hasOwn = false
-
-    addAppHook(app, 'onRequest', 'rateLimit', function limitOnRequest(request, reply, next) {
-      const own = hasOwn ? chargeOfRoute.of(request) : undefined
-      const charge = own === undefined ? standard : own
-      countAgainst(isLimitedByApp(request) ? null : charge, request, reply, next)
-    })
-
-    if (options.mode === 'enforce') {
-      // In `report` mode they would keep @fastify/rate-limit from adding its own.
-      const members = { createRateLimit: { value: createRateLimit }, rateLimit: { value: quotaHook } }
-      if (!neighbour.isIn(app))
-        offerNames(app, { plugin: 'rateLimit', mode: options.mode, owner: 'app', members })
-      reporter.checkAtReady(() => {
-        if (!neighbour.isIn(app) || app.rateLimit !== quotaHook) return
-        const problem = 'app.rateLimit() was there before @fastify/rate-limit, and knows none of its options'
-        const instead = 'await app.register() of @fastify/rate-limit first'
-        const finding = {
-          plugin: 'rateLimit',
-          rule: 'overlap',
-          route: '(all)',
-          mode: 'report',
-          problem,
-          instead,
-        } as const
-        reporter.addFinding(finding, 'none')
-      })
-    }
-
-    const findingMode = options.mode
-    const describe = routeDescriber(app)
-    const mayBeUnavailable = (options.redis ?? options.store) !== undefined && !options.skipOnError
-    let hookQuotas = 0
-
-    /**
-     * Returns a hook for single routes. With options it counts against quotas of its own, besides those that the request
-     * has counted against. Without, it counts against the quotas of the plugin, unless the request has. If the app has
-     * @fastify/rate-limit too, it is the hook of that package.
-     */
-    function quotaHook(given?: RateLimitRouteOptions) {
-      if (neighbour.isIn(app)) return rateLimitOfFastify(given as FastifyRateLimitOptions)
-      if (given === undefined) {
-        return function limitUncounted(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
-          const isCounted = chargeOfRoute.of(request) !== null
-          countAgainst(isCounted ? null : standard, request, reply, nextOf(rest))
-        }
-      }
-      hookQuotas += 1
-      const charge = charges.ofHook(`hook-${hookQuotas}`, given)
-      return function limitByHook(request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) {
-        countAgainst(charge, request, reply, nextOf(rest))
-      }
-    }
-
-    function addForeign(context: FastifyInstance, route: string, names: readonly string[]): void {
-      if (neighbour.isIn(context)) return
-      const [problem, instead] = foreignFinding(names)
-      reporter.addFinding({
-        plugin: 'rateLimit',
-        rule: 'options',
-        route,
-        mode: findingMode,
-        problem,
-        instead,
-      })
-    }
-
-    const chargeOfGet = new Map<string, Charge | null>()
-    app.addHook('onRoute', function limitOnRoute(route) {
-      const { path } = route
-      const methods = [route.method].flat()
-      const name = `${methods.join(', ')} ${path}`
-      const written = route.config?.rateLimit as RateLimitRouteOptions | false | undefined
-      const isReadByOther = neighbour.isIn(this)
-      const given =
-        options.mode === 'report' || isReadByOther
-          ? understoodOptions(written)
-          : withoutForeignOptions(written)
-      const own = charges.ofRoute(name, given)
-      const isSibling = isHeadSibling(route)
-      const foreign = foreignOptions(written)
-      if (foreign.length > 0 && !isSibling) reporter.checkAtReady(() => addForeign(this, name, foreign))
-      if (own !== null && options.mode === 'enforce') describe(route, describeQuotas(mayBeUnavailable))
-      if (own === undefined) return
-      hasOwn = true
-      // GET and HEAD of a path share a quota. A path that ends in a slash may be the second form of the one without.
-      const ofGet = isSibling
-        ? (chargeOfGet.get(path) ?? chargeOfGet.get(path.replace(/\/$/, '')))
-        : undefined
-      const charge = own === null ? null : (ofGet ?? own)
-      if (methods.includes('GET')) chargeOfGet.set(path, charge)
-      chargeOfRoute.set(route, charge)
-    })
+export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOptions> = convention({
+  name: 'rateLimit',
+  rules: ['quota', 'fields'],
+  rulesOfRequests: ['quota', 'fields'],
+  exemptsPreflights: true,
+  neighbour: {
+    name: '@fastify/rate-limit',
+    isIn: (app) => app.hasPlugin('@fastify/rate-limit'),
+    problem: 'counts these requests: this plugin does not',
+    instead: 'one of the two: rateLimit: false, or no @fastify/rate-limit',
   },
-)
+  options: rateLimitOptions,
+  routeOptions: rateLimitRouteOptions,
+  async setUp({ app, options, atReady, addFinding }) {
+    const stepsOf = await stepMaker(app, options)
+    const quotas = quotasOf('rateLimit', options, (name = 'default') => name)
+    atReady(function findInventedAddresses() {
+      const { mode, key } = options
+      if (mode === 'off' || key !== undefined || serverSettings(app).trustProxy !== true) return
+      const finding = {
+        rule: 'address',
+        route: '(all)',
+        mode: 'report',
+        problem:
+          'trustProxy: true believes any X-Forwarded-For: a client that invents addresses has no quota',
+        instead: "the addresses of the proxies, such as trustProxy: '10.0.0.0/8'",
+      } as const
+      addFinding(finding, 'none')
+    })
+    return { stepsOf, standard: stepsOf(quotas), ofGet: new Map<string, QuotaSteps>() }
+  },
+  route({ name, path, route, methods, isHeadSibling, options, modeOf, state }) {
+    if (modeOf.quota === 'off') return undefined
+    const { stepsOf, standard, ofGet } = state
+    const own = (route?.config?.rateLimit ?? {}) as RateLimitRouteOptions
+    const hasOwn = (own.max ?? own.timeWindow ?? own.quotas) !== undefined
+    let steps = standard
+    if (hasOwn) {
+      const nameOf = (part?: string) => (part === undefined ? name : `${name} ${part}`)
+      // GET and HEAD of a path share a quota. A path that ends in a slash may be the second form of the one without.
+      const shared = isHeadSibling ? (ofGet.get(path) ?? ofGet.get(path.replace(/\/$/, ''))) : undefined
+      steps = shared ?? stepsOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
+    }
+    if (methods.includes('GET')) ofGet.set(path, steps)
+    const isEnforced = modeOf.quota === 'enforce'
+    const mayBeUnavailable = options.redis !== undefined && !options.skipOnError
+    return {
+      onRequest: isEnforced && !options.skipOnError ? steps.strict : steps.lenient,
+      describe: isEnforced ? describeQuotas(mayBeUnavailable) : undefined,
+    }
+  },
+})
 
-/** Returns the callback of a hook of any kind: its last parameter. */
-function nextOf(rest: readonly unknown[]): (error?: Error) => void {
-  return rest.at(-1) as (error?: Error) => void
+/** The steps that count against quotas. If requests cannot be counted, one serves them, and the other refuses them. */
+interface QuotaSteps {
+  readonly lenient: RequestStep
+  readonly strict: RequestStep
+}
+
+async function stepMaker(app: FastifyInstance, { key, redis, cache }: ResolvedRateLimit) {
+  const outage = new Outage()
+  // Loaded here, so that an import of this package does not load it.
+  const { default: plugin, normalizeIP } = await import('@fastify/rate-limit')
+  const callerOf = callers(key, normalizeIP)
+  let count: Counter = memoryCounter(cache)
+  if (redis !== undefined) {
+    // A context of its own: the decorators would collide with those of an app that has @fastify/rate-limit.
+    await app.register(async function countInRedis(child) {
+      await child.register(plugin, { global: false, redis })
+      count = boundedCounter(sharedCounter(child.createRateLimit))
+    })
+  }
+
+  function countAgainst(
+    limitsOfCaller: LimitsOf,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): MaybeAsync<Effect | undefined> {
+    return withValue(callerOf(request), (caller) => {
+      if (caller === null) return undefined
+      return withValue(limitsOfCaller(request, caller), (limits) => {
+        if (limits.list.length === 0) return undefined
+        return withValue(count(request, caller.key, limits.list), (states) => {
+          if (outage.ends()) request.log.info('rateLimit: requests are counted again')
+          return effectOf(limits, states, reply)
+        })
+      })
+    })
+  }
+
+  function fail(error: unknown, request: FastifyRequest, isStrict: boolean): Effect | undefined {
+    const isUnavailable = isProblemError(error) && error.code === 'quota-unavailable'
+    if ((!isStrict || isUnavailable) && outage.begins()) {
+      const consequence = isStrict ? 'refused' : 'served uncounted'
+      request.log.error({ err: error }, `rateLimit: requests cannot be counted, and are ${consequence}`)
+    }
+    if (!isStrict) return undefined
+    if (!isUnavailable) throw error
+    return { rule: 'quota', given: error.message, refusal: error }
+  }
+
+  return function stepsOf(quotas: Parameters<typeof limitsOf>[0]): QuotaSteps {
+    const limitsOfCaller = limitsOf(quotas, cache)
+    const step =
+      (isStrict: boolean): RequestStep =>
+      (request, reply) =>
+        whenSettled(
+          () => countAgainst(limitsOfCaller, request, reply),
+          (effect) => effect,
+          (error) => fail(error, request, isStrict),
+        )
+    return { lenient: step(false), strict: step(true) }
+  }
+}
+
+function effectOf(limits: Limits, states: readonly State[], { server }: FastifyReply): Effect {
+  if (!states.some(({ isExceeded }) => isExceeded)) {
+    const headers = quotaFields(limits, states)
+    return { rule: 'fields', given: 'without RateLimit and RateLimit-Policy', headers }
+  }
+  const given = `beyond the quota ${exceededNames(limits, states).join(', ')}`
+  const refusal = quotaProblem(limits, states, violatedPolicies[keyStyleOf(server)])
+  return { rule: 'quota', given, refusal }
+}
+
+// draft-ietf-httpapi-ratelimit-headers writes `violated-policies`, for a problem type of its own.
+const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
+
+function describeQuotas(mayBeUnavailable: boolean): RouteDescription {
+  return {
+    allHeaders: {
+      'RateLimit-Policy': {
+        type: 'string',
+        description: 'The quotas (draft-ietf-httpapi-ratelimit-headers)',
+      },
+      RateLimit: { type: 'string', description: 'What is left of the quotas' },
+    },
+    problems: problemsOf({
+      'quota-exceeded': 'The caller has sent too many requests',
+      ...(mayBeUnavailable ? { 'quota-unavailable': 'Requests cannot be counted at the moment' } : {}),
+    }),
+    headersOf: { 429: retryAfter, 503: retryAfter },
+  }
+}
+
+const retryAfter = {
+  'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
 }

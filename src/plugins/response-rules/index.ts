@@ -6,12 +6,11 @@ import { addHook } from '../../fastify/route.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { type Json, schemaText } from '../../json-schema/json-schema.js'
 import { resolveOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
 import { type Reporter, reporterOf } from '../../rules/report.js'
 import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
+import { counted } from '../../text.js'
 import { type KeyStyle, prevailingOtherStyle } from '../../words/key-names.js'
 import { watchPayloads } from './hooks.js'
-import { describeRefusal } from './openapi.js'
 import {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
@@ -21,9 +20,8 @@ import {
   vocabularyOf,
 } from './options.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { routeBreaches, withCommonStyle } from './route-breaches.js'
+import { routeBreaches, successSchemas, withCommonStyle } from './route-breaches.js'
 import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
-import { successSchemas } from './success-schemas.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
 
@@ -40,7 +38,8 @@ declare module 'fastify' {
  *
  * When the app gets ready, the 2xx response schemas of every route registered after this plugin are checked; all breaches
  * are thrown as one table. If a route has no response schema, its first payloads are checked instead: one that breaks a
- * rule is answered with a 500 problem (`response-invalid`), and the log has the reason.
+ * rule is counted and logged, and sent as it is, because the work of the handler is done by then. The log of the boot and
+ * the report say which routes have none.
  *
  * Not for an API in a standard format of its own, such as JSON:API, GeoJSON or SCIM: declare exceptions for its routes.
  * Routes that do not send JSON, wildcard routes, WebSocket routes, routes hidden from the OpenAPI document
@@ -74,19 +73,16 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
     }
 
     const lacks = rememberLast(lacksSchemas)
-    const describe = routeDescriber(app)
+    let unchecked = 0
 
     app.addHook('onRoute', function checkResponses(route) {
       const ruled = readRoute(route)
-      const { name, modeOf } = ruled
+      const { modeOf } = ruled
       const watch =
         ruled.exclusionReason === null && lacks(jsonSchemasOf(route)?.response)
-          ? watchPayloads({ route: name, modeOf, vocabulary, samples: options.samples, reporter })
+          ? watchPayloads({ modeOf, vocabulary, reporter })
           : null
-      if (watch !== null) {
-        addHook(route, 'preSerialization', 'responseRules', watch.hook)
-        if (Object.values(modeOf).includes('enforce')) describe(route, describeRefusal)
-      }
+      if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
       if (watch === null && ruled.isHeadSibling) return
 
       if (ruled.exclusionReason === null) {
@@ -100,7 +96,24 @@ export const responseRules = conventionPlugin<ResponseRulesOptions>(
       reporter.checkAtReady(() => {
         if (watch !== null && !lacksSchemas(jsonSchemasOf(route)?.response)) watch.stop()
         if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, verdictOf, styleOfAll, reporter)
+        if (!ruled.isHeadSibling && ruled.exclusionReason === null && isUndeclared(route, modeOf)) {
+          unchecked++
+          reporter.addException({
+            plugin: 'responseRules',
+            route: ruled.name,
+            rules: responseRuleNames,
+            reason: 'no response schema: only its first payloads are checked',
+            declared: false,
+            unused: false,
+          })
+        }
       })
+    })
+    reporter.afterChecks(() => {
+      if (unchecked > 0)
+        reporter.note(
+          `responseRules: ${counted(unchecked, 'route has no response schema and was', 'routes have no response schema and were')} not checked`,
+        )
     })
   },
 )
@@ -130,17 +143,26 @@ function lacksSchemas(response: unknown): boolean {
   return judged.length === 0 && excluded.length === 0
 }
 
+/** Whether a route says nothing of its answers of success: neither a body nor a status without one. */
+function isUndeclared(route: RouteOptions, modeOf: CheckedRoute['modeOf']): boolean {
+  const response = jsonSchemasOf(route)?.response
+  const statuses = typeof response === 'object' && response !== null ? Object.keys(response) : []
+  if (statuses.some((status) => /^(?:[23]|default)/i.test(status))) return false
+  return Object.values(modeOf).some((mode) => mode !== 'off')
+}
+
 function checkSchemas(
   route: RouteOptions,
-  { name, modeOf, exclusionReason, addExceptions }: CheckedRoute,
+  { name, own, modeOf, exclusionReason, addExceptions }: CheckedRoute,
   app: FastifyInstance,
   verdictOf: VerdictOf,
   styleOfAll: () => KeyStyle | null,
   reporter: Reporter,
 ): void {
   const exception = { plugin: 'responseRules', route: name }
+  const declared = own === false
   const exclude = (reason: string): void =>
-    reporter.addException({ ...exception, rules: responseRuleNames, reason, unused: false })
+    reporter.addException({ ...exception, rules: responseRuleNames, reason, declared, unused: false })
   if (exclusionReason !== null) {
     exclude(exclusionReason)
     return

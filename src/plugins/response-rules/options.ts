@@ -1,4 +1,4 @@
-import { type Checks, integer, listOf, oneOf, text } from '../../options.js'
+import { type Checks, listOf, oneOf, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
@@ -33,11 +33,6 @@ export interface ResponseRulesOptions extends RuleOptions<ResponseRule> {
    * @default ['_unix', '_ts']
    */
   readonly unixTimes?: readonly string[]
-  /**
-   * Number of payloads that are checked per route and status if the route has no response schema; 0 for none.
-   * @default 20
-   */
-  readonly samples?: number
 }
 
 /** Options of a route under `config.responseRules`; `false` turns the rules off for it. */
@@ -56,7 +51,6 @@ export const responseRulesChecks: Checks<ResponseRulesOptions> = {
   sexValues: listOf(text()),
   timeNames: listOf(timeName),
   unixTimes: listOf(timeName),
-  samples: integer(0, 10_000),
 }
 
 /** Checks of {@link ResponseRulesRouteOptions}. */
@@ -72,7 +66,6 @@ export const responseRulesDefaults: Required<ResponseRulesOptions> = {
   sexValues: ['male', 'female', 'intersex', 'unknown'],
   timeNames: defaultTimeNames,
   unixTimes: defaultUnixTimes,
-  samples: 20,
 }
 
 /** Returns the words that the rules use. */

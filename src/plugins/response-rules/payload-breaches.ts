@@ -1,7 +1,7 @@
-import { isOutcome } from './envelopes.js'
 import {
   bareBreach,
   envelopeBreach,
+  isOutcome,
   keyBreach,
   memberOf,
   pluralBreach,
@@ -11,20 +11,15 @@ import {
 } from './response-rules.js'
 import { hasLocalOffset, isClockOrDuration, isDateTime, isDay, namedTime } from './times.js'
 
-/** A breach by a payload. `utc`, a valid date-time that is not in UTC, is only counted. */
+/** A breach by a payload. */
 export type PayloadBreach = ResponseBreach<ResponseRule | 'utc'>
 
-/** Limits of the part of a payload that is checked. */
 export const payloadBounds = Object.freeze({ depth: 6, itemsOfArray: 3, keys: 200, keyLength: 100 })
 
 // Names as programs have them; other keys are probably data, such as ids, dates and codes.
 const identifier = /^\p{L}[\p{L}\p{M}\p{N}_]*$/u
 
-/**
- * Returns the breaches by a payload of the rules that need no schema, at most one of each. The payload is not changed, and
- * nothing in it is called: objects with a `toJSON` and getters are not read. Keys that are not identifiers count as data:
- * they are not checked, and do not appear in a breach. Never throws.
- */
+/** The payload is not changed, and nothing in it is called: objects with a `toJSON` and getters are not read. */
 export function payloadBreaches(payload: unknown, vocabulary: ResponseVocabulary): PayloadBreach[] {
   const found = new Map<string, PayloadBreach>()
   try {
@@ -114,7 +109,6 @@ class PayloadReader {
   }
 }
 
-/** Returns the members that the JSON will have, without those of getters. */
 function membersOf(value: object): [string, unknown][] {
   const names = Object.keys(value).slice(0, payloadBounds.keys)
   return names.flatMap((name): [string, unknown][] => {

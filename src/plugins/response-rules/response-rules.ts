@@ -1,16 +1,15 @@
 import { pointerToken } from '../../json/json-pointer.js'
-import { type KeyStyle, restyledKey } from '../../words/key-names.js'
-import { type EnvelopePart, wrappingMember } from './envelopes.js'
-import { isTwin, pluralName } from './plural-names.js'
+import { twinName } from '../../json-schema/twins.js'
+import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../words/key-names.js'
+import { isPlural, plural } from '../../words/plurals.js'
 import type { TimeVocabulary } from './times.js'
 
-/** The rules for the responses of a route. */
 export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
 
 /** Name of a response rule. */
 export type ResponseRule = (typeof responseRuleNames)[number]
 
-/** How a response breaks a rule, and what to write instead. Never has values of a body. */
+/** How a response breaks a rule, and what to write instead. */
 export interface ResponseBreach<Rule extends string = ResponseRule> {
   readonly rule: Rule
   readonly problem: string
@@ -28,7 +27,6 @@ export interface ResponseVocabulary extends TimeVocabulary {
   readonly sexes: readonly string[]
 }
 
-/** The member of a pointer; `*` stands for any item of an array and any key of a map. */
 export function memberOf(pointer: string, name: string): string {
   return `${pointer}/${pointerToken(name)}`
 }
@@ -39,7 +37,6 @@ export function bareBreach(type: string): ResponseBreach {
   return { rule: 'object', problem: `the body is ${article(type)}, not an object`, instead }
 }
 
-/** Returns the breach of an object at the top level that wraps the representation. */
 export function envelopeBreach(parts: readonly (EnvelopePart & { isList: boolean })[]): ResponseBreach[] {
   const name = wrappingMember(parts)
   if (name === null) return []
@@ -55,7 +52,6 @@ export function envelopeBreach(parts: readonly (EnvelopePart & { isList: boolean
   ]
 }
 
-/** Returns the breach of a key in another style. */
 export function keyBreach(
   pointer: string,
   name: string,
@@ -68,7 +64,6 @@ export function keyBreach(
   return [{ rule: 'keys', problem, instead: restyled, key: name }]
 }
 
-/** Returns the breach of a list under a singular name. */
 export function pluralBreach(
   pointer: string,
   name: string,
@@ -88,4 +83,97 @@ export function pluralBreach(
 
 function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+/** A top-level member that may be part of an envelope. */
+export interface EnvelopePart {
+  readonly name: string
+  /** Whether its value may be a representation: an object or an array. */
+  readonly canWrap: boolean
+  /** Whether its value is a state of the resource, such as `paid`, rather than an outcome of the request. */
+  readonly isState: boolean
+}
+
+const contents: ReadonlySet<string> = new Set(['data', 'payload', 'response', 'result'])
+
+// These belong into the status, the header fields and the links of the response.
+const metadata: ReadonlySet<string> = new Set(
+  (
+    'api_version code count cursor error errors has_more has_next headers http_status included is_error is_success ' +
+    'jsonapi limit link links message messages meta metadata msg next next_cursor next_page offset ok page page_count ' +
+    'page_info page_size paging pagination per_page prev previous request_id response_code status status_code ' +
+    'success successful timestamp total total_count total_pages trace_id warnings'
+  ).split(' '),
+)
+
+// The states of JSend and similar ones, which repeat the status of the response.
+const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok', 'success'])
+
+/** Returns the member that wraps the representation; `null` if the object is not an envelope. */
+export function wrappingMember(parts: readonly EnvelopePart[]): string | null {
+  const wrapped = parts.filter((part) => mayWrap(part.name) && part.canWrap)
+  const [first] = wrapped
+  if (first === undefined) return null
+  const others = parts.filter((part) => !wrapped.includes(part))
+  return others.every((part) => isMetadata(part)) ? first.name : null
+}
+
+export function mayWrap(name: string): boolean {
+  return contents.has(name.toLowerCase())
+}
+
+export function isOutcome(value: unknown): boolean {
+  return typeof value !== 'string' || outcomes.has(value.toLowerCase())
+}
+
+function isMetadata({ name, isState }: EnvelopePart): boolean {
+  const key = wordsOf(name).join('_')
+  return /^[_$]/.test(name) || (metadata.has(key) && !(key === 'status' && isState))
+}
+
+const prepositions: ReadonlySet<string> = new Set([
+  'at',
+  'by',
+  'for',
+  'from',
+  'in',
+  'of',
+  'on',
+  'per',
+  'since',
+  'to',
+  'with',
+  'without',
+])
+
+/** Returns the plural name of a list; `null` if its name is plural. */
+export function pluralName(name: string, words: ReadonlySet<string>): string | null {
+  const base = withoutTwinSuffix(name)
+  const parts = wordsOf(base)
+  const at = nounIndex(parts)
+  const noun = parts[at]?.replace(/\p{N}+$/u, '') ?? ''
+  if (noun === '' || words.has(name) || words.has(base) || words.has(noun) || isPlural(noun)) return null
+  const inPlural = parts.map((part, index) => (index === at ? plural(noun) : part))
+  return joinWords(inPlural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
+}
+
+export function nounOf(name: string): string {
+  const parts = wordsOf(name)
+  return parts[nounIndex(parts)] ?? ''
+}
+
+function nounIndex(parts: readonly string[]): number {
+  const preposition = parts.findIndex((part, index) => index > 0 && prepositions.has(part))
+  const last = (preposition === -1 ? parts.length : preposition) - 1
+  return last > 0 && /[^e]ed$/.test(parts[last] ?? '') ? last - 1 : last
+}
+
+export function isTwin(name: string, siblings: { has(name: string): boolean }): boolean {
+  const base = withoutTwinSuffix(name)
+  return base !== name && siblings.has(base)
+}
+
+function withoutTwinSuffix(name: string): string {
+  const suffix = twinName('')
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : name
 }

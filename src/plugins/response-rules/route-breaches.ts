@@ -1,7 +1,10 @@
+import { isJson } from '../../http/media-types.js'
+import { isPlainObject, type Json } from '../../json-schema/json-schema.js'
+import { successBodies } from '../../json-schema/responses.js'
+import { problemMediaType } from '../../problem/problem-document.js'
 import { isOnlyIn, type KeyStyle } from '../../words/key-names.js'
 import type { ResponseBreach } from './response-rules.js'
 import type { SchemaVerdict } from './schema-breaches.js'
-import type { SuccessSchema } from './success-schemas.js'
 
 /** What there is to say of the response schemas of a route. */
 export interface RouteVerdict {
@@ -11,7 +14,6 @@ export interface RouteVerdict {
   readonly unresolved: readonly string[]
 }
 
-/** Returns the breaches of a route: one for all its responses that have it in common. */
 export function routeBreaches(
   judged: readonly SuccessSchema[],
   verdictOf: (schema: SuccessSchema['schema']) => SchemaVerdict,
@@ -35,12 +37,6 @@ export function routeBreaches(
   return { breaches, unresolved: notResolved }
 }
 
-/**
- * Returns the breaches of a route with one for all keys in the style of most keys of the API: one option corrects all keys of
- * all routes.
- *
- * @param styleOfAll returns that style; `null` if there is none
- */
 export function withCommonStyle(
   breaches: readonly ResponseBreach[],
   styleOfAll: () => KeyStyle | null,
@@ -58,4 +54,60 @@ export function withCommonStyle(
     instead: `set keyStyle: '${style}'`,
   }
   return breaches.flatMap((breach) => (breach === first ? [common] : isCommon(breach) ? [] : [breach]))
+}
+
+/** What a route declares of its answers of success. */
+export interface SuccessSchemas {
+  /** Schemas of JSON bodies. */
+  readonly judged: readonly SuccessSchema[]
+  /** The other schemas: why each is not judged. */
+  readonly excluded: readonly string[]
+}
+
+/** The schema of a JSON body, and the status that it counts for: `200`, `2xx`, `default`. */
+export interface SuccessSchema {
+  readonly status: string
+  readonly schema: Json
+}
+
+export function successSchemas(response: unknown): SuccessSchemas {
+  const judged: SuccessSchema[] = []
+  const excluded: string[] = []
+  for (const { status, schema, mediaType } of successBodies(response)) {
+    const reason = exclusionReason(schema, mediaType)
+    if (reason !== null) excluded.push(`${status}: ${reason}`)
+    else if (describesBody(schema)) judged.push({ status, schema: schema as Json })
+  }
+  return { judged, excluded }
+}
+
+function exclusionReason(schema: unknown, mediaType: string | null): string | null {
+  if (mediaType === problemMediaType) return `${mediaType} has a format of its own`
+  // To Fastify, `*/*` is every other media type, JSON first.
+  if (mediaType !== null && mediaType !== '*/*' && !isJson(mediaType)) return `${mediaType} is not JSON`
+  if (typeof schema === 'boolean' || schema === undefined || schema === null) return null
+  // Standard Schema is what plain objects of other validators have in common.
+  if (!isPlainObject(schema) || '~standard' in schema) return 'the schema is not a JSON Schema'
+  if (mediaType === null && schema.type === 'string') return 'a string, which is sent as text'
+  return null
+}
+
+const annotations: ReadonlySet<string> = new Set([
+  '$comment',
+  '$id',
+  '$schema',
+  'content',
+  'deprecated',
+  'description',
+  'example',
+  'examples',
+  'headers',
+  'links',
+  'summary',
+  'title',
+])
+
+function describesBody(schema: unknown): boolean {
+  if (!isPlainObject(schema) || schema.type === 'null') return false
+  return Object.keys(schema).some((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-'))
 }

@@ -17,11 +17,12 @@ import {
 } from '../../json-schema/parts.js'
 import { isPlain, SchemaReader } from '../../json-schema/reader.js'
 import { numberName } from '../../json-schema/twins.js'
-import { isOutcome, mayWrap } from './envelopes.js'
 import {
   bareBreach,
   envelopeBreach,
+  isOutcome,
   keyBreach,
+  mayWrap,
   memberOf,
   pluralBreach,
   type ResponseBreach,
@@ -44,12 +45,7 @@ interface Node {
   readonly pointer: string
 }
 
-/**
- * Checks the schema of a JSON body by every rule, at all depths. A subschema that is used twice is
- * reported once, at its shortest place. Never throws, whatever the schema is.
- *
- * @param shared schemas that it may refer to, by their `$id`
- */
+/** A subschema that is used twice is reported once, at its shortest place. Never throws, whatever the schema is. */
 export function schemaBreaches(
   schema: Json,
   shared: SchemaStore,

@@ -1,7 +1,6 @@
 import type { SchemaObject } from '../../json-schema/json-schema.js'
 import { typesOfParts, valuesOf } from '../../json-schema/parts.js'
-import { nounOf } from './plural-names.js'
-import { memberOf, type ResponseBreach, type ResponseVocabulary } from './response-rules.js'
+import { memberOf, nounOf, type ResponseBreach, type ResponseVocabulary } from './response-rules.js'
 
 const maxShown = 5
 
@@ -9,7 +8,6 @@ const maxShown = 5
 const social = /gender identity|identif(?:y|ies|ied) (?:as|with)|non-?binary|transgender|genderqueer|pronoun/i
 const biological = /biolog|at birth|chromosom|anatom/i
 
-/** Returns the breaches of a member with the name `sex` or `gender`. */
 export function sexBreaches(
   pointer: string,
   name: string,

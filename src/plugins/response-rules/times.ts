@@ -3,7 +3,6 @@ import { wordsOf } from '../../words/key-names.js'
 
 /** The names of members that are times. */
 export interface TimeVocabulary {
-  /** Names of times, in snake_case for both styles: `_at` matches all names with that ending, `date` that name only. */
   readonly timeNames: readonly string[]
   /** Names of integers that are Unix times, in the same form. */
   readonly unixTimes: readonly string[]
@@ -12,7 +11,6 @@ export interface TimeVocabulary {
 /** The kind of time that a name means: a point in time, a day, a time of day, one of the first two, or Unix time. */
 export type NamedTime = 'instant' | 'day' | 'clock' | 'instant-or-day' | 'unix'
 
-/** Default names of times. */
 export const defaultTimeNames: readonly string[] = [
   '_at',
   '_time',
@@ -24,10 +22,8 @@ export const defaultTimeNames: readonly string[] = [
   'timestamp',
 ]
 
-/** Default names of Unix times. */
 export const defaultUnixTimes: readonly string[] = ['_unix', '_ts']
 
-/** The formats that a schema may declare for each kind; the first one is suggested if there is none. */
 export const formatsOf: Readonly<Record<Exclude<NamedTime, 'unix'>, readonly [string, ...string[]]>> = {
   instant: ['date-time'],
   day: ['date', 'date-time'],
@@ -78,7 +74,6 @@ export function isDay(text: string): boolean {
   return text.length === 10 && utcDateTime(`${text}T12:00:00Z`) !== null
 }
 
-/** Whether a text is a time of day, with or without seconds and offset, or an ISO 8601 duration such as `PT90M`. */
 export function isClockOrDuration(text: string): boolean {
   return (
     /^([01]\d|2[0-3]):[0-5]\d(:[0-6]\d(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?$/.test(text) || duration.test(text)
@@ -87,7 +82,6 @@ export function isClockOrDuration(text: string): boolean {
 
 const duration = /^P(?!$)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$/
 
-/** Whether a date-time has an offset other than UTC. */
 export function hasLocalOffset(dateTime: string): boolean {
   return !/(?:[Zz]|[+-]00:00)$/.test(dateTime)
 }

@@ -1,22 +1,24 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
 import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
-import { headSiblings } from '../../fastify/internals.js'
-import { type HasNeighbour, watchNeighbour } from '../../fastify/neighbours.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
+import { isResponse } from '../../fastify/payloads.js'
 import { declareRawFields } from '../../fastify/raw-fields.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
-import { excludedEarlier } from '../../fastify/route-watch.js'
-import { routeSlot } from '../../fastify/slots.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { exclusionReasonOf } from '../../rules/exceptions.js'
-import { reporterOf } from '../../rules/report.js'
-import { type Nonces, type SecurityFields, securityFields } from './fields.js'
-import { type FieldsOf, keepHeadersOfApp, observeSecurityHeaders, setSecurityHeaders } from './hooks.js'
+import { excludedEarlier, type RegistrationOptions } from '../../fastify/route-watch.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { foreignReasonOf, isHidden } from '../../rules/exceptions.js'
+import {
+  type Fields,
+  type Profile,
+  type SecurityFields,
+  securityFields,
+  withoutPolicyOnPages,
+} from './fields.js'
 import {
   type SecurityHeadersOptions,
   type SecurityHeadersRouteOptions,
-  securityHeadersChecks,
-  securityHeadersDefaults,
+  securityHeadersOptions,
+  securityHeadersRouteOptions,
 } from './options.js'
 
 export type {
@@ -31,111 +33,157 @@ declare module 'fastify' {
     /** Security headers of this route, merged over those of the plugin; `false` for none. */
     securityHeaders?: SecurityHeadersRouteOptions | false
   }
-
-  interface FastifyReply {
-    /** The nonces in the `Content-Security-Policy`, where `enableCSPNonces` is set. */
-    cspNonce: Nonces
-  }
 }
-
-const neighbour = {
-  name: '@fastify/helmet',
-  isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
-}
-
-/** The headers of a route that differ from those of the plugin; `null` for none. */
-const fieldsOfRoute = routeSlot<SecurityFields | null>('securityHeaders.fields')
 
 /**
  * Sets security headers on every response, also on errors and 404s: those of helmet, by default the few that have an
- * effect for a JSON API (OWASP REST Security Cheat Sheet). helmet runs once per configuration at boot. Per request it
- * runs only for a policy that differs from request to request. `Strict-Transport-Security` is sent over TLS only: behind
- * a proxy that ends TLS, set `trustProxy` of Fastify.
+ * effect for a JSON API (OWASP REST Security Cheat Sheet). helmet runs once per configuration at boot.
+ * `Strict-Transport-Security` is sent over TLS only: behind a proxy that ends TLS, set `trustProxy` of Fastify.
  *
- * Headers that the app sets, with `reply.header()` or with @fastify/helmet, are kept, and the report lists the routes.
- * Wildcard routes, WebSocket routes and routes that are hidden from the OpenAPI document may be pages, which the policy of
- * an API would break: they have no headers unless `config.securityHeaders` sets them. Other responses that are
- * `text/html` have no policy of an API. A response that an earlier hook sends has no headers, and neither has the answer
- * to a connection without a request (400, 408, 431), unless `serverOptions()` are used.
+ * Headers that the app sets are kept. In a context with @fastify/helmet the plugin is off, and the report says so.
+ * Wildcard routes and WebSocket routes may be pages, which the policy of an API would break: they have no headers unless
+ * `config.securityHeaders` sets them. Routes that are hidden from the OpenAPI document (`schema.hide`) have the headers,
+ * but neither a content security policy nor an opener policy on their pages. Other responses that are `text/html` have no
+ * policy of an API. A response that an earlier hook sends has no headers, and neither has the answer to a connection
+ * without a request (400, 408, 431), unless `serverOptions()` are used.
  *
- * Not for an app behind a proxy that sets these headers.
+ * Not for an app behind a proxy that sets these headers, nor for a policy that differs from request to request.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const securityHeaders = conventionPlugin<SecurityHeadersOptions>(
-  'securityHeaders',
-  async function setUpSecurityHeaders(app, received) {
-    const options = resolveOptions(
-      'securityHeaders',
-      received,
-      securityHeadersChecks,
-      securityHeadersDefaults,
-    )
+export const securityHeaders: FastifyPluginAsync<SecurityHeadersOptions & RegistrationOptions> = convention({
+  name: 'securityHeaders',
+  rules: ['missing'],
+  options: securityHeadersOptions,
+  routeOptions: securityHeadersRouteOptions,
+  neighbour: {
+    name: '@fastify/helmet',
+    isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
+    problem: 'sets the headers here: this plugin is off',
+    instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
+  },
+  async setUp({ app, options }) {
     // Loaded here, so that an import of this package does not load it.
     const { default: helmet } = await import('helmet')
-    const reporter = reporterOf(app)
     const fields = securityFields(helmet, 'securityHeaders', options)
-    const enforces = options.mode === 'enforce'
-    const isHeadSibling = headSiblings(app)
-    const isExcludedEarlier = excludedEarlier(app)
-    const hasHelmet: HasNeighbour =
-      options.mode === 'off'
-        ? () => false
-        : watchNeighbour(app, neighbour, {
-            plugin: 'securityHeaders',
-            problem: 'sets the headers here: where it does, this plugin sets none',
-            instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
-          })
-    // Reading the route of a request takes time, so it is read only if a route has headers of its own.
-    let hasOwn = false
-    const fieldsOf: FieldsOf = (request) => {
-      const own = hasOwn ? fieldsOfRoute.of(request) : undefined
-      if (own !== undefined) return own
-      return isExcludedEarlier(request) ? null : fields
-    }
-
-    if (enforces) {
-      const setHeaders = setSecurityHeaders(fieldsOf)
-      addAppHook(app, 'onRequest', 'securityHeaders', setHeaders)
-      addAppHook(app, 'onSend', 'securityHeaders', keepHeadersOfApp(fieldsOf, hasHelmet, reporter))
-      addFrameworkErrorHeaders(app, setHeaders.bind(app))
+    if (options.mode === 'enforce') {
+      addFrameworkErrorHeaders(app, (request, reply, next) => {
+        for (const [name, value] of Object.entries(fieldsFor(request, fields))) {
+          if (isMissing(reply, name)) reply.header(name, value)
+        }
+        next()
+      })
       declareRawFields(app, fields)
     }
-    if (options.mode === 'report') {
-      addAppHook(app, 'onSend', 'securityHeaders', observeSecurityHeaders(fieldsOf, hasHelmet, reporter))
-    }
-
-    app.addHook('onRoute', function securityHeadersOnRoute(route) {
-      const name = `${[route.method].flat().join(', ')} ${route.path}`
-      const label = `${name} config.securityHeaders`
-      const given = route.config?.securityHeaders
-      const resolved = resolveRouteOptions(label, given, securityHeadersChecks, options)
-      const reason = given === undefined ? exclusionReasonOf(route) : null
-      const isSibling = isHeadSibling(route)
-      if (reason !== null && options.mode !== 'off' && !isSibling) {
-        reporter.addException({
-          plugin: 'securityHeaders',
-          route: name,
-          rules: ['missing'],
-          reason,
-          unused: false,
-        })
-      }
-      if (resolved === options && reason === null) return
-      const isWithout = resolved === false || reason !== null || resolved.mode === 'off'
-      const own = isWithout ? null : securityFields(helmet, label, resolved)
-      const sets = resolved !== false && resolved.mode === 'enforce'
-      hasOwn = true
-      fieldsOfRoute.set(route, enforces && !sets ? null : own)
-      if (own === null) return
-      const ownOf: FieldsOf = () => own
-      if (sets && !enforces) {
-        addHook(route, 'onRequest', 'securityHeaders', setSecurityHeaders(ownOf))
-        addHook(route, 'onSend', 'securityHeaders', keepHeadersOfApp(ownOf, hasHelmet, reporter))
-      }
-      if (!sets && options.mode !== 'report') {
-        addHook(route, 'onSend', 'securityHeaders', observeSecurityHeaders(ownOf, hasHelmet, reporter))
-      }
-    })
+    const isExcluded = excludedEarlier(app)
+    return { helmet, fields, steps: stepsOf(fields, isExcluded) }
   },
-)
+  route({ name, route, isConfigured, options, modeOf, exclude, state }) {
+    if (modeOf.missing === 'off') return undefined
+    const isEnforced = modeOf.missing === 'enforce'
+    if (route === null) return isEnforced ? state.steps.enforce : state.steps.report
+    const reason = isConfigured ? null : foreignReasonOf(route)
+    if (reason !== null) {
+      exclude(reason)
+      return undefined
+    }
+    if (!isConfigured && !isHidden(route)) return isEnforced ? state.steps.enforce : state.steps.report
+    const own = isConfigured
+      ? securityFields(state.helmet, `${name} config.securityHeaders`, options)
+      : withoutPolicyOnPages(state.fields)
+    return stepsOf(own)[isEnforced ? 'enforce' : 'report']
+  },
+})
+
+interface Steps {
+  readonly onRequest?: RequestStep
+  readonly onSend: PayloadStep
+}
+
+function stepsOf(
+  fields: SecurityFields,
+  isExcluded: (request: FastifyRequest) => boolean = () => false,
+): { readonly enforce: Steps; readonly report: Steps } {
+  const { ofPage } = fields
+  const effects = new Map([fields.plain, fields.secure].map((all) => [all, effectOf(all)]))
+
+  function setFields(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
+    if (isExcluded(request)) return undefined
+    const all = fieldsFor(request, fields)
+    const names = Object.keys(all)
+    const missing = names.filter((name) => isMissing(reply, name))
+    return missing.length === names.length ? effects.get(all) : effectOf(all, missing)
+  }
+
+  // The headers of an API would block all that a page loads, and a header that the app has set later stays.
+  function keepFieldsOfApp(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+  ): Effect | undefined {
+    if (isExcluded(request)) return undefined
+    const hasRaw = reply.raw.getHeaderNames().length > 0
+    const page = ofPage !== null && isPage(reply, payload) ? ofPage : null
+    if (!hasRaw && page === null) return undefined
+    const ofApi = fieldsFor(request, fields)
+    return {
+      rule: 'missing',
+      given: '',
+      change: () => {
+        if (hasRaw) keepRawFields(reply, ofApi)
+        if (page !== null) setFieldsOfPage(reply, ofApi, fieldsFor(request, page))
+      },
+    }
+  }
+
+  function countMissing(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
+    if (isExcluded(request)) return undefined
+    const profile = ofPage !== null && isPage(reply, payload) ? ofPage : fields
+    const all = fieldsFor(request, profile)
+    const missing = Object.keys(all).filter((name) => isMissing(reply, name))
+    return missing.length === 0 ? undefined : effectOf(all, missing)
+  }
+
+  return { enforce: { onRequest: setFields, onSend: keepFieldsOfApp }, report: { onSend: countMissing } }
+}
+
+function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)): Effect {
+  const headers = Object.fromEntries(names.map((name) => [name, fields[name] ?? '']))
+  return { rule: 'missing', given: `without ${names.join(', ')}`, headers }
+}
+
+function isMissing(reply: FastifyReply, name: string): boolean {
+  return !reply.hasHeader(name) && !reply.raw.hasHeader(name)
+}
+
+/** Fastify overrides the fields of the raw response by those of the reply. */
+function keepRawFields(reply: FastifyReply, ofApi: Fields): void {
+  for (const name in ofApi) {
+    const raw = reply.raw.getHeader(name)
+    if (raw !== undefined && reply.getHeader(name) === ofApi[name]) reply.header(name, raw)
+  }
+}
+
+function setFieldsOfPage(reply: FastifyReply, ofApi: Fields, ofPage: Fields): void {
+  for (const name of Object.keys({ ...ofApi, ...ofPage })) {
+    const value = reply.getHeader(name)
+    // The app has set it.
+    if (value !== undefined && value !== ofApi[name]) continue
+    const own = ofPage[name]
+    if (own === undefined) reply.removeHeader(name)
+    else reply.header(name, own)
+  }
+}
+
+// Most responses are JSON: their media type need not be parsed.
+const startsAsText = /^t/i
+
+function isPage(reply: FastifyReply, payload: unknown): boolean {
+  const type = isResponse(payload) ? payload.headers.get('content-type') : reply.getHeader('content-type')
+  return typeof type === 'string' && startsAsText.test(type) && mediaTypeOf(type) === 'text/html'
+}
+
+// RFC 6797 §7.2: Strict-Transport-Security over TLS only. `protocol` is that of the trusted proxy, if there is one.
+function fieldsFor(request: FastifyRequest, { plain, secure }: Profile): Fields {
+  return plain === secure || request.protocol !== 'https' ? plain : secure
+}

@@ -1,85 +1,112 @@
 import type { HelmetOptions } from 'helmet'
-import { type Check, type Checks, flag, invalid, isObject, objectOf, oneOf } from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
+import {
+  type Check,
+  checksOf,
+  flag,
+  invalid,
+  isObject,
+  type OptionsOf,
+  objectOf,
+  oneOf,
+  option,
+  optional,
+  type ResolvedOptions,
+} from '../../options.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 
 type Headers = NonNullable<HelmetOptions>
+
+interface PolicyOption {
+  /** `Content-Security-Policy`, the same on each request: without functions. @default by `profile` */
+  readonly contentSecurityPolicy?: Headers['contentSecurityPolicy']
+}
 
 /** The headers that are set by default. */
 export type SecurityHeadersProfile = 'api' | 'helmet'
 
-/**
- * The headers, by the names of the options of helmet 8: `true` for helmet's default of a header, `false` for no such
- * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused. The
- * default of each is that of {@link SecurityHeadersRouteOptions.profile}.
- */
-export interface HelmetHeaders {
-  /**
-   * `Content-Security-Policy`. A directive may be a function of the request, which runs helmet per request.
-   * @default by `profile`
-   */
-  readonly contentSecurityPolicy?: Headers['contentSecurityPolicy']
+// A declaration file cannot have the type of helmet's policy, which has a private symbol.
+const policy = { contentSecurityPolicy: optional<unknown>(withoutFunctions) }
+
+const headers = {
   /** `Cross-Origin-Embedder-Policy`, for pages. @default by `profile` */
-  readonly crossOriginEmbedderPolicy?: Headers['crossOriginEmbedderPolicy']
+  crossOriginEmbedderPolicy: optional(header<Headers['crossOriginEmbedderPolicy']>('policy')),
   /** `Cross-Origin-Opener-Policy`, for pages. @default by `profile` */
-  readonly crossOriginOpenerPolicy?: Headers['crossOriginOpenerPolicy']
+  crossOriginOpenerPolicy: optional(header<Headers['crossOriginOpenerPolicy']>('policy')),
   /** `Cross-Origin-Resource-Policy`: who may load a response without CORS, such as an image. @default by `profile` */
-  readonly crossOriginResourcePolicy?: Headers['crossOriginResourcePolicy']
+  crossOriginResourcePolicy: optional(header<Headers['crossOriginResourcePolicy']>('policy')),
   /** `Origin-Agent-Cluster`, for pages. @default by `profile` */
-  readonly originAgentCluster?: Headers['originAgentCluster']
+  originAgentCluster: optional(flag),
   /** `Referrer-Policy`. @default by `profile` */
-  readonly referrerPolicy?: Headers['referrerPolicy']
+  referrerPolicy: optional(header<Headers['referrerPolicy']>('policy')),
   /** `Strict-Transport-Security`, sent over TLS only (RFC 6797 §7.2). @default true */
-  readonly strictTransportSecurity?: Headers['strictTransportSecurity']
+  strictTransportSecurity: optional(
+    header<Headers['strictTransportSecurity']>('maxAge', 'includeSubDomains', 'preload'),
+  ),
   /** `X-Content-Type-Options: nosniff`. @default true */
-  readonly xContentTypeOptions?: Headers['xContentTypeOptions']
+  xContentTypeOptions: optional(flag),
   /** `X-DNS-Prefetch-Control`, for pages. @default by `profile` */
-  readonly xDnsPrefetchControl?: Headers['xDnsPrefetchControl']
+  xDnsPrefetchControl: optional(header<Headers['xDnsPrefetchControl']>('allow')),
   /** `X-Download-Options`, for Internet Explorer. @default by `profile` */
-  readonly xDownloadOptions?: Headers['xDownloadOptions']
+  xDownloadOptions: optional(flag),
   /** `X-Frame-Options`. @default by `profile` */
-  readonly xFrameOptions?: Headers['xFrameOptions']
+  xFrameOptions: optional(header<Headers['xFrameOptions']>('action')),
   /** `X-Permitted-Cross-Domain-Policies`, for plugins of old browsers. @default by `profile` */
-  readonly xPermittedCrossDomainPolicies?: Headers['xPermittedCrossDomainPolicies']
+  xPermittedCrossDomainPolicies: optional(
+    header<Headers['xPermittedCrossDomainPolicies']>('permittedPolicies'),
+  ),
   /** `X-XSS-Protection: 0`, for old browsers. @default by `profile` */
-  readonly xXssProtection?: Headers['xXssProtection']
-  /**
-   * Adds a nonce per request to `script-src` and `style-src`, and sets `reply.cspNonce`. For pages. Runs helmet per
-   * request.
-   * @default false
-   */
-  readonly enableCSPNonces?: boolean
+  xXssProtection: optional(flag),
 }
 
-/** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
-export interface SecurityHeadersRouteOptions extends HelmetHeaders {
-  /**
-   * `enforce` sets the headers, `report` counts the responses that lack them, `off` does nothing.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
+const pageHeaders = objectOf(checksOf({ ...policy, ...headers })[0])
+const pages: Check<HelmetHeaders | false> = (label, received) =>
+  received === false ? false : (pageHeaders(label, received) as HelmetHeaders)
+
+const ownOptions = {
+  mode: modeOption,
   /**
    * `api` for responses that no browser shows as a page: `Content-Security-Policy: default-src 'none';frame-ancestors 'none'`,
    * `Cross-Origin-Resource-Policy: same-origin`, `Referrer-Policy: no-referrer`, `X-Content-Type-Options: nosniff`,
    * `X-Frame-Options: DENY`, and over TLS `Strict-Transport-Security`. `helmet` for pages: the defaults of helmet.
    * @default 'api'
    */
-  readonly profile?: SecurityHeadersProfile
+  profile: option(oneOf('api', 'helmet'), 'api'),
   /**
    * The headers of responses that are `text/html`, in place of those of the profile `api`: merged over the other options
-   * and the defaults of helmet. `false` for none. Such a policy is the same on each request; for nonces, set
-   * `profile: 'helmet'` on the route. Without effect beside `profile: 'helmet'` or a `contentSecurityPolicy`, which are for
-   * pages too.
+   * and the defaults of helmet. `false` for none. Without effect beside `profile: 'helmet'` or a `contentSecurityPolicy`,
+   * which are for pages too.
    * @default {}
    */
-  readonly pages?: Omit<HelmetHeaders, 'enableCSPNonces'> | false
+  pages: option(pages, {}),
 }
 
+export const securityHeadersOptions = { ...ownOptions, ...policy, ...headers }
+
+const ownRouteOptions = {
+  mode: routeModeOption,
+  /** As the option of the plugin, for this route. @default the option of the plugin */
+  profile: optional(oneOf('api', 'helmet')),
+  /** As the option of the plugin, for this route. @default the option of the plugin */
+  pages: optional(pages),
+}
+
+export const securityHeadersRouteOptions = { ...ownRouteOptions, ...policy, ...headers }
+
+/**
+ * The headers, by the names of the options of helmet 8: `true` for helmet's default of a header, `false` for no such
+ * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused. The
+ * default of each is that of {@link SecurityHeadersOptions.profile}.
+ */
+export interface HelmetHeaders extends PolicyOption, OptionsOf<typeof headers> {}
+
 /** Options of the plugin `securityHeaders`. */
-export interface SecurityHeadersOptions extends SecurityHeadersRouteOptions {}
+export interface SecurityHeadersOptions extends HelmetHeaders, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
+export interface SecurityHeadersRouteOptions extends HelmetHeaders, OptionsOf<typeof ownRouteOptions> {}
 
 /** The options of a route with all defaults. */
-export type ResolvedSecurityHeaders = SecurityHeadersOptions &
-  Required<Pick<SecurityHeadersOptions, 'mode' | 'profile'>>
+export type ResolvedSecurityHeaders = ResolvedOptions<typeof securityHeadersOptions>
 
 /** The headers of the profiles. `api` leaves out those that affect pages only (OWASP REST Security Cheat Sheet). */
 export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> = {
@@ -101,40 +128,20 @@ export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> =
   helmet: {},
 }
 
-const headerChecks: Checks<Omit<HelmetHeaders, 'enableCSPNonces'>> = {
-  contentSecurityPolicy: header('useDefaults', 'directives', 'reportOnly'),
-  crossOriginEmbedderPolicy: header('policy'),
-  crossOriginOpenerPolicy: header('policy'),
-  crossOriginResourcePolicy: header('policy'),
-  originAgentCluster: flag,
-  referrerPolicy: header('policy'),
-  strictTransportSecurity: header('maxAge', 'includeSubDomains', 'preload'),
-  xContentTypeOptions: flag,
-  xDnsPrefetchControl: header('allow'),
-  xDownloadOptions: flag,
-  xFrameOptions: header('action'),
-  xPermittedCrossDomainPolicies: header('permittedPolicies'),
-  xXssProtection: flag,
+/** A directive of helmet may be a function of the request: such a policy is one for @fastify/helmet. */
+function withoutFunctions(label: string, received: unknown): unknown {
+  const policy = header<Headers['contentSecurityPolicy']>(
+    'useDefaults',
+    'directives',
+    'reportOnly',
+  )(label, received)
+  const directives = isObject(policy) && isObject(policy.directives) ? Object.values(policy.directives) : []
+  const values = directives.flatMap((value) => (Array.isArray(value) ? value : []))
+  if (!values.some((value) => typeof value === 'function')) return policy
+  return invalid(label, 'a policy without functions; register @fastify/helmet for another one', received)
 }
 
-const pageHeaders = objectOf(headerChecks)
-
-/** Checks of {@link SecurityHeadersOptions} and of {@link SecurityHeadersRouteOptions}. */
-export const securityHeadersChecks: Checks<SecurityHeadersOptions> = {
-  ...headerChecks,
-  mode: oneOf(...modes),
-  profile: oneOf('api', 'helmet'),
-  pages: (label, received) => (received === false ? false : pageHeaders(label, received)),
-  enableCSPNonces: flag,
-}
-
-/** The defaults of {@link SecurityHeadersOptions}. */
-export const securityHeadersDefaults: ResolvedSecurityHeaders = Object.freeze({
-  mode: 'enforce',
-  profile: 'api',
-})
-
-/** Returns a check of a flag or of an object with these options; helmet itself ignores unknown names. */
+/** Returns a check of a flag or of an object with these options, because helmet ignores unknown names. */
 function header<Value>(...names: readonly string[]): Check<Value> {
   const options = objectOf<Record<string, unknown>>(
     Object.fromEntries(names.map((name) => [name, (_label: string, received: unknown) => received])),

@@ -1,21 +1,27 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect, StepResult } from '../../convention/steps.js'
 import { hasCallers, subjectOf } from '../../fastify/caller.js'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { invalid, resolveOptions } from '../../options.js'
-import { describeRoute } from '../../problem/route-description.js'
+import { headerOf } from '../../fastify/header-of.js'
+import { hasContent, isResponse, withHeaders } from '../../fastify/payloads.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { requestSlot } from '../../fastify/slots.js'
+import { varyMerger } from '../../http/vary.js'
+import { invalid } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
-import { reporterOf } from '../../rules/report.js'
+import { logOf } from '../../rules/report.js'
 import { type AliasPlace, lastCollection, placeAfter, placeOf } from './alias-path.js'
-import { refuseReservedOnRoute, reportOnRoute, resolvedAlias, resolveOnRoute } from './hooks.js'
 import { describeSelfAlias, withAliases } from './openapi.js'
 import {
-  readRouteOptions,
   type SelfAliasOptions,
   type SelfAliasRouteOptions,
-  selfAliasChecks,
-  selfAliasDefaults,
+  type SelfId,
+  selfAliasOptions,
+  selfAliasRouteOptions,
 } from './options.js'
+import { reservedProblem } from './reserved.js'
+import { headersUnderAlias, type ResolvedAlias, withoutCaller } from './response.js'
 
 export type {
   Identify,
@@ -31,6 +37,9 @@ declare module 'fastify' {
   }
 }
 
+/** The alias of a request, once it is replaced. */
+const resolvedAlias = requestSlot<ResolvedAlias>('selfAlias.resolved')
+
 /**
  * `/v1/users/me` and `/v1/users/self`, and the paths below, are the record of the caller. The id that `identify` returns
  * is in `request.params` before anything reads it, so handlers, schemas and validators do not change. The response has
@@ -43,92 +52,149 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const selfAlias = conventionPlugin<SelfAliasOptions>(
-  'selfAlias',
-  function setUpSelfAlias(app, received) {
-    const options = resolveOptions('selfAlias', received, selfAliasChecks, selfAliasDefaults)
-    const reporter = reporterOf(app)
-    const aliases = new Set(options.aliases)
-    const collections = new Set(options.collections)
-    const idMembers = [options.id, `${options.id}_str`]
-    const described: AliasedRoute[] = []
-    let hasRoute = collections.size === 0
+export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOptions> = convention({
+  name: 'selfAlias',
+  rules: ['alias', 'reserved', 'identify'],
+  options: selfAliasOptions,
+  routeOptions: selfAliasRouteOptions,
+  acceptsTrue: true,
+  setUp({ app, options: { collections, identify }, atReady, addFinding }) {
+    const collectionNames = new Set(collections)
+    const withAlias: { readonly context: FastifyInstance; readonly route: string }[] = []
+    const state = { collectionNames, withAlias, hasRoute: collections.length === 0 }
     resolvedAlias.declare(app)
-
-    app.addHook('onRoute', function allowAliasOnRoute(route) {
-      const label = `${methodsOf(route).join(', ')} ${route.path} config.selfAlias`
-      const own = readRouteOptions(label, route.config?.selfAlias)
-      if (own === false || (own === null && nonJsonReasonOf(route) !== null)) return
-      const mode = own?.mode ?? options.mode
-      const isReport = mode === 'report'
-      const place =
-        (own?.param === undefined ? placeAfter(route.path, collections) : null) ??
-        (own === null ? null : placeOf(route.path, own.param))
-      const writes = writesRecords(route, place, own !== null)
-      if (place !== null || writes) hasRoute = true
-      else if (own !== null) invalid(label, 'in a route with one parameter, or with the name of one', own)
-      if (mode === 'off') return
-      if (writes) refuseReservedOnRoute(route, idMembers, aliases, isReport ? reporter : null)
-      if (place === null) return
-      if (isReport) reportOnRoute(route, { place, aliases }, reporter)
-      else enforce(this, route, place)
-    })
-
     // Only then all plugins that may set the caller are registered.
-    reporter.checkAtReady(function findUnknownCallers() {
-      if (options.identify !== subjectOf) return
-      for (const { context, route, name } of described) {
-        if (hasCallers(context) || methodsOf(route).join() === 'HEAD') continue
-        reporter.addFinding({
-          plugin: 'selfAlias',
+    atReady(function findUnknownCallers() {
+      if (!state.hasRoute) logOf(app)?.warn(`selfAlias: no route is in ${collections.join(', ')}`)
+      if (identify !== subjectOf) return
+      for (const { context, route } of withAlias) {
+        if (hasCallers(context)) continue
+        addFinding({
           rule: 'identify',
-          route: name,
+          route,
           mode: 'enforce',
           problem: 'has an alias of the caller, and nothing sets request.caller',
           instead: 'selfAlias: { identify }, or bearer',
         })
       }
     })
+    return state
+  },
+  route({ app, name, path, methods, route, isHeadSibling, isConfigured, options, modeOf, state }) {
+    if (route === null || (!isConfigured && nonJsonReasonOf(route) !== null)) return undefined
+    const { param, identify, challenge } = options
+    const aliases = new Set(options.aliases)
+    const place =
+      (param === undefined ? placeAfter(path, state.collectionNames) : null) ??
+      (isConfigured ? placeOf(path, param) : null)
+    const isWritten = writesRecords(
+      methods,
+      place,
+      isConfigured || state.collectionNames.has(lastCollection(path) ?? ''),
+    )
+    if (place !== null || isWritten) state.hasRoute = true
+    else if (isConfigured)
+      invalid(`${name} config.selfAlias`, 'in a route with one parameter, or with the name of one', { param })
+    const idMembers = [options.id, `${options.id}_str`]
+    const preValidation = isWritten
+      ? (request: FastifyRequest) => refuseReserved(request, idMembers, aliases)
+      : undefined
+    if (place === null || modeOf.alias === 'off') return { preValidation }
+    const addVary = varyMerger(options.vary)
+    const isEnforced = modeOf.alias === 'enforce'
+    if (isEnforced && !isHeadSibling) state.withAlias.push({ context: app, route: name })
 
-    app.addHook('onReady', function describeAliases(done) {
-      for (const { route, parameter } of described) {
-        const reads = methodsOf(route).includes('GET')
-        completeWhenRead(route, (schema) => withAliases(schema, parameter, options.aliases))
-        describeRoute(route, describeSelfAlias(options.aliases, reads))
+    const resolve = (request: FastifyRequest, alias: string, found: SelfId | null | undefined): Effect => {
+      if (found === null || found === undefined) {
+        const detail = `${alias} is the record of the caller, and the caller is not known`
+        const headers = { 'www-authenticate': challenge }
+        return { rule: 'alias', given: alias, refusal: new ProblemError('unauthorized', { detail, headers }) }
       }
-      if (!hasRoute) app.log.warn(`selfAlias: no route is in ${options.collections.join(', ')}`)
-      done()
-    })
-
-    function writesRecords(
-      route: RouteOptions & { path: string },
-      place: AliasPlace | null,
-      isConfigured: boolean,
-    ): boolean {
-      const methods = methodsOf(route)
-      // A PUT may create a record, and a PATCH may change its id.
-      if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))
-      return methods.includes('POST') && (isConfigured || collections.has(lastCollection(route.path) ?? ''))
+      if (!isId(found))
+        throw new TypeError('selfAlias: identify() must return a string, a safe integer, a BigInt or null')
+      return {
+        rule: 'alias',
+        given: alias,
+        change: () => replaceAlias(request, place, { alias, id: String(found) }),
+      }
     }
 
-    function enforce(context: FastifyInstance, route: AliasedRoute['route'], place: AliasPlace): void {
-      const { identify, challenge, vary } = options
-      resolveOnRoute(route, { place, aliases, identify, challenge, vary })
-      const name = `${methodsOf(route).join(', ')} ${route.path}`
-      described.push({ context, route, name, parameter: place.parameter })
+    return {
+      preValidation,
+      preParsing(request): StepResult {
+        const given = paramsOf(request)[place.parameter]
+        if (given === undefined) return undefined
+        if (!aliases.has(given)) {
+          // The tag of a record that was read under an alias is valid under its own id, too.
+          if (isEnforced) removeCaller(request, given)
+          return undefined
+        }
+        if (!isEnforced) return { rule: 'alias', given }
+        const found = identify(request)
+        const use = (id: SelfId | null | undefined) => resolve(request, given, id)
+        return typeof found === 'object' && found !== null ? found.then(use) : use(found)
+      },
+      onSend(request, reply, payload): StepResult {
+        const resolved = resolvedAlias.get(request)
+        if (resolved === undefined) return undefined
+        // Fastify overrides the headers of the reply by those of a Response, after all hooks.
+        const response = isResponse(payload) ? payload : null
+        const headers = headersUnderAlias(resolved, place, addVary, {
+          method: request.method,
+          target: request.originalUrl,
+          status: response?.status ?? reply.statusCode,
+          hasContent: response === null ? hasContent(payload) : response.body !== null,
+          get: (field) => response?.headers.get(field) ?? headerOf(reply, field),
+        })
+        const effect = { rule: 'alias', given: resolved.alias, headers }
+        return response === null ? effect : { ...effect, payload: withHeaders(response, headers) }
+      },
+      describe: isEnforced
+        ? describeSelfAlias(
+            options.aliases,
+            methods.some((method) => ['GET', 'PUT', 'PATCH'].includes(method)),
+          )
+        : undefined,
+      complete: isEnforced ? (schema) => withAliases(schema, place.parameter, options.aliases) : undefined,
     }
   },
-)
+})
 
-/** A route that may have an alias. */
-interface AliasedRoute {
-  readonly context: FastifyInstance
-  readonly route: RouteOptions & { readonly path: string }
-  /** The name when it was declared. Fastify changes the path of a route at `/` below a prefix for its form with a slash. */
-  readonly name: string
-  readonly parameter: string
+/** Whether requests of a route may give a record its id. */
+function writesRecords(methods: readonly string[], place: AliasPlace | null, isOfRecords: boolean): boolean {
+  // A PUT may create a record, and a PATCH may change its id.
+  if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))
+  return methods.includes('POST') && isOfRecords
 }
 
-function methodsOf({ method }: RouteOptions): readonly string[] {
-  return [method].flat()
+function refuseReserved(
+  { body }: FastifyRequest,
+  members: readonly string[],
+  aliases: ReadonlySet<string>,
+): Effect | undefined {
+  const refusal = reservedProblem(body, members, aliases)
+  return refusal === null ? undefined : { rule: 'reserved', given: refusal.message, refusal }
+}
+
+function replaceAlias(request: FastifyRequest, { parameter }: AliasPlace, resolved: ResolvedAlias): void {
+  paramsOf(request)[parameter] = resolved.id
+  resolvedAlias.set(request, resolved)
+  removeCaller(request, resolved.id)
+  // A date does not distinguish the records of two callers.
+  if (request.headers['if-modified-since'] !== undefined) delete request.headers['if-modified-since']
+}
+
+function paramsOf(request: FastifyRequest): Record<string, string | undefined> {
+  return request.params as Record<string, string | undefined>
+}
+
+function removeCaller({ headers }: FastifyRequest, id: string): void {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers
+  if (match !== undefined) headers['if-match'] = withoutCaller(match, id)
+  if (noneMatch !== undefined) headers['if-none-match'] = withoutCaller(noneMatch, id)
+}
+
+function isId(found: unknown): found is SelfId {
+  if (typeof found === 'string') return found !== '' && found.isWellFormed()
+  return typeof found === 'bigint' || Number.isSafeInteger(found)
 }

@@ -2,23 +2,20 @@ import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 
-/**
- * Returns what an alias adds to the responses of a route: the header `Content-Location`, and 401.
- *
- * @param reads whether the route has GET
- */
-export function describeSelfAlias(aliases: readonly string[], reads: boolean): RouteDescription {
+/** Returns what an alias adds to the responses of a route: the header `Content-Location`, and 401. */
+export function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
+  const location = isRepresented ? { 'Content-Location': { type: 'string', description: ownUrl } } : {}
   return {
-    headers: reads ? { 'Content-Location': { type: 'string', description: ownUrl } } : {},
+    headers: location,
     problems: problemsOf({ unauthorized: `${aliases.join(' or ')}, and the caller is not known` }),
-    headersOf: { 401: { 'WWW-Authenticate': { type: 'string', description: 'What a request needs' } } },
+    headersOf: {
+      304: location,
+      401: { 'WWW-Authenticate': { type: 'string', description: 'What a request needs' } },
+    },
   }
 }
 
-/**
- * Returns the schema of a route with the aliases as another form of the parameter, for the OpenAPI document. Parameters whose
- * schema is not an object schema stay as they are.
- */
+/** Returns the schema of a route with the aliases as another form of the parameter, for the OpenAPI document. */
 export function withAliases(
   schema: FastifySchema,
   parameter: string,

@@ -1,7 +1,6 @@
+import { privateOnly } from '../../http/cache-control.js'
 import { isField } from '../../http/error-headers.js'
-import { directiveName, listMembers } from '../../http/list-header.js'
-import type { AliasPlace } from './alias-path.js'
-import { ownTarget } from './alias-path.js'
+import { type AliasPlace, ownTarget } from './alias-path.js'
 
 /** The alias of a request, and the caller's id that replaces it. */
 export interface ResolvedAlias {
@@ -44,36 +43,16 @@ export function headersUnderAlias(
   return headers
 }
 
-/**
- * Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). A response to POST or DELETE is not,
- * and one without content has no location.
- */
+/** Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). */
 function isRepresentation({ method, status, hasContent }: AliasResponse): boolean {
   if (method === 'GET' || method === 'HEAD')
     return status === 304 || (status >= 200 && status < 300 && status !== 204)
   return (method === 'PUT' || method === 'PATCH') && (status === 200 || status === 201) && hasContent
 }
 
-// Directives that let shared caches store, or that apply to shared caches only; `private="name"` applies to fields.
-const shared: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
-
-/**
- * Returns a `Cache-Control` that forbids shared caches to store the response (RFC 9111 §5.2.2.7): with `private`, without
- * contrary directives. With `no-store` it is returned as it is.
- */
-export function privateOnly(current: string | undefined): string {
-  const directives = listMembers(current ?? '')
-  if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''
-  return [...directives.filter((directive) => !shared.has(directiveName(directive))), 'private'].join(', ')
-}
-
 const mark = ';self='
 
-/**
- * Returns an entity tag with the caller in it. At one URL, such as `/v1/users/me`, callers get different representations,
- * which must have different tags (RFC 9110 §8.8.3): else a client that changes its account gets a 304 for the record of
- * the other account, if both have the same version. Any other text, and a tag with the caller, is returned as it is.
- */
+/** Returns an entity tag with the caller in it. */
 export function withCaller(etag: string, id: string): string {
   const end = endOf(id)
   return etag.endsWith('"') && !etag.endsWith(end) ? `${etag.slice(0, -1)}${end}` : etag

@@ -1,26 +1,29 @@
-import type { FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect } from '../../convention/steps.js'
 import { basePathOf } from '../../fastify/base-path.js'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook } from '../../fastify/route.js'
-import { routeSlot } from '../../fastify/slots.js'
-import { resolveOptions } from '../../options.js'
-import { describeRoute } from '../../problem/route-description.js'
+import { isResponse, withHeaders } from '../../fastify/payloads.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { addLinks } from '../../http/links.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { modesOf } from '../../rules/modes.js'
-import { reporterOf } from '../../rules/report.js'
-import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
-import { announce, announceOnRoute, refuseRetired } from './hooks.js'
-import { isAnnounced, type LifecyclePlan, retiresAt, routePlanOf, versionPlans } from './lifecycle.js'
+import {
+  isAnnounced,
+  type LifecyclePlan,
+  missingHeaders,
+  retiredDetail,
+  retiresAt,
+  routePlanOf,
+  versionPlans,
+} from './lifecycle.js'
 import { describeAnnouncements, describeLifecycle } from './openapi.js'
 import {
-  type VersionRule,
   type VersionsOptions,
   type VersionsRouteOptions,
   versionRuleNames,
-  versionsChecks,
-  versionsDefaults,
-  versionsRouteChecks,
+  versionsOptions,
+  versionsRouteOptions,
 } from './options.js'
 import { unlistedBreach, type VersionStatus, versionReader, versionStatuses } from './version-path.js'
 
@@ -47,9 +50,6 @@ declare module 'fastify' {
   }
 }
 
-/** The plan of a route that has another one than its version; `null` for none. */
-const routePlan = routeSlot<LifecyclePlan | null>('versions.plan')
-
 /**
  * Deprecation and sunset of versions in the path. Responses of a deprecated version, errors and unknown paths included,
  * have `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. After the sunset everything below `/v<major>/` is a 410
@@ -61,103 +61,93 @@ const routePlan = routeSlot<LifecyclePlan | null>('versions.plan')
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const versions = conventionPlugin<VersionsOptions>('versions', function setUpVersions(app, received) {
-  const defaults = { ...versionsDefaults, basePath: basePathOf(app) }
-  const options = resolveOptions('versions', received, versionsChecks, defaults)
-  const { now } = options
-  const reporter = reporterOf(app)
-  const readRoute = ruledRoutes({
-    plugin: 'versions',
-    rules: versionRuleNames,
-    options,
-    routeChecks: versionsRouteChecks,
-    app,
-  })
-  const readVersion = versionReader(options.basePath)
-  const listed = versionPlans(options.versions, modesOf(versionRuleNames, options))
-  const ofRoutes = new Set<string>()
-  const described: { readonly route: RouteOptions; readonly plan: LifecyclePlan }[] = []
-  let hasRoutePlans = false
-  let firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
-
-  const value = { list: () => versionStatuses(listed, ofRoutes, options.basePath, now()) }
-  offerNames(app, { plugin: 'versions', mode: options.mode, owner: 'app', members: { versions: { value } } })
-
-  app.addHook('onRoute', function followVersionOnRoute(route) {
-    const ruled = readRoute(route)
-    const { own } = ruled
-    const version = readVersion(route.path)
+export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions> = convention({
+  name: 'versions',
+  rules: versionRuleNames,
+  rulesOfRequests: ['headers', 'retired'],
+  options: versionsOptions,
+  routeOptions: versionsRouteOptions,
+  setUp({ app, options }) {
+    const { mode, now, basePath = basePathOf(app) } = options
+    const listed = versionPlans(options.versions, modesOf(versionRuleNames, options))
+    const ofRoutes = new Set<string>()
+    const readVersion = versionReader(basePath)
+    const value = { list: () => versionStatuses(listed, ofRoutes, basePath, now()) }
+    offerNames(app, { plugin: 'versions', mode, owner: 'app', members: { versions: { value } } })
+    const planOfPath = ({ raw }: FastifyRequest): LifecyclePlan | undefined => {
+      const version = readVersion(raw.url ?? '/')
+      return version === null ? undefined : listed.get(version)
+    }
+    const firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
+    const refuseRetiredPath = (request: FastifyRequest): Effect | undefined => {
+      const time = now()
+      return time < firstRetirement ? undefined : refuseRetired(planOfPath(request), time, request)
+    }
+    return {
+      listed,
+      ofRoutes,
+      readVersion,
+      // Routes share this step, which spares requests the search for their route.
+      refuseRetiredPath: firstRetirement === Number.POSITIVE_INFINITY ? undefined : refuseRetiredPath,
+      announcePath: [...listed.values()].some(isAnnounced)
+        ? (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+            const plan = planOfPath(request)
+            return plan !== undefined && isAnnounced(plan) ? announce(plan, reply, payload) : undefined
+          }
+        : undefined,
+    }
+  },
+  route({ name, path, route, options, modeOf, exclusionReason, state, addFinding }) {
+    const { listed, ofRoutes, readVersion, refuseRetiredPath, announcePath } = state
+    if (route === null) return { onRequest: refuseRetiredPath, onSend: announcePath }
+    const version = readVersion(path)
     if (version !== null) ofRoutes.add(version)
-    if (!ruled.isHeadSibling) checkRoute(ruled, version)
-    const ofVersion = version === null ? undefined : listed.get(version)
-    if (own === false) {
-      if (ofVersion !== undefined) setPlan(route, null)
-      return
-    }
-    const plan = routePlanOf(ruled, own, version, ofVersion)
-    if (plan === null) return
-    if (plan !== ofVersion) {
-      if (ofVersion !== undefined || retiresAt(plan) < Number.POSITIVE_INFINITY) setPlan(route, plan)
-      firstRetirement = Math.min(firstRetirement, retiresAt(plan))
-    }
-    if (!isAnnounced(plan)) return
-    announceOnRoute(route, plan, reporter)
-    if (plan.modeOf.headers === 'enforce') described.push({ route, plan })
-  })
-
-  app.addHook('onReady', function describeVersions(done) {
-    for (const { route, plan } of described) {
-      completeWhenRead(route, (schema) => describeLifecycle(schema, plan.lifecycle, now()))
-      describeRoute(route, describeAnnouncements(plan.lifecycle))
-    }
-    done()
-  })
-
-  addAppHook(app, 'onRequest', 'versions', function refuseRetiredOnRequest(request, reply, next) {
-    const time = firstRetirement === Number.POSITIVE_INFINITY ? 0 : now()
-    if (time < firstRetirement) next()
-    else refuseRetired(planOfRequest(request), time, reporter, request, reply, next)
-  })
-
-  // The hooks of a route do not run for a path without a route.
-  if ([...listed.values()].some(isAnnounced)) {
-    addAppHook(app, 'onSend', 'versions', function announceUnknownPaths(request, reply, payload, next) {
-      const plan = request.is404 ? planOfPath(request) : null
-      if (plan === null || !isAnnounced(plan)) next(null, payload)
-      else next(null, announce(plan, reporter, request, reply, payload))
-    })
-  }
-
-  function checkRoute(ruled: RuledRoute<VersionRule, VersionsRouteOptions>, version: string | null): void {
-    const { name: route, own, modeOf, exclusionReason } = ruled
-    const plugin = 'versions'
-    if (own === false) {
-      const reason = exclusionReason ?? ''
-      reporter.addException({ plugin, route, rules: versionRuleNames, reason, unused: false })
-      return
-    }
     const breach = exclusionReason === null ? unlistedBreach(version, [...listed.keys()]) : null
-    if (breach !== null && modeOf.listed !== 'off') {
-      reporter.addFinding({ plugin, route, mode: modeOf.listed, ...breach })
+    if (breach !== null) addFinding(breach.rule, breach.problem, breach.instead)
+    const ofVersion = version === null ? undefined : listed.get(version)
+    const plan = routePlanOf({ name, modeOf }, options, version, ofVersion)
+    if (plan === null) return { onRequest: refuseRetiredPath }
+    const { now } = options
+    const end = retiresAt(plan)
+    const refuseRetiredRoute = (request: FastifyRequest): Effect | undefined => {
+      const time = now()
+      return time < end ? undefined : refuseRetired(plan, time, request)
     }
-    // Whether requests break the other rules is not known at boot.
-    ruled.addExceptions(new Set(breach !== null ? versionRuleNames : ['headers', 'retired']))
-  }
-
-  function setPlan(route: RouteOptions, plan: LifecyclePlan | null): void {
-    routePlan.set(route, plan)
-    hasRoutePlans = true
-  }
-
-  function planOfRequest(request: FastifyRequest): LifecyclePlan | null {
-    // Fastify builds `routeOptions` at each access.
-    if (!hasRoutePlans) return planOfPath(request)
-    const plan = routePlan.of(request)
-    return plan === undefined ? planOfPath(request) : plan
-  }
-
-  function planOfPath(request: FastifyRequest): LifecyclePlan | null {
-    const version = readVersion(request.raw.url ?? '/')
-    return version === null ? null : (listed.get(version) ?? null)
-  }
+    const ownStep = end === Number.POSITIVE_INFINITY ? undefined : refuseRetiredRoute
+    const onRequest = plan === ofVersion ? refuseRetiredPath : ownStep
+    if (!isAnnounced(plan)) return { onRequest }
+    const isEnforced = modeOf.headers === 'enforce'
+    return {
+      onRequest,
+      onSend: (_request, reply, payload) => announce(plan, reply, payload),
+      // If a hook of the phase onSend fails, the step above does not run.
+      onError: isEnforced ? (_request, reply) => announce(plan, reply, undefined) : undefined,
+      describe: isEnforced ? describeAnnouncements(plan.lifecycle) : undefined,
+      complete: isEnforced ? (schema) => describeLifecycle(schema, plan.lifecycle, now()) : undefined,
+    }
+  },
 })
+
+/** Sets the headers that a response lacks. */
+function announce(plan: LifecyclePlan, reply: FastifyReply, payload: unknown): Effect | undefined {
+  const missing = Object.entries(missingHeaders(plan, reply)).filter(([, value]) => value !== null)
+  // Fastify overrides the headers of the reply by those of a Response, after all hooks.
+  const links = isResponse(payload) && plan.headers.link !== null ? payload.headers.get('link') : null
+  if (missing.length === 0 && links === null) return undefined
+  const headers = Object.fromEntries(missing) as Record<string, string>
+  const effect = { rule: 'headers', given: 'would get Deprecation, Sunset or Link', headers }
+  if (links === null) return effect
+  const link = addLinks(links, headers.link ?? String(reply.getHeader('link')))
+  return { ...effect, payload: withHeaders(payload as Response, { link }) }
+}
+
+/** Answers a request after the sunset with 410. */
+function refuseRetired(
+  plan: LifecyclePlan | undefined,
+  now: number,
+  { method }: FastifyRequest,
+): Effect | undefined {
+  if (plan === undefined || now < retiresAt(plan)) return undefined
+  const refusal = new ProblemError('version-retired', { detail: retiredDetail(plan) })
+  return { rule: 'retired', given: `${method} after the sunset`, refusal }
+}

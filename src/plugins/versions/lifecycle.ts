@@ -41,11 +41,7 @@ export interface LifecyclePlan {
   readonly modeOf: Readonly<Record<VersionRule, Mode>>
 }
 
-/**
- * Returns the lifecycle that options describe, over another one.
- *
- * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
- */
+/** Returns the lifecycle that options describe, over another one. */
 function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle): Lifecycle {
   const deprecated = lifecycleTime(options.deprecated) ?? over.deprecated
   const sunset = lifecycleTime(options.sunset) ?? over.sunset
@@ -56,11 +52,7 @@ function lifecycleOf(label: string, options: LifecycleOptions, over: Lifecycle):
   return Object.freeze({ deprecated, sunset, links: Object.freeze({ ...over.links, ...options.link }) })
 }
 
-/**
- * Returns the plans of versions, by major version.
- *
- * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
- */
+/** Returns the plans of versions, by major version. */
 export function versionPlans(
   versions: Readonly<Record<string, LifecycleOptions>>,
   modeOf: LifecyclePlan['modeOf'],

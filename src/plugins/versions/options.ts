@@ -2,14 +2,17 @@ import { timeOf } from '../../http/date-time.js'
 import {
   basePath,
   type Check,
-  type Checks,
+  checksOf,
   functionOf,
   invalid,
   isObject,
+  type OptionsOf,
   objectOf,
+  option,
+  optional,
   text,
 } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
 
 /**
  * The rules of versions: `listed` (at boot, all versions of routes are in the options), `headers` (responses announce
@@ -59,29 +62,6 @@ export interface LifecycleOptions {
   readonly link?: LifecycleLinkOptions
 }
 
-/** Options of the plugin `versions`. */
-export interface VersionsOptions extends RuleOptions<VersionRule> {
-  /**
-   * The versions of the service by their major number, `{}` for one without an end. If there are any, routes may have no
-   * others. Keep a retired version after its routes are deleted, so that its paths are answered with 410.
-   * @default {}: any version, without an end
-   */
-  readonly versions?: Readonly<Record<number | string, LifecycleOptions>>
-  /**
-   * Path in front of the version, such as `/api`.
-   * @default the prefix of the context that registers the plugin, without a version
-   */
-  readonly basePath?: string
-  /**
-   * Returns the time, in milliseconds since the epoch.
-   * @default Date.now
-   */
-  readonly now?: () => number
-}
-
-/** Options of a route under `config.versions`, over those of its version; `false` leaves the route alone. */
-export interface VersionsRouteOptions extends RouteRuleOptions<VersionRule>, LifecycleOptions {}
-
 /**
  * Returns the time of a `Date`, an RFC 3339 date-time or a date, in milliseconds since the epoch; `null` for anything
  * else, such as 30 February. A date is its first moment in UTC.
@@ -98,13 +78,15 @@ const time: Check<Date | string> = (label, received) =>
 // RFC 3986: the characters of a URI reference. `<` and `>` would end it in the header.
 const reference = text("a URL or a path such as '/v2'", /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/)
 
-const lifecycleChecks: Checks<LifecycleOptions> = {
-  deprecated: time,
-  sunset: time,
-  link: objectOf<LifecycleLinkOptions>({ deprecation: reference, sunset: reference, successor: reference }),
+const lifecycleOptions = {
+  deprecated: optional(time),
+  sunset: optional(time),
+  link: optional(
+    objectOf<LifecycleLinkOptions>({ deprecation: reference, sunset: reference, successor: reference }),
+  ),
 }
 
-const lifecycle = objectOf<LifecycleOptions>(lifecycleChecks)
+const lifecycle = objectOf<LifecycleOptions>(checksOf(lifecycleOptions)[0])
 
 const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received) => {
   if (!isObject(received)) return invalid(label, 'an object', received)
@@ -115,25 +97,33 @@ const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received
   return Object.freeze(Object.fromEntries(entries))
 }
 
-/** Checks of {@link VersionsOptions}. */
-export const versionsChecks: Checks<VersionsOptions> = {
-  ...ruleChecks(versionRuleNames),
-  versions: list,
-  basePath,
-  now: functionOf('a function that returns milliseconds'),
+const ownOptions = {
+  /**
+   * The versions of the service by their major number, `{}` for one without an end. If there are any, routes may have no
+   * others. Keep a retired version after its routes are deleted, so that its paths are answered with 410.
+   * @default {}: any version, without an end
+   */
+  versions: option(list, {}),
+  /**
+   * Path in front of the version, such as `/api`.
+   * @default the prefix of the context that registers the plugin, without a version
+   */
+  basePath: optional(basePath),
+  /**
+   * Returns the time, in milliseconds since the epoch.
+   * @default Date.now
+   */
+  now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
 }
 
-/** Checks of {@link VersionsRouteOptions}. */
-export const versionsRouteChecks: Checks<VersionsRouteOptions> = {
-  ...routeRuleChecks(versionRuleNames),
-  ...lifecycleChecks,
-}
+/** The options of the plugin, with their defaults. */
+export const versionsOptions = { ...ruleOptions(versionRuleNames), ...ownOptions }
 
-/** Defaults of {@link VersionsOptions}, but for `basePath`. */
-export const versionsDefaults: Required<Omit<VersionsOptions, 'basePath'>> = {
-  mode: 'enforce',
-  rules: {},
-  exceptions: [],
-  versions: {},
-  now: Date.now,
-}
+/** The options of a route. */
+export const versionsRouteOptions = { ...routeRuleOptions(versionRuleNames), ...lifecycleOptions }
+
+/** Options of the plugin `versions`. */
+export interface VersionsOptions extends RuleOptions<VersionRule>, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route under `config.versions`, over those of its version; `false` leaves the route alone. */
+export interface VersionsRouteOptions extends RouteRuleOptions<VersionRule>, LifecycleOptions {}

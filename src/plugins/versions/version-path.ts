@@ -5,11 +5,7 @@ import type { LifecycleLinkOptions } from './options.js'
 /** Returns the major version in a path: the digits of its segment `/v<major>`; `null` for a path without one. */
 export type ReadVersion = (target: string) => string | null
 
-/**
- * Returns a reader of the version in request targets and route patterns: the first segment below `basePath`.
- *
- * @param basePath `''` or a path such as `/api`
- */
+/** Returns a reader of the version in request targets and route patterns: the first segment below `basePath`. */
 export function versionReader(basePath: string): ReadVersion {
   const prefix = new RegExp(`^${basePath.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}/v(0|[1-9][0-9]*)(?:/|$)`)
   return (target) => prefix.exec(pathOf(target))?.[1] ?? null
@@ -22,11 +18,7 @@ export interface UnlistedBreach {
   readonly instead: string
 }
 
-/**
- * Returns the breach of a route of a version that is not listed; `null` if it is, or if none is listed.
- *
- * @param version the major number; `null` for a route without one
- */
+/** Returns the breach of a route of a version that is not listed; `null` if it is, or if none is listed. */
 export function unlistedBreach(version: string | null, listed: readonly string[]): UnlistedBreach | null {
   if (version === null || listed.length === 0 || listed.includes(version)) return null
   const problem = `/v${version} is not among the versions of the service`
@@ -47,11 +39,7 @@ export interface VersionStatus {
   readonly link: LifecycleLinkOptions
 }
 
-/**
- * Returns the versions in the options and those of routes, by number.
- *
- * @param now milliseconds since the epoch
- */
+/** Returns the versions in the options and those of routes, by number. */
 export function versionStatuses(
   listed: ReadonlyMap<string, LifecyclePlan>,
   ofRoutes: Iterable<string>,

@@ -58,9 +58,14 @@ function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
  * none: a page of another origin cannot send that header without the consent of CORS.
  */
 function mayBeElement(fields: RequestFields): boolean {
-  const { 'sec-fetch-site': site, 'sec-fetch-dest': dest, 'x-requested-with': requestedWith } = fields
-  if (site === 'same-origin' || site === 'none' || dest === 'empty') return false
+  const { 'sec-fetch-site': site, 'x-requested-with': requestedWith } = fields
+  if (site === 'same-origin' || site === 'none' || isReadByCors(fields)) return false
   return requestedWith === undefined || requestedWith === ''
+}
+
+/** Whether CORS decides who reads the response. */
+function isReadByCors({ 'sec-fetch-dest': dest, 'sec-fetch-mode': mode }: RequestFields): boolean {
+  return dest === 'empty' && mode !== undefined && mode !== 'no-cors'
 }
 
 function isWebSocket({ upgrade, 'sec-fetch-mode': mode }: RequestFields): boolean {

@@ -1,10 +1,5 @@
-import type {
-  FastifyReply,
-  FastifyRequest,
-  onRequestHookHandler,
-  onSendHookHandler,
-  preValidationHookHandler,
-} from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Effect } from '../../convention/steps.js'
 import { subjectOf } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { isResponse, withHeaders } from '../../fastify/payloads.js'
@@ -16,9 +11,7 @@ import { valueIndex } from '../../http/raw-headers.js'
 import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
 import type { Mode } from '../../rules/modes.js'
-import type { Reporter } from '../../rules/report.js'
 import { decideXsrf, isRead, type XsrfRule } from './decision.js'
 import type { ResolvedXsrf } from './options.js'
 import { sessionAfter, sessionOfCookies } from './session.js'
@@ -50,23 +43,18 @@ export const awaitsForm = requestSlot<string>('xsrf.form')
 export const isIssued = replySlot<boolean>('xsrf.issued')
 
 const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
-const addVary = varyMerger(['Cookie', 'Sec-Fetch-Site', 'Sec-Fetch-Dest', 'X-Requested-With'])
+const addVary = varyMerger([
+  'Cookie',
+  'Sec-Fetch-Site',
+  'Sec-Fetch-Dest',
+  'Sec-Fetch-Mode',
+  'X-Requested-With',
+])
 
-type Next = (error?: Error) => void
-
-/**
- * Returns the hooks of the plugin.
- *
- * @param unplanned for routes that are declared before the plugin is loaded
- * @param hasLogin whether a route begins a session; otherwise a request without a cookie needs no check
- */
-export function xsrfHooks(
-  options: ResolvedXsrf,
-  tokens: XsrfTokens,
-  unplanned: XsrfPlan,
-  hasLogin: () => boolean,
-  reporter: Reporter,
-) {
+/** Returns the steps of the plugin. */
+export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: XsrfPlan) {
+  // Otherwise a request without a cookie needs no check.
+  let hasLogin = false
   const { cookies, origins, field, header } = options
   const headerKey = header.toLowerCase()
 
@@ -93,72 +81,44 @@ export function xsrfHooks(
     return token
   }
 
-  const checkOnRequest: onRequestHookHandler = function xsrfOnRequest(request, reply, next) {
+  function checkRequest(request: FastifyRequest): Effect | undefined {
     const { headers, method } = request
-    if (headers.cookie === undefined && !hasLogin()) {
-      next()
-      return
-    }
+    if (headers.cookie === undefined && !hasLogin) return undefined
     // The response tells an unknown path from one that is refused.
     const session = request.is404 || isByToken(request) ? null : sessionOf(request)
-    if (session === null && !hasLogin()) {
-      next()
-      return
-    }
+    if (session === null && !hasLogin) return undefined
     const plan = planOfRoute.of(request) ?? unplanned
     const { mode, login, requestedWith } = plan
-    const facts = { method, hasSession: session !== null, login, requestedWith, origins }
-    const rule = mode === 'off' ? null : decideXsrf(headers, facts)
+    if (mode === 'off') return undefined
+    const rule = decideXsrf(headers, { method, hasSession: session !== null, login, requestedWith, origins })
     if (mode === 'enforce' && session !== null && (rule === null || rule === 'token')) {
       checkedOf.set(request, { session, varies: requestedWith && isRead(method) })
     }
-    if (rule !== 'token' || session === null) settle(rule, request, reply, mode, next)
-    else if (headers[headerKey] === undefined && plan.readsForm && isForm(request)) {
-      awaitsForm.set(request, session)
-      next()
-    } else settleToken(headers[headerKey], session, request, reply, mode, next)
+    if (rule === null) return undefined
+    if (rule !== 'token' || session === null) return effectOf(rule, request)
+    if (headers[headerKey] !== undefined || !plan.readsForm || !isForm(request)) {
+      return checkToken(headers[headerKey], session, request)
+    }
+    awaitsForm.set(request, session)
+    return undefined
   }
 
   /** Reads the token of a form, which is known once the body is parsed. Validation does not see it. */
-  const checkForm: preValidationHookHandler = function xsrfOnPreValidation(request, reply, next) {
-    if (!isForm(request)) {
-      next()
-      return
-    }
+  function checkForm(request: FastifyRequest): Effect | undefined {
+    if (!isForm(request)) return undefined
     const { mode } = planOfRoute.of(request) ?? unplanned
     const given = takeField(request, field, mode === 'enforce')
     const session = awaitsForm.get(request)
-    if (session === undefined) next()
-    else settleToken(given, session, request, reply, mode, next)
+    return session === undefined ? undefined : checkToken(given, session, request)
   }
 
-  function settleToken(
-    given: unknown,
-    session: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    mode: Mode,
-    next: Next,
-  ): void {
+  function checkToken(given: unknown, session: string, request: FastifyRequest): Effect | undefined {
     const isValid = typeof given === 'string' && tokens.isValid(given, session)
-    settle(isValid ? null : 'token', request, reply, mode, next, given !== undefined)
+    return isValid ? undefined : effectOf('token', request, given !== undefined)
   }
 
-  function settle(
-    rule: XsrfRule | null,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    mode: Mode,
-    next: Next,
-    hasGiven = false,
-  ): void {
-    if (rule === null) next()
-    else if (mode === 'enforce') refuse(request, reply, problemOf(rule, hasGiven), next)
-    else {
-      const { statusCode } = problemOf(rule, hasGiven)
-      reporter.observe('xsrf', rule, request, exampleOf(rule, request), statusCode)
-      next()
-    }
+  function effectOf(rule: XsrfRule, request: FastifyRequest, hasGiven = false): Effect {
+    return { rule, given: exampleOf(rule, request), refusal: problemOf(rule, hasGiven) }
   }
 
   function problemOf(rule: XsrfRule, hasGiven: boolean): ProblemError {
@@ -177,20 +137,14 @@ export function xsrfHooks(
   }
 
   /** Sets the cookie with the token for a session that has none, as a new one after login; and the `Vary` of reads. */
-  const finishOnSend: onSendHookHandler<unknown> = function xsrfOnSend(request, reply, payload, next) {
+  function setCookie(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
     const checked = checkedOf.get(request)
     const response = isResponse(payload) ? payload : null
     const lines = setCookiesOf(reply, response)
-    if (checked === undefined && lines.length === 0) {
-      next(null, payload)
-      return
-    }
+    if (checked === undefined && lines.length === 0) return undefined
     const cacheControl = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control') ?? ''
     // Other users get this response too.
-    if (isForSharedCaches(cacheControl)) {
-      next(null, payload)
-      return
-    }
+    if (isForSharedCaches(cacheControl)) return undefined
     const changes: Record<string, string> = {}
     // What an option of the app reads of a request says nothing about cookies of the response.
     const after =
@@ -204,9 +158,11 @@ export function xsrfHooks(
     if (checked?.varies === true) {
       changes.vary = addVary(response?.headers.get('vary') ?? headerOf(reply, 'vary'))
     }
-    if (response === null) reply.headers(changes)
+    const effect = { rule: 'token', given: 'without the cookie of the token' }
     // The header fields of a `Response` replace those of the reply.
-    next(null, response === null ? payload : withHeaders(response, changes))
+    return response === null
+      ? { ...effect, headers: changes }
+      : { ...effect, payload: withHeaders(response, changes) }
   }
 
   /** Returns a new token for the session of the request, or for another one, and sets the cookie. */
@@ -216,13 +172,14 @@ export function xsrfHooks(
     return setToken(reply.request, reply, session)
   }
 
-  return { checkOnRequest, checkForm, finishOnSend, generateToken, sessionOf }
+  const expectLogin = (): void => {
+    hasLogin = true
+  }
+
+  return { checkRequest, checkForm, setCookie, generateToken, sessionOf, expectLogin }
 }
 
-/**
- * Whether the client has sent a bearer token that the app has verified. A browser adds none by itself, so no page of another
- * origin can send one without the consent of CORS. The raw header fields decide: an app may make a token of its cookie.
- */
+/** Whether the client has sent a bearer token that the app has verified. */
 function isByToken(request: FastifyRequest): boolean {
   if (request.headers.authorization === undefined || subjectOf(request) === null) return false
   const { rawHeaders } = request.raw

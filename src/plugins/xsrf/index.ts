@@ -1,24 +1,19 @@
-import type { FastifyReply, RouteOptions } from 'fastify'
-import { headSiblings } from '../../fastify/internals.js'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { describeRoute } from '../../problem/route-description.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
-import { reporterOf } from '../../rules/report.js'
-import { isRead, type XsrfRule } from './decision.js'
-import { awaitsForm, checkedOf, isIssued, planOfRoute, type XsrfPlan, xsrfHooks } from './hooks.js'
+import type { Mode } from '../../rules/modes.js'
+import { isRead } from './decision.js'
+import { awaitsForm, checkedOf, isIssued, planOfRoute, xsrfSteps } from './hooks.js'
 import { describeXsrf } from './openapi.js'
 import {
   checkRequired,
-  type ResolvedXsrf,
   type XsrfOptions,
   type XsrfRouteOptions,
-  xsrfChecks,
-  xsrfDefaults,
-  xsrfRouteChecks,
+  xsrfOptions,
+  xsrfRouteOptions,
 } from './options.js'
 import { sessionTokens } from './tokens.js'
 
@@ -40,8 +35,6 @@ declare module 'fastify' {
   }
 }
 
-const rules: readonly XsrfRule[] = ['origin', 'token', 'requestedWith']
-
 /**
  * Protects requests that a cookie authenticates against pages of other origins (cross-site request forgery). A browser sends
  * cookies with every request, whichever page it is for; requests without the cookies, and requests with a verified bearer
@@ -60,80 +53,55 @@ const rules: readonly XsrfRule[] = ['origin', 'token', 'requestedWith']
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED, FST_CONV_PACKAGE_MISSING at
  * registration, FST_CONV_FINDINGS when the app gets ready
  */
-export const xsrf = conventionPlugin<XsrfOptions>('xsrf', async function setUpXsrf(app, received) {
-  const options = resolveOptions<XsrfOptions, ResolvedXsrf>('xsrf', received, xsrfChecks, xsrfDefaults)
-  checkRequired(options)
-  const { mode, requestedWith, secret, header } = options
-  const { default: csrf } = await loadPeer('xsrf', '@fastify/csrf', () => import('@fastify/csrf'))
-  const tokens = sessionTokens(csrf.Tokens, [secret].flat())
-  const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings(app)
-  let hasLogin = false
-  const unplanned: XsrfPlan = { mode, login: false, requestedWith: false, readsForm: false }
-  const hooks = xsrfHooks(options, tokens, unplanned, () => hasLogin, reporter)
-
-  isIssued.declare(app)
-  function generateXsrfToken(this: FastifyReply, session?: string): string | null {
-    if (session !== undefined && options.session === undefined) {
-      throw new TypeError('generateXsrfToken() takes a session only with the option xsrf.session')
+export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = convention({
+  name: 'xsrf',
+  rules: ['origin', 'token', 'requestedWith'],
+  options: xsrfOptions,
+  routeOptions: xsrfRouteOptions,
+  async setUp({ app, options, addFinding }) {
+    checkRequired(options)
+    const { mode, secret } = options
+    const { default: csrf } = await loadPeer('xsrf', '@fastify/csrf', () => import('@fastify/csrf'))
+    const tokens = sessionTokens(csrf.Tokens, [secret].flat())
+    const steps = xsrfSteps(options, tokens, { mode, login: false, requestedWith: false, readsForm: false })
+    for (const slot of [isIssued, checkedOf, awaitsForm]) slot.declare(app)
+    function generateXsrfToken(this: FastifyReply, session?: string): string | null {
+      if (session !== undefined && options.session === undefined) {
+        throw new TypeError('generateXsrfToken() takes a session only with the option xsrf.session')
+      }
+      return steps.generateToken(this, session ?? steps.sessionOf(this.request))
     }
-    return hooks.generateToken(this, session ?? hooks.sessionOf(this.request))
-  }
-  const members = { generateXsrfToken: { value: generateXsrfToken } }
-  offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
-  if (mode === 'off') return
-  checkedOf.declare(app)
-  awaitsForm.declare(app)
-  addAppHook(app, 'onRequest', 'xsrf', hooks.checkOnRequest)
-
-  const described: (readonly [route: RouteOptions, header: string | null])[] = []
-  app.addHook('onRoute', function xsrfOnRoute(route) {
-    const methods = [route.method].flat()
-    const name = `${methods.join(', ')} ${route.path}`
-    const exclusionReason = nonJsonReasonOf(route)
-    const standard = { mode, login: false, requestedWith: requestedWith && exclusionReason === null }
-    const own = resolveRouteOptions<XsrfRouteOptions, Required<XsrfRouteOptions>>(
-      `${name} config.xsrf`,
-      route.config?.xsrf,
-      xsrfRouteChecks,
-      standard,
-    )
+    const members = { generateXsrfToken: { value: generateXsrfToken } }
+    offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
+    return { isOff: mode === 'off', requestedWith: options.requestedWith, steps, addFinding }
+  },
+  route({ name, methods, route, isHeadSibling, options, modeOf, exclude, state }) {
+    const { steps } = state
+    if (state.isOff) return undefined
+    if (route === null) return { onRequest: steps.checkRequest }
+    const given = (route.config?.xsrf as XsrfRouteOptions | undefined)?.requestedWith
+    const nonJsonReason = nonJsonReasonOf(route)
+    const requestedWith = given ?? (state.requestedWith && nonJsonReason === null)
+    const { login = false, header } = options
+    const mode: Mode = modeOf.token
     const isWrite = methods.some((method) => !isRead(method) && method !== 'OPTIONS')
-    const plan = { ...(own === false ? { ...standard, mode: 'off' as const } : own), readsForm: isWrite }
-    planOfRoute.set(route, plan)
-    if (isHeadSibling(route)) {
-      if (plan.mode === 'enforce') addHook(route, 'onSend', 'xsrf', hooks.finishOnSend)
-      return
+    planOfRoute.set(route, { mode, login, requestedWith, readsForm: isWrite })
+    if (state.requestedWith && !requestedWith) {
+      const isDeclared = nonJsonReason === null
+      exclude(nonJsonReason ?? 'config.xsrf.requestedWith is false', ['requestedWith'], isDeclared)
     }
-    if (own === false) addException(name, rules, 'config.xsrf is false')
-    else if (requestedWith && !plan.requestedWith) {
-      addException(name, ['requestedWith'], exclusionReason ?? 'config.xsrf.requestedWith is false')
+    if (login && !isWrite && !isHeadSibling && options.mode !== 'off') {
+      const problem = 'no method of the route can begin a session: GET and HEAD are safe'
+      const instead = 'POST, or no config.xsrf.login'
+      state.addFinding({ rule: 'login', route: name, problem, instead, mode: options.mode })
     }
-    if (plan.login && !isWrite) {
-      reporter.addFinding({
-        plugin: 'xsrf',
-        rule: 'login',
-        route: name,
-        problem: 'no method of the route can begin a session: GET and HEAD are safe',
-        instead: 'POST, or no config.xsrf.login',
-        mode,
-      })
+    if (login && mode !== 'off') steps.expectLogin()
+    const isDescribed = mode === 'enforce' && (isWrite || requestedWith)
+    return {
+      onRequest: steps.checkRequest,
+      preValidation: isWrite && mode !== 'off' ? steps.checkForm : undefined,
+      onSend: mode === 'enforce' ? steps.setCookie : undefined,
+      describe: isDescribed ? describeXsrf(isWrite && !login ? header : null) : undefined,
     }
-    if (plan.mode === 'off') return
-    hasLogin ||= plan.login
-    if (isWrite) addHook(route, 'preValidation', 'xsrf:form', hooks.checkForm)
-    if (plan.mode !== 'enforce') return
-    addHook(route, 'onSend', 'xsrf', hooks.finishOnSend)
-    if (isWrite || plan.requestedWith) described.push([route, isWrite && !plan.login ? header : null])
-  })
-  app.addHook('onReady', function describeOnReady(done) {
-    for (const [route, name] of described.splice(0)) {
-      describeRoute(route, describeXsrf(name))
-    }
-    done()
-  })
-
-  function addException(route: string, excepted: readonly string[], reason: string): void {
-    reporter.addException({ plugin: 'xsrf', route, rules: excepted, reason, unused: false })
-  }
+  },
 })

@@ -1,85 +1,22 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
 import { fieldName } from '../../http/field-name.js'
 import { isWebOrigin } from '../../http/web-origin.js'
-import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
-
-/** Options of a route, under `config.xsrf`; `false` for a route that no cookie authenticates, such as a webhook. */
-export interface XsrfRouteOptions {
-  /**
-   * See {@link XsrfOptions.mode}; `off` is the same as `false`.
-   * @default the mode of the plugin
-   */
-  readonly mode?: Mode
-  /**
-   * See {@link XsrfOptions.requestedWith}.
-   * @default that of the plugin; `false` for routes that may be pages: wildcard routes, WebSocket routes and routes that are
-   * hidden from the OpenAPI document
-   */
-  readonly requestedWith?: boolean
-  /**
-   * Whether the route begins a session. Its unsafe methods need no token, because there is no session yet. They are refused
-   * from other origins, with or without a cookie: a page must not log its visitors in as somebody else (login CSRF).
-   * @default false
-   */
-  readonly login?: boolean
-}
+import {
+  type Check,
+  flag,
+  functionOf,
+  invalid,
+  listOf,
+  type OptionsOf,
+  option,
+  optional,
+  type ResolvedOptions,
+  text,
+} from '../../options.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 
 /** Returns what identifies the session of a request; `null` if its cookies authenticate no user. */
 export type SessionOf = AnyRequest<[], string | null>
-
-/** Options of the plugin `xsrf`. */
-export interface XsrfOptions {
-  /**
-   * Names of the cookies that authenticate requests, such as `['session']`. Requests without them need nothing.
-   */
-  readonly cookies: readonly string[]
-  /**
-   * Secret of at least 32 characters that signs the tokens, the same in all instances. With several, the first one signs and
-   * all verify: put a new one in front, and remove the old one when no page has its tokens any more.
-   */
-  readonly secret: string | readonly string[]
-  /**
-   * Returns what identifies the session of a request, for cookies whose value changes during a session, such as those of
-   * @fastify/secure-session. It runs only for requests with one of the cookies, before the hooks of the app, and so has to
-   * read the cookie itself.
-   * @default the values of the cookies
-   */
-  readonly session?: SessionOf
-  /**
-   * Name of the cookie from which pages read their token. With the prefix `__Host-` or `__Secure-` it needs HTTPS.
-   * @default '__Host-XSRF-TOKEN' over HTTPS, 'XSRF-TOKEN' over plain HTTP
-   */
-  readonly cookieName?: string
-  /**
-   * Name of the request header in which pages send their token.
-   * @default 'X-XSRF-TOKEN'
-   */
-  readonly header?: string
-  /**
-   * Name of the field in which HTML forms send their token. It is removed from the body before validation.
-   * @default '_csrf'
-   */
-  readonly field?: string
-  /**
-   * Origins whose pages may act for the user (`'https://app.example'`), besides that of the service. They need a token too.
-   * Not the same as the origins of `cors`, whose pages may read.
-   * @default []
-   */
-  readonly origins?: readonly string[]
-  /**
-   * Whether reads that a cookie authenticates are refused if they may be for a `<script>` or another element of a page of
-   * another origin.
-   * @default true
-   */
-  readonly requestedWith?: boolean
-  /**
-   * `enforce` refuses requests and sets the cookie, `report` changes nothing and counts what would be refused, `off` does
-   * nothing.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
-}
 
 const cookieName = text('the name of a cookie', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
@@ -110,45 +47,93 @@ const origin: Check<string> = (label, received) =>
     ? received
     : invalid(label, "an origin such as 'https://app.example', without a path", received)
 
-/** Checks of {@link XsrfRouteOptions}. */
-export const xsrfRouteChecks: Checks<XsrfRouteOptions> = {
-  mode: oneOf(...modes),
-  requestedWith: flag,
-  login: flag,
+const required = {
+  /**
+   * Names of the cookies that authenticate requests, such as `['session']`. Requests without them need nothing.
+   */
+  cookies: option(cookies, []),
+  /**
+   * Secret of at least 32 characters that signs the tokens, the same in all instances. With several, the first one signs and
+   * all verify: put a new one in front, and remove the old one when no page has its tokens any more.
+   */
+  secret: option(secrets, ''),
 }
 
-/** Checks of {@link XsrfOptions}. */
-export const xsrfChecks: Checks<XsrfOptions> = {
-  cookies,
-  secret: secrets,
-  session: functionOf('a function that returns a text or null'),
-  cookieName,
-  header: fieldName,
-  field: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
-  origins: listOf(origin),
-  requestedWith: flag,
-  mode: oneOf(...modes),
+const others = {
+  /**
+   * Returns what identifies the session of a request, for cookies whose value changes during a session, such as those of
+   * @fastify/secure-session. It runs only for requests with one of the cookies, before the hooks of the app, and so has to
+   * read the cookie itself.
+   * @default the values of the cookies
+   */
+  session: optional(functionOf<SessionOf>('a function that returns a text or null')),
+  /**
+   * Name of the cookie from which pages read their token. With the prefix `__Host-` or `__Secure-` it needs HTTPS.
+   * @default '__Host-XSRF-TOKEN' over HTTPS, 'XSRF-TOKEN' over plain HTTP
+   */
+  cookieName: optional(cookieName),
+  /**
+   * Name of the request header in which pages send their token.
+   * @default 'X-XSRF-TOKEN'
+   */
+  header: option(fieldName, 'X-XSRF-TOKEN'),
+  /**
+   * Name of the field in which HTML forms send their token. It is removed from the body before validation.
+   * @default '_csrf'
+   */
+  field: option(text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/), '_csrf'),
+  /**
+   * Origins whose pages may act for the user (`'https://app.example'`), besides that of the service. They need a token too.
+   * Not the same as the origins of `cors`, whose pages may read.
+   * @default []
+   */
+  origins: option(listOf(origin), []),
+  /**
+   * Whether reads that a cookie authenticates are refused if they may be for a `<script>` or another element of a page of
+   * another origin.
+   * @default true
+   */
+  requestedWith: option(flag, true),
+  /**
+   * `enforce` refuses requests and sets the cookie, `report` changes nothing and counts what would be refused, `off` does
+   * nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
 }
+
+export const xsrfOptions = { ...required, ...others }
+
+export const xsrfRouteOptions = {
+  /**
+   * See {@link XsrfOptions.mode}; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
+  mode: routeModeOption,
+  /**
+   * See {@link XsrfOptions.requestedWith}.
+   * @default that of the plugin; `false` for routes that may be pages: wildcard routes, WebSocket routes and routes that are
+   * hidden from the OpenAPI document
+   */
+  requestedWith: optional(flag),
+  /**
+   * Whether the route begins a session. Its unsafe methods need no token, because there is no session yet. They are refused
+   * from other origins, with or without a cookie: a page must not log its visitors in as somebody else (login CSRF).
+   * @default false
+   */
+  login: optional(flag),
+}
+
+/** Options of the plugin `xsrf`. */
+export interface XsrfOptions extends Required<OptionsOf<typeof required>>, OptionsOf<typeof others> {}
+
+/** Options of a route, under `config.xsrf`; `false` for a route that no cookie authenticates, such as a webhook. */
+export interface XsrfRouteOptions extends OptionsOf<typeof xsrfRouteOptions> {}
 
 /** The options with all defaults; those of `session` and `cookieName` depend on the request. */
-export type ResolvedXsrf = XsrfOptions & Required<Omit<XsrfOptions, 'session' | 'cookieName'>>
+export type ResolvedXsrf = ResolvedOptions<typeof xsrfOptions>
 
-/** The defaults of {@link XsrfOptions}. The first two fail the boot: no default fits. */
-export const xsrfDefaults: ResolvedXsrf = Object.freeze({
-  cookies: [],
-  secret: '',
-  header: 'X-XSRF-TOKEN',
-  field: '_csrf',
-  origins: [],
-  requestedWith: true,
-  mode: 'enforce',
-})
-
-/**
- * Checks the options that have to be given, and those that exclude each other.
- *
- * @throws FST_CONV_OPTION_INVALID
- */
+/** Checks the options that have to be given, and those that exclude each other. */
 export function checkRequired({ cookies: names, secret: given, cookieName: own }: ResolvedXsrf): void {
   cookies('xsrf.cookies', names)
   secrets('xsrf.secret', given === '' ? undefined : given)

@@ -1,9 +1,6 @@
 import { cookieValues, readSetCookie } from '../../http/cookies.js'
 
-/**
- * Returns what identifies the session of a request: the values of its cookies, in the order of the names. Returns `null` if
- * none of them is there. Several cookies of one name all count, because it is not known which one the app reads.
- */
+/** Returns what identifies the session of a request: the values of its cookies, in the order of the names. */
 export function sessionOfCookies(header: string | undefined, names: readonly string[]): string | null {
   if (header === undefined) return null
   return joined(names.map((name) => [name, cookieValues(header, name)]))

@@ -10,11 +10,7 @@ export interface XsrfTokens {
   isValid(token: string, session: string): boolean
 }
 
-/**
- * Returns tokens by @fastify/csrf: a salt, and an HMAC of salt and session. The server keeps nothing about them.
- *
- * @param secrets the first one signs, all of them verify
- */
+/** Returns tokens by @fastify/csrf: a salt, and an HMAC of salt and session. The server keeps nothing about them. */
 export function sessionTokens(Tokens: typeof csrf.Tokens, secrets: readonly string[]): XsrfTokens {
   const signers = secrets.map((secret) => {
     const tokens = new Tokens({ hmacKey: keyOf(secret, 'key'), userInfo: true })

@@ -44,11 +44,7 @@ export type Send = (
   payload?: string,
 ) => Promise<Exchange>
 
-/**
- * Returns the function that sends the requests of probes.
- *
- * @throws Error for a 429: the quota says nothing about the conventions
- */
+/** Returns the function that sends the requests of probes. */
 export function sender(app: ProbedApp, common: Readonly<Record<string, string>>): Send {
   return async function send(method, url, own = {}, payload) {
     const headers = { ...common, ...own }

@@ -1,4 +1,6 @@
 /** Access tokens: RFC 6750, RFC 9068. */
+import { generateKeyPairSync } from 'node:crypto'
+import fastifyCors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
@@ -54,6 +56,44 @@ t.test('a request without a token is a 401 whose challenge has no error code', a
   }
   const { headers } = await app.inject('/scoped')
   t.match(headers['www-authenticate'], ', scope="users:read users:list", ', 'it names the scopes to ask for')
+})
+
+t.test('a weak or broken key of the issuer is a 401 for its tokens, with one warning', async (t) => {
+  const { publicKey: weak } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const keys = [
+    ...issuer.options.jwks.keys,
+    { ...weak.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256' },
+    { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid: 'broken', alg: 'ES256' },
+    { kty: 'RSA', kid: 'empty', alg: 'PS256' },
+  ]
+  const fetchKeys = {
+    jwks: undefined,
+    jwksUri: 'https://id.test/jwks',
+    fetch: async () => Response.json({ keys }),
+  }
+  for (const options of [{ jwks: { keys } }, fetchKeys]) {
+    const log = keepLogs()
+    const app = await serviceWith(options as Partial<BearerOptions>, log)
+    for (const [alg, kid] of [
+      ['RS256', 'weak'],
+      ['ES256', 'broken'],
+      ['PS256', 'empty'],
+      ['RS256', 'weak'],
+    ] as const) {
+      const parts = [{ alg, kid, typ: 'at+jwt' }, { sub: 'eve' }]
+      const token = `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.AAAA`
+      const answer = await app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })
+      isProblem(t, injected(answer), { status: 401, code: 'invalid-token' }, kid)
+    }
+    t.equal((await app.inject({ url: '/protected', headers: await bearing() })).statusCode, 200)
+    t.match(
+      log.lines.filter(({ level }) => level === 40),
+      [{ kid: 'weak' }, { kid: 'broken' }, { kid: 'empty' }].map((key) => ({
+        ...key,
+        msg: 'bearer: a key of the issuer cannot be used, and its tokens are refused',
+      })),
+    )
+  }
 })
 
 t.test('a valid token identifies the caller', async (t) => {
@@ -207,16 +247,56 @@ t.test('an open route reads no token, an optional one accepts callers without', 
   isProblem(t, injected(answer), { status: 401, code: 'invalid-token' })
 })
 
-t.test('paths without a route and preflights need no token; other OPTIONS do', async (t) => {
+t.test('paths without a route need no token', async (t) => {
   const app = await serviceWith()
-  app.options('/protected', async (_request, reply) => reply.code(204).send())
   isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
   const wrongMethod = await app.inject({ method: 'DELETE', url: '/protected' })
   isProblem(t, injected(wrongMethod), { status: 405, code: 'method-not-allowed' })
-  const preflight = { origin: 'https://shop.test', 'access-control-request-method': 'GET' }
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/protected', headers: preflight })).statusCode, 204)
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/protected' })).statusCode, 401)
 })
+
+const preflightHeaders = { origin: 'https://shop.test', 'access-control-request-method': 'GET' }
+const preflight = { method: 'OPTIONS', url: '/everything', headers: preflightHeaders } as const
+
+/** A service whose handlers serve OPTIONS, and who ran them. */
+async function serviceWithOptions(...plugins: ((app: FastifyInstance) => PromiseLike<unknown>)[]) {
+  const app = Fastify()
+  const callers: unknown[] = []
+  for (const plugin of plugins) await plugin(app)
+  app.all('/everything', async ({ caller }) => {
+    callers.push(caller?.subject)
+    return {}
+  })
+  return { app, callers }
+}
+
+const withBearer = (app: FastifyInstance) => app.register(bearer, issuer.options)
+
+t.test('OPTIONS needs a token, as a preflight that no CORS answers too', async (t) => {
+  const { app, callers } = await serviceWithOptions(withBearer)
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/everything' })).statusCode, 401)
+  t.equal((await app.inject(preflight)).statusCode, 401)
+  const headers = { ...preflightHeaders, ...(await bearing()) }
+  t.equal((await app.inject({ ...preflight, headers })).statusCode, 200)
+  t.same(callers, ['test-user'])
+})
+
+t.test(
+  'a preflight that the app has @fastify/cors for needs no token, unless it is left to a handler',
+  async (t) => {
+    const allowed = (app: FastifyInstance) => app.register(fastifyCors, { origin: 'https://shop.test' })
+    const refused = (app: FastifyInstance) => app.register(fastifyCors, { origin: async () => false })
+    for (const [name, plugins, status] of [
+      ['answered, before', [allowed, withBearer], 204],
+      ['answered, after', [withBearer, allowed], 204],
+      ['left to the handler, before', [refused, withBearer], 401],
+      ['left to the handler, after', [withBearer, refused], 401],
+    ] as const) {
+      const { app, callers } = await serviceWithOptions(...plugins)
+      t.equal((await app.inject(preflight)).statusCode, status, name)
+      t.same(callers, [], name)
+    }
+  },
+)
 
 t.test('pages of other origins can read a refusal', async (t) => {
   const app = Fastify()
@@ -304,13 +384,14 @@ t.test('open routes of other plugins need no token, and are in the report', asyn
       { url: '/gone', reason: 'a path without a route' },
     ],
   })
-  app.get('/docs/index', async () => ({}))
+  for (const url of ['/docs', '/docs/', '/docs/index']) app.get(url, async () => ({}))
   app.get('/docs-internal', async () => ({}))
   app.get('/docs/secret', { config: { bearer: {} } }, async () => ({}))
-  t.equal((await app.inject('/docs/index')).statusCode, 200)
+  for (const url of ['/docs', '/docs/', '/docs/index']) t.equal((await app.inject(url)).statusCode, 200, url)
   t.equal((await app.inject('/docs-internal')).statusCode, 401)
   t.equal((await app.inject('/docs/secret')).statusCode, 401, 'config of the route wins')
   t.match(app.conventions.report().exceptions, [
+    { plugin: 'bearer', route: 'GET /.well-known/oauth-protected-resource' },
     { plugin: 'bearer', route: '/docs/*', unused: false },
     { plugin: 'bearer', route: '/gone', unused: true },
   ])
@@ -513,12 +594,13 @@ t.test(
       plugins: readonly ('swagger' | 'bearer')[],
       options: Partial<BearerOptions> = {},
       own = {},
+      openapi = '3.1.0',
     ) {
       const app = Fastify()
       for (const plugin of plugins) {
         if (plugin === 'bearer')
           await app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
-        else await app.register(swagger, { openapi: { components: { securitySchemes: own } } })
+        else await app.register(swagger, { openapi: { openapi, components: { securitySchemes: own } } })
       }
       app.get('/v1/users', { schema }, async () => ({}))
       app.get('/v1/plain', async () => ({}))
@@ -539,10 +621,7 @@ t.test(
 
     const described = await documentOf(['swagger', 'bearer'])
     t.match(described.schemes, {
-      bearer: {
-        type: 'openIdConnect',
-        openIdConnectUrl: 'https://issuer.test/.well-known/openid-configuration',
-      },
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: /issuer\.test/ },
     })
     const routes = [
       ['/v1/users', [{ bearer: ['api'] }], '200 400 401 403 503'],
@@ -551,8 +630,20 @@ t.test(
       ['/v1/open', [], '200'],
     ]
     t.same(described.routes, routes)
-    const own = { bearer: { type: 'http', scheme: 'bearer' } }
-    t.same((await documentOf(['swagger', 'bearer'], {}, own)).schemes, own, 'a scheme of the app stays')
+    const opaque = { jwks: undefined, introspection: { clientId: 'a', clientSecret: 'b' } }
+    const { schemes: ofOpaque } = await documentOf(['swagger', 'bearer'], opaque as object)
+    t.notOk('bearerFormat' in ((ofOpaque?.bearer ?? {}) as object), 'an opaque token has no format')
+    const openIdConnectUrl = 'https://issuer.test/.well-known/openid-configuration'
+    const own = { bearer: { type: 'openIdConnect', openIdConnectUrl } }
+    const withOwn = await documentOf(['swagger', 'bearer'], {}, own, '3.0.3')
+    t.same(withOwn.schemes, own, 'a scheme of the app stays')
+    t.same(withOwn.routes, routes, 'OpenAPI 3.0 allows scopes there')
+    const old = await documentOf(['swagger', 'bearer'], {}, {}, '3.0.3')
+    t.same(
+      old.routes.map(([, security]) => security),
+      [[{ bearer: [] }], [{ bearer: [] }], [{}, { bearer: [] }], []],
+      'OpenAPI 3.0 allows no scopes of the type http',
+    )
     const named = await documentOf(
       ['bearer', 'swagger'],
       { securityScheme: 'bearer' },

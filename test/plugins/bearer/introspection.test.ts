@@ -186,6 +186,45 @@ t.test('responses that are not introspections are an outage', async (t) => {
   }
 })
 
+t.test('a token that the issuer refuses with 4xx is a 401, and other callers are served', async (t) => {
+  for (const status of [400, 403, 404, 413, 422]) {
+    const { ask, state, log } = await serviceWith(t, {}, { now: () => 0 })
+    Object.assign(state, { status, answer: { error: 'unsupported_token_type' } })
+    isProblem(t, injected(await ask('eyJhbGciOiJub25lIn0.e30.')), { status: 401, code: 'invalid-token' })
+    state.status = 200
+    state.answer = active
+    t.equal((await ask()).statusCode, 200, String(status))
+    t.match(
+      log.lines.filter(({ msg }) => msg === 'bearer: the token is refused'),
+      [{ reason: `${endpoint} answered ${status}` }],
+    )
+  }
+})
+
+t.test('a 4xx about this service is a 503 of the one request', async (t) => {
+  for (const status of [401, 408, 429]) {
+    const { ask, state } = await serviceWith(t, {}, { now: () => 0 })
+    state.status = status
+    isProblem(t, injected(await ask()), { status: 503, code: 'authentication-unavailable' })
+    state.status = 200
+    t.equal((await ask()).statusCode, 200, String(status))
+  }
+})
+
+t.test('while the issuer fails, known tokens work within their time', async (t) => {
+  let now = 0
+  const { ask, state } = await serviceWith(t, { cacheFor: '60s' }, { now: () => now })
+  t.equal((await ask('known')).statusCode, 200)
+  state.status = 500
+  t.equal((await ask('other')).statusCode, 503)
+  state.status = 200
+  t.equal((await ask('other')).statusCode, 503, 'the issuer is not asked for a moment')
+  t.equal((await ask('known')).statusCode, 200)
+  state.status = 500
+  now += 60_000
+  t.equal((await ask('known')).statusCode, 503)
+})
+
 t.test('neither the token nor the secret is in the log', async (t) => {
   const { ask, state, log } = await serviceWith(t)
   await ask('TOKEN-1')

@@ -113,7 +113,7 @@ t.test('a fetch that began before a key was published is followed by another one
   await finds('one')
   clock.skip(10 * minute)
   issuer.delay = 6000
-  await finds('one', 'an old key set is used while it is fetched again')
+  const old = find('one')
   await setImmediate()
   t.equal(issuer.fetches, 2)
   issuer.keys = [keyOf('two')]
@@ -121,8 +121,34 @@ t.test('a fetch that began before a key was published is followed by another one
   await setImmediate()
   await clock.advance(6000)
   await clock.advance(6000)
+  t.ok(await old)
   t.ok(await found)
   t.equal(issuer.fetches, 3)
+})
+
+t.test('a key that was removed while no request came verifies nothing', async (t) => {
+  const { clock, find, finds, issuer, keys } = keySet(t)
+  await finds('one')
+  t.equal(keys.freshUntil(), clock.now() + 10 * minute)
+  issuer.keys = [keyOf('two')]
+  clock.skip(10 * minute)
+  const [one] = await Promise.allSettled([find('one'), find('two')])
+  t.match(one, { status: 'rejected', reason: TokenRefused })
+  t.equal(issuer.fetches, 2)
+})
+
+t.test('while the fetch of old keys fails, requests do not wait for it again and again', async (t) => {
+  const { clock, find, finds, issuer } = keySet(t)
+  await finds('one')
+  clock.skip(10 * minute)
+  Object.assign(issuer, { isAway: true, delay: 6000 })
+  const first = find('one')
+  await setImmediate()
+  await clock.advance(6000)
+  t.ok(await first, 'the fetch has failed')
+  clock.skip(4999)
+  await finds('one', 'without another fetch within the cooldown after the failure')
+  t.equal(issuer.fetches, 2)
 })
 
 t.test('while the issuer is away, known keys are used until they are too old', async (t) => {

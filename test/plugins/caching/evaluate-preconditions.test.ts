@@ -284,6 +284,19 @@ t.test('RFC 9110 §8.8.2: fractions of a second are cut off before dates are com
   ])
 })
 
+t.test('RFC 9110 §8.8.2.2: in the second of the last change a date protects no write', async (t) => {
+  const verdict = (method: string, date: string, age: number) =>
+    evaluatePreconditions(method, { 'if-unmodified-since': date }, current, modified + age)
+  for (const method of writing) {
+    for (const age of [0, 1, 999]) {
+      t.equal(verdict(method, same, age), failed, `${method} after ${age} ms`)
+      t.equal(verdict(method, after, age), failed, `${method} after ${age} ms, by a later date`)
+    }
+    t.equal(verdict(method, same, 1000), go, `${method} after a second`)
+  }
+  t.equal(verdict('GET', same, 0), go, 'a read loses nothing')
+})
+
 t.test('RFC 9110 §5.6.7: a two-digit year in a precondition is interpreted by the given clock', async (t) => {
   const fields = { 'if-modified-since': 'Saturday, 20-Nov-77 00:00:00 GMT' }
   t.equal(evaluatePreconditions('GET', fields, current, now), go, 'of 1977')

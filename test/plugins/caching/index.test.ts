@@ -11,6 +11,7 @@ import {
   serverOptions,
 } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
+import { unwrapped } from '../../support/report-table.js'
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0, 500)
 const nowText = 'Fri, 20 Nov 2026 12:00:00 GMT'
@@ -55,7 +56,9 @@ t.test(
 t.test('a Last-Modified in the future becomes now', async (t) => {
   const app = await appWith()
   app.get('/v1/payload', () => ({ updated_at: '2027-01-01T00:00:00Z' }))
-  app.get('/v1/helper', (_, reply) => reply.lastModified(new Date('2027-01-01T00:00:00Z')).send({}))
+  app.get('/v1/helper', (_, reply) =>
+    reply.caching({ lastModified: new Date('2027-01-01T00:00:00Z') }).send({}),
+  )
   const validators = () => ({ lastModified: new Date('2027-01-01T00:00:00Z') })
   app.get('/v1/validators', { config: { caching: { validators } } }, () => ({}))
   for (const url of ['/v1/payload', '/v1/helper', '/v1/validators'])
@@ -74,10 +77,12 @@ t.test(
     route('/v1/public', { cacheControl: { public: true, maxAge: 60 } })
     route('/v1/shared', { cacheControl: { sMaxAge: 60 } })
     route('/v1/none', { cacheControl: false })
-    app.get('/v1/handler', (_, reply) => reply.cacheControl({ maxAge: 5 }).send({}))
-    app.get('/v1/handler-public', (_, reply) => reply.cacheControl({ public: true, maxAge: 5 }).send({}))
+    app.get('/v1/handler', (_, reply) => reply.caching({ cacheControl: { maxAge: 5 } }).send({}))
+    app.get('/v1/handler-public', (_, reply) =>
+      reply.caching({ cacheControl: { public: true, maxAge: 5 } }).send({}),
+    )
     app.get('/v1/handler-alone', { config: { caching: { cacheControl: false } } }, (_, reply) =>
-      reply.cacheControl({ maxAge: 5 }).send({}),
+      reply.caching({ cacheControl: { maxAge: 5 } }).send({}),
     )
     const expected: Readonly<
       Record<string, readonly [anonymous: string | undefined, known: string | undefined]>
@@ -112,11 +117,26 @@ t.test('isAuthenticated decides whether a request has credentials', async (t) =>
   t.equal(await asked({ 'x-api-key': '1' }), 'no-cache, private')
 })
 
+t.test('what a known caller gets is private, whichever header identified them', async (t) => {
+  const app = await appWith({ isAuthenticated: () => false })
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', async (request) => {
+    const key = request.headers['x-api-key']
+    if (typeof key === 'string') request.caller = { subject: key, scopes: [], claims: {} }
+  })
+  app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => ({}))
+  const headers = { 'x-api-key': 'ada' }
+  t.equal((await app.inject({ url: '/v1/users', headers })).headers['cache-control'], 'max-age=60, private')
+  t.equal((await app.inject('/v1/users')).headers['cache-control'], 'max-age=60')
+})
+
 t.test('a confidential route has no-store, no ETag of the bytes, and Last-Modified', async (t) => {
   const app = await appWith()
   const config = { caching: { confidential: true } }
   app.get('/v1/payments', { config }, () => user)
-  app.get('/v1/cards', { config }, (_, reply) => reply.cacheControl({ public: true, maxAge: 60 }).send({}))
+  app.get('/v1/cards', { config }, (_, reply) =>
+    reply.caching({ cacheControl: { public: true, maxAge: 60 } }).send({}),
+  )
   app.get('/v1/login', { config }, (_, reply) => reply.redirect('/v1/cards'))
   const { headers } = await app.inject('/v1/payments')
   t.equal(headers['cache-control'], 'no-store')
@@ -131,15 +151,18 @@ t.test('errors have no-store and no validators, wherever they come from', async 
   const config = { caching: { cacheControl: { public: true, maxAge: 3600 }, expires: now + 3_600_000 } }
   const schema = { querystring: { type: 'object', properties: { page: { type: 'integer' } } } }
   app.get('/v1/gone', { config }, (_, reply) =>
-    reply.code(410).etag('v1').lastModified(new Date(now)).send({}),
+    reply
+      .code(410)
+      .caching({ etag: 'v1', lastModified: new Date(now) })
+      .send({}),
   )
   app.get('/v1/thrown', { config }, (_, reply) => {
-    reply.etag('v1').cacheControl({ maxAge: 60 })
+    reply.caching({ etag: 'v1', cacheControl: { maxAge: 60 } })
     throw new Error('no')
   })
   app.get('/v1/invalid', { config, schema }, () => ({}))
-  app.get('/v1/missing', { config }, (_, reply) => reply.etag('v1').callNotFound())
-  app.post('/v1/refused', (_, reply) => reply.code(422).etag('v1').send({}))
+  app.get('/v1/missing', { config }, (_, reply) => reply.caching({ etag: 'v1' }).callNotFound())
+  app.post('/v1/refused', (_, reply) => reply.code(422).caching({ etag: 'v1' }).send({}))
   const validators = () => ({ version: 1, lastModified: now })
   app.get('/v1/deleted', { config: { caching: { validators } } }, (_, reply) => reply.code(404).send({}))
   app.get('/v1/response', { config }, () => new Response('{}', { status: 503 }))
@@ -174,7 +197,7 @@ t.test('an error after all hooks of this package has no-store too', async (t) =>
     app.get('/v1/hook', { config, onSend }, () => ({}))
     app.get('/v1/stream', { config }, (_, reply) => {
       const stream = new Readable({ read: () => void stream.destroy(new Error('no such file')) })
-      return reply.etag('v1').send(stream)
+      return reply.caching({ etag: 'v1' }).send(stream)
     })
     for (const url of ['/v1/hook', '/v1/stream']) {
       const { statusCode, headers } = await app.inject(url)
@@ -189,7 +212,9 @@ t.test('responses to other methods have no-store and no validators by default', 
   const app = await appWith()
   const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
   for (const method of methods) app.route({ method, url: '/v1/users', handler: () => user })
-  app.put('/v1/own', (_, reply) => reply.etag('v2').cacheControl({ private: true, maxAge: 5 }).send({}))
+  app.put('/v1/own', (_, reply) =>
+    reply.caching({ etag: 'v2', cacheControl: { private: true, maxAge: 5 } }).send({}),
+  )
   for (const method of methods) {
     const { headers } = await app.inject({ method, url: '/v1/users' })
     t.equal(headers['cache-control'], 'no-store', method)
@@ -253,7 +278,7 @@ t.test('contradictory directives fail the boot, all in one table', async (t) => 
   app.get('/v1/e', { config: { caching: { expires: nowText } } }, () => ({}))
   app.get('/v1/f', { config: { caching: { expires: '2026-12-01T00:00:00Z' } } }, () => ({}))
   const error = await t.rejects(async () => void (await app.ready()), { code: 'FST_CONV_FINDINGS' })
-  const { message } = error as Error
+  const message = unwrapped((error as Error).message)
   t.match(message, /7 breaches of conventions in 6 routes/)
   t.match(message, /GET \/v1\/a +caching\.directives +cacheControl: public .* private forbids/)
   t.match(message, /GET \/v1\/b +caching\.directives +cacheControl: immutable .* needs a maxAge/)
@@ -269,7 +294,9 @@ t.test('a constant Expires is sent until it is past, and not after', async (t) =
   const app = await appWith({ now: () => time })
   const expires = new Date(now + 60_000)
   app.get('/v1/users', { config: { caching: { expires } } }, () => ({}))
-  app.get('/v1/own', { config: { caching: { expires } } }, (_, reply) => reply.expires(now + 5_000).send({}))
+  app.get('/v1/own', { config: { caching: { expires } } }, (_, reply) =>
+    reply.caching({ expires: now + 5_000 }).send({}),
+  )
   t.equal((await app.inject('/v1/users')).headers.expires, 'Fri, 20 Nov 2026 12:01:00 GMT')
   t.equal((await app.inject('/v1/own')).headers.expires, 'Fri, 20 Nov 2026 12:00:05 GMT', 'of the handler')
   time = Date.UTC(2026, 10, 20, 12, 1) - 1
@@ -285,7 +312,7 @@ t.test(
     const app = Fastify({ logger: logs.logger })
     await app.register(caching, { now: () => now, rules: { 'last-modified': 'off' } })
     let time: Date | number | string = 0
-    app.get('/v1/users', (_, reply) => reply.expires(time).send({}))
+    app.get('/v1/users', (_, reply) => reply.caching({ expires: time }).send({}))
     const cases: readonly (readonly [
       time: Date | number | string,
       sent: string | undefined,
@@ -334,7 +361,7 @@ t.test(
     )
     const undated = { config: { caching: { lastModified: false } } } as const
     app.get('/v1/undated', undated, () => ({}))
-    app.get('/v1/dated', (_, reply) => reply.lastModified(new Date(now)).send({}))
+    app.get('/v1/dated', (_, reply) => reply.caching({ lastModified: new Date(now) }).send({}))
     app.get('/v1/part', (_, reply) => reply.code(206).send({}))
     for (const url of ['/v1/undated', '/v1/dated', '/v1/part']) await app.inject(url)
     await app.inject({ method: 'HEAD', url: '/v1/users' })
@@ -365,7 +392,7 @@ t.test('the Vary of the route is on the 200, the 304, the 406 and all other erro
   const config = { caching: { vary: ['Accept-Language', 'accept-language'] } }
   app.get('/v1/texts', { config, schema }, (request, reply) => {
     if (request.headers['x-fail']) throw new Error('no')
-    return reply.vary(['ACCEPT-LANGUAGE', 'Accept']).send({ text: 'a' })
+    return reply.caching({ vary: ['ACCEPT-LANGUAGE', 'Accept'] }).send({ text: 'a' })
   })
   const { headers } = await app.inject('/v1/texts')
   t.equal(headers.vary, 'Accept-Language, Accept')
@@ -393,7 +420,9 @@ t.test('a malformed URL, which has no route, is a 400', async (t) => {
 
 t.test('Vary: * replaces all other names', async (t) => {
   const app = await appWith()
-  app.get('/v1/texts', { config: { caching: { vary: ['Accept'] } } }, (_, reply) => reply.vary('*').send({}))
+  app.get('/v1/texts', { config: { caching: { vary: ['Accept'] } } }, (_, reply) =>
+    reply.caching({ vary: '*' }).send({}),
+  )
   t.equal((await app.inject('/v1/texts')).headers.vary, '*')
 })
 
@@ -405,7 +434,11 @@ t.test('RFC 9110 §15.3.5: a 204 has no validators of a representation', async (
   app.route({
     method: ['GET', 'DELETE'],
     url: '/v1/own',
-    handler: (_, reply) => reply.code(204).etag('v8').lastModified(new Date(now)).send(),
+    handler: (_, reply) =>
+      reply
+        .code(204)
+        .caching({ etag: 'v8', lastModified: new Date(now) })
+        .send(),
   })
   for (const method of ['GET', 'HEAD', 'PUT'] as const) {
     const { statusCode, headers } = await app.inject({ method, url: '/v1/users/1' })
@@ -531,9 +564,11 @@ t.test('directives, tag and date of the handler take precedence', async (t) => {
   const app = await appWith()
   app.get('/v1/users', (_, reply) =>
     reply
-      .cacheControl({ public: true, maxAge: 5 })
-      .etag('W/"v7"')
-      .lastModified(['2026-01-01T00:00:00Z', new Date('2026-02-01T00:00:00Z')])
+      .caching({
+        cacheControl: { public: true, maxAge: 5 },
+        etag: 'W/"v7"',
+        lastModified: ['2026-01-01T00:00:00Z', new Date('2026-02-01T00:00:00Z')],
+      })
       .send(user),
   )
   t.match((await app.inject('/v1/users')).headers, {
@@ -546,9 +581,11 @@ t.test('directives, tag and date of the handler take precedence', async (t) => {
 t.test('directives that a handler changes between two responses take effect', async (t) => {
   const app = await appWith()
   const directives = { maxAge: 5 }
-  app.get('/v1/users', (_, reply) => reply.cacheControl(directives).send({}))
-  app.get('/v1/nothing', (_, reply) => reply.cacheControl({}).send({}))
-  app.get('/v1/constant', (_, reply) => reply.cacheControl(Object.freeze({ maxAge: 1 })).send({}))
+  app.get('/v1/users', (_, reply) => reply.caching({ cacheControl: directives }).send({}))
+  app.get('/v1/nothing', (_, reply) => reply.caching({ cacheControl: {} }).send({}))
+  app.get('/v1/constant', (_, reply) =>
+    reply.caching({ cacheControl: Object.freeze({ maxAge: 1 }) }).send({}),
+  )
   t.equal((await app.inject('/v1/users')).headers['cache-control'], 'max-age=5')
   directives.maxAge = 4
   t.equal((await app.inject('/v1/users')).headers['cache-control'], 'max-age=4')
@@ -556,23 +593,52 @@ t.test('directives that a handler changes between two responses take effect', as
   t.equal((await app.inject('/v1/constant')).headers['cache-control'], 'max-age=1')
 })
 
-t.test('an invalid argument of a helper throws an error with the helper’s name', async (t) => {
+t.test('an invalid field of reply.caching() throws an error with its name', async (t) => {
   const app = await appWith()
   app.setErrorHandler((error, _, reply) => reply.code(500).send({ message: (error as Error).message }))
-  app.get('/v1/directives', (_, reply) => reply.cacheControl({ public: true, private: true }).send({}))
-  app.get('/v1/etag', (_, reply) => reply.etag('a b').send({}))
-  app.get('/v1/dates', (_, reply) => reply.lastModified('yesterday').send({}))
-  app.get('/v1/vary', (_, reply) => reply.vary('a b').send({}))
-  app.get('/v1/empty', (_, reply) => reply.lastModified([]).send({}))
+  app.get('/v1/directives', (_, reply) =>
+    reply.caching({ cacheControl: { public: true, private: true } }).send({}),
+  )
+  app.get('/v1/etag', (_, reply) => reply.caching({ etag: 'a b' }).send({}))
+  app.get('/v1/dates', (_, reply) => reply.caching({ lastModified: 'yesterday' }).send({}))
+  app.get('/v1/vary', (_, reply) => reply.caching({ vary: 'a b' }).send({}))
+  app.get('/v1/unknown', (_, reply) => reply.caching({ maxAge: 1 } as object).send({}))
+  app.get('/v1/empty', (_, reply) => reply.caching({ lastModified: [] }).send({}))
   for (const [url, message] of [
-    ['/v1/directives', /reply\.cacheControl\(\).*private forbids/],
+    ['/v1/directives', /reply\.caching\(\)\.cacheControl.*private forbids/],
     ['/v1/etag', /entity tag/],
-    ['/v1/dates', /reply\.lastModified\(\)/],
+    ['/v1/dates', /reply\.caching\(\)\.lastModified/],
     ['/v1/vary', /Vary/],
+    ['/v1/unknown', /reply\.caching\(\)\.maxAge/],
   ] as const) {
     const answer = await app.inject(url)
     t.equal(answer.statusCode, 500)
     t.match(answer.json().message, message)
   }
   t.equal((await app.inject('/v1/empty')).statusCode, 200)
+})
+
+t.test('HEAD is answered as GET if a hook of the app sends no payload, on hidden routes too', async (t) => {
+  const app = await appWith()
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (request.headers['if-none-match'] !== '*' && request.headers['x-empty'] === undefined) return payload
+    if (request.headers['x-empty'] === undefined) reply.code(304)
+    return null
+  })
+  app.get('/v1/users', () => user)
+  app.get('/openapi.json', { schema: { hide: true } }, () => user)
+  app.get('/v1/files/*', () => user)
+  app.get('/v1/plain', { config: { caching: false } }, () => user)
+  for (const url of ['/v1/users', '/openapi.json', '/v1/files/1', '/v1/plain']) {
+    for (const [headers, status] of [
+      [{ 'if-none-match': '*' }, 304],
+      [{ 'x-empty': '1' }, 200],
+    ] as const) {
+      for (const method of ['GET', 'HEAD'] as const) {
+        const answer = await app.inject({ method, url, headers })
+        t.match(answer, { statusCode: status, payload: '' }, `${method} ${url}`)
+        if (status === 304 && method === 'HEAD') t.notOk('content-length' in answer.headers)
+      }
+    }
+  }
 })

@@ -132,7 +132,7 @@ t.test('times as text are compared as times; an invalid one leaves the list with
       [other, text],
     ].map((all) => all.map((updated_at) => ({ updated_at }))))
       t.equal(latestModified({ users }, 'updated_at'), time, JSON.stringify(users))
-    t.equal(latestTime([text, other], now), time, `reply.lastModified(): ${text}`)
+    t.equal(latestTime([text, other], now), time, `lastModified: ${text}`)
   }
 })
 

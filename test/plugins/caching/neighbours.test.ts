@@ -219,14 +219,17 @@ t.test(
   },
 )
 
-t.test('reply decorators of the app with the same names stay', async (t) => {
+t.test('a decorator of the app with the name of reply.caching() stays', async (t) => {
   const app = Fastify()
-  app.decorateReply('etag', function own(this: FastifyReply) {
+  app.decorateReply('caching', function own(this: FastifyReply) {
     return this.header('etag', '"own"')
   } as never)
   await app.register(caching)
-  app.get('/v1/users', (_, reply) => reply.etag('x').lastModified(new Date(0)).send({}))
-  t.match((await app.inject('/v1/users')).headers, { etag: '"own"', 'last-modified': /1970/ })
+  app.get('/v1/users', (_, reply) => reply.caching({ etag: 'x' }).send({}))
+  t.match((await app.inject('/v1/users')).headers, { etag: '"own"' })
+  t.match(app.conventions.report().findings, [
+    { rule: 'decorators', problem: /^reply\.caching is a decorator/ },
+  ])
 })
 
 t.test('child contexts are served, sibling contexts are not', async (t) => {
@@ -234,7 +237,7 @@ t.test('child contexts are served, sibling contexts are not', async (t) => {
   await app.register(async (inner) => {
     await inner.register(caching)
     await inner.register(async (below) => {
-      below.get('/v1/below', (_, reply) => reply.etag('b').send({}))
+      below.get('/v1/below', (_, reply) => reply.caching({ etag: 'b' }).send({}))
     })
   })
   await app.register(async (beside) => {
@@ -255,18 +258,17 @@ t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (
 })
 
 t.test(
-  'wildcard, WebSocket and hidden routes, and those with false, are not changed, and are in the report',
+  'wildcard and WebSocket routes, and those with false, are not changed, and are in the report',
   async (t) => {
     const app = Fastify()
     await app.register(caching)
     app.get('/files/*', (_, reply) => reply.header('etag', 'W/"file"').send('x'))
-    app.get('/metrics', { schema: { hide: true } }, () => 'x')
     app.get('/v1/off', { config: { caching: false } }, () => ({}))
     const failing = () => {
       throw new Error('no')
     }
     app.get('/files-2/*', failing)
-    for (const url of ['/files/a', '/metrics', '/v1/off', '/files-2/a']) {
+    for (const url of ['/files/a', '/v1/off', '/files-2/a']) {
       const { headers } = await app.inject({ url, headers: { 'if-none-match': '*' } })
       t.notOk('cache-control' in headers, url)
     }
@@ -276,14 +278,21 @@ t.test(
       app.conventions.report().exceptions.map(({ route, reason }) => [route, reason]),
       [
         ['GET /files/*', /wildcard/],
-        ['GET /metrics', /hidden/],
         ['GET /v1/off', 'config.caching is false'],
         ['GET /files-2/*', /wildcard/],
       ],
     )
-    t.equal(app.conventions.report().exceptions.length, 4)
+    t.equal(app.conventions.report().exceptions.length, 3)
   },
 )
+
+t.test('a route that the document does not show has the header fields', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.get('/metrics', { schema: { hide: true } as object }, () => 'x')
+  t.match((await app.inject('/metrics')).headers, { 'cache-control': 'no-cache', etag: /^"/ })
+  t.strictSame(app.conventions.report().exceptions, [])
+})
 
 t.test('options of its own put a wildcard, hidden or proxy route under caching', async (t) => {
   const app = Fastify()

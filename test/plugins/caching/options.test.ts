@@ -68,7 +68,7 @@ t.test('invalid options of a route are refused when it is added', async (t) => {
 t.test('mode off of the plugin or of a route: the helpers still exist', async (t) => {
   const app = Fastify()
   await app.register(caching, { mode: 'off' })
-  app.get('/v1/users', (_, reply) => reply.etag('own').vary('accept').send({}))
+  app.get('/v1/users', (_, reply) => reply.caching({ etag: 'own', vary: 'accept' }).send({}))
   const { headers } = await app.inject({ url: '/v1/users', headers: { 'if-none-match': '"own"' } })
   t.match(headers, { etag: '"own"', vary: 'accept' })
   t.notOk('cache-control' in headers)

@@ -1,6 +1,6 @@
 /** RFC 9110 §13 on what is read: after the handler, and before it where the route has validators. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, problems, type RouteValidators } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -88,7 +88,7 @@ for (const [kind, find] of Object.entries(validators)) {
       const own = find === undefined ? {} : { validators: find }
       app.get('/v1/users/:id', { config: { caching: own } }, (_, reply) => {
         handled++
-        return reply.etag('"v7"').send(user)
+        return reply.caching({ etag: '"v7"' }).send(user)
       })
       for (const [headers, status] of cases) {
         handled = 0
@@ -332,7 +332,9 @@ t.test('a newer tag of the handler takes precedence over that of validators', as
   await app.register(problems)
   await app.register(caching)
   const validators = () => ({ version: 1 })
-  app.get('/v1/users', { config: { caching: { validators } } }, (_, reply) => reply.etag('2').send({}))
+  app.get('/v1/users', { config: { caching: { validators } } }, (_, reply) =>
+    reply.caching({ etag: '2' }).send({}),
+  )
   const asked = (headers: Record<string, string>) => app.inject({ url: '/v1/users', headers })
   t.equal((await asked({})).headers.etag, '"2"')
   t.equal((await asked({ 'if-match': '"1"' })).statusCode, 412, 'changed in between')
@@ -351,7 +353,7 @@ t.test('a stale If-Match on GET is a 412 problem', async (t) => {
 t.test('a 304 that the handler sends has no Content-Type and no Content-Length', async (t) => {
   const app = Fastify()
   await app.register(caching)
-  app.get('/v1/users', (_, reply) => reply.code(304).etag('a').type('text/plain').send())
+  app.get('/v1/users', (_, reply) => reply.code(304).caching({ etag: 'a' }).type('text/plain').send())
   const { statusCode, headers } = await app.inject('/v1/users')
   t.equal(statusCode, 304)
   t.match(headers, { etag: '"a"', 'cache-control': 'no-cache' })
@@ -371,8 +373,8 @@ t.test('a stream that is not sent is destroyed, of each kind', async (t) => {
         throw new Error('cannot be cancelled')
       },
     })
-  app.get('/v1/node', (_, reply) => reply.etag('a').send(node))
-  app.get('/v1/web', (_, reply) => reply.etag('a').send(web()))
+  app.get('/v1/node', (_, reply) => reply.caching({ etag: 'a' }).send(node))
+  app.get('/v1/web', (_, reply) => reply.caching({ etag: 'a' }).send(web()))
   const headers = { 'if-none-match': '"a"' }
   t.equal((await app.inject({ url: '/v1/node', headers })).statusCode, 304)
   t.ok(node.destroyed)
@@ -386,7 +388,7 @@ t.test('preconditions apply to 206 and 203', async (t) => {
   await app.register(caching)
   for (const status of [203, 206])
     app.get(`/v1/${status}`, (_, reply) =>
-      reply.code(status).etag('a').header('content-range', 'bytes 0-1/2').send('{}'),
+      reply.code(status).caching({ etag: 'a' }).header('content-range', 'bytes 0-1/2').send('{}'),
     )
   for (const status of [203, 206]) {
     const asked = (headers: Record<string, string>) => app.inject({ url: `/v1/${status}`, headers })
@@ -420,7 +422,7 @@ t.test(
         method: ['GET', 'HEAD'],
         url: `/v1/${status}`,
         handler: (_, reply) => {
-          reply.code(status).etag('v7').lastModified(new Date(modified))
+          reply.code(status).caching({ etag: 'v7', lastModified: new Date(modified) })
           return reply.send(status === 204 || status === 205 ? undefined : user)
         },
       })
@@ -457,7 +459,7 @@ t.test('a precondition that a hook removed from the request is not evaluated', a
     delete headers['if-unmodified-since']
   })
   await app.register(caching, { now: () => now })
-  app.get('/v1/users', (_, reply) => reply.lastModified(new Date(modified)).send(user))
+  app.get('/v1/users', (_, reply) => reply.caching({ lastModified: new Date(modified) }).send(user))
   // Another precondition is evaluated.
   const headers = {
     'if-none-match': '"other"',
@@ -478,7 +480,7 @@ t.test('a date of the items of a list is sent, and is not used for preconditions
   app.get('/v1/users', () => ({ users }))
   app.get('/v1/array', () => users)
   app.get('/v1/own', () => ({ updated_at: new Date(modified), users }))
-  app.get('/v1/handler', (_, reply) => reply.lastModified(new Date(modified)).send({ users }))
+  app.get('/v1/handler', (_, reply) => reply.caching({ lastModified: new Date(modified) }).send({ users }))
   const config = { caching: { validators: () => ({ lastModified: modified }) } }
   app.get('/v1/validators', { config }, () => ({ users }))
   const asked = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
@@ -541,4 +543,27 @@ t.test('the detail of a 412 has the reason: missing quotes, a weak tag, or anoth
   }
   t.match(await asked('PUT', { 'if-none-match': '2' }), /If-None-Match .*in double quotes/)
   t.match(await asked('PUT', { 'if-none-match': '"2"' }), /names what exists already/)
+})
+
+t.test('HEAD with If-None-Match: * is a 304 where GET is, on hidden and excepted routes too', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const schema = { hide: true }
+  const text = (body: string | Buffer | null) => async (_request: unknown, reply: FastifyReply) =>
+    reply.type('text/html').header('etag', '"1"').send(body)
+  app.get('/hidden', { schema }, text('<p>a</p>'))
+  app.get('/configured', { schema, config: { caching: { cacheControl: { maxAge: 60 } } } }, text('<p>a</p>'))
+  app.get('/bytes', { schema }, text(Buffer.from('a')))
+  app.get('/files/*', text('<p>a</p>'))
+  app.get('/off', { config: { caching: false } }, text('<p>a</p>'))
+  for (const url of ['/hidden', '/configured', '/bytes', '/files/a', '/off']) {
+    const headers = { 'if-none-match': '*' }
+    const [head, get] = [
+      await app.inject({ method: 'HEAD', url, headers }),
+      await app.inject({ method: 'GET', url, headers }),
+    ]
+    t.equal(head.statusCode, get.statusCode, url)
+    t.match(head.statusCode, url === '/off' || url === '/files/a' ? 200 : 304, url)
+  }
 })

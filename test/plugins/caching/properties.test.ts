@@ -96,8 +96,8 @@ t.test(
     app.get('/v1/before', { config }, () => ({}))
     app.put('/v1/before', { config }, () => ({}))
     app.get('/v1/after', (_, reply) => {
-      if (found?.lastModified !== undefined) reply.lastModified(new Date(found.lastModified))
-      return reply.etag(found?.etag ?? '').send({})
+      if (found?.lastModified !== undefined) reply.caching({ lastModified: new Date(found.lastModified) })
+      return reply.caching({ etag: found?.etag ?? '' }).send({})
     })
     await fc.assert(
       fc.asyncProperty(conditions, validators, async (headers, given) => {

@@ -62,7 +62,7 @@ t.test('a write with validators shows 412, and 428 if preconditions are required
     t.notOk('ETag' in (shown(path, 'put')['200']?.headers ?? {}), 'no tag, none shown')
   t.strictSame(
     Object.keys(shown('/v1/e', 'put')['200']?.headers ?? {}),
-    ['ETag'],
+    ['Cache-Control', 'ETag', 'Last-Modified'],
     'the tag of what was written',
   )
   for (const method of ['get', 'post'])

@@ -20,7 +20,9 @@ async function appWith(options: { readonly maxHeaderSize?: number } = {}): Promi
   const validators = () => ({ version: 7, lastModified: modified })
   app.get('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
   app.put('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
-  app.get('/v1/after', (_, reply) => reply.etag('7').lastModified(new Date(modified)).send({ id: 1 }))
+  app.get('/v1/after', (_, reply) =>
+    reply.caching({ etag: '7', lastModified: new Date(modified) }).send({ id: 1 }),
+  )
   return app
 }
 
@@ -151,7 +153,7 @@ t.test('a 304 has no trailers, and the 200 keeps them', async (t) => {
   await app.register(caching)
   app.get('/v1/users', (_, reply) => {
     reply.trailer('x-checked', (_reply, _payload, done) => done(null, 'yes'))
-    return reply.etag('7').send('text')
+    return reply.caching({ etag: '7' }).send('text')
   })
   const { port } = await serve(t, app)
   t.match(await exchange(port, requestBytes('GET', '/v1/users')), /x-checked: yes\r\n\r\n$/)

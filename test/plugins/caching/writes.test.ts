@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, ProblemError, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { rethrowUnwrapped } from '../../support/report-table.js'
 
 const now = Date.UTC(2026, 10, 20, 12)
 const modified = Date.UTC(2026, 10, 19, 8)
@@ -232,17 +233,17 @@ t.test('a route for reads and writes evaluates preconditions by the method', asy
 
 t.test('an app may have its own expectedVersion, if no route has validators', async (t) => {
   const app = Fastify()
-  await app.register(caching)
   app.decorateRequest('expectedVersion' as never, 'own' as never)
+  await app.register(caching)
   app.get('/v1/users', (request) => ({ expected: request.expectedVersion }))
   t.strictSame((await app.inject('/v1/users')).json(), { expected: 'own' })
 
   const other = Fastify()
-  await other.register(caching)
   other.decorateRequest('expectedVersion' as never, 'own' as never)
+  await other.register(caching)
   const config = { caching: { validators: () => null } }
   other.put('/v1/users', { config }, () => ({}))
-  await t.rejects(async () => other.ready(), {
+  await t.rejects(async () => other.ready().then(undefined, rethrowUnwrapped), {
     message: /caching\.decorators +relies on request\.expectedVersion/,
   })
 })
@@ -314,7 +315,7 @@ t.test('the tag of a write is that of the handler, else of validatorsOf, else mi
   ) => {
     const own = validatorsOf === undefined ? {} : { validatorsOf }
     app.put(url, { config: { caching: own } }, (_, reply) => {
-      if (tag !== undefined) reply.etag(tag)
+      if (tag !== undefined) reply.caching({ etag: tag })
       return reply.send(answer)
     })
   }
@@ -349,7 +350,7 @@ t.test('on a route that reads, validatorsOf replaces the tag of the bytes', asyn
   const validatorsOf = () => ({ version: 7, lastModified: modified })
   app.get('/v1/users/1', { config: { caching: { validatorsOf } } }, () => ({ id: 1 }))
   app.get('/v1/own', { config: { caching: { validatorsOf } } }, (_, reply) =>
-    reply.etag('own').header('last-modified', before).send({}),
+    reply.caching({ etag: 'own' }).header('last-modified', before).send({}),
   )
   app.get('/v1/undated', { config: { caching: { validatorsOf: () => ({ version: 7 }) } } }, () => ({}))
   t.match((await app.inject('/v1/own')).headers, { etag: '"own"', 'last-modified': before })

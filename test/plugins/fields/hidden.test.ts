@@ -286,7 +286,6 @@ t.test('options that do not apply to a write fail the boot', async (t) => {
     [{ hidden: { salary: true } }, { 204: { type: 'null' } }, /config\.fields\.hidden: expected none/],
     [{ default: ['name'] }, { 200: user }, /config\.fields\.default: expected a route that answers GET/],
     [{ list: 'nope', hidden: { salary: true } }, { 200: user }, /config\.fields\.list: expected an array/],
-    [{ maxNames: 0 }, { 200: user }, /config\.fields\.maxNames/],
   ]
   for (const [config, response, message] of rows) {
     const failing = async (): Promise<unknown> =>
@@ -430,3 +429,37 @@ t.test(
     await app.close()
   },
 )
+
+t.test('where a predicate hides a field, no shared cache may store a response', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(fields)
+  const schema = { response: { 200: user } }
+  const route = (path: string, hides: NonNullable<FieldsRouteOptions['hidden']>, cacheControl?: string) =>
+    app.get(path, { schema, config: { fields: { hidden: hides } } }, async (_, reply) => {
+      if (cacheControl !== undefined) reply.header('cache-control', cacheControl)
+      return { name: 'Ada' }
+    })
+  const bySome = { salary: () => false }
+  route('/v1/plain', bySome)
+  route('/v1/aged', bySome, 'max-age=60')
+  route('/v1/shared', bySome, 'public, max-age=60')
+  route('/v1/unstored', bySome, 'no-store')
+  route('/v1/same', { salary: true }, 'max-age=60')
+  app.get('/v1/fetched', { schema, config: { fields: { hidden: bySome } } }, async () =>
+    Response.json({ name: 'Ada' }, { headers: { 'cache-control': 'max-age=60' } }),
+  )
+  const rows = [
+    ['/v1/plain', 'private'],
+    ['/v1/aged', 'max-age=60, private'],
+    ['/v1/shared', 'max-age=60, private'],
+    ['/v1/unstored', 'no-store'],
+    ['/v1/same', 'max-age=60'],
+    ['/v1/fetched', 'max-age=60, private'],
+  ] as const
+  for (const [path, expected] of rows) {
+    const { statusCode, headers } = await app.inject(path)
+    t.equal(statusCode, 200, path)
+    t.equal(headers['cache-control'], expected, path)
+  }
+})

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching, formats, integerTwins, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { rethrowUnwrapped } from '../../support/report-table.js'
 import { serve } from '../../support/serve.js'
 import { addUsers, presetApp, rows, User } from './service.js'
 
@@ -183,7 +184,7 @@ t.test('each format has entity tags of its own, from bytes and from validators',
     '/v1/weak',
     { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
     async (_request, reply) => {
-      reply.etag('W/"v8"')
+      reply.caching({ etag: 'W/"v8"' })
       return rows[1]
     },
   )
@@ -380,7 +381,10 @@ t.test('what a route asks for and cannot have stops the boot', async (t) => {
     const app = Fastify()
     await app.register(formats)
     app.get('/v1/users', { schema, config: { formats: config as [] } }, async () => ({}))
-    await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message: finding })
+    await t.rejects(async () => app.ready().then(undefined, rethrowUnwrapped), {
+      code: 'FST_CONV_FINDINGS',
+      message: finding,
+    })
     const reporting = Fastify()
     await reporting.register(formats, { mode: 'report' })
     reporting.get('/v1/users', { schema, config: { formats: config as [] } }, async () => ({}))
@@ -401,7 +405,7 @@ t.test('what a route asks for and cannot have stops the boot', async (t) => {
     { schema: { body: { type: 'object', properties: { a: {} } } }, config: { formats: { body: true } } },
     async () => ({}),
   )
-  await t.rejects(async () => post.ready(), {
+  await t.rejects(async () => post.ready().then(undefined, rethrowUnwrapped), {
     message: /needs a body schema[\s\S]*whether '\/a' of the body/,
   })
 })

@@ -1,19 +1,14 @@
 /** Decisions.md §3 "Lists" and design.md: what OpenAPI shows of paging is what runs. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  describePages,
-  missingMembers,
-  type PagingSchema,
-  withPaging,
-} from '../../../src/plugins/lists/openapi.js'
-import { cursorParameters } from '../../../src/plugins/lists/page.js'
+import { describePages, missingMembers, withPaging } from '../../../src/plugins/lists/openapi.js'
+import { cursorParameters, type PageRules } from '../../../src/plugins/lists/page.js'
 
 interface Properties {
   readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-const paging: PagingSchema = {
+const paging: PageRules = {
   defaultLimit: 20,
   maxLimit: 100,
   idFormat: 'int64',
@@ -121,7 +116,7 @@ t.test('a second completion changes nothing, and the input schema is not changed
 })
 
 t.test('parameters that the list does not support are not shown', async (t) => {
-  const names = (more: Partial<PagingSchema>): string[] =>
+  const names = (more: Partial<PageRules>): string[] =>
     Object.keys(parametersOf(withPaging({}, { ...paging, ...more })))
   t.same(names({ by: ['id'] }), ['limit', 'before_id', 'after_id', 'include_total'])
   t.same(names({ by: ['time'], total: false }), ['limit', 'before_id', 'before_time'])

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import {
+  conventionsReport,
   type ListsOptions,
   type ListsRouteOptions,
   lists,
@@ -12,6 +13,7 @@ import {
 import { nextLink } from '../../support/links.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { rethrowUnwrapped } from '../../support/report-table.js'
 
 const time = (second: number): string => `2026-01-01T00:00:0${second}Z`
 const rows = [1, 2, 3, 4, 5].map((id) => ({ id, created_at: time(id) }))
@@ -133,6 +135,21 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
       /row 1 does not lie beyond the cursor/,
       { idFormat: 'text' },
     ],
+    ['text ids', texts, 'after_id=x', null, { idFormat: 'text' }],
+    [
+      'text ids, the cursor in the last row',
+      texts,
+      'after_id=a',
+      /row 3 does not lie beyond the cursor/,
+      { idFormat: 'text' },
+    ],
+    [
+      'text ids, one of them twice',
+      [...texts, { id: 'b' }],
+      'after_id=x',
+      /row 4 has the id of a row before it/,
+      { idFormat: 'text' },
+    ],
     ['text ids, no id', [{ id: {} }], 'after_id=b', /row 1 has no valid id/, { idFormat: 'text' }],
     ['negative ids as text', ['2', '-3', '-12'].map((id) => ({ id })), 'before_id=11', null],
     ['an id in another notation', [{ id: '1e0' }], 'before_id=5', /row 1 has no valid id/],
@@ -233,11 +250,11 @@ t.test('a response schema without the items or the total is one finding per rout
     app.get('/v1/people', { schema, config: { lists: config } }, (_, reply) => reply.list([]))
     return app.ready() as unknown as Promise<FastifyInstance>
   }
-  await t.rejects(boot({}), {
+  await t.rejects(boot({}).catch(rethrowUnwrapped), {
     code: 'FST_CONV_FINDINGS',
     message: /GET \/v1\/people +lists\.schema +.*no 'people'/,
   })
-  await t.rejects(boot({ member: 'users' }), {
+  await t.rejects(boot({ member: 'users' }).catch(rethrowUnwrapped), {
     code: 'FST_CONV_FINDINGS',
     message: /1 breach of .*no 'total'/s,
   })
@@ -306,3 +323,18 @@ async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsR
     faults: () => at(levels.error)().map(({ err }) => String((err as Error).message)),
   }
 }
+
+t.test('a 200 of a list without reply.list() is counted', async (t) => {
+  for (const mode of ['enforce', 'report', 'off'] as const) {
+    const app = Fastify()
+    await app.register(lists, { mode })
+    app.get('/v1/rows', { config: { lists: {} } }, async () => ({ rows }))
+    app.get('/v1/pages', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+    app.get('/v1/gone', { config: { lists: {} } }, async (_request, reply) => reply.code(404).send({}))
+    for (const path of ['rows', 'rows', 'pages', 'gone']) await app.inject(`/v1/${path}`)
+    const counted = { plugin: 'lists', rule: 'answer', route: 'GET /v1/rows', effect: 'none', count: 2 }
+    const observations = conventionsReport(app)?.observations ?? []
+    t.match(observations, mode === 'off' ? [] : [counted], mode)
+    t.equal(observations.length, mode === 'off' ? 0 : 1, mode)
+  }
+})

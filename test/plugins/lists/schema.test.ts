@@ -134,6 +134,27 @@ t.test('a query schema of another validator is not changed', async (t) => {
   t.strictSame((await app.inject('/v1/users?limit=3')).json(), { limit: 3 })
 })
 
+t.test(
+  'with a validator of the app, the page is read, and the parameters are removed before it',
+  async (t) => {
+    const app = Fastify()
+    const validated: unknown[] = []
+    app.setValidatorCompiler(() => (query: unknown) => {
+      validated.push({ ...(query as object) })
+      return { value: query }
+    })
+    await app.register(problems)
+    await app.register(lists)
+    const querystring = { type: 'object', additionalProperties: false, properties: { name } }
+    app.get('/v1/users', { config: { lists: {} }, schema: { querystring } }, async ({ page }) => ({
+      limit: page.limit,
+    }))
+    t.strictSame((await app.inject('/v1/users?limit=3&name=Ada')).json(), { limit: 3 })
+    t.strictSame(validated, [{ name: 'Ada' }])
+    t.equal((await app.inject('/v1/users?limit=-1')).statusCode, 400)
+  },
+)
+
 t.test('OpenAPI shows Link among the headers of a success', async (t) => {
   const items = { type: 'array', items: { type: 'object' } }
   const users = { type: 'object', properties: { users: items, total: { type: 'integer' } } }

@@ -269,6 +269,15 @@ t.test('it answers before the other conventions', async (t) => {
   }
 })
 
+t.test('a preflight that @fastify/cors leaves to a handler is refused', async (t) => {
+  const app = Fastify()
+  await app.register(maintenance)
+  await app.register(cors, { origin: false })
+  app.all('/v1/users', async () => t.fail('the handler runs'))
+  await app.maintenance.enable()
+  t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
+})
+
 t.test('without a CORS plugin, a preflight is refused', async (t) => {
   const { app } = await serviceWith()
   await app.maintenance.enable()
@@ -276,9 +285,9 @@ t.test('without a CORS plugin, a preflight is refused', async (t) => {
 })
 
 t.test('a route in report mode keeps its other refusals during maintenance', async (t) => {
-  for (const [mode, own] of [
-    ['enforce', 'report'],
-    ['report', 'enforce'],
+  for (const [mode, own, status] of [
+    ['enforce', 'report', 406],
+    ['report', 'enforce', 503],
   ] as const) {
     const app = Fastify(serverOptions())
     await app.register(problems)
@@ -287,7 +296,7 @@ t.test('a route in report mode keeps its other refusals during maintenance', asy
     app.get('/v1/users', { schema, config: { maintenance: { mode: own } } }, async () => ({}))
     await app.maintenance.enable()
     const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })
-    t.equal(statusCode, 406, `${mode}, ${own}`)
+    t.equal(statusCode, status, `${mode}, ${own}`)
   }
 })
 

@@ -506,19 +506,15 @@ t.test('a form with a content coding is not searched, and reaches only a parser 
   }
 })
 
-t.test('methods, header, field and form are options', async (t) => {
+t.test('methods and form are options', async (t) => {
   const app = Fastify()
-  await app.register(methodOverride, { methods: ['PUT'], header: 'X-Method', field: 'do' })
+  await app.register(methodOverride, { methods: ['PUT'] })
   addRoutes(app)
   const send = async (options: InjectOptions) =>
     app.inject({ method: 'POST', url: '/v1/users/7', ...options })
-  t.match((await send({ headers: { 'x-method': 'put' } })).json(), { route: 'PUT' })
-  t.match((await send({ headers: form, payload: 'do=PUT&_method=DELETE' })).json(), {
-    route: 'PUT',
-    body: { _method: 'DELETE' },
-  })
-  t.match((await send({ headers: { 'x-method': 'DELETE' } })).statusCode, 400)
-  t.match((await send({ headers: header('DELETE') })).json(), { route: 'POST' })
+  t.match((await send({ headers: header('put') })).json(), { route: 'PUT' })
+  t.equal((await send({ headers: header('DELETE') })).statusCode, 400)
+  t.equal((await send({ headers: form, payload: '_method=DELETE' })).statusCode, 400)
 
   const closed = Fastify()
   await closed.register(methodOverride, { form: false })
@@ -544,10 +540,6 @@ t.test('invalid options are refused at registration', async (t) => {
     ...['TRACE', ['PUT'], 'xPUT', 'PUT!'].map(
       (method) => [{ methods: [method] }, invalid, /methodOverride\.methods\[0\]/] as const,
     ),
-    [{ header: 'a b' }, invalid, /methodOverride\.header.*header field/],
-    [{ header: false }, invalid, /methodOverride\.header/],
-    [{ field: '' }, invalid, /methodOverride\.field/],
-    [{ field: 'a&b' }, invalid, /methodOverride\.field/],
     [{ form: 'no' }, invalid, /methodOverride\.form/],
     [{ formOrigins: crossSite.origin }, invalid, /methodOverride\.formOrigins.*an array/],
     [{ formOrigins: [[crossSite.origin]] }, invalid, /methodOverride\.formOrigins\[0\]/],
@@ -612,7 +604,12 @@ t.test('report changes nothing, and counts overrides and refusals; off does not 
         count: 3,
         example: 'POST as DELETE',
       },
-      { plugin: 'methodOverride', rule: 'refused', route: '/v1/users/:id', count: 3, example: /TRACE/ },
+      ...(formsAreTaken
+        ? [{ rule: 'refused', effect: 'refused', status: 400, count: 3, example: /TRACE/ }]
+        : [
+            { rule: 'refused', effect: 'refused', status: 400, count: 1, example: /TRACE/ },
+            { rule: 'refused', effect: 'changed', count: 2, example: /TRACE.*: 415 anyway/ },
+          ]),
     ])
   }
 })

@@ -3,8 +3,6 @@ import { overrideDecision } from '../../../src/plugins/method-override/override-
 
 const rules = {
   methods: ['PUT', 'PATCH', 'DELETE'],
-  header: 'x-http-method-override',
-  field: '_method',
   formOrigins: ['https://app.example'],
 }
 const fields = { host: 'api.example' }

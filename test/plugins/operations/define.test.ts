@@ -39,10 +39,9 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
     ['a', { cancellable: 'yes' }, /operations\.define\('a'\)\.cancellable/],
     ['a', { maxRuns: 0 }, /\.maxRuns: expected an integer from 1 to 1000/],
     ['a', { timeout: 10 }, /\.timeout: expected at least a second/],
-    ['a', { priority: 101 }, /\.priority: expected an integer from 0 to 100/],
     ['a', { retryAfter: 0 }, /\.retryAfter/],
+    ['a', { onePer: true }, /\.onePer: expected the name of a member of the input/],
     ['a', { retry: { max: -1 } }, /\.retry\.max/],
-    ['a', { retry: { on: true } }, /\.retry\.on/],
     ['a', { retry: { tries: 3 } }, /\.retry\.tries/, 'FST_CONV_OPTION_UNKNOWN'],
     ['a', { runs: 3 }, /\.runs: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
   ]
@@ -61,11 +60,11 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
 
 t.test('a declared operation has no work here; a defined one has its limits', async (t) => {
   const definitions = new OperationDefinitions(100)
-  definitions.declare('elsewhere', { cancellable: true, retryAfter: 60, priority: 9 })
+  definitions.declare('elsewhere', { cancellable: true, retryAfter: 60 })
   t.strictSame(definitions.named('elsewhere'), {
     cancellable: true,
     retryAfter: 60,
-    priority: 9,
+    onePer: null,
     input: null,
     result: null,
     work: null,
@@ -74,7 +73,6 @@ t.test('a declared operation has no work here; a defined one has its limits', as
   t.match(definitions.named('here'), {
     cancellable: false,
     retryAfter: null,
-    priority: 0,
     work: { maxRuns: 3, timeout: 3_600_000 },
   })
 })
@@ -100,6 +98,28 @@ t.test('an input is JSON of a limited length, with all digits', async (t) => {
     else t.equal(definitions.inputJson('a', input), json)
   }
 })
+
+t.test(
+  '`onePer`: the same id of the same operation, as a text or an integer, is the same resource',
+  async (t) => {
+    const definitions = new OperationDefinitions(1_000)
+    definitions.declare('pay', { onePer: 'id' })
+    definitions.declare('ship', { onePer: 'id' })
+    definitions.declare('any', {})
+    const keyOf = (name: string, input: unknown) =>
+      definitions.onePerOf(name, definitions.inputJson(name, input))
+    const key = keyOf('pay', { id: 7 })
+    t.match(key, /^[0-9a-f]{64}$/)
+    t.strictSame([keyOf('pay', { id: '7', note: 'x' }), keyOf('pay', { id: 7n })], [key, key])
+    const long = 9_007_199_254_740_993n
+    const others = [keyOf('pay', { id: 8 }), keyOf('ship', { id: 7 }), keyOf('pay', { id: long }), key]
+    t.equal(new Set([...others, keyOf('pay', { id: long - 1n })]).size, 5)
+    t.equal(keyOf('any', { id: 7 }), null)
+    for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]]) {
+      t.throws(() => keyOf('pay', input), { name: 'TypeError', message: /'pay' needs the member id/ })
+    }
+  },
+)
 
 t.test('the context of a handler', async (t) => {
   const { logger, lines } = keepLogs()
@@ -183,18 +203,15 @@ t.test('a retry is delayed twice as long each time, up to an hour, less up to a 
   t.equal(delaysOf({ max: 1_000 }, 0, 999), 3_600_000)
 })
 
-t.test('by default, errors of the server are retried, and problems of the input are not', async (t) => {
-  const on = (error: unknown) => error === 'mine'
-  const rows: readonly (readonly [error: unknown, retry: OperationRetry, again: boolean])[] = [
-    [new Error('a deadlock'), {}, true],
-    [null, {}, true],
-    [new ProblemError('operations-unavailable'), {}, true],
-    [new ProblemError('not-found'), {}, false],
-    [new Error('a deadlock'), { on }, false],
-    ['mine', { on }, true],
+t.test('errors of the server are retried, and problems of the input are not', async (t) => {
+  const rows: readonly (readonly [error: unknown, again: boolean])[] = [
+    [new Error('a deadlock'), true],
+    [null, true],
+    [new ProblemError('operations-unavailable'), true],
+    [new ProblemError('not-found'), false],
   ]
-  for (const [error, retry, again] of rows) {
-    const { retryAfter } = workOf(async () => {}, { retry: { max: 1, ...retry } })
+  for (const [error, again] of rows) {
+    const { retryAfter } = workOf(async () => {}, { retry: { max: 1 } })
     t.equal(retryAfter(error, 0) !== null, again)
   }
 })

@@ -1,7 +1,7 @@
 /** Faults in the log: their begin and their end, not each failure. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { FaultLog } from '../../../src/plugins/operations/fault-log.js'
+import { FaultLog } from '../../../src/plugins/operations/events.js'
 import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { start } from './samples.js'

@@ -1,5 +1,6 @@
 /** Operations by themselves: input and handlers of every kind, requests that wait, stores that fail, closing. */
 import { setTimeout as pause } from 'node:timers/promises'
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { ProblemError, problems, serverOptions } from '../../../src/index.js'
@@ -817,7 +818,7 @@ t.test(
 )
 
 t.test('closing does not wait for those who wait', async (t) => {
-  const app = await service(t, () => new Promise(() => {}), { maxWait: 3_600 })
+  const app = await service(t, () => new Promise(() => {}))
   const { port } = await serve(t, app)
   const connection = await openConnection(port)
   connection.send(requestBytes('POST', '/v1/work', { prefer: 'wait=3600' }))
@@ -868,6 +869,42 @@ t.test('definitions are checked, and one that was refused leaves nothing', async
   t.throws(() => define('work', handler), { code: 'FST_CONV_OPERATION_DEFINED' })
   define('other', { maxRuns: 1, timeout: 90_000 }, handler)
   await t.resolves(async () => app.ready())
+})
+
+t.test('two requests at once that start the same for a resource: 202 and 409', async (t) => {
+  let runs = 0
+  const app = await service(t, async () => undefined)
+  await app.register(swagger, { openapi: { openapi: '3.1.0' } })
+  let pays = () => {}
+  const paid = new Promise<undefined>((resolve) => {
+    pays = () => resolve(undefined)
+  })
+  app.operations.define('orders.pay', { onePer: 'id' }, async () => {
+    runs += 1
+    return paid
+  })
+  app.post<{ Params: { id: string } }>(
+    '/v1/orders/:id/pay',
+    { config: { operations: { starts: 'orders.pay' } } },
+    async ({ params: { id } }, reply) => reply.startOperation('orders.pay', { id }),
+  )
+  const pay = (id: number) => ask(app, { method: 'POST', url: `/v1/orders/${id}/pay` })
+  const answers = await Promise.all([pay(7), pay(7), pay(8)])
+  t.strictSame(answers.map(({ status }) => status).sort(), [202, 202, 409])
+  isProblem(t, await pay(7), {
+    status: 409,
+    code: 'operation-in-progress',
+    detail: /no operation was started/,
+  })
+  pays()
+  for (const answer of answers) {
+    const path = headerOf(answer, 'location')
+    if (path !== undefined) await ended(app, path)
+  }
+  t.equal(runs, 2)
+  t.equal((await pay(7)).status, 202, 'it has ended')
+  const responses = app.swagger().paths?.['/v1/orders/{id}/pay']?.post?.responses
+  t.match(JSON.stringify(responses?.[409]), /"operation-in-progress"/, 'the document has the 409')
 })
 
 t.test('a route names what it starts: an unknown one is found when the app gets ready', async (t) => {

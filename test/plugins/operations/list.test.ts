@@ -1,4 +1,5 @@
 /** `GET /v1/operations`: the caller's own operations, page by page, with and without the plugin `lists`. */
+import AjvCompiler from '@fastify/ajv-compiler'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
@@ -184,6 +185,37 @@ t.test('`fields` narrows each operation; `lists` refuses what the list does not 
   const narrow = await ask('/v1/operations?fields=id,status')
   t.strictSame(JSON.parse(narrow.body), { operations: [{ id, status: 'In progress' }] })
   isProblem(t, await ask('/v1/operations?include_total=true'), { status: 400, code: 'validation' })
+})
+
+t.test('a parameter that the list does not have is treated as by the other lists of the app', async (t) => {
+  for (const [name, ajv, validatorCompiler] of [
+    ['the default of Fastify', {}, undefined],
+    ['removeAdditional: false', { customOptions: { removeAdditional: false as const } }, undefined],
+    [
+      'a compiler of the app',
+      {},
+      AjvCompiler()({}, { customOptions: { removeAdditional: false, coerceTypes: true } }),
+    ],
+  ] as const) {
+    const app = Fastify({ ...serverOptions(), ajv })
+    t.teardown(() => app.close())
+    if (validatorCompiler !== undefined) app.setValidatorCompiler(validatorCompiler as never)
+    await app.register(conventions, { operations: { identify: () => '42' } })
+    app.operations.define('work', async () => {})
+    const querystring = { type: 'object', additionalProperties: false, properties: {} }
+    app.get('/v1/users', { schema: { querystring }, config: { lists: {} } }, async (_request, reply) =>
+      reply.list([]),
+    )
+    for (const query of ['statuss=Failed', 'limit=1', 'fields=id', 'limit=1&limitt=2']) {
+      const [users, operations] = await Promise.all(
+        ['users', 'operations'].map((list) => app.inject(`/v1/${list}?${query}`)),
+      )
+      t.equal(operations?.statusCode, users?.statusCode, `${name}: ${query}`)
+      t.strictSame(operations?.json().errors, users?.json().errors, `${name}: ${query}`)
+    }
+    const status = (await app.inject('/v1/operations?statuss=Failed')).statusCode
+    t.equal(status, name === 'the default of Fastify' ? 200 : 400, name)
+  }
 })
 
 t.test('in camelCase, below another path and with a base URL', async (t) => {

@@ -33,7 +33,8 @@ async function preset(
   t.teardown(() => app.close())
   await app.register(conventions, {
     ...options,
-    operations: { path, drain: 0, identify: () => null, ...(options.operations || {}) },
+    identify: () => null,
+    operations: { path, drain: 0, ...(options.operations || {}) },
   })
   const waiting: (() => void)[] = []
   app.operations.define(
@@ -171,7 +172,7 @@ t.test('maintenance: polls are 503 with Retry-After, what runs goes on to its en
 t.test(
   'rateLimit: polls count for the caller; a 429 of the poll limit is not that of the rate limit',
   async (t) => {
-    const { ask, start } = await preset(t, { rateLimit: { max: 5 }, operations: { polls: { max: 2 } } })
+    const { ask, start } = await preset(t, { rateLimit: { max: 5 }, operations: { polls: 2 } })
     const location = await start()
     const answers = []
     for (let poll = 0; poll < 5; poll += 1) answers.push(await ask({ url: location }))

@@ -32,20 +32,15 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ lease: 0 }, /operations\.lease/],
     [{ lease: Number.NaN }, /operations\.lease/],
     [{ retryAfter: 0 }, /operations\.retryAfter: expected an integer from 1/],
-    [{ polls: true }, /operations\.polls: expected an object/],
-    [{ polls: { max: 0 } }, /operations\.polls\.max/],
-    [{ polls: { timeWindow: 10 } }, /operations\.polls\.timeWindow/],
-    [{ maxWait: -1 }, /operations\.maxWait: expected an integer from 0 to 3600/],
+    [{ polls: true }, /operations\.polls: expected an integer/],
+    [{ polls: 0 }, /operations\.polls/],
     [{ maxLength: 0 }, /operations\.maxLength/],
     [{ drain: 500 }, /operations\.drain/],
     [{ unwind: 500 }, /operations\.unwind/],
     [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
     [{ baseUrl: 'https://example.com/?a=b' }, /operations\.baseUrl/],
-    [{ limits: { operations: 0 } }, /operations\.limits\.operations/],
-    [{ limits: { bytes: 1 } }, /operations\.limits\.bytes/, 'FST_CONV_OPTION_UNKNOWN'],
+    [{ maxPerOwner: 0 }, /operations\.maxPerOwner/],
     [{ codec: { encode: String } }, /operations\.codec/],
-    [{ recordForm: 3 }, /operations\.recordForm: expected 1 or 2/],
-    [{ storeTimeout: '1ms' }, /operations\.storeTimeout/],
     [{ now: 0 }, /operations\.now/],
     [{ schedule: 0 }, /operations\.schedule/],
     [{ paths: '/v1' }, /operations\.paths: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
@@ -71,24 +66,24 @@ async function service(t: { teardown: typeof import('tap').default.teardown }, o
   app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
   return async (url: string | undefined) =>
     url === undefined
-      ? app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=100' } })
+      ? app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=0' } })
       : app.inject(new URL(url, 'http://localhost').pathname)
 }
 
 t.test('an option that is undefined has its default', async (t) => {
   const names = [
-    ['path', 'store', 'engine', 'identify', 'retention', 'lease', 'retryAfter', 'maxLength', 'storeTimeout'],
-    ['baseUrl', 'limits', 'codec', 'recordForm', 'now', 'schedule'],
+    ['path', 'store', 'engine', 'identify', 'retention', 'lease', 'retryAfter', 'maxLength'],
+    ['baseUrl', 'maxPerOwner', 'polls', 'codec', 'now', 'schedule'],
   ].flat()
   const options = Object.fromEntries(names.map((name) => [name, undefined]))
-  const ask = await service(t, { ...options, polls: { max: undefined }, maxWait: 0 } as object)
+  const ask = await service(t, options)
   const { headers } = await ask(undefined)
   t.match(headers, { 'retry-after': '5', location: /^\/v1\/operations\// })
   for (let poll = 0; poll < 60; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
   t.equal((await ask(String(headers.location))).statusCode, 429)
 })
 
-t.test('path, baseUrl, retryAfter, polls, maxWait and recordForm', async (t) => {
+t.test('path, baseUrl, retryAfter and polls', async (t) => {
   const store = unruly(memoryOperationStore())
   const ask = await service(t, {
     store,
@@ -96,15 +91,11 @@ t.test('path, baseUrl, retryAfter, polls, maxWait and recordForm', async (t) => 
     baseUrl: 'https://example.com/',
     retryAfter: 17,
     polls: false,
-    maxWait: 0,
-    recordForm: 1,
   })
   const { statusCode, headers } = await ask(undefined)
   t.equal(statusCode, 202)
   t.match(headers, { 'retry-after': '17', location: /^https:\/\/example\.com\/v2\/jobs\/[0-9a-f]{32}$/ })
-  t.notOk('preference-applied' in headers, 'a request does not wait with maxWait 0')
   for (let poll = 0; poll < 200; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
-  t.match(await store.get(String(headers.location).slice(-32)), { schema: 1 })
 })
 
 t.test('the memory store checks its own options', async (t) => {

@@ -6,7 +6,7 @@ import {
   internal,
   maySee,
   traceparentOf,
-} from '../../../src/plugins/operations/owner.js'
+} from '../../../src/plugins/operations/starter.js'
 import { begun } from './samples.js'
 
 t.test('an owner is an id, stored as a text; a caller without an id has the access `id`', async (t) => {

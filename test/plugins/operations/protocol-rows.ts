@@ -273,7 +273,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
       t.ok(Date.now() - begun >= 950)
 
       const longer = await ask({ does: 'nothing' }, 'wait=1000')
-      t.equal(headerOf(longer, 'preference-applied'), 'wait=5', 'no longer than the service will')
+      t.equal(headerOf(longer, 'preference-applied'), 'wait=10', 'no longer than the service will')
 
       const at = await ask({ does: 'waits', key: 'at once' }, 'respond-async')
       t.strictSame([at.status, headerOf(at, 'preference-applied')], [202, 'respond-async'])
@@ -281,7 +281,6 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
       t.strictSame([none.status, headerOf(none, 'preference-applied')], [202, undefined])
       for (const key of ['', 'at once', 'as well']) service.letGo(key)
     },
-    { maxWait: 5 },
   )
 
   row('an answer of the route’s own, where the client waited for it', async (t, service) => {
@@ -368,7 +367,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
       service.later(wait * 1000)
       t.match((await service.until(path, isFinal)).status, 'Succeeded')
     },
-    { polls: { max: 3, timeWindow: '1 minute' } },
+    { polls: 3 },
   )
 
   row(
@@ -380,8 +379,6 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
         checkInterval: 1_000,
         takesOver: false,
         retention: day,
-        storeTimeout: 5_000,
-        recordForm: 2,
         codec: null,
         now: Date.now,
         schedule: scheduleTimeout,

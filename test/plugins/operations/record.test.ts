@@ -1,7 +1,6 @@
-/** Records of operations: what a store may return, the forms of earlier releases, ids and progress. */
+/** Records of operations: what a store may return, ids and progress. */
 import t from 'tap'
 import {
-  attemptsOf,
   isFinal,
   isGone,
   isOperationId,
@@ -21,30 +20,6 @@ const stages: readonly OperationRecord[] = [
   ended,
 ]
 
-/** A record as release 0.1 wrote it. */
-const ofForm1 = {
-  version: 3,
-  schema: 1,
-  id: idOf(7),
-  name: 'payments.retry',
-  owner: '42',
-  status: 'In progress',
-  cancellable: true,
-  isCancelling: false,
-  input: '{"id":7}',
-  run: 2,
-  runUntil: startTime + 30_000,
-  dueAt: startTime + 30_000,
-  progress: 0.5,
-  createdAt: startTime,
-  since: startTime,
-  finishedAt: null,
-  goneAt: null,
-  resource: null,
-  result: null,
-  error: null,
-}
-
 t.test('a record that was stored as JSON is read unchanged, and frozen', async (t) => {
   for (const record of stages) {
     const read = readRecord(JSON.stringify(record))
@@ -52,36 +27,6 @@ t.test('a record that was stored as JSON is read unchanged, and frozen', async (
     t.ok(Object.isFrozen(read))
     t.strictSame({ ...readRecord(JSON.parse(JSON.stringify(record))) }, { ...record }, 'also as an object')
   }
-})
-
-t.test('a record of form 1 is completed, and keeps its form and its input', async (t) => {
-  t.strictSame(
-    { ...readRecord(JSON.stringify(ofForm1)) },
-    {
-      ...ofForm1,
-      access: 'owner',
-      inputLength: 8,
-      uncounted: 0,
-      retries: 0,
-      notBefore: null,
-      priority: 0,
-      updatedAt: startTime,
-      requestId: null,
-      traceparent: null,
-    },
-  )
-  const anonymous = { ...ofForm1, owner: null, input: null, status: 'Failed', finishedAt: startTime + 5 }
-  t.match(readRecord(anonymous), { access: 'id', inputLength: 0, updatedAt: startTime + 5 })
-  const later = { ...ofForm1, updatedAt: startTime + 9, uncounted: 1, retries: 1, access: 'internal' }
-  t.match(readRecord(later), { updatedAt: startTime + 9, uncounted: 1, retries: 1, access: 'internal' })
-})
-
-t.test('a run that release 0.1 began counts for maxRuns', async (t) => {
-  const written = claimed(begun({ schema: 1, run: 4, uncounted: 3 }))
-  t.equal(attemptsOf(readRecord(JSON.stringify(written))), 2)
-  // It changes the members that it knows, and keeps the others.
-  const dead = readRecord({ ...written, version: written.version + 1, run: written.run + 1 })
-  t.equal(attemptsOf(dead), 3)
 })
 
 t.test('another value in place of a record is an error that says why', async (t) => {
@@ -93,9 +38,9 @@ t.test('another value in place of a record is an error that says why', async (t)
     ['[]', /another value/],
     [null, /another value/],
     [7, /another value/],
-    ['{}', /form undefined; this release supports forms up to 2/],
-    [{ ...whole, schema: 3 }, /form 3/],
-    [{ ...whole, schema: '1' }, /form 1;/],
+    ['{}', /schema undefined; this release reads schema 1/],
+    [{ ...whole, schema: 2 }, /schema 2;/],
+    [{ ...whole, schema: '1' }, /schema "1";/],
     [incomplete, /invalid operation/],
     [{ ...whole, status: 'Done' }, /invalid operation/],
     [{ ...whole, access: 'everyone' }, /invalid operation/],

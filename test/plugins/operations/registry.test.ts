@@ -25,8 +25,6 @@ function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
     checkInterval: lease,
     takesOver: false,
     retention,
-    storeTimeout: 5_000,
-    recordForm: 2,
     codec: null,
     now: clock.now,
     schedule: clock.schedule,
@@ -53,18 +51,12 @@ async function isUnavailable(t: Test, answer: Promise<unknown>, cause: RegExp, n
   t.notMatch(error?.message, cause, 'the cause is not for the client')
 }
 
-t.test('an input is stored apart from its record; form 1 has it in the record', async (t) => {
+t.test('an input is stored apart from its record', async (t) => {
   const { registry, store, create } = setUp()
   const record = await create({ input: '{"id":7}' })
   t.equal(await store.input(record.id), '{"id":7}')
   t.equal(await registry.input(record), '{"id":7}')
   t.equal(await registry.input(await create()), null)
-
-  const earlier = setUp({ recordForm: 1 })
-  const ofForm1 = await earlier.create({ input: '{"id":7}' })
-  t.match(ofForm1, { schema: 1, input: '{"id":7}' })
-  t.equal(await earlier.store.input(ofForm1.id), null)
-  t.equal(await registry.input(ofForm1), '{"id":7}', 'any release reads it')
 })
 
 t.test('a codec encodes what is stored, and decodes what is read', async (t) => {
@@ -73,18 +65,15 @@ t.test('a codec encodes what is stored, and decodes what is read', async (t) => 
     encode: async (text: string) => `x${reverse(text)}`,
     decode: (text: string) => reverse(text.slice(1)),
   }
-  for (const recordForm of [1, 2] as const) {
-    const { registry, store, create, claim } = setUp({ codec, recordForm })
-    const record = await create({ input: '{"id":7}' })
-    const stored = sure(await store.get(record.id))
-    t.equal(recordForm === 1 ? stored.input : await store.input(record.id), 'x}7:"di"{')
-    t.equal(await registry.input(record), '{"id":7}')
-    await claim(record.id)
-    const ended = sure(await registry.finish(record.id, 1, await registry.encoded(succeeded)))
-    t.equal(sure(await store.get(record.id)).result, 'x}1:"tnes"{')
-    t.equal((await registry.readable(ended)).result, '{"sent":1}')
-    t.equal(await registry.input(await create()), null, 'there is nothing to decode')
-  }
+  const { registry, store, create, claim } = setUp({ codec })
+  const record = await create({ input: '{"id":7}' })
+  t.equal(await store.input(record.id), 'x}7:"di"{')
+  t.equal(await registry.input(record), '{"id":7}')
+  await claim(record.id)
+  const ended = sure(await registry.finish(record.id, 1, await registry.encoded(succeeded)))
+  t.equal(sure(await store.get(record.id)).result, 'x}1:"tnes"{')
+  t.equal((await registry.readable(ended)).result, '{"sent":1}')
+  t.equal(await registry.input(await create()), null, 'there is nothing to decode')
 })
 
 t.test('a text that is not an id is not looked for', async (t) => {
@@ -278,6 +267,35 @@ t.test('a record that changes without end is operations-unavailable', async (t) 
   store.replace = async () => false
   await isUnavailable(t, registry.cancel(id), /changed 100 times/, 'cancel')
 })
+
+t.test('of operations with one `onePer`, one is in progress; the others are a 409', async (t) => {
+  const { registry, store, create, claim } = setUp()
+  const onePer = 'a'.repeat(64)
+  const first = await create({ onePer })
+  const refused = { code: 'operation-in-progress', statusCode: 409 }
+  await t.rejects(create({ onePer }), refused)
+  t.ok(await create({ onePer: 'b'.repeat(64) }))
+  const { run } = await claim(first.id)
+  await t.rejects(create({ onePer }), refused, 'it runs')
+  await registry.finish(first.id, run, failed)
+  const second = await create({ onePer })
+  t.not(second.id, first.id)
+  const transaction = { ...transactionOf(store), create: async () => false }
+  await t.rejects(registry.create(newOperation({ onePer }), transaction), refused)
+  await registry.cancel(second.id)
+  t.ok(await create({ onePer }), 'it was cancelled before it ran')
+})
+
+t.test(
+  'a start whose answer was lost, and that the client of the store sends again, is no other',
+  async (t) => {
+    const { registry, store } = setUp()
+    const create = store.create.bind(store)
+    store.create = async (record, input) => (await create(record, input)) && create(record, input)
+    const record = await registry.create(newOperation({ onePer: 'a'.repeat(64) }))
+    t.match(await registry.find(record.id), { id: record.id })
+  },
+)
 
 t.test('a full store is operations-full', async (t) => {
   const { create } = setUp({ store: memoryOperationStore({ maxOperations: 1 }) })

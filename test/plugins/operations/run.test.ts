@@ -19,8 +19,6 @@ async function setUp({ timeout = 3_600_000, takesOver = false } = {}) {
     checkInterval: lease,
     takesOver,
     retention,
-    storeTimeout: 5_000,
-    recordForm: 2,
     codec: null,
     now,
     schedule,

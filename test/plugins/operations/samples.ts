@@ -37,6 +37,7 @@ export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
     access: 'id',
     input: null,
     cancellable: true,
+    onePer: null,
     priority: 0,
     delay: 0,
     requestId: null,
@@ -49,7 +50,7 @@ export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
 export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
   const operation = newOperation({ name: 'payments.retry', owner: '42', access: 'owner', input: '{"id":7}' })
   return Object.freeze({
-    ...begin(idOf(1), operation, startTime, startTime + lease, over.schema ?? 2),
+    ...begin(idOf(1), operation, startTime, startTime + lease),
     ...over,
   })
 }

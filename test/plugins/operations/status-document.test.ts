@@ -58,9 +58,7 @@ t.test('the document of each stage', async (t) => {
 })
 
 t.test('owner, input, name, ids of the request and the state of the run are not shown', async (t) => {
-  const shown = JSON.stringify(
-    document({ ...running, requestId: 'req-1', traceparent: '00-1', input: '{"id":7}' }),
-  )
+  const shown = JSON.stringify(document({ ...running, requestId: 'req-1', traceparent: '00-1' }))
   for (const secret of ['owner', 'input', 'run', 'version', 'due', 'payments.retry', 'req-1', '00-1']) {
     t.notMatch(shown, secret)
   }

@@ -6,11 +6,11 @@ import {
   type OperationJob,
   OperationQueueFullError,
 } from '../../../src/plugins/operations/engines/engine.js'
-import type { FaultLog } from '../../../src/plugins/operations/fault-log.js'
+import type { FaultLog } from '../../../src/plugins/operations/events.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { begun, failed, idOf, lease, newOperation, retention, start, sure } from './samples.js'
+import { failed, lease, newOperation, retention, start, sure } from './samples.js'
 import { testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
@@ -87,16 +87,6 @@ t.test('a dead run is found within half a lease; live and delayed ones are left 
   t.match(engine.jobs.at(-1), { delay: 0 })
   t.ok(queued().includes(delayed.id))
   await sweeper.stop()
-})
-
-t.test('a record of form 1 is read, queued and run', async (t) => {
-  const { clock, store, sweep, queued, registry } = setUp()
-  const record = begun({ schema: 1, id: idOf(3), name: 'work', input: '{"id":7}', dueAt: clock.now() })
-  await store.create(record, null)
-  await sweep()
-  t.strictSame(queued(), [idOf(3)])
-  t.match(await registry.claim(idOf(3), limits), { kind: 'claimed', record: { schema: 1, run: 1 } })
-  t.equal(await registry.input(record), '{"id":7}')
 })
 
 t.test('of several processes that sweep the same store, one queues an operation', async (t) => {

@@ -5,8 +5,7 @@ import {
   type InProcessEngineOptions,
   inProcessEngine,
 } from '../../../src/plugins/operations/engines/in-process.js'
-import type { OperationEventName } from '../../../src/plugins/operations/events.js'
-import type { FaultLog } from '../../../src/plugins/operations/fault-log.js'
+import type { FaultLog, OperationEventName } from '../../../src/plugins/operations/events.js'
 import type { Log } from '../../../src/plugins/operations/options.js'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
 import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
@@ -76,8 +75,6 @@ export function testProcess({
     takesOver,
     checkInterval: takesOver ? lease * 10 : lease,
     retention,
-    storeTimeout: 5_000,
-    recordForm: 2,
     codec: null,
     now,
     schedule,

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t from 'tap'
 import { type Exception, pathGuard } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
+import { rethrowUnwrapped } from '../../support/report-table.js'
 
 const nothing = async (): Promise<object> => ({})
 
@@ -24,9 +25,9 @@ t.test('an exception applies to its own rules only', async (t) => {
   await app.register(pathGuard)
   app.get('/user_group/:id', excepted(['underscore', 'version'], 'published before the rule'), nothing)
 
-  await t.rejects(async () => app.ready(), {
+  await t.rejects(async () => app.ready().then(undefined, rethrowUnwrapped), {
     code: 'FST_CONV_FINDINGS',
-    message: /^1 breach[^\n]*\n\n[^\n]*\n[^\n]*\nGET \/user_group\/:id +pathGuard\.plural [^\n]*\n$/,
+    message: /^1 breach[^\n]*\n\n[^\n]*\n[^\n]*\nGET \/user_group\/:id +pathGuard\.plural [^\n]*\n\nrule /,
   })
 })
 
@@ -56,14 +57,20 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
 })
 
 t.test(
-  'the url of an exception is the whole pattern, and a final star matches everything below',
+  'the url of an exception is the whole pattern, and a final /* matches the path before it and everything below',
   async (t) => {
-    for (const url of ['/stat', '/stats/', '/stats/*', '/*/stats', '/v1/stats']) {
+    for (const url of ['/stat', '/stats/', '/*/stats', '/v1/stats']) {
       const app = Fastify()
       await app.register(pathGuard, { exceptions: [{ url, except: ['version'], reason: 'monitoring' }] })
       app.get('/stats', nothing)
       await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' }, url)
     }
+    const below = Fastify()
+    const exception = { url: '/stats/*', except: ['version'], reason: 'monitoring' } as const
+    await below.register(pathGuard, { exceptions: [exception] })
+    for (const url of ['/stats', '/stats/cpus']) below.get(url, nothing)
+    await below.ready()
+
     const app = Fastify()
     await app.register(pathGuard, {
       exceptions: [{ url: '/*', except: ['version'], reason: 'behind a gateway' }],
@@ -198,5 +205,12 @@ function excepted(except: readonly ('underscore' | 'plural' | 'version' | 'words
 }
 
 function exception(route: string, rules: readonly string[]): Exception {
-  return { plugin: 'pathGuard', route, rules, reason: 'published before the rule', unused: false }
+  return {
+    plugin: 'pathGuard',
+    route,
+    rules,
+    reason: 'published before the rule',
+    declared: true,
+    unused: false,
+  }
 }

@@ -118,6 +118,47 @@ t.test('a request is counted once for each rule, however many of its segments br
   )
 })
 
+t.test('a request that the app refuses anyway is not counted among those that would be lost', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, report)
+  app.get('/v1/users/:id', async (request, reply) => {
+    const { id } = request.params as { id: string }
+    if (id === 'Known') return {}
+    return reply.code(id === 'Hidden' ? 403 : 404).send({})
+  })
+  app.setNotFoundHandler((request, reply) => {
+    reply.code(request.url.startsWith('/Pages/') ? 200 : 404).send('a page')
+  })
+  for (const url of [
+    '/v1/users/Known',
+    '/v1/users/Known',
+    '/v1/users/Hidden',
+    '/Admin.php',
+    '/WP/x',
+    '/Pages/Home',
+  ]) {
+    await app.inject(url)
+  }
+
+  t.strictSame(
+    app.conventions
+      .report()
+      .observations.map(({ route, effect, status, count, example }) => [
+        route,
+        effect,
+        status,
+        count,
+        example,
+      ]),
+    [
+      ['GET /v1/users/:id', 'refused', 404, 2, '/v1/users/Known'],
+      ['GET /v1/users/:id', 'changed', undefined, 1, '/v1/users/Hidden: 403 anyway'],
+      ['*', 'changed', undefined, 2, '/Admin.php: 404 anyway'],
+      ['*', 'refused', 404, 1, '/Pages/Home'],
+    ],
+  )
+})
+
 t.test('findings in report mode are logged, and those in enforce mode are thrown', async (t) => {
   const lines: string[] = []
   const app = Fastify({

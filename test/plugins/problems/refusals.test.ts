@@ -1,6 +1,12 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { type ProblemsRouteOptions, problems, serverOptions } from '../../../src/index.js'
+import {
+  caching,
+  ProblemError,
+  type ProblemsRouteOptions,
+  problems,
+  serverOptions,
+} from '../../../src/index.js'
 import { isProblem } from '../../support/problem.js'
 import { ask, openConnection, parseAnswers } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -101,3 +107,44 @@ async function answerWhileClosing(t: Test, config: ProblemsRouteOptions | false)
   await closed
   return answer
 }
+
+t.test('a problem after the handler keeps no header of the response that it replaces', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(caching)
+  const file = {
+    'content-type': 'text/csv',
+    'content-language': 'de',
+    'content-location': '/v1/files/1.csv',
+    'content-disposition': 'attachment; filename="1.csv"',
+    'repr-digest': 'sha-256=:AA==:',
+    'accept-ranges': 'bytes',
+    etag: '"v7"',
+    'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT',
+    link: '</v1/files?page=2>; rel="next", </v2>; rel="successor-version"',
+    'x-request-cost': '3',
+  }
+  app.get('/v1/files/1', (_, reply) => reply.headers(file).send('a,b'))
+  app.get('/v1/files/2', async (_, reply) => {
+    reply.headers(file)
+    throw new ProblemError('not-found', { headers: { 'content-language': 'en' } })
+  })
+  const failed = await app.inject({ url: '/v1/files/1', headers: { 'if-match': '"v6"' } })
+  const thrown = await app.inject('/v1/files/2')
+  for (const [response, status, language] of [
+    [failed, 412, undefined],
+    [thrown, 404, 'en'],
+  ] as const) {
+    t.equal(response.statusCode, status)
+    const { headers } = response
+    t.equal(headers['content-type'], 'application/problem+json')
+    t.equal(headers['content-language'], language, 'the problem may have its own')
+    for (const name of Object.keys(file).filter(
+      (name) => !['content-type', 'content-language', 'link', 'x-request-cost'].includes(name),
+    ))
+      t.notOk(name in headers, `${status} ${name}`)
+    t.equal(headers.link, '</v2>; rel="successor-version"', 'what is about the service stays')
+    t.equal(headers['x-request-cost'], '3')
+  }
+})

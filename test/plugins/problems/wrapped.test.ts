@@ -196,6 +196,45 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
   }
 })
 
+t.test('keepMembers: a member that may be no text is as the app sent it, or absent', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { ...wrap, keepMembers: ['issues', 'details', 'errorMessage'] })
+  app.get('/v1/issues', async (_request, reply) =>
+    reply.code(409).send({ message: 'dup', issues: [{ id: 1 }] }),
+  )
+  app.get('/v1/dup', async (_request, reply) => reply.code(409).send({ message: 'dup' }))
+  app.get('/v1/broken', async () => Promise.reject(new Error('secret')))
+  const bodyOf = async (url: string) => (await app.inject(url)).json()
+  const issues = await bodyOf('/v1/issues')
+  t.same(issues.issues, [{ id: 1 }])
+  t.equal(issues.errorMessage, 'dup')
+  for (const url of ['/v1/issues', '/v1/dup', '/v1/broken', '/v1/nothing']) {
+    t.notOk('details' in (await bodyOf(url)), url)
+  }
+  t.notOk('issues' in (await bodyOf('/v1/dup')))
+})
+
+t.test('what a health route sends is kept; what it throws is a problem', async (t) => {
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify()
+    await app.register(problems, { mode })
+    const down = { status: 'error', timestamp: 1 }
+    const kept = ['/health', '/internal/healthz', '/api/v1/status', '/health/ready']
+    for (const url of kept) app.get(url, async (_request, reply) => reply.code(503).send(down))
+    const replaced = ['/v1/orders/:id/status', '/v1/orders']
+    for (const url of replaced) app.get(url, async (_request, reply) => reply.code(503).send(down))
+    app.get('/ping', async () => Promise.reject(new Error('secret')))
+    for (const url of kept) {
+      const response = await app.inject(url)
+      t.equal(response.statusCode, 503)
+      t.same(response.json(), down, url)
+    }
+    t.same(app.conventions.report().observations, [], 'nothing is counted')
+    if (mode === 'report') continue
+    for (const url of [...replaced, '/ping']) t.ok((await app.inject(url)).json().code, url)
+  }
+})
+
 t.test('handlers of the app in any order: no warning of Fastify, and no refusal is a 500', async (t) => {
   const warnings: string[] = []
   const note = (warning: Error & { readonly code?: string }) => void warnings.push(`${warning.code}`)

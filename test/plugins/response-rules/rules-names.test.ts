@@ -1,6 +1,11 @@
 import t from 'tap'
-import { type EnvelopePart, wrappingMember } from '../../../src/plugins/response-rules/envelopes.js'
-import { isTwin, nounOf, pluralName } from '../../../src/plugins/response-rules/plural-names.js'
+import {
+  type EnvelopePart,
+  isTwin,
+  nounOf,
+  pluralName,
+  wrappingMember,
+} from '../../../src/plugins/response-rules/response-rules.js'
 import {
   defaultTimeNames,
   defaultUnixTimes,

@@ -1,8 +1,9 @@
 /** Which parameter may be an alias, and what becomes of the path and of the response. */
 import fc from 'fast-check'
 import t from 'tap'
+import { privateOnly } from '../../../src/http/cache-control.js'
 import { lastCollection, ownTarget, placeAfter, placeOf } from '../../../src/plugins/self-alias/alias-path.js'
-import { privateOnly, withCaller, withoutCaller } from '../../../src/plugins/self-alias/response.js'
+import { withCaller, withoutCaller } from '../../../src/plugins/self-alias/response.js'
 
 t.test('the parameter directly after a collection', async (t) => {
   const users = new Set(['users'])

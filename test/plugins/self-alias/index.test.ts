@@ -5,6 +5,7 @@ import { caching, fields, integerTwins, pathGuard, problems } from '../../../src
 import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alias/index.js'
 import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { rethrowUnwrapped } from '../../support/report-table.js'
 import { serve } from '../../support/serve.js'
 
 const ids: Readonly<Record<string, bigint | string>> = { ada: 9007199254740993n, eve: 7n, tom: 'a b/ü@:' }
@@ -501,7 +502,7 @@ t.test(
     const unknown = Fastify()
     await unknown.register(selfAlias)
     unknown.get('/v1/users/:id', { config }, async (request) => request.params)
-    await t.rejects(async () => unknown.ready(), {
+    await t.rejects(async () => unknown.ready().then(undefined, rethrowUnwrapped), {
       code: 'FST_CONV_FINDINGS',
       message: /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/,
     })

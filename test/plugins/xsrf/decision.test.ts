@@ -68,8 +68,15 @@ t.test('reads: a page of another origin cannot use the response', (t) => {
     ['an element of the own page', site('same-origin', 'script'), null],
     ['a link of the own page', site('same-origin', 'document'), null],
     ['a URL that the user types', site('none', 'document'), null],
-    ['fetch of another page: CORS decides', site('cross-site'), null],
-    ['EventSource of another host of the site', site('same-site'), null],
+    ['fetch of another page: CORS decides', { ...site('cross-site'), 'sec-fetch-mode': 'cors' }, null],
+    ['EventSource of another host of the site', { ...site('same-site'), 'sec-fetch-mode': 'cors' }, null],
+    [
+      'a service worker for a script of another page',
+      { ...site('cross-site'), 'sec-fetch-mode': 'no-cors' },
+      'requestedWith',
+    ],
+    ['a destination without a mode', site('cross-site'), 'requestedWith'],
+    ['a service worker of the own page', { ...site('same-origin'), 'sec-fetch-mode': 'no-cors' }, null],
     ['X-Requested-With', { 'x-requested-with': 'XMLHttpRequest' }, null],
     [
       'X-Requested-With of another page: CORS decides',

@@ -1,5 +1,6 @@
 import { parse } from 'node:querystring'
 import cookies from '@fastify/cookie'
+import multipart from '@fastify/multipart'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
@@ -204,15 +205,56 @@ t.test('forms that override the method send the token in a field too', async (t)
   isProblem(t, injected(await send('', byHeader)), missing)
 })
 
+t.test('multipart forms need a token like other forms', async (t) => {
+  const boundary = { 'content-type': 'multipart/form-data; boundary=b' }
+  const part = (name: string, value: string) =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const file = (name: string, value: string) =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"; filename="f"\r\n\r\n${value}\r\n`
+  for (const attachFieldsToBody of ['keyValues', true, undefined] as const) {
+    const { app } = await service(t, {}, (app) =>
+      app.register(multipart, attachFieldsToBody === undefined ? {} : { attachFieldsToBody }),
+    )
+    const about = String(attachFieldsToBody)
+    const token = tokenOf(await app.inject({ url: '/v1/users', headers: { ...own, cookie: session } }))
+    const send = (payload: string, headers: Record<string, string> = {}) =>
+      app.inject({
+        method: 'POST',
+        url: '/v1/users',
+        headers: { ...own, ...boundary, cookie: session, ...headers },
+        payload: `${payload}--b--\r\n`,
+      })
+    const name = part('name', 'a')
+    isProblem(t, injected(await send(name)), missing, about)
+    isProblem(t, injected(await send(name + part('_csrf', token), foreign)), elsewhere, about)
+    t.equal((await send(name, { 'x-xsrf-token': token })).statusCode, 200, about)
+    const isParsed = attachFieldsToBody !== undefined
+    for (const [fields, problem] of [
+      [part('_csrf', token), null],
+      [part('_csrf', 'x'), wrong],
+      [part('_csrf', token) + part('_csrf', token), wrong],
+      [file('_csrf', token), wrong],
+    ] as const) {
+      const response = await send(name + fields)
+      // A form that the handler reads has no token that could be checked before.
+      const expected = isParsed ? problem : missing
+      if (expected === null) t.equal(response.statusCode, 200, about)
+      else isProblem(t, injected(response), expected, `${about}: ${fields}`)
+    }
+  }
+})
+
 t.test('reads by a cookie are refused to elements of other pages', async (t) => {
   const { app, handled } = await service(t)
   const get = (url: string, headers: Record<string, string>) =>
     app.inject({ url, headers: { cookie: session, ...headers } })
   const script = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'script' }
+  const worker = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'no-cors' }
   for (const url of ['/v1/users', '/v1/users/1']) {
     const refused = await get(url, script)
     isProblem(t, injected(refused), element)
     t.equal(refused.headers['cache-control'], 'no-store')
+    isProblem(t, injected(await get(url, worker)), element, 'a service worker fetches it for a script')
     isProblem(t, injected(await get(url, {})), element)
     t.equal((await get(url, { 'x-requested-with': 'fetch' })).statusCode, 200)
     t.equal((await get(url, { ...script, cookie: 'a=b' })).statusCode, 200, 'no cookie')
@@ -234,7 +276,7 @@ t.test('caches: reads vary, refusals are not stored, public responses set no coo
   const get = (url: string, headers: object = {}) =>
     app.inject({ url, headers: { ...own, cookie: session, ...headers } })
   const read = await get('/v1/users')
-  t.match(read.headers.vary, /Cookie, Sec-Fetch-Site, Sec-Fetch-Dest, X-Requested-With/)
+  t.match(read.headers.vary, /Cookie, Sec-Fetch-Site, Sec-Fetch-Dest, Sec-Fetch-Mode, X-Requested-With/)
   t.match(read.headers['cache-control'], /private/)
   const shared = await get('/v1/prices')
   t.match(shared.headers['cache-control'], /public/)
@@ -333,7 +375,8 @@ t.test('origins: pages of a listed origin need a token, which a response gives t
   const { app } = await service(t, { origins: [origin] }, undefined, {
     cors: { origin: [origin], credentials: true },
   })
-  const headers = { origin, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty', cookie: session }
+  const fetched = { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors' }
+  const headers = { origin, 'sec-fetch-site': 'cross-site', ...fetched, cookie: session }
   isProblem(t, injected(await app.inject({ method: 'POST', url: '/v1/users', headers })), missing)
   const { body: token } = await app.inject({ url: '/token', headers })
   const served = await app.inject({

@@ -15,21 +15,17 @@ export interface MemoryIdempotencyOptions {
    */
   readonly maxKeys?: number
   /**
-   * Maximum of bytes of all answers, two for each character. If the store is full, the answers that were kept first are
-   * removed early.
-   * @default 67_108_864 (64 MiB)
-   */
-  readonly maxBytes?: number
-  /**
    * Returns the time in milliseconds, for tests.
    * @default performance.now
    */
   readonly now?: () => number
 }
 
+/** Of all answers, two for each character. */
+const maxBytes = 67_108_864
+
 const checks: Checks<MemoryIdempotencyOptions> = {
   maxKeys: integer(1, 10_000_000),
-  maxBytes: integer(1, Number.MAX_SAFE_INTEGER),
   now: functionOf('a function that returns milliseconds'),
 }
 
@@ -42,15 +38,15 @@ interface Entry extends IdempotencyRecord {
 
 /**
  * An {@link IdempotencyStore} in the memory of the process. A restart loses its content, and other processes cannot use it.
+ * Answers have 64 MiB: then those that were kept first are removed early.
  *
  * Not for several instances, and not for effects that must not happen twice: use `postgresIdempotency`.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryIdempotency(options?: MemoryIdempotencyOptions): IdempotencyStore {
-  const { maxKeys, maxBytes, now } = resolveOptions('memoryIdempotency', options, checks, {
+  const { maxKeys, now } = resolveOptions('memoryIdempotency', options, checks, {
     maxKeys: 10_000,
-    maxBytes: 67_108_864,
     now: () => performance.now(),
   })
   // Each in the order in which an entry was added: claims, and answers.

@@ -155,10 +155,7 @@ function statementsOn(name: string) {
 )`,
       `CREATE INDEX IF NOT EXISTS "${names.at(-1)}_expiry" ON ${table} (expires_at)`,
     ],
-    /**
-     * Claims a key that is free, or whose time is over; else returns the row. Returns nothing if another process was faster. At
-     * the last attempt, a row whose time is over and that is still locked is that of a transaction: its request runs.
-     */
+    /** Claims a key that is free, or whose time is over; else returns the row. */
     claim: `WITH found AS MATERIALIZED (
   SELECT token, fingerprint, answer, expires_at > ${now} AS is_current FROM ${table} WHERE key = $1
 ), taken AS (

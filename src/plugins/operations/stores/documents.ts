@@ -4,9 +4,9 @@ import { type OperationRecord, readRecord } from '../record.js'
 /** A record as a shared store keeps it. */
 export interface StoredRecord {
   readonly id: string
-  /** The record as JSON that begins with the version. From form 2 on without result and error. */
+  /** The record as JSON that begins with the version, without result and error. */
   readonly document: unknown
-  /** Result and error as JSON; `null` if there are none, if they are gone, or in form 1. */
+  /** Result and error as JSON; `null` if there are none, or if they are gone. */
   readonly outcome: unknown
 }
 
@@ -16,32 +16,20 @@ export function partsOf(record: OperationRecord): {
   readonly outcome: string | null
 } {
   const { version, result, error, ...rest } = record
-  // Release 0.1 reads the records of form 1.
-  const isWhole = record.schema === 1 || (result === null && error === null)
   return {
-    document: JSON.stringify({
-      version,
-      ...rest,
-      ...(isWhole ? { result, error } : { result: null, error: null }),
-    }),
-    outcome: isWhole ? null : JSON.stringify({ result, error }),
+    document: JSON.stringify({ version, ...rest, result: null, error: null }),
+    outcome: result === null && error === null ? null : JSON.stringify({ result, error }),
   }
 }
 
-/**
- * Returns the record of these parts.
- *
- * @throws Error if they are none, or have a form that this release does not know
- */
 export function recordOf({ document, outcome }: Omit<StoredRecord, 'id'>): OperationRecord {
   const record = readRecord(document)
   return typeof outcome === 'string' ? readRecord({ ...record, ...JSON.parse(outcome) }) : record
 }
 
-/** The result of {@link readAll}. */
 export interface ReadRecords {
   readonly records: readonly OperationRecord[]
-  /** Values that are not records, or records of another release. */
+  /** Values that are not records, or records with another `schema`. */
   readonly unreadable: readonly StoredRecord[]
   /** Why the first of these cannot be read. */
   readonly fault: unknown

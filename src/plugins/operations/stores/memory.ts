@@ -10,35 +10,34 @@ export interface MemoryOperationStoreOptions {
    * @default 100_000
    */
   readonly maxOperations?: number
-  /**
-   * Maximum of bytes of all inputs and results, two for each character. If the store is full, the operations that ended first
-   * are deleted early; if those in progress take all bytes, no other can start.
-   * @default 67_108_864 (64 MiB)
-   */
-  readonly maxBytes?: number
 }
+
+/** Of all inputs and results, two for each character. */
+const maxBytes = 67_108_864
 
 const checks: Checks<MemoryOperationStoreOptions> = {
   maxOperations: integer(1, 10_000_000),
-  maxBytes: integer(1, Number.MAX_SAFE_INTEGER),
 }
 
 /**
- * An {@link OperationStore} in the memory of the process. A restart loses its content, and other processes cannot use it.
+ * An {@link OperationStore} in the memory of the process. A restart loses its content, and other processes cannot use it. Inputs
+ * and results have 64 MiB: then the operations that ended first are deleted early; if those in progress take all, no other can
+ * start.
  *
  * Not for several instances.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryOperationStore(options?: MemoryOperationStoreOptions): OperationStore {
-  const { maxOperations, maxBytes } = resolveOptions('memoryOperationStore', options, checks, {
+  const { maxOperations } = resolveOptions('memoryOperationStore', options, checks, {
     maxOperations: 100_000,
-    maxBytes: 67_108_864,
   })
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
   const owners = new Map<string, Set<Entry>>()
+  // The ids of operations in progress, by their `onePer`.
+  const only = new Map<string, string>()
   const listeners = new Set<(id: string) => void>()
   // Of operations in progress, and of final ones.
   let [inputBytes, resultBytes] = [0, 0]
@@ -58,9 +57,14 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     count(entry, 1)
   }
 
+  function letOthersStart({ id, onePer }: OperationRecord): void {
+    if (onePer !== null && only.get(onePer) === id) only.delete(onePer)
+  }
+
   function remove(entry: Entry): void {
     const { id, owner } = entry.record
     count(entry, -1)
+    letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
     const others = owner === null ? undefined : owners.get(owner)
@@ -79,8 +83,8 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     isShared: false,
     check: async () => {},
     async create(record, input) {
-      const { id, owner } = record
-      if (entryOf(id) !== undefined) return false
+      const { id, owner, onePer } = record
+      if (entryOf(id) !== undefined || (onePer !== null && only.has(onePer))) return false
       if (inProgress.size >= maxOperations) {
         throw new OperationStoreFullError(
           `${maxOperations} operations are in progress; there is no room for more`,
@@ -92,6 +96,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       }
       makeRoom(maxOperations - 1)
       inProgress.set(id, entry)
+      if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
       if (owner !== null) owners.set(owner, (owners.get(owner) ?? new Set()).add(entry))
       makeRoom(maxOperations)
@@ -105,6 +110,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       change(entry, { record: next, ...(next.dueAt === dueAt ? {} : { dueAt: next.dueAt }) })
       if (isFinal(next)) {
         change(entry, { input: null })
+        letOthersStart(next)
         inProgress.delete(id)
         final.set(id, entry)
       }
@@ -146,10 +152,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
         .slice(0, limit)
     },
     async usage(owner) {
-      const lengths = ofOwner(owner)
-        .filter(({ record }) => !isFinal(record))
-        .map(({ record }) => record.inputLength)
-      return { operations: lengths.length, length: lengths.reduce((sum, length) => sum + length, 0) }
+      return ofOwner(owner).filter(({ record }) => !isFinal(record)).length
     },
     async announce(id) {
       for (const listener of listeners) listener(id)
@@ -164,15 +167,13 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
 
 interface Entry {
   record: OperationRecord
-  /** `null` in form 1, which has it in the record. */
   input: string | null
   /** Time of the next check. */
   dueAt: number
 }
 
-/** Returns the bytes of an operation's input and result. */
 function bytesOf({ input, record }: Entry): number {
-  return 2 * ((input?.length ?? 0) + (record.input?.length ?? 0) + (record.result?.length ?? 0))
+  return 2 * ((input?.length ?? 0) + (record.result?.length ?? 0))
 }
 
 function byDueAt(one: Entry, other: Entry): number {

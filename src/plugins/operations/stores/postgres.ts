@@ -12,7 +12,7 @@ import type { PostgresPool, PostgresQuery, PostgresResult } from '../../../store
 import { withRetries } from '../../../stores/postgres-retry.js'
 import { listenTo } from '../../../stores/postgres-subscription.js'
 import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
-import { isFinal, latestForm } from '../record.js'
+import { isFinal, recordSchema } from '../record.js'
 import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
 import type { OperationQuery, OperationStore, OperationTransaction } from './store.js'
 
@@ -42,9 +42,8 @@ export interface PostgresOperationStore extends OperationStore {
   /** The SQL of {@link migrate}, for a migration tool with rights that the service does not have. */
   readonly migration: string
   /**
-   * Creates the table and its indexes, or adds what they lack. Several processes may call it at the same time, also while
-   * release 0.1 uses the table.
-   * @throws Error if the table has another form than this release needs; the error of the server
+   * Creates the table and its indexes, unless they exist. Several processes may call it at the same time.
+   * @throws Error if the table has other columns than the store needs; the error of the server
    */
   migrate(): Promise<void>
   /**
@@ -58,8 +57,7 @@ export interface PostgresOperationStore extends OperationStore {
 /**
  * An {@link OperationStore} in PostgreSQL (13 or later), for several instances of a service. Each record is one row, and
  * each change is one statement, which compares the version. `migrate()` creates the table, or your own tool with
- * `migration`; `check()` rejects if the table is missing, or lacks something. Release 0.1 can use the same table at the same
- * time; the operations that it starts are not in `list` and `usage`.
+ * `migration`; `check()` rejects if the table is missing, or lacks something.
  *
  * Input and result have columns of their own: a heartbeat writes neither, and changes no index. The result is deleted when
  * the operation becomes a 410.
@@ -161,7 +159,7 @@ export function postgresOperationStore(
     },
     async usage(owner) {
       const [row] = (await run(statements.usage, [ownerKey(owner)])).rows
-      return { operations: Number(member(row, 'operations')), length: Number(member(row, 'length')) }
+      return Number(member(row, 'operations'))
     },
     async announce(id) {
       await postgres.query('SELECT pg_notify($1, $2)', [channel, `${table} ${id}`])
@@ -187,9 +185,9 @@ interface TakenRecord extends StoredRecord {
 function changes(query: Query, statements: Statements): OperationTransaction {
   return {
     async create(record, input) {
-      const { id, version, schema, dueAt, owner, createdAt, inputLength } = record
-      const ownerValues = owner === null ? [null, null, null] : [ownerKey(owner), createdAt, inputLength]
-      const values = [id, version, schema, dueAt, partsOf(record).document, input, ...ownerValues]
+      const { id, version, schema, dueAt, owner, createdAt, onePer } = record
+      const values = [id, version, schema, dueAt, partsOf(record).document, input, onePer]
+      values.push(owner === null ? null : ownerKey(owner), createdAt)
       return (await query(statements.create, values)).rowCount === 1
     },
     async replace(previous, next) {
@@ -204,7 +202,6 @@ function changes(query: Query, statements: Statements): OperationTransaction {
   }
 }
 
-// Also the channel of release 0.1.
 const channel = 'fastify_conventions_cancel'
 
 const timeStatement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
@@ -215,22 +212,20 @@ type Statements = ReturnType<typeof statementsOn>
 function statementsOn(name: string) {
   const names = name.split('.')
   const table = names.map((name) => `"${name}"`).join('.')
-  const ofRelease01 = {
+  // The long ones are last, so that the log of a heartbeat leaves them out.
+  const columns = {
     // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
     id: 'text COLLATE "C" PRIMARY KEY',
     version: 'bigint NOT NULL',
-    form: 'integer NOT NULL',
+    record_schema: 'integer NOT NULL',
     is_final: 'boolean NOT NULL',
     due_at: 'bigint',
+    owner: 'text COLLATE "C"',
+    created_at: 'bigint NOT NULL',
+    gone_at: 'bigint',
+    one_per: 'text COLLATE "C"',
     // As text: jsonb refuses \u0000, and keeps neither all digits nor the order of members.
     document: 'text NOT NULL',
-  }
-  // Nullable: release 0.1 does not set them. The long ones are last, so that the log of a heartbeat leaves them out.
-  const added = {
-    owner: 'text COLLATE "C"',
-    created_at: 'bigint',
-    input_length: 'integer',
-    gone_at: 'bigint',
     input: 'text',
     outcome: 'text',
   }
@@ -240,14 +235,12 @@ function statementsOn(name: string) {
     gone: '(gone_at) WHERE gone_at IS NOT NULL',
     owner: '(owner, created_at, id) WHERE owner IS NOT NULL',
     active: '(owner, created_at, id) WHERE owner IS NOT NULL AND NOT is_final',
+    one: '(one_per) WHERE one_per IS NOT NULL AND NOT is_final',
   }
   const indexName = (index: string) => `${names.at(-1)}_${index}`
-  const columns = Object.entries(ofRelease01).map(([column, type]) => `  ${column} ${type}`)
-  const additions = Object.entries(added).map(
-    ([column, type]) => `ADD COLUMN IF NOT EXISTS ${column} ${type}`,
-  )
   const toCreate = Object.entries(indexes).map(
-    ([index, on]) => `CREATE INDEX IF NOT EXISTS "${indexName(index)}" ON ${table} ${on};\n`,
+    ([index, on]) =>
+      `CREATE ${index === 'one' ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS "${indexName(index)}" ON ${table} ${on};\n`,
   )
   // The list of ids is made once, so that the limit holds; rows that another process is at are left to it.
   const first = (condition: string, order: string) =>
@@ -256,23 +249,21 @@ function statementsOn(name: string) {
   return {
     table,
     expected: [
-      ...Object.entries({ ...ofRelease01, ...added }).map(
-        ([column, type]) => `column ${column} ${type.replace(/ .*/, '')}`,
-      ),
+      ...Object.entries(columns).map(([column, type]) => `column ${column} ${type.replace(/ .*/, '')}`),
       ...['pkey', ...Object.keys(indexes)].map((index) => `index ${indexName(index)}`),
       ...['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `right to ${right}`),
     ],
     // Pages that are filled by two thirds have room for the next version of a row: no index changes then.
     migration: `SELECT pg_advisory_xact_lock(hashtext('fastify-conventions'), hashtext('${table}'));
 CREATE TABLE IF NOT EXISTS ${table} (
-${columns.join(',\n')}
-);
-ALTER TABLE ${table} ${additions.join(', ')};
-ALTER TABLE ${table} SET (fillfactor = 70);
+${Object.entries(columns)
+  .map(([column, type]) => `  ${column} ${type}`)
+  .join(',\n')}
+) WITH (fillfactor = 70);
 ${toCreate.join('')}`,
     create: `INSERT INTO ${table}
-(id, version, form, is_final, due_at, document, input, owner, created_at, input_length)
-VALUES ($1, $2, $3, false, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+(id, version, record_schema, is_final, due_at, document, input, one_per, owner, created_at)
+VALUES ($1, $2, $3, false, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
     get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
     input: `SELECT input FROM ${table} WHERE id = $1`,
     replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
@@ -280,7 +271,7 @@ WHERE id = $1 AND version = $2`,
     end: `UPDATE ${table} SET version = $3, document = $4, is_final = true, due_at = $5, outcome = $6, gone_at = $7, input = NULL
 WHERE id = $1 AND version = $2`,
     remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
-    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE NOT is_final AND due_at <= $1 AND form <= ${latestForm}
+    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE NOT is_final AND due_at <= $1 AND record_schema = ${recordSchema}
 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 UPDATE ${table} AS record SET due_at = $2 FROM due WHERE record.id = due.id
 RETURNING record.id, record.document, record.outcome, due.due_at`,
@@ -290,7 +281,7 @@ RETURNING record.id, record.document, record.outcome, due.due_at`,
     expire: `DELETE FROM ${table} WHERE ${first('is_final AND due_at <= $1', 'due_at, id')}`,
     list(owner: string, { status, before, limit }: OperationQuery): [statement: string, values: unknown[]] {
       const values: unknown[] = [owner, limit]
-      const conditions = [`owner = $1 AND form <= ${latestForm}`]
+      const conditions = [`owner = $1 AND record_schema = ${recordSchema}`]
       if (status !== undefined) conditions.push(status === 'In progress' ? 'NOT is_final' : 'is_final')
       // In a text of the document, quotation marks are escaped.
       if (status !== undefined)
@@ -304,8 +295,7 @@ ORDER BY created_at DESC, id DESC LIMIT $2`,
         values,
       ]
     },
-    usage: `SELECT count(*) AS operations, COALESCE(sum(input_length), 0) AS length FROM ${table}
-WHERE owner = $1 AND NOT is_final`,
+    usage: `SELECT count(*) AS operations FROM ${table} WHERE owner = $1 AND NOT is_final`,
   }
 }
 

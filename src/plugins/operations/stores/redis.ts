@@ -2,7 +2,7 @@ import { type Check, type Checks, integer, invalid, isObject, objectOf, text } f
 import { evictionPolicy, type RedisInfoClient } from '../../../stores/redis-eviction.js'
 import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
 import { type RedisSubscriber, subscribeTo } from '../../../stores/redis-subscription.js'
-import { isFinal, type OperationRecord, type RecordForm } from '../record.js'
+import { isFinal, type OperationRecord, recordSchema } from '../record.js'
 import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
@@ -77,8 +77,6 @@ export interface RedisReplicas {
  * Messages are sent with `PUBLISH`. Each process listens on one more connection, made by `client.duplicate()`. Processes
  * that are not connected miss the message.
  *
- * Release 0.1 can use the same keys at the same time. The operations that it starts are not in `list` and `usage`.
- *
  * Set a `commandTimeout` on the client. A command that timed out may have reached Redis.
  *
  * Not for operations that must survive the loss of a server: use `postgresOperationStore`. Not for a single instance whose
@@ -105,13 +103,13 @@ export function redisOperationStore(
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
   const outcomeKey = (id: string) => key('outcome', id)
-  // Release 0.1 would remove records of later forms from its index.
-  const dueKey = (form: RecordForm) => key('due', form)
-  const dueKeys = [dueKey(1), dueKey(2)]
+  // With the schema: a process removes ids of records that it cannot read.
+  const dueKey = key('due', recordSchema)
   // By creation, the operations of an owner, and those of them in progress. By the time of their next visit, all in such sets.
   const ownerKeys = (owner: string) => [key('owner', owner), key('active', owner)]
   const ownedKey = key('owned')
-  // Also the channel of release 0.1.
+  // Has the id of the one operation in progress; there is none for `null`.
+  const onlyKey = ({ onePer }: OperationRecord) => key('only', onePer ?? '')
   const channel = `${keyPrefix}:cancel`
   let fault: unknown
 
@@ -123,7 +121,7 @@ export function redisOperationStore(
     })
   }
   const forget = (ids: readonly string[], why: 'lost' | 'unreadable') =>
-    forgetScript(redis, [...dueKeys, ...ids.flatMap((id) => [recordKey(id), inputKey(id)])], [why, ...ids])
+    forgetScript(redis, [dueKey, ...ids.flatMap((id) => [recordKey(id), inputKey(id)])], [why, ...ids])
   const onReplicas = async () => {
     if (replicas === undefined) return
     const { count, timeout } = replicas
@@ -149,13 +147,13 @@ export function redisOperationStore(
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
     },
     async create(record, input) {
-      const { id, schema, dueAt, createdAt } = record
+      const { id, dueAt, createdAt } = record
       const owner = record.owner === null ? null : ownerKey(record.owner)
-      const keys = [recordKey(id), dueKey(schema), inputKey(id)]
+      const keys = [recordKey(id), dueKey, inputKey(id), onlyKey(record)]
       if (owner !== null) keys.push(...ownerKeys(owner), ownedKey)
-      const visit = `${activeMember(record)} ${owner}`
-      const values = [partsOf(record).document, id, dueAt, createdAt, activeMember(record), visit]
-      values.push(createdAt + betweenVisits, ...(input === null ? [] : [input]))
+      const visit = `${id} ${owner}`
+      const values = [partsOf(record).document, id, dueAt, createdAt, visit]
+      values.push(createdAt + betweenVisits, record.onePer ?? '', ...(input === null ? [] : [input]))
       try {
         if (!isDone(await createScript(redis, keys, values))) return false
       } catch (cause) {
@@ -171,33 +169,33 @@ export function redisOperationStore(
     },
     input: (id) => redis.get(inputKey(id)),
     async replace(previous, next) {
-      const { id, schema, dueAt, owner } = next
+      const { id, dueAt, owner } = next
       const { document, outcome } = partsOf(next)
-      const keys = [recordKey(id), dueKey(schema)]
+      const keys = [recordKey(id), dueKey]
       const values = [beginningOf(previous), document, id]
       if (!isFinal(next)) {
         const moved = dueAt === previous.dueAt ? [] : [dueAt]
         return isDone(await replaceScript(redis, keys, [...values, ...moved]))
       }
-      keys.push(inputKey(id), outcomeKey(id))
+      keys.push(inputKey(id), outcomeKey(id), onlyKey(next))
       if (owner !== null) keys.push(...ownerKeys(ownerKey(owner)).slice(1))
-      const end = [dueAt, next.goneAt ?? dueAt, activeMember(next), ...(outcome === null ? [] : [outcome])]
+      const end = [dueAt, next.goneAt ?? dueAt, ...(outcome === null ? [] : [outcome])]
       if (!isDone(await replaceScript(redis, keys, [...values, ...end]))) return false
       await onReplicas()
       return true
     },
     async remove(record) {
-      const { id, schema, owner } = record
-      const keys = [recordKey(id), dueKey(schema), inputKey(id), outcomeKey(id)]
+      const { id, owner } = record
+      const keys = [recordKey(id), dueKey, inputKey(id), outcomeKey(id), onlyKey(record)]
       if (owner !== null) keys.push(...ownerKeys(ownerKey(owner)))
-      return isDone(await removeScript(redis, keys, [beginningOf(record), id, activeMember(record)]))
+      return isDone(await removeScript(redis, keys, [beginningOf(record), id]))
     },
     async takeDue(time, until, limit) {
       for (;;) {
         const reported = fault
         fault = undefined
         if (reported !== undefined) throw reported
-        const ids = (await takeScript(redis, dueKeys, [time, until, limit])) as string[]
+        const ids = (await takeScript(redis, [dueKey], [time, until, limit])) as string[]
         if (ids.length === 0) return []
         const stored = await storedOf(ids)
         const read = readAll(stored.filter((one) => one !== null))
@@ -219,9 +217,9 @@ export function redisOperationStore(
       if (visits.length === 0) return 0
       const [keys, values] = [[ownedKey], [time, time + betweenVisits] as (string | number)[]]
       for (const visit of visits) {
-        const [, active = '', id = '', owner = ''] = /^((.*?):\d+) (.*)$/s.exec(visit) ?? []
+        const [, id = '', owner = ''] = /^(.*?) (.*)$/s.exec(visit) ?? []
         keys.push(recordKey(id), ...ownerKeys(owner))
-        values.push(visit, id, active)
+        values.push(visit, id)
       }
       await visitScript(redis, keys, values)
       return visits.length
@@ -235,7 +233,7 @@ export function redisOperationStore(
         const from = before?.createdAt ?? '+inf'
         const members = await redis.zrevrangebyscore(set, from, '-inf', 'LIMIT', offset, page)
         if (members.length === 0) break
-        const stored = await storedOf(members.map((member) => member.replace(/:\d+$/, '')))
+        const stored = await storedOf(members)
         for (const record of readAll(stored.filter((one) => one !== null)).records) {
           const { createdAt, id } = record
           const isBefore =
@@ -249,8 +247,7 @@ export function redisOperationStore(
     },
     async usage(owner) {
       const [, active = ''] = ownerKeys(ownerKey(owner))
-      const [operations, length] = (await usageScript(redis, [active, ...dueKeys], [])) as [unknown, unknown]
-      return { operations: Number(operations), length: Number(length) }
+      return Number(await usageScript(redis, [active, dueKey], []))
     },
     async announce(id) {
       await redis.publish(channel, id)
@@ -305,16 +302,19 @@ const shortestPage = 50
 
 const timeScript = redisScript(`return redis.call('TIME')`)
 
-/** Stores a new record if the id is free; returns `1` if it was. A full server refuses the first command. */
+/** Stores a new record if its id is free and no other with its `onePer` is in progress; returns `1` if it did. */
 const createScript = redisScript(`
-local document, id, dueAt, createdAt, active, visit, visitAt, input = unpack(ARGV)
+local document, id, dueAt, createdAt, visit, visitAt, onePer, input = unpack(ARGV)
+local other = redis.call('GET', KEYS[4])
+if other and redis.call('ZSCORE', KEYS[2], other) then return 0 end
 if not redis.call('SET', KEYS[1], document, 'NX') then return 0 end
 redis.call('ZADD', KEYS[2], dueAt, id)
 if input then redis.call('SET', KEYS[3], input) end
-if KEYS[4] then
-  redis.call('ZADD', KEYS[4], createdAt, id)
-  redis.call('ZADD', KEYS[5], createdAt, active)
-  redis.call('ZADD', KEYS[6], visitAt, visit)
+if onePer ~= '' then redis.call('SET', KEYS[4], id) end
+if KEYS[5] then
+  redis.call('ZADD', KEYS[5], createdAt, id)
+  redis.call('ZADD', KEYS[6], createdAt, id)
+  redis.call('ZADD', KEYS[7], visitAt, visit)
 end
 return 1
 `)
@@ -324,7 +324,7 @@ return 1
 
 /** Replaces a record whose JSON begins with the given text; returns `1` if it did. With `goneAt`, the new one is final. */
 const replaceScript = redisScript(`
-local before, document, id, dueAt, goneAt, active, outcome = unpack(ARGV)
+local before, document, id, dueAt, goneAt, outcome = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], document)
@@ -336,7 +336,8 @@ if goneAt then
     redis.call('SET', KEYS[4], outcome)
     redis.call('PEXPIREAT', KEYS[4], goneAt)
   end
-  if KEYS[5] then redis.call('ZREM', KEYS[5], active) end
+  if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
+  if KEYS[6] then redis.call('ZREM', KEYS[6], id) end
 elseif dueAt then
   redis.call('ZADD', KEYS[2], dueAt, id)
 end
@@ -344,50 +345,37 @@ return 1
 `)
 
 const removeScript = redisScript(`
-local before, id, active = unpack(ARGV)
+local before, id = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
 redis.call('ZREM', KEYS[2], id)
-if KEYS[5] then
-  redis.call('ZREM', KEYS[5], id)
-  redis.call('ZREM', KEYS[6], active)
+if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
+if KEYS[6] then
+  redis.call('ZREM', KEYS[6], id)
+  redis.call('ZREM', KEYS[7], id)
 end
 return 1
 `)
 
-/** Moves the ids of both forms that are due, the earliest first, and returns them. */
+/** Moves the ids that are due, the earliest first, and returns them. */
 const takeScript = redisScript(`
 local time, later, limit = unpack(ARGV)
-local due = {}
-for _, index in ipairs(KEYS) do
-  local found = redis.call('ZRANGEBYSCORE', index, '-inf', time, 'WITHSCORES', 'LIMIT', 0, limit)
-  for place = 1, #found, 2 do
-    table.insert(due, { index = index, id = found[place], dueAt = tonumber(found[place + 1]) })
-  end
-end
-table.sort(due, function(one, other)
-  if one.dueAt ~= other.dueAt then return one.dueAt < other.dueAt end
-  return one.id < other.id
-end)
-local ids = {}
-for place = 1, math.min(#due, tonumber(limit)) do
-  local id, index = due[place].id, due[place].index
-  redis.call('ZREM', index, id)
-  redis.call('ZADD', index, later, id)
-  ids[place] = id
+local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', time, 'LIMIT', 0, limit)
+for _, id in ipairs(ids) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('ZADD', KEYS[1], later, id)
 end
 return ids
 `)
 
-/** Removes ids whose record cannot be read, and ids without a record, from both indexes. */
+/** Removes ids whose record cannot be read, and ids without a record, from the index. */
 const forgetScript = redisScript(`
 for place = 2, #ARGV do
-  local record, input = KEYS[2 * place - 1], KEYS[2 * place]
+  local record, input = KEYS[2 * place - 2], KEYS[2 * place - 1]
   local isLost = redis.call('TYPE', record).ok ~= 'string'
   if isLost then redis.call('DEL', input) end
   if isLost or ARGV[1] == 'unreadable' then
     redis.call('ZREM', KEYS[1], ARGV[place])
-    redis.call('ZREM', KEYS[2], ARGV[place])
   end
 end
 `)
@@ -395,13 +383,14 @@ end
 /** Removes ids whose record has expired from the sets of their owners, and moves the next visit of the others. */
 const visitScript = redisScript(`
 local time, later = unpack(ARGV)
-for place = 3, #ARGV, 3 do
-  local visit, id, active = ARGV[place], ARGV[place + 1], ARGV[place + 2]
-  local left = redis.call('PTTL', KEYS[place - 1])
+for place = 3, #ARGV, 2 do
+  local visit, id = ARGV[place], ARGV[place + 1]
+  local key = (place - 3) / 2 * 3 + 2
+  local left = redis.call('PTTL', KEYS[key])
   redis.call('ZREM', KEYS[1], visit)
   if left == -2 then
-    redis.call('ZREM', KEYS[place], id)
-    redis.call('ZREM', KEYS[place + 1], active)
+    redis.call('ZREM', KEYS[key + 1], id)
+    redis.call('ZREM', KEYS[key + 2], id)
   elseif left == -1 then
     redis.call('ZADD', KEYS[1], later, visit)
   else
@@ -410,28 +399,18 @@ for place = 3, #ARGV, 3 do
 end
 `)
 
-/** Returns number and length of the operations of an owner in progress. Release 0.1 may have ended some of them. */
+/** Returns the number of operations of an owner in progress whose record is not lost. */
 const usageScript = redisScript(`
-local operations, length = 0, 0
-for _, active in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local id, itsLength = string.match(active, '^(.*):(%d+)$')
-  if redis.call('ZSCORE', KEYS[2], id) or redis.call('ZSCORE', KEYS[3], id) then
-    operations = operations + 1
-    length = length + itsLength
-  else
-    redis.call('ZREM', KEYS[1], active)
-  end
+local operations = 0
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  if redis.call('ZSCORE', KEYS[2], id) then operations = operations + 1
+  else redis.call('ZREM', KEYS[1], id) end
 end
-return { operations, length }
+return operations
 `)
 
 function beginningOf({ version }: OperationRecord): string {
   return `{"version":${version},`
-}
-
-/** The id with the length, which never changes. */
-function activeMember({ id, inputLength }: OperationRecord): string {
-  return `${id}:${inputLength}`
 }
 
 // Some clients are configured to return numbers as text.

@@ -21,9 +21,9 @@ export interface OperationStore extends OperationTransaction {
    * @default the clock of the process
    */
   time?(): Promise<number>
-  /** Returns the record of an id; `null` if there is none. Reads all earlier forms of a record. */
+  /** Returns the record of an id; `null` if there is none. */
   get(id: string): Promise<OperationRecord | null>
-  /** Returns the input of an operation in progress, as `create` received it; `null` for none, as in form 1. */
+  /** Returns the input of an operation in progress, as `create` received it; `null` for none. */
   input(id: string): Promise<string | null>
   /** Removes exactly this version, and its input. Returns `false` if another version, or none, is stored. */
   remove(record: OperationRecord): Promise<boolean>
@@ -41,8 +41,8 @@ export interface OperationStore extends OperationTransaction {
   expire(time: number, limit: number): Promise<number>
   /** Returns operations of an owner, the newest first, see {@link OperationQuery}. */
   list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
-  /** Returns what the operations in progress of an owner take. */
-  usage(owner: string): Promise<OwnerUsage>
+  /** Returns the number of operations in progress of an owner. */
+  usage(owner: string): Promise<number>
   /**
    * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation or an
    * end. The message may get lost.
@@ -63,7 +63,8 @@ export interface OperationStore extends OperationTransaction {
 /** The changes that a store can do in a transaction of the app. */
 export interface OperationTransaction {
   /**
-   * Stores a new record, which is in progress, and its input. Returns `false` if its id is taken.
+   * Stores a new record, which is in progress, and its input. Returns `false` if its id is taken, or if an operation in
+   * progress has the same `onePer`, other than `null`.
    * @throws OperationStoreFullError if the store is full
    */
   create(record: OperationRecord, input: string | null): Promise<boolean>
@@ -87,13 +88,6 @@ export interface OperationQuery {
    */
   readonly before?: Pick<OperationRecord, 'createdAt' | 'id'> | undefined
   readonly limit: number
-}
-
-/** What the operations in progress of an owner take. */
-export interface OwnerUsage {
-  readonly operations: number
-  /** Sum of `inputLength`. */
-  readonly length: number
 }
 
 // A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.

@@ -29,15 +29,17 @@ t.test('a full store forgets the answer that was kept first, and no request that
 })
 
 t.test('bytes of answers are bounded', async (t) => {
-  const store = memoryIdempotency({ maxBytes: 100, now: () => 0 })
+  // A hundredth of the 64 MiB, two bytes for each character.
+  const part = (count: number) => 'x'.repeat((count * 671_088) / 2)
+  const store = memoryIdempotency({ now: () => 0 })
   for (const key of ['a', 'b', 'c']) {
     await store.claim(claimOf(key), 10)
-    await store.complete(claimOf(key), 'x'.repeat(20), 10)
+    await store.complete(claimOf(key), part(40), 10)
   }
-  t.equal(await store.claim(claimOf('a'), 10), null, '40 bytes each: the first is gone')
-  t.equal((await store.claim(claimOf('b'), 10))?.answer?.length, 20)
-  t.equal((await store.claim(claimOf('c'), 10))?.answer?.length, 20)
-  await t.rejects(async () => store.complete(claimOf('a'), 'x'.repeat(51), 10), {
+  t.equal(await store.claim(claimOf('a'), 10), null, '40 parts each: the first is gone')
+  t.equal((await store.claim(claimOf('b'), 10))?.answer?.length, part(40).length)
+  t.equal((await store.claim(claimOf('c'), 10))?.answer?.length, part(40).length)
+  await t.rejects(async () => store.complete(claimOf('a'), part(102), 10), {
     name: 'IdempotencyStoreFullError',
   })
   t.equal((await store.claim(claimOf('a'), 10))?.answer, null, 'its request still has the key')

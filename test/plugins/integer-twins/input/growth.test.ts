@@ -84,7 +84,7 @@ function read(text: string): unknown {
   const plan = { ...places, part: 'body' } as const
   const isLong = hasLongDigits(text)
   const written: unknown = isLong ? JSON.parse(quoteLongNumbers(text)) : undefined
-  const input: Int64Input = { value: JSON.parse(text), written, distinct: null }
+  const input: Int64Input = { value: JSON.parse(text), written, isOfTexts: false, distinct: null }
   const refusal = needsPreparation(plan, text, isLong) ? prepareInput(plan, input) : null
   return refusal ?? putExactIntegers(plan, input)
 }

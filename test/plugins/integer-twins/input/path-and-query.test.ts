@@ -76,6 +76,21 @@ t.test('beyond the range', async (t) => {
   t.strictSame(await receivedText(objectOf({ id: uint64 }), { id: '-1' }), invalid('query', 'id', fromUint64))
 })
 
+t.test('a refusal names the bounds that the schema leaves', async (t) => {
+  const rows: readonly (readonly [bounds: object, range: string])[] = [
+    [{ minimum: 1 }, '1 to 9223372036854775807'],
+    [{ exclusiveMinimum: 0, maximum: 2 ** 63 }, '1 to 9223372036854775807'],
+    [{ allOf: [{ minimum: -5 }, { minimum: 3 }] }, '3 to 9223372036854775807'],
+  ]
+  for (const [bounds, range] of rows) {
+    const schema = objectOf({ id: { ...int64, ...bounds } })
+    const refusal = invalid('query', 'id', `must be an integer from ${range}`)
+    t.strictSame(await receivedText(schema, { id: '9223372036854775808' }), refusal, range)
+    const largest = await receivedText(schema, { id: '9223372036854775807' })
+    t.strictSame(largest, { value: { id: 9223372036854775807n } }, 'the largest is read')
+  }
+})
+
 t.test('repeated names', async (t) => {
   const schema = objectOf({ ids: { type: 'array', items: int64 }, id: int64 })
   const ids = ['9007199254740993', '7']

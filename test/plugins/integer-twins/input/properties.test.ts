@@ -163,7 +163,12 @@ t.test('no schema and no value makes the reader throw', async () => {
       if (places === null) return true
       const plan = { ...places, part }
       const value: unknown = JSON.parse(json)
-      const input = { value, written: JSON.parse(quoteLongNumbers(json)) as unknown, distinct: null }
+      const input = {
+        value,
+        written: JSON.parse(quoteLongNumbers(json)) as unknown,
+        isOfTexts: false,
+        distinct: null,
+      }
       prepareInput(plan, input)
       putExactIntegers(plan, { ...input, value: JSON.parse(other) as unknown })
       putExactIntegers(plan, input)

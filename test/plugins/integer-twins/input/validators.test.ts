@@ -122,7 +122,7 @@ t.test('a body of another content type', async (t) => {
   t.strictSame(await validated(schema, `id=${long}`, toNumbers, form), { value: { id: exact } })
   t.strictSame(await validated(schema, 'id=5', toNumbers, form), { value: { id: 5n } })
   t.match(await validated(schema, 'id=0x20000000000001', toNumbers, form), {
-    refusal: { issues: [{ pointer: '/id', message: rounded }] },
+    refusal: { issues: [{ pointer: '/id', message: 'must be an integer in plain decimal digits' }] },
   })
   const same = (value: unknown): unknown => value
   t.match(await validated(schema, `{"id":${long}}`, same, 'application/vnd.rounded'), {

@@ -62,16 +62,6 @@ t.test('dashboards see the names and the states of operations', { skip }, async 
   end.open()
 })
 
-t.test('the queue keeps at most `keepJobs` ended jobs', { skip }, async (t) => {
-  const { url } = await server(t)
-  const worker = fakeWorker()
-  const engine = await started(t, bullmqEngine({ redis: url, keepJobs: 2, concurrency: 1 }), worker)
-  for (const job of newJobs(5)) await engine.enqueue(job)
-  const queue = queueOf(t, url)
-  await until(async () => (await queue.getJobCountByTypes('active', 'prioritized')) === 0, 'all ended')
-  t.equal(await queue.getJobCountByTypes('completed'), 2)
-})
-
 t.test('an operation in progress whose job has ended, or waits too long, runs again', { skip }, async (t) => {
   const { url } = await server(t)
   const worker = fakeWorker((_, count) =>
@@ -306,7 +296,6 @@ t.test('invalid options are refused by their name', async (t) => {
     [{ redis: 'redis://a', queue: 'a:b' }, /bullmqEngine\.queue: expected a name without ':'/],
     [{ redis: 'redis://a', concurrency: 0 }, /bullmqEngine\.concurrency/],
     [{ redis: 'redis://a', maxQueued: 0 }, /bullmqEngine\.maxQueued/],
-    [{ redis: 'redis://a', keepJobs: -1 }, /bullmqEngine\.keepJobs/],
     [{ redis: 'redis://a', telemetry: true }, /bullmqEngine\.telemetry/],
     [{ redis: 'redis://a', work: 'yes' }, /bullmqEngine\.work/],
     [{ redis: 'redis://a', workers: 2 }, /bullmqEngine\.workers/],

@@ -105,15 +105,15 @@ t.test(
 t.test('the start says what to do about the schema', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)
-  const engine = (options = {}) => pgBossEngine({ postgres: url, schema: 'jobs', ...options })
+  const engine = (options = {}) => pgBossEngine({ postgres: url, ...options })
   await t.rejects(
     engine().start(fakeWorker()),
-    /pg-boss is not installed in the PostgreSQL schema 'jobs': start once with `migrate: true`/,
+    /pg-boss is not installed in the PostgreSQL schema 'pgboss': start once with `migrate: true`/,
   )
-  await pool.query(PgBoss.getConstructionPlans('jobs'))
+  await pool.query(PgBoss.getConstructionPlans('pgboss'))
   await t.rejects(
     engine().start(fakeWorker()),
-    /there is no queue 'operations' of pg-boss in the schema 'jobs'/,
+    /there is no queue 'operations' of pg-boss in the schema 'pgboss'/,
   )
   const first = engine({ migrate: true })
   await first.start(fakeWorker())
@@ -121,8 +121,8 @@ t.test('the start says what to do about the schema', { skip }, async (t) => {
   const second = engine()
   await second.start(fakeWorker())
   await second.close()
-  await pool.query('update jobs.version set version = version - 1')
-  await t.rejects(engine().start(fakeWorker()), /requires migrations in the PostgreSQL schema 'jobs'/)
+  await pool.query('update pgboss.version set version = version - 1')
+  await t.rejects(engine().start(fakeWorker()), /requires migrations in the PostgreSQL schema 'pgboss'/)
   await until(async () => (await connections(pool)) === 1, 'nothing stays open')
 })
 
@@ -185,7 +185,6 @@ t.test('invalid options are refused by their name', async (t) => {
     [{ postgres: 'http://user:secret@a' }, /pgBossEngine\.postgres: expected.*received 'http:\/\/…@a'/],
     [{ postgres: {} }, /pgBossEngine\.postgres: expected/],
     [{ postgres: 'postgres://a', queue: 'a b' }, /pgBossEngine\.queue/],
-    [{ postgres: 'postgres://a', schema: '1' }, /pgBossEngine\.schema/],
     [{ postgres: 'postgres://a', interval: 1 }, /pgBossEngine\.interval/],
     [{ postgres: 'postgres://a', concurrency: 0 }, /pgBossEngine\.concurrency/],
     [{ postgres: 'postgres://a', maxQueued: 0 }, /pgBossEngine\.maxQueued/],

@@ -85,28 +85,22 @@ export async function survivesFaults(t: Test, place: Place): Promise<void> {
   })
 }
 
-/** A release in a fleet. */
-type Release = Pick<MemberSetUp, 'release' | 'recordForm'>
-
 /**
  * Restarts the members of a fleet under load, one after the other, as a deploy does: the new process serves before the old one closes.
  * Each operation takes effect exactly once.
- *
- * @param deploys the release of the fleet after each deploy
  */
 export async function survivesDeploys(
   t: Test,
   place: Place,
-  deploys: readonly Release[],
+  deploys: number,
   operations: number,
   effectsOf: EffectsOf,
 ): Promise<void> {
-  const [first, ...others] = deploys
-  const start = (role: MemberSetUp['role'], release: Release | undefined) =>
+  const start = (role: MemberSetUp['role']) =>
     // Of a process that a busy machine stops for longer, the runs would be begun again: here, no process dies.
-    startMember(t, { role, lease: 10_000, effects: true, ...place, ...release })
-  const webs = [await start('web', first), await start('web', first)]
-  const workers = [await start('worker', first), await start('worker', first)]
+    startMember(t, { role, lease: 10_000, effects: true, ...place })
+  const webs = [await start('web'), await start('web')]
+  const workers = [await start('worker'), await start('worker')]
   const paths: string[] = []
   let refusals = 0
 
@@ -123,14 +117,14 @@ export async function survivesDeploys(
       await pause(200)
     }
   })
-  for (const release of others) {
+  for (let deploy = 0; deploy < deploys; deploy += 1) {
     for (const [members, role] of [
       [workers, 'worker'],
       [webs, 'web'],
     ] as const) {
       for (const index of [0, 1]) {
         const old = members[index] as Member
-        members[index] = await start(role, release)
+        members[index] = await start(role)
         await close(old.process)
       }
     }

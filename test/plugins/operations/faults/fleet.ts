@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { programArguments } from '../../../support/program.js'
 
@@ -14,9 +13,6 @@ export interface MemberSetUp {
   /** URL of the server that has the records and the queue; one of the two. */
   readonly redis?: string
   readonly postgres?: string
-  /** @default the current one */
-  readonly release?: '0.1'
-  readonly recordForm?: 1 | 2
   /** Whether a run counts its effect in the database, and so fails without it. */
   readonly effects?: boolean
   /** Milliseconds by which the clock of the process is wrong. */
@@ -43,20 +39,9 @@ export interface State {
 }
 
 const program = programArguments(new URL('member.ts', import.meta.url))
-// A bundle has the fixture at its root, and not beside itself.
-const release01 = fileURLToPath(
-  new URL(
-    import.meta.url.includes('/.cache/tests/')
-      ? `${import.meta.url.split('/.cache/tests/')[0]}/test/plugins/operations/faults/release-0.1.mjs`
-      : './release-0.1.mjs',
-    import.meta.url,
-  ),
-)
-
 /** Starts a member, and waits until it serves or works; it ends with the test. */
 export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> {
-  const own = setUp.release === '0.1' ? [release01] : program
-  const child = spawn(process.execPath, [...own, JSON.stringify(setUp)], {
+  const child = spawn(process.execPath, [...program, JSON.stringify(setUp)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => kill(child))

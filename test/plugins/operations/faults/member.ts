@@ -1,7 +1,4 @@
-/**
- * One process of a fleet: serves requests, or runs operations. Its set-up is JSON in its first argument. The source runs on
- * release 0.1, too: `release-0.1.mjs` is this file with that release.
- */
+/** One process of a fleet: serves requests, or runs operations. Its set-up is JSON in its first argument. */
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'
 import {
@@ -24,7 +21,6 @@ const {
   lease,
   effects,
   clockShift = 0,
-  recordForm,
   replicas,
 } = JSON.parse(process.argv[2] ?? '') as MemberSetUp
 
@@ -37,15 +33,7 @@ const app = Fastify({ ...serverOptions(), logger: { level: 'warn' }, disableRequ
 const { store, engine, takeEffect } = await backendOf()
 
 await app.register(problems)
-await app.register(operations, {
-  store,
-  engine,
-  lease,
-  storeTimeout: 2_000,
-  polls: false,
-  drain: 0,
-  ...(recordForm === undefined ? {} : { recordForm }),
-})
+await app.register(operations, { store, engine, lease, polls: false, drain: 0 })
 app.operations.define<{ milliseconds: number }>(
   'work',
   { cancellable: true, maxRuns: 20 },
@@ -65,8 +53,7 @@ process.once('SIGTERM', () => void app.close().then(() => process.exit(0)))
 if (role === 'web') console.log(`at ${await app.listen({ host: '127.0.0.1', port: 0 })}`)
 else {
   await app.ready()
-  // Release 0.1 works from then on.
-  await app.operations.work?.()
+  await app.operations.work()
   console.log('at work')
 }
 

@@ -34,7 +34,9 @@ t.test('100,000 operations take under 1 kB each, and leave nothing', async (t) =
 t.test(
   'bytes are bounded: the operation that ended first makes room, those in progress do not',
   async (t) => {
-    const store = memoryOperationStore({ maxBytes: 1_000 })
+    // A thousandth of the 64 MiB, two bytes for each character.
+    const part = (count: number) => 'x'.repeat((count * 67_108) / 2)
+    const store = memoryOperationStore()
     const add = (id: string, input: string | null) => store.create(started({ id }), input)
     const end = async (id: string, result: string) => {
       const record = await store.get(id)
@@ -42,34 +44,35 @@ t.test(
     }
     for (const id of ['a', 'b', 'c', 'd']) {
       await add(id, null)
-      await end(id, 'x'.repeat(150))
+      await end(id, part(300))
     }
     const kept = async () => {
       const ids = ['a', 'b', 'c', 'd', 'e', 'f']
       const found = await Promise.all(ids.map((id) => store.get(id)))
       return ids.filter((_, index) => found[index] !== null).join('')
     }
-    t.equal(await kept(), 'bcd', 'three results of 300 bytes')
-    await add('e', 'x'.repeat(300))
-    t.equal(await kept(), 'de', 'an input of 600 bytes')
-    await t.rejects(add('f', 'x'.repeat(300)), { name: 'OperationStoreFullError' })
+    t.equal(await kept(), 'bcd', 'three results of 300 parts')
+    await add('e', part(600))
+    t.equal(await kept(), 'de', 'an input of 600 parts')
+    await t.rejects(add('f', part(600)), { name: 'OperationStoreFullError' })
     await end('e', 'x')
-    await add('f', 'x'.repeat(300))
+    await add('f', part(600))
     t.equal(await kept(), 'def', 'an input is deleted when its operation ends')
   },
 )
 
 t.test('result and error are deleted when the operation becomes a 410, and take no room then', async (t) => {
-  const store = memoryOperationStore({ maxBytes: 200 })
+  const store = memoryOperationStore()
+  const all = 'x'.repeat(67_108_864 / 2)
   const record = started()
   await store.create(record, null)
-  const final = { ...ended(record, 'x'.repeat(100)), goneAt: time + 10, dueAt: time + 20 }
+  const final = { ...ended(record, all), goneAt: time + 10, dueAt: time + 20 }
   await store.replace(record, final)
   t.equal(await store.expire(time + 9, 10), 0)
-  t.equal((await store.get(record.id))?.result?.length, 100)
+  t.equal((await store.get(record.id))?.result?.length, all.length)
   t.equal(await store.expire(time + 10, 10), 1)
   t.same(await store.get(record.id), { ...final, result: null })
-  await store.create(started(), 'x'.repeat(100))
+  await store.create(started(), all)
   t.not(await store.get(record.id), null)
   t.equal(await store.expire(time + 20, 10), 1)
   t.equal(await store.get(record.id), null)

@@ -19,8 +19,6 @@ import { manualClock } from '../../../support/manual-clock.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
 import { ended, started, time } from './records.js'
-import { migration01, release01InPostgres } from './release-01.js'
-import { worksBesideRelease01 } from './side-by-side.js'
 import { answersAsInMemory, listsAsAnArray } from './store-model.js'
 
 const obstacle = await obstacleToPostgres()
@@ -107,22 +105,6 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     t.pass('for all operations that were made up')
   })
 
-  await t.test('a table of release 0.1 is migrated while that release uses it', async (t) => {
-    await one.query(`DROP TABLE ${defaultTable}; ${migration01}`)
-    const old = release01InPostgres(other)
-    const record = started({ schema: 1, owner: '42', input: '{}' })
-    t.equal(await old.create(record), true)
-    await t.rejects(store.check(), {
-      message:
-        /^the table "\w+" lacks: column owner text, column created_at bigint, column input_length integer, column gone_at bigint, column input text, column outcome text, index \w+_gone, index \w+_owner, index \w+_active\. Run migrate\(\) of the store/,
-    })
-    await store.migrate()
-    await store.check()
-    t.same(await store.get(record.id), record)
-    t.equal(await store.remove(record), true)
-    await worksBesideRelease01(t, store, old)
-  })
-
   await t.test('heartbeats change no index, and do not write the input again', async (t) => {
     await one.query(`DROP TABLE ${defaultTable}`)
     await store.migrate()
@@ -195,7 +177,7 @@ WHERE record.relname = $1`,
     await one.query('CREATE TABLE taken (id text PRIMARY KEY, version integer NOT NULL, document jsonb)')
     const taken = postgresOperationStore(one, { table: 'taken' })
     const fault =
-      /^the table "taken" lacks: column version bigint, column form integer, .*column document text, .*, index taken_due,/
+      /^the table "taken" lacks: column version bigint, column record_schema integer, .*column document text, .*, index taken_due,/
     await t.rejects(taken.check(), { message: fault })
     await t.rejects(taken.migrate(), /column "is_final" does not exist/)
     await t.rejects(taken.check(), { message: fault }, 'nothing has changed')
@@ -280,8 +262,8 @@ WHERE record.relname = $1`,
   await t.test('a record of a later release is refused, and left to that release', async (t) => {
     await empty()
     const record = started({ owner: '42' })
-    await store.create({ ...record, schema: 3 } as unknown as OperationRecord, null)
-    await t.rejects(store.get(record.id), /stored in form 3; this release supports forms up to 2/)
+    await store.create({ ...record, schema: 2 } as unknown as OperationRecord, null)
+    await t.rejects(store.get(record.id), /stored with schema 2; this release reads schema 1/)
     t.same(await store.takeDue(time, time + 9, 10), [])
     t.same(await store.list('42', { limit: 10 }), [])
     const { rows } = await one.query(`SELECT due_at::text FROM ${defaultTable}`)
@@ -291,9 +273,9 @@ WHERE record.relname = $1`,
   await t.test('of 10,000 records only those asked for are read', async (t) => {
     await empty()
     await one.query(
-      `INSERT INTO ${defaultTable} (id, version, form, is_final, due_at, document, owner, created_at, input_length, gone_at)
+      `INSERT INTO ${defaultTable} (id, version, record_schema, is_final, due_at, document, owner, created_at, gone_at)
        SELECT md5(number::text), 1, 1, number % 2 = 0, ${time} + number, '{"status":"Failed"}', number % 100,
-       ${time} + number, 7, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
+       ${time} + number, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
     )
     await one.query(`ANALYZE ${defaultTable}`)
     const statements: (readonly [string, unknown[] | undefined])[] = []

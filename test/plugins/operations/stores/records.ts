@@ -4,12 +4,12 @@ import { begin, finish } from '../../../../src/plugins/operations/transitions.js
 
 export const time = Date.parse('2001-01-01T00:00:00Z')
 
-/** Returns a new record, due at `time`; of form 1 if that is among the members. */
+/** Returns a new record, due at `time`. */
 export function started(members: Partial<OperationRecord> = {}): OperationRecord {
-  const operation = { name: 'work', owner: null, access: 'id', cancellable: true, priority: 0 } as const
+  const caller = { owner: null, access: 'id' } as const
+  const operation = { name: 'work', ...caller, cancellable: true, onePer: null, priority: 0 }
   const start = { ...operation, requestId: null, traceparent: null, delay: 0, input: null }
-  const { schema = 2 } = members
-  return { ...begin(randomBytes(16).toString('hex'), start, time, time, schema), ...members }
+  return { ...begin(randomBytes(16).toString('hex'), start, time, time), ...members }
 }
 
 /** Returns the record of an operation that has succeeded, and stays for a day of the clock of the machine. */

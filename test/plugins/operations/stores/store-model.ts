@@ -165,7 +165,7 @@ function call(
   name: string,
 ): Call {
   const { kind, slot, ahead, due, limit } = draft
-  const [until, owner, form] = [time + due, owners[slot] ?? '', slot === 0 ? 1 : 2] as const
+  const [until, owner] = [time + due, owners[slot] ?? ''] as const
   if (kind === 'takeDue') {
     const make = async (store: OperationStore) => (await store.takeDue(until, until + 2, limit)).map(plain)
     return { name: `takeDue(${due}, ${limit})`, make }
@@ -191,19 +191,16 @@ function call(
   if (kind === 'get' || (kind === 'replace' && isOver)) {
     return { name: `get(${slot})`, make: async (store) => plain(await store.get(id)) }
   }
-  const input = form === 1 ? { input: name } : {}
   const fresh = started({
     id,
     name,
     owner,
-    schema: form,
     inputLength: slot,
     createdAt: time + slot,
     dueAt: until,
-    ...input,
   })
   if (kind === 'create') {
-    return { name: `create(${slot})`, make: (store) => store.create(fresh, form === 1 ? null : name) }
+    return { name: `create(${slot})`, make: (store) => store.create(fresh, name) }
   }
   const record = found ?? fresh
   const previous = { ...record, version: record.version + ahead }

@@ -5,7 +5,6 @@ import { type OperationJob, OperationQueueFullError, type OperationWorker } from
 import type { BullmqSettings } from './options.js'
 import { answerTimeout, checkRedis, closeInTime, connectionTo, type RedisServer, silence } from './redis.js'
 
-/** Adds operations to a queue. */
 export class JobQueue {
   readonly #settings: BullmqSettings
   readonly #given: OperationWorker
@@ -19,10 +18,10 @@ export class JobQueue {
   #isClosed = false
 
   constructor(settings: BullmqSettings, given: OperationWorker) {
-    const { redis, queue, keepJobs, telemetry } = settings
+    const { redis, queue, telemetry } = settings
     this.#settings = settings
     this.#given = given
-    const keep = { age: keptFor, count: keepJobs }
+    const keep = { age: keptFor, count: keptJobs }
     this.#queue = new Queue(queue, {
       connection: connectionTo(redis, false, this.#givenUp.signal),
       // `checkRedis` checks it, and writes nothing to the console.
@@ -41,11 +40,7 @@ export class JobQueue {
     silence(this.#queue)
   }
 
-  /**
-   * Waits until the queue is ready.
-   *
-   * @throws Error that says why it cannot be used
-   */
+  /** Waits until the queue is ready. */
   async ready(): Promise<RedisServer> {
     try {
       return await inTime(this.#check(), answerTimeout, 'an answer of Redis')
@@ -56,11 +51,6 @@ export class JobQueue {
     }
   }
 
-  /**
-   * Adds an operation. Does nothing if it waits or runs.
-   *
-   * @throws OperationQueueFullError; LateError; an error of Redis
-   */
   async add(job: OperationJob): Promise<void> {
     // After one late answer, the next one would be late, too.
     if (this.#late > 0) throw new LateError('the queue of operations does not answer')
@@ -120,11 +110,7 @@ export class JobQueue {
     return counted
   }
 
-  /**
-   * Runs a job again that ended without its operation, or that waits longer than its operation.
-   *
-   * @returns whether there is a job
-   */
+  /** Runs a job again that ended without its operation, or that waits longer than its operation. */
   async #revive(id: string, delay: number): Promise<boolean> {
     const job = await this.#queue.getJob(id)
     if (job === undefined) return false
@@ -166,3 +152,5 @@ const lowestPriority = 101
 const backoff = 5_000
 const countedFor = 1_000
 const keptFor = 24 * 60 * 60
+/** Of completed, and of failed, jobs. */
+const keptJobs = 1_000

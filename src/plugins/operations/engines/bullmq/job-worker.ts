@@ -66,10 +66,7 @@ export class JobWorker {
     await this.#worker.pause(true)
   }
 
-  /**
-   * Takes no more operations, and waits for the runs and the ends of their jobs. BullMQ renews their locks meanwhile. The close
-   * is forced: otherwise BullMQ waits for events of its connection, which may have come already.
-   */
+  /** Waits for the runs. The close is forced: otherwise BullMQ waits for events that may have come already. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.pause()

@@ -40,11 +40,6 @@ export interface BullmqEngineOptions {
    */
   readonly maxQueued?: number
   /**
-   * Maximum number of completed, and of failed, jobs that the queue keeps for dashboards, for a day.
-   * @default 1_000
-   */
-  readonly keepJobs?: number
-  /**
    * Telemetry of BullMQ, such as `new BullMQOtel('my-service')` of `bullmq-otel`: spans for added and processed jobs.
    * @default none
    */
@@ -62,7 +57,6 @@ export function resolveBullmqOptions(options: BullmqEngineOptions): BullmqSettin
     work: true,
     concurrency: 10,
     maxQueued: 100_000,
-    keepJobs: 1_000,
     telemetry: undefined,
   })
   redis(`${label}.redis`, settings.redis)
@@ -86,7 +80,6 @@ const checks: Checks<BullmqEngineOptions> = {
   work: flag,
   concurrency: integer(1, 10_000),
   maxQueued: integer(1),
-  keepJobs: integer(0, 1_000_000),
   telemetry: (label, received) =>
     isObject(received)
       ? (received as unknown as Telemetry)

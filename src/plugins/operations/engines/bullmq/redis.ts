@@ -7,12 +7,6 @@ export const answerTimeout = 5_000
 /** Takes an error that is reported elsewhere. */
 export function ignore(): void {}
 
-/**
- * Returns the connection of a queue or a worker.
- *
- * @param isForWork whether the result of a run must be stored, however long Redis is unreachable
- * @param givenUp aborts when there is no use in connecting again: ioredis does so without end
- */
 export function connectionTo(
   redis: string | ConnectionOptions,
   isForWork: boolean,
@@ -45,13 +39,7 @@ export function silence(part: Queue | Worker): void {
   }
 }
 
-/**
- * Waits until a queue or a worker is closed; ends its connections if its server does not answer in time.
- *
- * @param closed the end of its close
- * @param redis the connection in the options; a client of the app stays open
- * @param givenUp stops the attempts to connect again
- */
+/** Waits until a queue or a worker is closed; ends its connections if its server does not answer in time. */
 export async function closeInTime(
   part: Queue | Worker,
   closed: Promise<void>,
@@ -84,11 +72,7 @@ export interface RedisServer {
   readonly isWarnedOf: boolean
 }
 
-/**
- * Checks version and eviction policy of a Redis server.
- *
- * @throws Error that names the remedy if BullMQ does not work with the server, or if the server may evict jobs
- */
+/** Checks version and eviction policy of a Redis server. */
 export async function checkRedis(client: Pick<IRedisClient, 'info'>): Promise<RedisServer> {
   const info = await client.info().catch(() => null)
   // The account may lack the right to INFO.

@@ -77,7 +77,7 @@ class BossQueue {
   #countedAt = Number.NEGATIVE_INFINITY
 
   constructor(settings: PgBossSettings, given: OperationWorker) {
-    const { postgres, schema, migrate, work } = settings
+    const { postgres, migrate, work } = settings
     this.#settings = settings
     this.#given = given
     this.#ownPool = typeof postgres === 'string' ? newPool(postgres) : null
@@ -90,7 +90,7 @@ class BossQueue {
 
   /** @throws Error that says what to do */
   async open(): Promise<void> {
-    const { queue, schema, migrate } = this.#settings
+    const { queue, migrate } = this.#settings
     try {
       await this.#boss.start()
       // Of processes that create it at once, PostgreSQL may end one by a deadlock.
@@ -285,6 +285,7 @@ function delayAfter(outcome: RunOutcome): number | null {
   }
 }
 
+const schema = 'pgboss'
 const remedy = 'start once with `migrate: true`, or see PgBoss.getConstructionPlans() of pg-boss'
 const answerTimeout = 5_000
 const rest = 1_000

@@ -24,11 +24,6 @@ export interface PgBossEngineOptions {
    */
   readonly queue?: string
   /**
-   * The PostgreSQL schema of pg-boss.
-   * @default 'pgboss'
-   */
-  readonly schema?: string
-  /**
    * Whether to create or update the schema of pg-boss, and the queue, at the start; the account needs the right to create
    * them. If not, and they are missing or old, the start fails with an error that says what to do.
    * @default false
@@ -65,7 +60,6 @@ export function resolvePgBossOptions(options: PgBossEngineOptions): PgBossSettin
   const settings = resolveOptions(label, options, checks, {
     postgres: options?.postgres,
     queue: 'operations',
-    schema: 'pgboss',
     migrate: false,
     work: true,
     concurrency: 10,
@@ -89,7 +83,6 @@ const postgres: Check<PgBossSettings['postgres']> = (label, received) => {
 const checks: Checks<PgBossEngineOptions> = {
   postgres,
   queue: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
-  schema: text('a name of a schema', /^[A-Za-z_]\w{0,49}$/),
   migrate: flag,
   work: flag,
   concurrency: integer(1, 10_000),

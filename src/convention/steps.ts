@@ -1,0 +1,176 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hookError } from '../fastify/hook-error.js'
+import type { Phase } from '../fastify/order.js'
+import type { ProblemError } from '../problem/problem-error.js'
+import { refuse } from '../problem/send-problem.js'
+import type { Mode } from '../rules/modes.js'
+import type { Reporter } from '../rules/report.js'
+
+/** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
+export interface Effect {
+  /** The rule that the request or the response breaks. */
+  readonly rule: string
+  /** What broke it, for the report. Never has values of a body. */
+  readonly given: string
+  /** Ends the request with a problem. */
+  readonly refusal?: ProblemError
+  /** Sets header fields of the response. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Changes the request. */
+  readonly change?: () => void
+  /** Replaces the payload, in phases that have one. */
+  readonly payload?: unknown
+  /** Ends the request with a response without content, before the phases with a payload. */
+  readonly answer?: { readonly status: number }
+  /** Whether it is counted in `enforce`, too: nothing can be done about it any more. */
+  readonly isNotice?: boolean
+  /** Whether it is applied in each mode: the handler relies on it. */
+  readonly isNeeded?: boolean
+}
+
+/** Nothing, an effect, or one for each rule. */
+type Effects = Effect | readonly Effect[] | undefined
+
+/** What a step returns: effects, or a promise of them. */
+export type StepResult = Effects | PromiseLike<Effects>
+
+/** Decides about a request. It neither sends nor calls `next`. What it throws is an error of the request. */
+export type RequestStep = (request: FastifyRequest, reply: FastifyReply) => StepResult
+
+/** Decides about a payload. */
+export type PayloadStep = (request: FastifyRequest, reply: FastifyReply, payload: unknown) => StepResult
+
+/** The steps of a convention on a route, by phase. */
+export interface Steps {
+  readonly onRequest?: RequestStep | undefined
+  readonly preParsing?: RequestStep | undefined
+  readonly preValidation?: RequestStep | undefined
+  readonly preHandler?: RequestStep | undefined
+  readonly preSerialization?: PayloadStep | undefined
+  readonly onSend?: PayloadStep | undefined
+  /** Runs where a hook of the phase `onSend` may have failed. Only headers take effect. */
+  readonly onError?: RequestStep | undefined
+}
+
+/** The mode of each rule on a route. */
+export type ModeOf = Readonly<Record<string, Mode>>
+
+/** Passes on an error, or the payload. */
+export type Next = (error?: Error | null, payload?: unknown) => void
+/** A hook with a payload. */
+export type Hook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
+
+/** What applies or counts the effects of a convention. */
+export interface Runner {
+  readonly name: string
+  readonly reporter: Reporter
+  /** Returns the modes of the route of a request. */
+  modesOf(request: FastifyRequest): ModeOf
+}
+
+export function hookOfStep(runner: Runner, step: PayloadStep): Hook {
+  return (request, reply, payload, next) => runStep(runner, step, request, reply, payload, next)
+}
+
+/** Runs a step, and applies or counts its effects. */
+export function runStep(
+  runner: Runner,
+  step: PayloadStep,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): void {
+  let result: StepResult
+  try {
+    result = step(request, reply, payload)
+  } catch (error) {
+    next(hookError(error))
+    return
+  }
+  if (result === undefined) next(null, payload)
+  else if ('then' in result) {
+    result.then(
+      (effects) => settle(runner, effects, request, reply, payload, next),
+      (error: unknown) => next(hookError(error)),
+    )
+  } else settle(runner, result, request, reply, payload, next)
+}
+
+function settle(
+  { name, reporter, modesOf }: Runner,
+  effects: Effects,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): void {
+  if (effects === undefined) {
+    next(null, payload)
+    return
+  }
+  const modeOf = modesOf(request)
+  let sent = payload
+  for (const effect of Array.isArray(effects) ? (effects as readonly Effect[]) : [effects as Effect]) {
+    const mode = effect.isNeeded === true ? 'enforce' : (modeOf[effect.rule] ?? 'off')
+    if (mode === 'off') continue
+    if (effect.isNotice === true) {
+      reporter.observe(name, effect.rule, request, effect.given, 'none', 'each route')
+    } else if (mode === 'report') count(name, effect, request, reply, reporter)
+    else if (effect.refusal !== undefined) {
+      refuse(request, reply, effect.refusal, next)
+      return
+    } else {
+      try {
+        effect.change?.()
+        if (effect.headers !== undefined) reply.headers(effect.headers)
+      } catch (error) {
+        next(hookError(error))
+        return
+      }
+      if (effect.answer !== undefined) {
+        reply.code(effect.answer.status).send()
+        return
+      }
+      if (effect.payload !== undefined) sent = effect.payload
+    }
+  }
+  next(null, sent)
+}
+
+function count(
+  name: string,
+  { rule, given, refusal, headers }: Effect,
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+  reporter: Reporter,
+): void {
+  if (refusal === undefined) {
+    reporter.observe(name, rule, request, given, headers === undefined ? 'changed' : 'header added')
+    return
+  }
+  // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
+  raw.once('finish', () => {
+    if (raw.statusCode < 400) reporter.observe(name, rule, request, given, refusal.statusCode)
+    else reporter.observe(name, rule, request, `${given}: ${raw.statusCode} anyway`, 'changed')
+  })
+}
+
+/** Returns a hook of a phase, as Fastify calls it. */
+export function hookOfPhase(phase: Phase, hook: Hook): (...parameters: never[]) => void {
+  if (phase === 'preSerialization' || phase === 'onSend') return hook
+  // A step has no use for the stream of `preParsing`, which stays, nor for the error of `onError`.
+  if (phase === 'preParsing') {
+    return function runStep(request: FastifyRequest, reply: FastifyReply, stream: unknown, next: Next) {
+      hook(request, reply, undefined, (error) => next(error, stream))
+    }
+  }
+  if (phase === 'onError') {
+    return function runStep(request: FastifyRequest, reply: FastifyReply, _error: unknown, next: Next) {
+      hook(request, reply, undefined, () => next())
+    }
+  }
+  return function runStep(request: FastifyRequest, reply: FastifyReply, next: Next) {
+    hook(request, reply, undefined, (error) => (error ? next(error) : next()))
+  }
+}

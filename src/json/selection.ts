@@ -1,0 +1,171 @@
+import { numberName, twinName } from '../json-schema/twins.js'
+import { jsonValueOf, valueTwin } from './exact-json.js'
+
+/** Fields by name, each whole (`true`) or in part. */
+export type Fields = ReadonlyMap<string, Fields | true>
+
+/** Which fields of a value are written. */
+export interface Selection {
+  /** The fields that are written; `null` for all. */
+  readonly only: Fields | null
+  /** The fields that are not, whatever `only` says; `null` for none. */
+  readonly without: Fields | null
+  /** Names of the members that lead to where the selection applies, such as the items of a list. */
+  readonly within?: readonly string[]
+}
+
+export const whole: Selection = Object.freeze({ only: null, without: null })
+
+/** Bounds of a `fields` parameter. */
+export interface FieldBounds {
+  /** Most names. */
+  readonly maxNames: number
+  /** Most characters. */
+  readonly maxLength: number
+  /** Most segments of a path. */
+  readonly maxDepth: number
+}
+
+/** A `fields` parameter that cannot be read: why. */
+export interface FieldFault {
+  readonly message: string
+}
+
+/** Reads `fields=a,b.c` into its dot paths, each once, in the order of the request; in time linear in its length. */
+export function readFields(values: readonly string[], bounds: FieldBounds): readonly string[] | FieldFault {
+  const length = values.reduce((sum, value) => sum + value.length + 1, -1)
+  if (length > bounds.maxLength) return { message: `has more than ${bounds.maxLength} characters` }
+  const names = values.flatMap((value) => splitUnescaped(value, ',')).map((name) => name.trim())
+  if (names.length > bounds.maxNames) return { message: `has more than ${bounds.maxNames} names` }
+
+  const paths = new Set<string>()
+  for (const name of names) {
+    const path = splitPath(name)
+    if (path.some((segment) => segment === ''))
+      return { message: name === '' ? 'has an empty name' : `has '${name}'` }
+    if (path.length > bounds.maxDepth) return { message: `goes deeper than ${bounds.maxDepth}: ${name}` }
+    paths.add(name.includes('\\') ? joinPath(path) : name)
+  }
+  return [...paths]
+}
+
+export function fieldsOf(paths: readonly string[]): Fields {
+  const tree: DraftTree = new Map()
+  for (const path of paths) add(tree, splitPath(path))
+  return tree
+}
+
+export function fieldPaths(fields: Fields, within: readonly string[] = []): string[] {
+  return [...fields].flatMap(([name, below]) => {
+    const path = [...within, name]
+    return below === true ? [joinPath(path)] : fieldPaths(below, path)
+  })
+}
+
+type DraftTree = Map<string, DraftTree | true>
+
+function add(tree: DraftTree, path: readonly string[]): void {
+  let at = tree
+  for (const [index, segment] of path.entries()) {
+    const below = at.get(segment)
+    if (below === true) return
+    if (index === path.length - 1) {
+      at.set(segment, true)
+      return
+    }
+    const next: DraftTree = below ?? new Map()
+    at.set(segment, next)
+    at = next
+  }
+}
+
+/** Returns the part of a selection for a member: whole, a part of it, or `null` for nothing. */
+export function partOf(
+  { only, without, within = [] }: Selection,
+  name: string,
+  alias = name,
+): Selection | null {
+  const [step, ...steps] = within
+  if (step !== undefined) return step === name ? { only, without, within: steps } : whole
+  const hidden = without?.get(name)
+  if (hidden === true) return null
+  const asked = only === null ? true : (only.get(name) ?? only.get(alias))
+  if (asked === undefined) return null
+  return asked === true && hidden === undefined
+    ? whole
+    : { only: asked === true ? null : asked, without: hidden ?? null }
+}
+
+export function partOfOwn(
+  selection: Selection,
+  name: string,
+  hasTwin: ((name: string) => boolean) | null,
+): Selection | null {
+  const left = partOf(selection, name)
+  if (hasTwin === null || isWithin(selection)) return left
+  const { only, without } = selection
+  const number = numberName(name)
+  if (without?.get(name) === true || (number !== null && without?.get(number) === true)) return null
+  if (left !== null || only === null) return left
+  const isOfTwo =
+    number !== null && only.has(number) ? hasTwin(number) : only.has(twinName(name)) && hasTwin(name)
+  return isOfTwo ? whole : null
+}
+
+export function ownFields(value: unknown, selection: Selection, twins: boolean): unknown {
+  if (selection === whole) return value
+  const object = jsonValueOf(value)
+  if (typeof object !== 'object' || object === null) return object
+  if (Array.isArray(object))
+    return isWithin(selection) ? object : object.map((item) => ownFields(item, selection, twins))
+  const fields = object as Readonly<Record<string, unknown>>
+  const hasTwin = twins
+    ? (name: string): boolean => Object.hasOwn(fields, name) && valueTwin(fields[name]) !== null
+    : null
+  const entries = Object.keys(fields).flatMap((name): [string, unknown][] => {
+    const left = partOfOwn(selection, name, hasTwin)
+    return left === null ? [] : [[name, ownFields(fields[name], left, twins)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function isWithin({ within = [] }: Selection): boolean {
+  return within.length > 0
+}
+
+export function isHidden(without: Fields | null, path: readonly string[]): boolean {
+  let at: Fields | true | undefined = without ?? undefined
+  for (const name of path) {
+    if (at === undefined || at === true) break
+    at = at.get(name)
+  }
+  return at === true
+}
+
+/** A backslash takes the character after it for part of a name: `a\.b` is the field `a.b`, `\*` the field `*`. */
+export function splitPath(path: string): string[] {
+  const names = splitUnescaped(path, '.')
+  return path.includes('\\') ? names.map((name) => name.replace(/\\(.)/gs, '$1')) : names
+}
+
+/** The dot path of names, with a backslash before what would be read as something else. */
+export function joinPath(names: readonly string[]): string {
+  const [only] = names
+  if (names.length === 1 && only === '*') return '\\*'
+  return names.map((name) => (/[\\.,]/.test(name) ? name.replace(/[\\.,]/g, '\\$&') : name)).join('.')
+}
+
+/** The parts of a text between separators that no backslash stands before. Takes time linear in its length. */
+function splitUnescaped(text: string, separator: '.' | ','): string[] {
+  if (!text.includes('\\')) return text.split(separator)
+  const parts: string[] = []
+  let start = 0
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\\') index++
+    else if (text[index] === separator) {
+      parts.push(text.slice(start, index))
+      start = index + 1
+    }
+  }
+  return [...parts, text.slice(start)]
+}

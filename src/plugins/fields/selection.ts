@@ -1,0 +1,231 @@
+import { BoundedCache } from '../../bounded-cache.js'
+import { RequestSelection } from '../../fastify/selection.js'
+import {
+  type FieldBounds,
+  type Fields,
+  fieldsOf,
+  isHidden,
+  joinPath,
+  readFields,
+  splitPath,
+} from '../../json/selection.js'
+import {
+  canonicalPath,
+  fieldNames,
+  isField,
+  isList,
+  namesBelow,
+  shapeWithin,
+} from '../../json-schema/field-names.js'
+import { anything, type Shape } from '../../json-schema/shape.js'
+import { invalid } from '../../options.js'
+import { clip } from '../../text.js'
+import { joinWords, wordsOf } from '../../words/key-names.js'
+import type { FieldsRouteOptions, ResolvedFields } from './options.js'
+
+/** A selection that is refused: why, and for which names. */
+export interface RefusedSelection {
+  readonly detail: string
+  /** What is wrong with each of the names. */
+  readonly messages: readonly string[]
+}
+
+/** Bounds of the parameter. */
+export const fieldBounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
+const cachedSelections = 100
+const maxNamed = 20
+const maxNameLength = 100
+const maxLevels = 5
+
+/** Makes selections for the answers of one route. */
+export class SelectionReader {
+  readonly #shape: Shape
+  readonly #within: readonly string[]
+  readonly #bounds: FieldBounds
+  readonly #defaults: Fields | null
+  readonly #default: RequestSelection | null
+  // Clients choose the keys: bounded, and compiling is cheap where it misses.
+  readonly #cache = new BoundedCache<string, RequestSelection | null>(cachedSelections)
+
+  constructor(
+    shape: Shape,
+    within: readonly string[],
+    bounds: FieldBounds,
+    defaults: readonly string[] | null,
+  ) {
+    this.#shape = shape
+    this.#within = within
+    this.#bounds = bounds
+    this.#defaults = defaults === null ? null : this.#canonicalTree(defaults)
+    this.#default = this.#selection(this.#defaults, null)
+  }
+
+  /** The dot paths that the shape does not have. */
+  unknown(paths: readonly string[]): string[] {
+    return paths.filter((path) => !isField(this.#shape, splitPath(path)))
+  }
+
+  canonical(path: string): string {
+    return joinPath(canonicalPath(this.#shape, splitPath(path)))
+  }
+
+  /** The selection that a request asks for; `null` where it gets all. */
+  select(
+    values: readonly string[] | null,
+    hidden: ReadonlySet<string>,
+  ): RequestSelection | null | RefusedSelection {
+    if (values === null && hidden.size === 0) return this.#default
+    const key = `${hidden.size === 0 ? '' : JSON.stringify([...hidden])}${values === null ? '' : `=${values.join()}`}`
+    const known = this.#cache.get(key)
+    if (known !== undefined) return known
+    const without = hidden.size === 0 ? null : fieldsOf([...hidden])
+    const tree = values === null ? this.#defaults : this.#requested(values, without)
+    if (tree !== null && 'detail' in tree) return tree
+    const selection = this.#selection(tree, without)
+    if (key.length <= this.#bounds.maxLength) this.#cache.set(key, selection)
+    return selection
+  }
+
+  #selection(only: Fields | null, without: Fields | null): RequestSelection | null {
+    if (only === null && without === null) return null
+    return new RequestSelection(this.#shape, only, this.#within, without)
+  }
+
+  #requested(values: readonly string[], without: Fields | null): Fields | null | RefusedSelection {
+    const read = readFields(values, this.#bounds)
+    if ('message' in read)
+      return { detail: `fields ${read.message}${this.#allowed(without)}`, messages: [read.message] }
+    const named = read.filter((path) => path !== '*')
+    // Hidden looks the same as unknown: in the order of the request, by the name that it used.
+    const unknown = named.filter((path) => !this.#isKnown(splitPath(path), without))
+    if (unknown.length > 0) return this.#refused(unknown, without)
+    return named.length < read.length ? null : this.#canonicalTree(named)
+  }
+
+  #canonicalTree(paths: readonly string[]): Fields {
+    return fieldsOf(paths.map((path) => this.canonical(path)))
+  }
+
+  #refused(unknown: readonly string[], without: Fields | null): RefusedSelection {
+    const first = unknown.slice(0, maxNamed)
+    const named = first.map((name) => clip(name, maxNameLength))
+    return {
+      detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first)}`,
+      messages: named.map((name) => `'${name}' is not among the fields`),
+    }
+  }
+
+  #isKnown(names: readonly string[], without: Fields | null): boolean {
+    return isField(this.#shape, names) && !isHidden(without, canonicalPath(this.#shape, names))
+  }
+
+  #allowed(without: Fields | null, unknown: readonly string[] = ['']): string {
+    const levels = new Map(
+      unknown.map((path) => this.#levelOf(path, without)).map((at) => [joinPath(at), at]),
+    )
+    const sentences = [...levels].slice(0, maxLevels).map(([path, at]) => {
+      const names = this.#namesAt(at, without)
+      return names === '' ? '' : `. The fields${path === '' ? '' : ` of ${path}`} are ${names}`
+    })
+    return sentences.join('')
+  }
+
+  #levelOf(path: string, without: Fields | null): readonly string[] {
+    const names = splitPath(path).slice(0, -1)
+    const lengths = names.map((_, index) => names.length - index)
+    const parts = lengths.map((length) => names.slice(0, length))
+    return (
+      parts.find((part) => this.#isKnown(part, without) && namesBelow(this.#shape, part).length > 0) ?? []
+    )
+  }
+
+  #namesAt(at: readonly string[], without: Fields | null): string {
+    const names = namesBelow(this.#shape, at).map((name) => [...at, name])
+    return names
+      .filter((path) => this.#isKnown(path, without))
+      .map((path) => joinPath(path.slice(-1)))
+      .join(', ')
+  }
+}
+
+/** What has to be known of a route. */
+export interface RouteFacts {
+  /** Names the route's options in errors. */
+  readonly label: string
+  /** Whether it reads, rather than only writes. */
+  readonly reads: boolean
+  /** Whether it is declared as a list (`config.lists`): then its items may be selected from without a schema. */
+  readonly isList: boolean
+  /** Names that the member with the items of a list may have, the likeliest first. */
+  readonly lists: readonly string[]
+}
+
+export function listNames(
+  path: string,
+  { list }: FieldsRouteOptions,
+  declared: string | null,
+): readonly string[] {
+  if (list === null) return []
+  if (list !== undefined) return [list]
+  const last = path.split('/').at(-1) ?? ''
+  const ofPath = [last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
+  return declared === null ? ofPath : [declared, ...ofPath]
+}
+
+/** An item that fields are selected from, and the members that lead to it. */
+interface Item {
+  readonly shape: Shape
+  readonly within: readonly string[]
+}
+
+export function selectionReader(
+  route: RouteFacts,
+  options: ResolvedFields,
+  answers: readonly Shape[],
+): { readonly reader: SelectionReader; readonly hidden: ReadonlyMap<string, string> } | null {
+  const { list, default: defaults = null } = options
+  if (typeof list === 'string' && answers.length > 0 && !answers.some((top) => isListIn(top, list)))
+    invalid(`${route.label}.list`, 'an array of the response schema', list)
+  const all = answers.map((top) => itemOf(top, route.lists))
+  const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
+  const item = items[0] ?? openItem(all, route)
+  if (item === undefined) {
+    refuseNames(route.label, options)
+    return null
+  }
+  const reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
+  const [unknown] = reader.unknown(defaults ?? [])
+  if (unknown !== undefined) invalid(`${route.label}.default`, 'fields of the response schema', unknown)
+  const hidden = Object.keys(options.hidden ?? {}).map((path): [string, string] => {
+    const names = splitPath(path)
+    const holder = items.find(({ shape }) => isField(shape, names))
+    if (holder === undefined) return invalid(`${route.label}.hidden`, 'fields of the response schema', path)
+    return [path, joinPath(canonicalPath(holder.shape, names))]
+  })
+  return { reader, hidden: new Map(hidden) }
+}
+
+export function itemOf(top: Shape, lists: readonly string[]): Item {
+  const list = lists.find((name) => isListIn(top, name))
+  const within = list === undefined ? [] : [list]
+  return { shape: shapeWithin(top, within) as Shape, within }
+}
+
+function isListIn(top: Shape, name: string): boolean {
+  return isList(shapeWithin(top, [name]))
+}
+
+/** The item of a list whose schema does not name its fields. */
+function openItem(items: readonly Item[], { isList: isDeclaredList, lists }: RouteFacts): Item | undefined {
+  if (!isDeclaredList) return undefined
+  if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
+  return items.find(({ shape }) => isField(shape, ['any name']))
+}
+
+// `hidden` and `default` need a response schema that names the fields.
+function refuseNames(label: string, { hidden = {}, default: defaults }: ResolvedFields): void {
+  const expected = 'none, for no response schema of success names the fields'
+  const [path] = Object.keys(hidden)
+  if (path !== undefined) invalid(`${label}.hidden`, expected, path)
+  if (defaults !== undefined) invalid(`${label}.default`, expected, defaults)
+}

@@ -1,0 +1,211 @@
+/** How the parameter is read, and its bounds. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type FieldBounds,
+  type FieldFault,
+  type Fields,
+  fieldPaths,
+  fieldsOf,
+  isHidden,
+  joinPath,
+  partOf,
+  readFields,
+  splitPath,
+  whole,
+} from '../../src/json/selection.js'
+
+const bounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
+
+t.test('the fields that a parameter selects', async (t) => {
+  const rows: readonly (readonly [values: string[], paths: string[]])[] = [
+    [['name'], ['name']],
+    [['name,age'], ['name', 'age']],
+    [
+      ['name', 'age'],
+      ['name', 'age'],
+    ],
+    [[' name , age '], ['name', 'age']],
+    [['name,name', 'name'], ['name']],
+    [['address.city'], ['address.city']],
+    [['address.city,address.zip'], ['address.city', 'address.zip']],
+    [['address,address.city'], ['address', 'address.city']],
+    [['a.b.c.d'], ['a.b.c.d']],
+    [['*'], ['*']],
+    [['a\\.b,c\\,d.e'], ['a\\.b', 'c\\,d.e']],
+    [['\\*,\\a,a'], ['\\*', 'a']],
+    [['a\\\\.b'], ['a\\\\.b']],
+    [['__proto__,constructor.prototype'], ['__proto__', 'constructor.prototype']],
+  ]
+  for (const [values, paths] of rows) t.strictSame(pathsOf(values), paths, values.join('&'))
+})
+
+t.test('invalid parameters, with the reasons', async (t) => {
+  const rows: readonly (readonly [values: string[], message: string])[] = [
+    [[''], 'has an empty name'],
+    [[' '], 'has an empty name'],
+    [[','], 'has an empty name'],
+    [['a,'], 'has an empty name'],
+    [[',a'], 'has an empty name'],
+    [['a', ''], 'has an empty name'],
+    [['.'], "has '.'"],
+    [['a.'], "has 'a.'"],
+    [['.a'], "has '.a'"],
+    [['a..b'], "has 'a..b'"],
+    [['a.b.c.d.e'], 'goes deeper than 4: a.b.c.d.e'],
+    [[Array(65).fill('a').join()], 'has more than 64 names'],
+    [Array<string>(65).fill('a'), 'has more than 64 names'],
+    [['a'.repeat(1025)], 'has more than 1024 characters'],
+    [['a'.repeat(512), 'b'.repeat(512)], 'has more than 1024 characters'],
+    [[','.repeat(10_000)], 'has more than 1024 characters'],
+    [['.'.repeat(10_000)], 'has more than 1024 characters'],
+    [Array<string>(10_000).fill(''), 'has more than 1024 characters'],
+  ]
+  for (const [values, message] of rows) t.strictSame(readFields(values, bounds), { message }, message)
+})
+
+t.test('parameters at the limits are valid', async (t) => {
+  const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
+  t.strictSame(pathsOf([names.join()]), names, '64 names')
+  t.strictSame(pathsOf(names), names, '64 parameters')
+  const long = 'a'.repeat(1024)
+  t.strictSame(pathsOf([long]), [long], '1,024 characters')
+  const halves = ['a'.repeat(511), 'b'.repeat(512)]
+  t.strictSame(pathsOf(halves), halves, '1,024 characters with the comma that would join them')
+})
+
+t.test('a parameter that is too long is not split', async (t) => {
+  let splits = 0
+  const counting = (text: string): string =>
+    Object.assign(Object(text), {
+      split(this: string, separator: string) {
+        splits++
+        return text.split(separator)
+      },
+    }) as string
+  t.match(readFields([counting(','.repeat(10_000))], bounds), { message: /characters/ })
+  t.equal(splits, 0)
+  readFields([counting('a,b')], bounds)
+  t.equal(splits, 1)
+})
+
+t.test('names of inherited properties are ordinary names', async (t) => {
+  const tree = fieldsOf(['__proto__.a', 'constructor', 'toString'])
+  t.strictSame([...tree.keys()], ['__proto__', 'constructor', 'toString'])
+  t.notOk(({} as Record<string, unknown>).a, 'nothing is polluted')
+})
+
+t.test('any value: its paths, each once, within the limits, or one reason', async (t) => {
+  const value = fc.string({
+    unit: fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\u0000'),
+    maxLength: 40,
+  })
+  const small: FieldBounds = { maxNames: 5, maxLength: 30, maxDepth: 3 }
+  const details = fc.check(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), (values) => {
+      const read = readFields(values, small)
+      if (isFault(read)) return Object.keys(read).join() === 'message' && read.message !== ''
+      const asked = values.flatMap((one) => one.split(',')).map((name) => name.trim())
+      return (
+        read.join() === [...new Set(asked)].join() &&
+        asked.length <= small.maxNames &&
+        asked.every((path) => path.split('.').length <= small.maxDepth)
+      )
+    }),
+    { numRuns: 1000 },
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
+})
+
+t.test('a path together with a path below it selects the whole, in both orders', async (t) => {
+  for (const paths of [
+    ['a', 'a.b'],
+    ['a.b', 'a'],
+    ['a.b', 'a', 'a.c'],
+  ]) {
+    t.strictSame(fieldPaths(fieldsOf(paths)), ['a'], paths.join())
+  }
+})
+
+t.test('splitting a joined path returns its names, whatever characters they have', async (t) => {
+  const names = fc.array(fc.string({ unit: fc.constantFrom('a', '.', ',', '\\', '*'), minLength: 1 }), {
+    minLength: 1,
+  })
+  const details = fc.check(
+    fc.property(names, (path) => {
+      const joined = joinPath(path)
+      const read = readFields([`${joined},${joined}`], { maxNames: 9, maxLength: 1000, maxDepth: 100 })
+      return splitPath(joined).join('|') === path.join('|') && !isFault(read) && read.join('|') === joined
+    }),
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random names')
+})
+
+t.test('parsing the paths of a tree returns the tree', async (t) => {
+  const path = fc
+    .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 4 })
+    .map((names) => names.join('.'))
+  const details = fc.check(
+    fc.property(fc.array(path, { minLength: 1, maxLength: 8 }), (paths) => {
+      const tree = fieldsOf(paths)
+      return fieldPaths(fieldsOf(fieldPaths(tree))).join() === fieldPaths(tree).join()
+    }),
+  )
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random paths')
+})
+
+function pathsOf(values: readonly string[]): readonly string[] {
+  const read = readFields(values, bounds)
+  if (isFault(read)) throw new Error(read.message)
+  return read
+}
+
+function isFault(read: readonly string[] | FieldFault): read is FieldFault {
+  return 'message' in read
+}
+
+const tree = (paths: readonly string[] | null): Fields | null => (paths === null ? null : fieldsOf(paths))
+const paths = (one: Fields | null): string[] | null => (one === null ? null : fieldPaths(one))
+
+t.test('a selection leaves all, a part or nothing of a member', async (t) => {
+  type Paths = readonly string[] | null
+  const rows: readonly (readonly [
+    only: Paths,
+    without: Paths,
+    left: 'whole' | readonly [Paths, Paths] | null,
+  ])[] = [
+    [null, null, 'whole'],
+    [['a'], null, 'whole'],
+    [['b'], null, null],
+    [[], null, null],
+    [['a.b', 'a.c.d'], null, [['b', 'c.d'], null]],
+    [null, ['b'], 'whole'],
+    [null, ['a'], null],
+    [['a'], ['a'], null],
+    [['a.b'], ['a'], null],
+    [['b'], ['a.c'], null],
+    [['a'], ['a.c'], [null, ['c']]],
+    [null, ['a.c', 'b'], [null, ['c']]],
+    [['a.b', 'a.c'], ['a.c'], [['b', 'c'], ['c']]],
+  ]
+  for (const [only, without, left] of rows) {
+    const cut = partOf({ only: tree(only), without: tree(without) }, 'a')
+    const label = `${only} without ${without}`
+    if (left === 'whole') t.equal(cut, whole, label)
+    else t.strictSame(cut === null ? null : [paths(cut.only), paths(cut.without)], left, label)
+  }
+})
+
+t.test('a second name selects a member too, but does not show hidden fields', async (t) => {
+  t.equal(partOf({ only: fieldsOf(['id_str']), without: null }, 'id', 'id_str'), whole)
+  t.equal(partOf({ only: fieldsOf(['id_str']), without: fieldsOf(['id']) }, 'id', 'id_str'), null)
+})
+
+t.test('a hidden field hides all fields below it', async (t) => {
+  const without = fieldsOf(['a', 'b.c', '__proto__'])
+  for (const path of ['a', 'a.x', 'b.c', 'b.c.d', '__proto__'])
+    t.equal(isHidden(without, path.split('.')), true, path)
+  for (const path of ['b', 'b.x', 'c', 'x.a', 'constructor'])
+    t.equal(isHidden(without, path.split('.')), false, path)
+  t.equal(isHidden(null, ['a']), false)
+})

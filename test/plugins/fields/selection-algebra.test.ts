@@ -1,0 +1,158 @@
+/** The laws of selections, of random schemas, payloads and selections. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { Write } from '../../../src/json/object-writer.js'
+import { type FieldBounds, fieldsOf } from '../../../src/json/selection.js'
+import { WriterCompiler } from '../../../src/json/writer.js'
+import type { Shape } from '../../../src/json-schema/shape.js'
+import { shapeOf } from '../../../src/json-schema/shape-reader.js'
+import { SelectionReader } from '../../../src/plugins/fields/selection.js'
+import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
+import {
+  leavesOf,
+  narrowed,
+  parseExact,
+  pathsOf,
+  type Tree,
+  valueIn,
+  writeExact,
+} from '../../json-schema/exact-tree.js'
+import { anySample } from '../../json-schema/random-schemas.js'
+
+const bounds: FieldBounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
+
+/** The answers of one route to one payload. */
+interface Route {
+  /** The answer to those who ask for nothing. */
+  readonly full: Tree
+  /** All dot paths of it. */
+  readonly paths: readonly string[]
+  /** The bytes of the answer; `null` where the selection is refused. */
+  ask(paths: readonly string[], options?: { payload?: unknown; hidden?: readonly string[] }): string | null
+}
+
+t.test('a projection is the selected part of the full response: same values, same order', async (t) => {
+  holds(t, { choices: false }, (route, paths) => {
+    return route.ask(paths) === writeExact(narrowed(route.full, fieldsOf(paths)))
+  })
+})
+
+t.test('a projection of a map is the selected part of the full response', async (t) => {
+  holds(t, { choices: false, open: true }, (route, paths) => {
+    return route.ask(paths) === writeExact(narrowed(route.full, fieldsOf(paths)))
+  })
+})
+
+t.test('a single path among alternatives is the selected part of the full response', async (t) => {
+  holds(t, { choices: true }, (route, [path = 'root']) => {
+    return route.ask([path]) === writeExact(narrowed(route.full, fieldsOf([path])))
+  })
+})
+
+t.test('a repeated projection changes nothing', async (t) => {
+  holds(t, { choices: false }, (route, paths) => {
+    const once = route.ask(paths) ?? 'refused'
+    return route.ask(paths, { payload: valueIn(parseExact(once)) }) === once
+  })
+})
+
+t.test('the projection of a union is the union of the projections', async (t) => {
+  holds(t, { choices: false }, (route, some, others) => {
+    const leaves = (paths: readonly string[]): string[] =>
+      leavesOf(parseExact(route.ask(paths) ?? '"refused"'))
+    const union = new Set([...leaves(some), ...leaves(others)])
+    const inOrder = leavesOf(route.full).filter((leaf) => union.has(leaf))
+    return leaves([...some, ...others]).join('\n') === inOrder.join('\n')
+  })
+})
+
+t.test('the order and repetition of names make no difference', async (t) => {
+  holds(t, { choices: false }, (route, paths) => {
+    return route.ask([...paths, ...paths].reverse()) === route.ask(paths)
+  })
+})
+
+t.test('a name that is not in the schema is refused, with any other names', async (t) => {
+  holds(t, { choices: true }, (route, paths) => {
+    const inner = route.paths[0] ?? 'root'
+    const within = [`${inner}.nope`, 'root.constructor', `${inner}.__proto__`]
+    const among = ['nope', '__proto__'].map((unknown) => [...paths, unknown])
+    return [...within.map((unknown) => [unknown]), ...among].every((asked) => route.ask(asked) === null)
+  })
+})
+
+t.test('hidden fields are never sent; selecting them or fields below them is refused', async (t) => {
+  holds(t, { choices: false }, (route, paths, hides) => {
+    const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str')).slice(0, 3)
+    const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
+    const asks = [paths, ['*'], ['root'], [...paths, '*']]
+    return asks.every((asked) => {
+      const json = route.ask(asked, { hidden })
+      if (asked.some(isHidden)) return json === null
+      const shown = json === null ? ['refused'] : pathsOf(parseExact(json))
+      const wanted = asked.includes('*')
+        ? pathsOf(route.full)
+        : pathsOf(narrowed(route.full, fieldsOf(asked)))
+      return shown.join('\n') === wanted.filter((path) => !isHidden(path)).join('\n')
+    })
+  })
+})
+
+t.test('hidden fields in maps and among alternatives are never sent', async (t) => {
+  holds(t, { choices: true, open: true }, (route, hides) => {
+    const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str'))
+    const json = route.ask(['*'], { hidden })
+    const shown = pathsOf(parseExact(json ?? '"refused"'))
+    const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
+    return (
+      shown.join('\n') ===
+      pathsOf(route.full)
+        .filter((path) => !isHidden(path))
+        .join('\n')
+    )
+  })
+})
+
+function isWithin(path: string, hidden: string): boolean {
+  return path === hidden || path === `${hidden}_str` || path.startsWith(`${hidden}.`)
+}
+
+function holds(
+  t: Test,
+  { choices, open = false }: { readonly choices: boolean; readonly open?: boolean },
+  law: (route: Route, some: readonly string[], others: readonly string[]) => boolean,
+): void {
+  const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 4 })
+  const property = fc.property(
+    anySample({ choices, wide: 'declared', open }),
+    picks,
+    picks,
+    ({ schema, shared, payloads }, some, others) => {
+      const shape = shapeOf(schema, shared, { compile: compileSerializer })
+      const compiler = new WriterCompiler(true, compileSerializer)
+      const write = compiler.writerOf(shape)
+      const selector = new SelectionReader(shape, [], bounds, null)
+      return payloads.every(({ given }) => {
+        const route = routeOf(write, shape, selector, given)
+        const picked = (indexes: readonly number[]): string[] =>
+          indexes.flatMap((index) => route.paths[index % route.paths.length] ?? [])
+        return law(route, picked(some), picked(others))
+      })
+    },
+  )
+  const details = fc.check(property, { numRuns: 100 })
+  t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} samples`)
+}
+
+function routeOf(write: Write, shape: Shape, selector: SelectionReader, given: unknown): Route {
+  const full = parseExact(write(given, refuseLost))
+  return {
+    full,
+    paths: pathsOf(full),
+    ask: (paths, { payload = given, hidden = [] } = {}) => {
+      const selection = selector.select([paths.join()], new Set(hidden))
+      if (selection === null) return write(payload, refuseLost)
+      return 'detail' in selection ? null : write(payload, refuseLost, selection.of(shape, 200))
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** Integers of forms: texts, as those of a query, in an app whose validator converts no body, and in one whose does. */
+import { parse } from 'node:querystring'
+import AjvCompiler from '@fastify/ajv-compiler'
+import Fastify from 'fastify'
+import t from 'tap'
+import { integerTwins, methodOverride, problems } from '../../../../src/index.js'
+
+const int64 = { type: 'integer', format: 'int64' }
+const body = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { user_id: int64, ids: { type: 'array', items: int64 }, note: { type: 'string' } },
+}
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+async function service(coerceTypes: false | 'array') {
+  const app = Fastify()
+  const build = AjvCompiler()
+  const compileBody = build({}, { customOptions: { coerceTypes } })
+  const compileQuery = build({}, { customOptions: { coerceTypes: 'array' } })
+  app.setValidatorCompiler((route) => (route.httpPart === 'body' ? compileBody(route) : compileQuery(route)))
+  app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, text, done) =>
+    done(null, { ...parse(String(text)) }),
+  )
+  await app.register(problems)
+  await app.register(methodOverride)
+  await app.register(integerTwins)
+  app.route({
+    method: ['POST', 'PATCH'],
+    url: '/v1/users/7',
+    schema: { body },
+    handler: async ({ body }) => ({
+      got: JSON.stringify(body, (_, one) => (typeof one === 'bigint' ? `${one}n` : one)),
+    }),
+  })
+  return async (payload: string) => {
+    const answer = await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })
+    return answer.statusCode === 200 ? JSON.parse(answer.json().got) : answer.json().errors
+  }
+}
+
+const taken: readonly (readonly [fields: string, got: object])[] = [
+  [
+    'user_id=9007199254740993&note=9007199254740993',
+    { user_id: '9007199254740993n', note: '9007199254740993' },
+  ],
+  ['user_id=31', { user_id: '31n' }],
+  ['user_id=-9223372036854775808', { user_id: '-9223372036854775808n' }],
+  ['user_id_str=9007199254740993', { user_id: '9007199254740993n' }],
+  ['ids=1&ids=9007199254740993', { ids: ['1n', '9007199254740993n'] }],
+]
+
+for (const coerceTypes of [false, 'array'] as const) {
+  t.test(`an int64 of a form is the exact BigInt; coerceTypes: ${coerceTypes}`, async (t) => {
+    const answerTo = await service(coerceTypes)
+    for (const [fields, got] of taken) {
+      t.same(await answerTo(fields), got, `POST ${fields}`)
+      t.same(await answerTo(`_method=PATCH&${fields}`), got, `PATCH ${fields}`)
+    }
+    const one = await answerTo('_method=PATCH&ids=9007199254740993')
+    t.same(one, { ids: ['9007199254740993n'] }, 'a single value of a list')
+    for (const value of ['1.5', 'x', '9223372036854775808']) {
+      const fault = { in: 'body', pointer: '/user_id' }
+      t.match(await answerTo(`user_id=${value}`), [fault], `POST ${value}`)
+      t.match(await answerTo(`_method=PATCH&user_id=${value}`), [fault], `PATCH ${value}`)
+    }
+  })
+}
+
+t.test('report mode counts an int64 of a form', async (t) => {
+  const app = Fastify()
+  app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, text, done) =>
+    done(null, { ...parse(String(text)) }),
+  )
+  await app.register(integerTwins, { mode: 'report' })
+  app.post('/v1/users', { schema: { body } }, async () => ({}))
+  const answer = await app.inject({ method: 'POST', url: '/v1/users', headers: form, payload: 'user_id=31' })
+  t.equal(answer.statusCode, 200)
+})

@@ -1,0 +1,52 @@
+/** The caller that a request counts for. */
+
+import Fastify from 'fastify'
+import t from 'tap'
+import { knownSubject } from '../../../src/fastify/caller.js'
+import { callers } from '../../../src/plugins/rate-limit/caller.js'
+
+const ip = '203.0.113.7'
+
+t.test('a key of up to 64 characters is kept, and a longer one becomes a digest', async (t) => {
+  const callerOf = (key: string) =>
+    callers(
+      () => key,
+      (ip) => ip,
+    )({ ip } as never)
+  t.strictSame(callerOf('k'.repeat(64)), { key: `key:${'k'.repeat(64)}`, id: 'k'.repeat(64) })
+  t.match(callerOf('k'.repeat(65)), { key: /^key:[\w-]{43}$/, id: 'k'.repeat(65) })
+  t.notSame(callerOf(`${'k'.repeat(65)}a`), callerOf(`${'k'.repeat(65)}b`))
+})
+
+t.test(
+  'an address that a client has invented has a bounded key, and is never equal to another kind',
+  async (t) => {
+    const callerOf = callers(undefined, (ip) => ip)
+    const keyOf = async (address: string | undefined) =>
+      (await callerOf({ ip: address, server: Fastify() } as never))?.key
+    t.equal(await keyOf('key:admin'), 'address:key:admin')
+    t.equal(await keyOf('subject:admin'), 'address:subject:admin')
+    t.match(await keyOf('1'.repeat(10_000)), /^address:[\w-]{43}$/)
+    t.equal(await keyOf(undefined), 'address:unix')
+  },
+)
+
+t.test('a known subject is the caller, in the context that knows it; otherwise the address', async (t) => {
+  const app = Fastify()
+  const keys: unknown[] = []
+  const callerOf = callers(undefined, (ip) => ip)
+  app.get('/public', async (request) => void keys.push(callerOf(request)))
+  await app.register(async (child) => {
+    knownSubject.set(child, ({ headers }) => (headers.authorization === 'Bearer verified' ? ip : null))
+    child.get('/private', async (request) => void keys.push(callerOf(request)))
+  })
+  const verified = { remoteAddress: ip, headers: { authorization: 'Bearer verified' } }
+  await app.inject({ url: '/private', ...verified })
+  await app.inject({ url: '/private', remoteAddress: ip, headers: { authorization: 'Bearer wrong' } })
+  await app.inject({ url: '/public', ...verified })
+  t.strictSame(keys, [
+    { key: `subject:${ip}`, id: ip },
+    { key: `address:${ip}`, id: '' },
+    { key: `address:${ip}`, id: '' },
+  ])
+})

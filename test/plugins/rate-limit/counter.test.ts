@@ -1,0 +1,141 @@
+/** Counts in memory: they are exact, and the memory stays small. */
+import { deepStrictEqual } from 'node:assert/strict'
+import v8 from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import t from 'tap'
+import { memoryCounter } from '../../../src/plugins/rate-limit/counter.js'
+import type { Quota } from '../../../src/plugins/rate-limit/options.js'
+import { limitsWith, type State } from '../../../src/plugins/rate-limit/quota.js'
+
+function counterAt(callers: number, now: () => number) {
+  const count = memoryCounter(callers, now)
+  return (caller: string, quotas: readonly (Quota & { readonly max: number })[]) => {
+    const { list } = limitsWith(
+      quotas,
+      quotas.map(({ max }) => max),
+    )
+    return count({} as never, caller, list) as readonly State[]
+  }
+}
+
+/** What has counted, as a plain list: the model of a counter. */
+class Model {
+  readonly #taken: { caller: string; name: string; window: number; start: number }[] = []
+  #windows = 0
+
+  take(caller: string, quotas: readonly (Quota & { readonly max: number })[], now: number) {
+    const exceeded = quotas.map((quota) => this.#stateOf(caller, quota, now).used >= quota.max)
+    if (!exceeded.includes(true)) for (const quota of quotas) this.#add(caller, quota, now)
+    return quotas.map((quota, index) => {
+      const { used, start } = this.#stateOf(caller, quota, now)
+      return { used, ttl: start + quota.timeWindow - now, isExceeded: exceeded[index] }
+    })
+  }
+
+  #add(caller: string, quota: Quota, now: number): void {
+    const { start, window } = this.#stateOf(caller, quota, now)
+    this.#taken.push({ caller, name: quota.name, window: window ?? this.#windows++, start })
+  }
+
+  #stateOf(caller: string, { name, timeWindow }: Quota, now: number) {
+    const own = this.#taken.filter((each) => each.caller === caller && each.name === name)
+    const last = own.at(-1)
+    if (last === undefined || now < last.start || now >= last.start + timeWindow) {
+      return { used: 0, start: now, window: null }
+    }
+    const { start, window } = last
+    return { used: own.filter((each) => each.window === window).length, start, window }
+  }
+}
+
+t.test('counts in memory are those of a list of all requests, whatever the clock does', (t) => {
+  const quotas = [
+    { name: 'none', max: 0, timeWindow: 5000 },
+    { name: 'burst', max: 3, timeWindow: 1000 },
+    { name: 'minute', max: 10, timeWindow: 60_000 },
+    { name: 'hour', max: 25, timeWindow: 3_600_000 },
+  ]
+  const step = fc.record({
+    // Clocks are also set back.
+    elapsed: fc.oneof(
+      { arbitrary: fc.integer({ min: 0, max: 1500 }), weight: 8 },
+      { arbitrary: fc.integer({ min: -5000, max: 70_000 }), weight: 1 },
+    ),
+    caller: fc.constantFrom('ann', 'bob', '__proto__'),
+    quotas: fc.subarray(quotas, { minLength: 1 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let now = 1_000_000
+      const count = counterAt(100, () => now)
+      const model = new Model()
+      for (const { elapsed, caller, quotas } of steps) {
+        now += elapsed
+        deepStrictEqual(count(caller, quotas), model.take(caller, quotas, now))
+      }
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('a max that has changed holds at once', (t) => {
+  const count = memoryCounter(10, () => 1_000_000)
+  const quota: Quota = { name: 'plan', max: () => 0, timeWindow: 60_000 }
+  const used = (max: number) => {
+    const [state] = count({} as never, 'ann', limitsWith([quota], [max]).list) as readonly State[]
+    return [state?.used, state?.isExceeded]
+  }
+  t.strictSame(
+    [used(2), used(2), used(2)],
+    [
+      [1, false],
+      [2, false],
+      [2, true],
+    ],
+  )
+  t.strictSame(
+    [used(1), used(3), used(3)],
+    [
+      [2, true],
+      [3, false],
+      [3, true],
+    ],
+  )
+  t.end()
+})
+
+v8.setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+t.test('a million callers leave no more than twice as many as the counter keeps', async (t) => {
+  const quotas = [
+    { name: 'burst', max: 5, timeWindow: 60_000 },
+    { name: 'daily', max: 1000, timeWindow: 86_400_000 },
+  ]
+  const count = counterAt(1000, () => 1_000_000)
+  const used = (caller: number) => count(`address:${caller}`, quotas).map((state) => state.used)
+  const take = (from: number, to: number) => {
+    for (let caller = from; caller < to; caller += 1) count(`address:${caller}`, quotas)
+  }
+  const heapUsed = () => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  take(0, 20_000)
+  const before = heapUsed()
+  take(20_000, 1_000_000)
+  const grown = heapUsed() - before
+  t.strictSame(
+    [used(999_001), used(999_999)],
+    [
+      [2, 2],
+      [2, 2],
+    ],
+    'kept',
+  )
+  t.strictSame(used(997_999), [1, 1], 'dropped')
+  // A million kept windows would be some 300 MB.
+  t.ok(grown < 20_000_000, `${Math.round(grown / 1e6)} MB`)
+})

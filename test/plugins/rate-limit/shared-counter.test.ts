@@ -1,0 +1,102 @@
+/** A Redis that fails, or does not answer, does not delay requests for longer than half a second. */
+import { setImmediate as flush } from 'node:timers/promises'
+import t from 'tap'
+import type { Counter } from '../../../src/plugins/rate-limit/counter.js'
+import { patience } from '../../../src/plugins/rate-limit/limits.js'
+import type { State } from '../../../src/plugins/rate-limit/quota.js'
+import { boundedCounter } from '../../../src/plugins/rate-limit/shared-counter.js'
+import { manualClock } from '../../support/manual-clock.js'
+
+const states: readonly State[] = []
+
+/** Counts by a counter that keeps what is asked of it, for the test to answer. */
+function setUp() {
+  const clock = manualClock('2026-11-20T08:00:00Z')
+  const asked: { answer(): void; fail(error: Error): void }[] = []
+  const held: Counter = () =>
+    new Promise((resolve, reject) => {
+      asked.push({ answer: () => resolve(states), fail: reject })
+    })
+  const bounded = boundedCounter(held, clock.schedule)
+  const outcomes: unknown[] = []
+  const keep = (error: { readonly cause?: unknown }) => outcomes.push(error.cause)
+  const count = () =>
+    void Promise.resolve(bounded({} as never, 'ann', [])).then((each) => outcomes.push(each), keep)
+  return { clock, asked, outcomes, count }
+}
+
+t.test('a reply in time is returned, and no timer is left', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  await clock.advance(patience - 1)
+  asked[0]?.answer()
+  await flush()
+  t.strictSame(outcomes, [states])
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('a call without a reply in time fails once, whatever comes later', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  await clock.advance(patience)
+  asked[0]?.answer()
+  asked[0]?.fail(new Error('closed'))
+  await flush()
+  t.equal(outcomes.length, 1)
+  t.match(outcomes[0], { message: 'an answer of Redis did not come within 500 ms' })
+})
+
+t.test('after a failure one call tries again, and the others fail until it has a reply', async (t) => {
+  const { clock, asked, outcomes, count } = setUp()
+  count()
+  asked[0]?.fail(new Error('closed'))
+  await flush()
+  for (let calls = 0; calls < 100; calls += 1) count()
+  await flush()
+  t.equal(asked.length, 2, 'one asks')
+  t.equal(outcomes.length, 100, 'the others have failed')
+  await clock.advance(patience)
+  await flush()
+  t.equal(outcomes.length, 101)
+  count()
+  count()
+  t.equal(asked.length, 3, 'the next one asks')
+  asked[2]?.answer()
+  await flush()
+  count()
+  count()
+  t.equal(asked.length, 5, 'and once it is answered, all do')
+})
+
+t.test(
+  'calls before the first failure all run, and do not end the wait of the one that tries again',
+  async (t) => {
+    const { asked, count } = setUp()
+    count()
+    count()
+    t.equal(asked.length, 2, 'both run')
+    asked[0]?.fail(new Error('closed'))
+    await flush()
+    count()
+    t.equal(asked.length, 3, 'one tries again')
+    asked[1]?.fail(new Error('closed'))
+    await flush()
+    count()
+    await flush()
+    t.equal(asked.length, 3, 'it still waits')
+  },
+)
+
+t.test('each failure is the problem quota-unavailable, with its cause', async (t) => {
+  const bounded = boundedCounter(() => {
+    throw new Error('thrown')
+  }, manualClock('2026-11-20T08:00:00Z').schedule)
+  for (const _call of [1, 2]) {
+    await t.rejects(async () => bounded({} as never, 'ann', []), {
+      code: 'quota-unavailable',
+      statusCode: 503,
+      headers: { 'retry-after': /^[1-9]\d*$/, 'cache-control': 'no-store' },
+      cause: { message: 'thrown' },
+    })
+  }
+})
