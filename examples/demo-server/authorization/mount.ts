@@ -19,7 +19,6 @@ const config = {
   pathGuard: false,
   responseRules: false,
   rateLimit: false,
-  methodOverride: false,
 } as const
 
 // What is public, and changes when keys are rotated.

@@ -23,6 +23,7 @@ import {
 import { resourceMetadata, resourceMetadataUrl } from './resource-metadata.js'
 import { tokenVerification } from './verification.js'
 
+export type { Caller } from '../../fastify/caller.js'
 export { bearerSecuritySchemes, type OpenApiSecurityScheme } from './openapi.js'
 export type {
   BearerAlgorithm,
