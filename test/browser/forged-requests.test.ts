@@ -99,6 +99,8 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const { page } = await openPage(t, context)
     await page.setContent('<iframe sandbox="allow-forms allow-scripts" srcdoc="alone"></iframe>')
     const frame = page.frames()[1] ?? page.mainFrame()
+    // What is written before its document is there would be replaced by it.
+    await frame.getByText('alone').waitFor()
     t.equal(await sendForm(page, frame, url), 400, 'a frame in a sandbox')
     t.match(arrived.at(-1), { method: 'POST', headers: { origin: 'null' } })
     t.strictSame(handled, [])
