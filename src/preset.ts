@@ -260,8 +260,8 @@ const defaults = {
  * The path of a request, as `fastify/order.ts` defines it, whichever plugin is registered first:
  *
  * - onRequest: problems:admission → cors → securityHeaders → httpsOnly → maintenance → rateLimit →
- *   pathGuard → methodOverride → versions → bearer → xsrf → hooks of the app → caching → hooks of the route
- *   → problems:expectation → problems:accept
+ *   pathGuard → methodOverride → versions → bearer → xsrf → hooks of the app → hooks of the route →
+ *   problems:expectation → problems:accept
  * - preParsing: hooks of the app → selfAlias → problems:empty-body → hooks of the route →
  *   problems:content-coding → formats → idempotency → integerTwins
  * - preValidation: hooks of the app → xsrf → formats → lists → selfAlias → methodOverride → hooks of
@@ -269,8 +269,8 @@ const defaults = {
  * - preHandler: hooks of the app → integerTwins → hooks of the route → fields → idempotency → caching
  * - preSerialization: hooks of the app → caching → hooks of the route → lists → responseRules → fields →
  *   integerTwins → serialization
- * - onSend: problems → cors → securityHeaders → hooks of the app → formats → caching → caching:empty-304 →
- *   fields → hooks of the route → versions → selfAlias → caching:length-of-304 → idempotency → xsrf
+ * - onSend: problems → cors → securityHeaders → hooks of the app → formats → caching → fields →
+ *   hooks of the route → versions → selfAlias → caching:last → idempotency → xsrf
  * - onError: hooks of the app → versions → caching → hooks of the route
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,

@@ -20,7 +20,7 @@ import type { Exception, Finding } from '../rules/findings.js'
 import { type Mode, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
 import { reporterOf } from '../rules/report.js'
 import { ruledRoutes } from '../rules/ruled-routes.js'
-import { type Hook, hookOfPhase, hookOfStep, type ModeOf, runStep, type Steps } from './steps.js'
+import { type Hook, hookOfPhase, hookOfStep, type ModeOf, refusalIn, runStep, type Steps } from './steps.js'
 
 /** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */
 type WithMode = DeclaredOptions & { readonly mode: Option<Mode> }
@@ -32,6 +32,8 @@ export interface Registration<Options> {
   readonly options: Options
   /** Runs a check when the app gets ready, because routes and plugins are complete only then. */
   atReady(check: () => void): void
+  /** Logs a line when the app is ready, unless the text is empty. */
+  note(textOf: () => string): void
   /** Declares routes of the convention, once it sees routes. */
   declareRoutes(declare: () => void): void
   /** @param effect by default the boot stops in `enforce` */
@@ -61,6 +63,8 @@ export interface RouteContext<Options, Rule extends string, State> {
   readonly exclusionReason: string | null
   /** What {@link Definition.setUp} returned. */
   readonly state: State
+  /** Runs a check when the app gets ready, because shared schemas are complete only then. */
+  atReady(check: () => void): void
   /** Adds a finding about the route, unless the rule is off there. The route breaks the rule. */
   addFinding(rule: Rule, problem: string, instead: string): void
   /** Notes that the route breaks rules, or may break them: an exception from them is needed. */
@@ -96,8 +100,8 @@ export interface Definition<
   readonly routeOptions: OfRoute
   /** Whether the step of `onRequest` does not run for the preflights that CORS answers. */
   readonly exemptsPreflights?: boolean
-  /** A plugin of the app that does the same: where the app has it, the convention is off and reads no `config`. */
-  readonly neighbour?: Neighbour & Pick<OverlapFinding, 'problem' | 'instead'>
+  /** Plugins of the app that do the same: where the app has one, the convention is off and reads no `config`. */
+  readonly neighbours?: readonly (Neighbour & Pick<OverlapFinding, 'problem' | 'instead'>)[]
   /** Whether the options say that nothing is done, as `mode: 'off'` does. Then there is no row about a neighbour. */
   isOff?(options: ResolvedOptions<Declared>): boolean
   /** Whether `config.<name>: true` is the same as `{}`. */
@@ -130,7 +134,7 @@ export function convention<
   definition: Definition<Declared, OfRoute, Rule, State>,
 ): FastifyPluginAsync<OptionsOf<Declared> & RegistrationOptions> {
   type Options = ResolvedOptions<Declared>
-  const { name, rules, neighbour } = definition
+  const { name, rules, neighbours = [] } = definition
   const [checks, defaults] = checksOf(definition.options)
   const [routeChecks] = checksOf(definition.routeOptions)
   const compiledOn = routeSlot<Compiled>(`${name}.compiled`)
@@ -138,9 +142,14 @@ export function convention<
   return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received) {
     const options = resolveOptions<object, object>(name, received, checks, defaults) as Options
     const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
-    const off = ruleModes(rules, ofRules, false)
+    const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
     const describe = routeDescriber(app)
+    // Exceptions are listed when all is known that a route breaks.
+    const exceptions: (() => void)[] = []
+    reporter.afterChecks(function addExceptionsOfRoutes() {
+      for (const add of exceptions.splice(0)) add()
+    })
     const readRoute = ruledRoutes<Rule, object>({
       plugin: name,
       rules,
@@ -155,6 +164,12 @@ export function convention<
       app,
       options,
       atReady: (check) => reporter.checkAtReady(check),
+      note(textOf) {
+        reporter.afterChecks(() => {
+          const text = textOf()
+          if (text !== '') reporter.note(text)
+        })
+      },
       declareRoutes: (declare) => void declarations.push(declare),
       addFinding: (finding, effect) => reporter.addFinding({ plugin: name, ...finding }, effect),
       addException: (exception) => reporter.addException({ plugin: name, ...exception }),
@@ -164,28 +179,31 @@ export function convention<
     const isUniform = { onRequest: true, onSend: true, modes: true }
     const modesOf = (request: FastifyRequest): ModeOf =>
       (isUniform.modes ? unknown : (compiledOn.of(request) ?? unknown)).modeOf
-    const runner = { name, reporter, modesOf }
-    // Exceptions are listed when all is known that a route breaks.
-    const exceptions: (() => void)[] = []
-    reporter.checkAtReady(function addExceptionsOfRoutes() {
-      for (const add of exceptions.splice(0)) add()
-    })
+    const runnerIn = (phase: Phase) => ({ name, reporter, modesOf, refuse: refusalIn(phase) })
     const compiledIn: [context: FastifyInstance, compiled: Compiled][] = [[app, unknown]]
     const isOff = options.mode === 'off' || definition.isOff?.(options) === true
-    if (neighbour !== undefined && !isOff) turnOffBeside(neighbour)
+    if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
 
     app.addHook('onRoute', function compileOnRoute(route) {
       const compiled = compile(this, route)
       compiledOn.set(route, compiled)
-      if (neighbour !== undefined) compiledIn.push([this, compiled])
+      if (neighbours.length > 0) compiledIn.push([this, compiled])
       const { plan, modeOf } = compiled
-      isUniform.modes &&= rules.every((rule) => modeOf[rule] === unknown.modeOf[rule])
+      isUniform.modes &&= [...rules, '*'].every((rule) => modeOf[rule] === unknown.modeOf[rule])
       for (const phase of phases) {
         const step = plan[phase]
         if (isOfContext(phase)) isUniform[phase] &&= step === unknown.plan[phase]
         if (step === undefined || isBeforeApp(name, phase)) continue
-        const hook = hookOfPhase(phase, hookOfStep(runner, step))
+        const hook = hookOfPhase(phase, hookOfStep(runnerIn(phase), step))
         addHook(route, phase, name as Step<Phase>, hook as never)
+      }
+      if (plan.lastOnSend !== undefined) {
+        addHook(
+          route,
+          'onSend',
+          `${name}:last` as Step<'onSend'>,
+          hookOfStep(runnerIn('onSend'), plan.lastOnSend),
+        )
       }
       if (plan.describe !== undefined) describe(route, plan.describe)
       if (plan.complete !== undefined) completions.push([route, plan.complete])
@@ -198,12 +216,12 @@ export function convention<
     for (const declare of declarations) declare()
 
     function compile(context: FastifyInstance, route: RouteOptions & { path: string }): Compiled {
-      if (neighbour?.isIn(context) === true) return { plan: {}, modeOf: off }
+      if (neighbours.some(({ isIn }) => isIn(context))) return { plan: {}, modeOf: off }
       const {
         methods,
         name: routeName,
         own,
-        modeOf,
+        modeOf: ofRulesHere,
         exclusionReason,
         isHeadSibling,
         addExceptions,
@@ -218,8 +236,10 @@ export function convention<
           unused: false,
         }
         if (!isHeadSibling) reporter.addException(exception)
-        return { plan: {}, modeOf }
+        return { plan: {}, modeOf: off }
       }
+      const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
+      const modeOf = { ...ofRulesHere, '*': merged.mode as Mode }
       const broken = new Set(definition.rulesOfRequests)
       if (!isHeadSibling) exceptions.push(() => addExceptions(broken))
       const compiled: Compiled = { plan: {}, modeOf }
@@ -231,10 +251,11 @@ export function convention<
         route,
         isHeadSibling,
         isConfigured: (route.config as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined,
-        options: { ...options, ...(own as OptionsOf<OfRoute>) },
+        options: merged,
         modeOf,
         exclusionReason,
         state,
+        atReady: (check) => reporter.checkAtReady(check),
         addFinding(rule, problem, instead) {
           broken.add(rule)
           const mode = modeOf[rule]
@@ -258,10 +279,10 @@ export function convention<
     }
 
     /** The plugin of the app may be registered later, so this is decided when the app gets ready. */
-    function turnOffBeside(other: NonNullable<typeof neighbour>): void {
+    function turnOffBeside(other: (typeof neighbours)[number]): void {
       const isBeside = watchNeighbour(app, other, { plugin: name, ...other })
       reporter.checkAtReady(function turnOffRoutes() {
-        for (const [server, compiled] of compiledIn.splice(0)) {
+        for (const [server, compiled] of compiledIn) {
           if (!isBeside({ server })) continue
           Object.assign(compiled, { plan: {}, modeOf: off })
           Object.assign(isUniform, { onRequest: false, onSend: false, modes: false })
@@ -270,7 +291,7 @@ export function convention<
     }
 
     function compileUnknown(): Compiled {
-      const modeOf = ruleModes(rules, ofRules)
+      const modeOf = { ...ruleModes(rules, ofRules), '*': options.mode as Mode }
       const plan = definition.route({
         app,
         name: '*',
@@ -283,6 +304,7 @@ export function convention<
         modeOf,
         exclusionReason: null,
         state,
+        atReady: () => undefined,
         addFinding: () => undefined,
         breaks: () => undefined,
         exclude: () => undefined,
@@ -306,6 +328,7 @@ export function convention<
     /** The hook for all requests of the context; for those of paths without a route if routes have a hook of their own. */
     function hookOfContext(phase: 'onRequest' | 'onSend'): Hook | undefined {
       const ofUnknown = unknown.plan[phase]
+      const runner = runnerIn(phase)
       if (isBeforeApp(name, phase)) {
         return function runStepOfContext(request, reply, payload, next) {
           const compiled = isUniform[phase] ? unknown : (compiledOn.of(request) ?? unknown)

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hookError } from '../fastify/hook-error.js'
 import type { Phase } from '../fastify/order.js'
 import type { ProblemError } from '../problem/problem-error.js'
-import { refuse } from '../problem/send-problem.js'
+import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../rules/modes.js'
 import type { Reporter } from '../rules/report.js'
 
 /** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
 export interface Effect {
-  /** The rule that the request or the response breaks. */
+  /** The rule that the request or the response breaks. One that the convention does not list has the mode of the plugin. */
   readonly rule: string
   /** What broke it, for the report. Never has values of a body. */
   readonly given: string
@@ -22,8 +22,8 @@ export interface Effect {
   readonly payload?: unknown
   /** Ends the request with a response without content, before the phases with a payload. */
   readonly answer?: { readonly status: number }
-  /** Whether it is counted in `enforce`, too: nothing can be done about it any more. */
-  readonly isNotice?: boolean
+  /** Counted in `enforce`, too: nothing can be done about it any more. Logged once for each of these. */
+  readonly notice?: 'each rule' | 'each route'
   /** Whether it is applied in each mode: the handler relies on it. */
   readonly isNeeded?: boolean
 }
@@ -48,11 +48,13 @@ export interface Steps {
   readonly preHandler?: RequestStep | undefined
   readonly preSerialization?: PayloadStep | undefined
   readonly onSend?: PayloadStep | undefined
+  /** Runs in the phase `onSend`, after the hooks of the route. */
+  readonly lastOnSend?: PayloadStep | undefined
   /** Runs where a hook of the phase `onSend` may have failed. Only headers take effect. */
   readonly onError?: RequestStep | undefined
 }
 
-/** The mode of each rule on a route. */
+/** The mode of each rule on a route, and under `*` that of what no rule names. */
 export type ModeOf = Readonly<Record<string, Mode>>
 
 /** Passes on an error, or the payload. */
@@ -66,6 +68,13 @@ export interface Runner {
   readonly reporter: Reporter
   /** Returns the modes of the route of a request. */
   modesOf(request: FastifyRequest): ModeOf
+  /** Refuses a request in the phase of the step. */
+  readonly refuse: typeof refuse | typeof refuseOnSend
+}
+
+/** Returns how a request is refused in a phase. */
+export function refusalIn(phase: Phase): Runner['refuse'] {
+  return phase === 'onSend' ? refuseOnSend : refuse
 }
 
 export function hookOfStep(runner: Runner, step: PayloadStep): Hook {
@@ -98,7 +107,7 @@ export function runStep(
 }
 
 function settle(
-  { name, reporter, modesOf }: Runner,
+  { name, reporter, modesOf, refuse: refuseInPhase }: Runner,
   effects: Effects,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -112,13 +121,13 @@ function settle(
   const modeOf = modesOf(request)
   let sent = payload
   for (const effect of Array.isArray(effects) ? (effects as readonly Effect[]) : [effects as Effect]) {
-    const mode = effect.isNeeded === true ? 'enforce' : (modeOf[effect.rule] ?? 'off')
+    const mode = effect.isNeeded === true ? 'enforce' : (modeOf[effect.rule] ?? modeOf['*'])
     if (mode === 'off') continue
-    if (effect.isNotice === true) {
-      reporter.observe(name, effect.rule, request, effect.given, 'none', 'each route')
+    if (effect.notice !== undefined) {
+      reporter.observe(name, effect.rule, request, effect.given, 'none', effect.notice)
     } else if (mode === 'report') count(name, effect, request, reply, reporter)
     else if (effect.refusal !== undefined) {
-      refuse(request, reply, effect.refusal, next)
+      refuseInPhase(request, reply, effect.refusal, next)
       return
     } else {
       try {
@@ -142,13 +151,15 @@ function count(
   name: string,
   { rule, given, refusal, headers }: Effect,
   request: FastifyRequest,
-  { raw }: FastifyReply,
+  reply: FastifyReply,
   reporter: Reporter,
 ): void {
   if (refusal === undefined) {
-    reporter.observe(name, rule, request, given, headers === undefined ? 'changed' : 'header added')
+    const isAdded = headers !== undefined && !Object.keys(headers).some((field) => reply.hasHeader(field))
+    reporter.observe(name, rule, request, given, isAdded ? 'header added' : 'changed')
     return
   }
+  const { raw } = reply
   // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
   raw.once('finish', () => {
     if (raw.statusCode < 400) reporter.observe(name, rule, request, given, refusal.statusCode)

@@ -20,7 +20,6 @@ export function checkInternals(app: FastifyInstance): void {
     'fastify.schemaController': schemaControllerField(app) !== undefined,
     'fastify.options': optionsField(app) !== undefined,
     'fastify.reply.serializer': serializerField(reply) !== undefined,
-    'fastify.reply.trailers': trailersField(reply) !== undefined,
   }
   const missing = Object.entries(fields).filter(([, isThere]) => !isThere)
   if (missing.length > 0) throw unsupported(app, missing.map(([name]) => name).join(', '))
@@ -116,13 +115,6 @@ const serializerField = privateField<unknown>('fastify.reply.serializer')
 /** Returns the function that `reply.serializer()` has set; `null` for none. Fastify has no public getter. */
 export function replySerializer(reply: FastifyReply): unknown {
   return serializerField(reply) ?? null
-}
-
-const trailersField = privateField<Readonly<Record<string, unknown>> | null>('fastify.reply.trailers')
-
-/** Returns the names of a reply's trailers. Fastify has `hasTrailer()` only. */
-export function trailerNames(reply: FastifyReply): string[] {
-  return Object.keys(trailersField(reply) ?? {})
 }
 
 /**

@@ -19,8 +19,6 @@ export const order = {
     'bearer',
     'xsrf',
     appHooks,
-    // A refusal by the hooks of the route varies, too.
-    'caching',
     routeHooks,
     // A request with an unknown expectation, or without an acceptable format, counts for maintenance and quota first.
     'problems:expectation',
@@ -82,13 +80,13 @@ export const order = {
     'formats',
     // Before the hooks of the route: one that compresses leaves no bytes to make an entity tag of.
     'caching',
-    'caching:empty-304',
     'fields',
     routeHooks,
     // After the hooks of the route: one of them may replace the Link header.
     'versions',
     'selfAlias',
-    'caching:length-of-304',
+    // A hook of the route may have compressed the content, or set its length.
+    'caching:last',
     // Last but one: the response as it is sent is what a repeated request gets.
     'idempotency',
     // The cookie with the token is of this response only, and depends on the cookies that the other hooks set.

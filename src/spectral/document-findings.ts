@@ -10,11 +10,7 @@ import {
 } from '../plugins/path-guard/path-rules.js'
 import { documentedErrors } from '../plugins/problems/documented-errors.js'
 import { problemsChecks, problemsDefaults } from '../plugins/problems/options.js'
-import {
-  responseRulesChecks,
-  responseRulesDefaults,
-  vocabularyOf,
-} from '../plugins/response-rules/options.js'
+import { responseRulesOptions, vocabularyOf } from '../plugins/response-rules/options.js'
 import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
 import { routeBreaches, successSchemas, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
 import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
@@ -158,8 +154,8 @@ function lists({ lists: given = {}, mode = 'enforce' }: ConventionsOptions) {
 
 function responseRules({ responseRules: given = {}, mode = 'enforce' }: ConventionsOptions) {
   if (given === false) return null
-  const defaults = { ...responseRulesDefaults, mode }
-  const options = resolveOptions('responseRules', given, responseRulesChecks, defaults)
+  const [checks, defaults] = checksOf(responseRulesOptions)
+  const options = resolveOptions('responseRules', given, checks, { ...defaults, mode })
   const vocabulary = vocabularyOf(options)
   const breachesOf = ({ routes, schemas }: DocumentRoutes): RouteBreach[] => {
     const names = new Set<string>()

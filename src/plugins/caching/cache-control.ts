@@ -1,4 +1,5 @@
 import { isFieldName } from '../../http/field-name.js'
+import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
 
 /**
  * Directives of `Cache-Control` in a response: RFC 9111 §5.2.2, RFC 5861 and RFC 8246. `false` is the same as absent.
@@ -175,4 +176,22 @@ function mayBeStale(given: CacheDirectives): boolean {
 
 function isPositive(seconds: number | undefined): boolean {
   return seconds !== undefined && seconds > 0
+}
+
+/** `clamped` has the value of one year ahead instead of more. `past` (stale at once) and `invalid` are not sent. */
+export type ExpiresVerdict =
+  | { readonly verdict: 'ok' | 'clamped'; readonly value: string }
+  | { readonly verdict: 'past' | 'invalid' }
+
+/** Maximum time ahead of an `Expires`, in milliseconds: 365 days. */
+const maxExpiry = 365 * 24 * 60 * 60 * 1000
+
+/** Returns the value of `Expires` (RFC 9111 §5.3) for a time, to the second. */
+export function judgeExpires(time: Date | number | string, now: number): ExpiresVerdict {
+  const expires = typeof time === 'string' ? parseHttpDate(time, now) : Number(time)
+  if (expires === null || !Number.isFinite(expires)) return { verdict: 'invalid' }
+  if (Math.floor(expires / 1000) <= Math.floor(now / 1000)) return { verdict: 'past' }
+  const latest = now + maxExpiry
+  if (expires <= latest) return { verdict: 'ok', value: formatHttpDate(expires) }
+  return { verdict: 'clamped', value: formatHttpDate(latest) }
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { otherFormats, tagOfFormat } from '../../fastify/formats.js'
 import { directiveName, firstMembers, memberParts } from '../../http/list-header.js'
 
@@ -55,30 +54,4 @@ export function acceptsCoding(acceptEncoding: string | undefined, coding: string
     accepted.set(directiveName(name), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight))
   }
   return accepted.get(coding) ?? accepted.get('*') ?? false
-}
-
-/** Replaces the `ETag` of a response by its coded form if a later hook compresses the content. */
-export function tagCodedContent(raw: ServerResponse): void {
-  const writeHead = raw.writeHead.bind(raw) as (...parameters: unknown[]) => unknown
-  raw.writeHead = ((...parameters: unknown[]): unknown => {
-    const headers = parameters.at(-1)
-    if (isHeaders(headers)) {
-      const etag = tagInCoding(headers.etag, headers['content-encoding'])
-      if (etag !== null) headers.etag = etag
-    } else {
-      // Fastify sets the headers of a stream one by one.
-      const etag = tagInCoding(raw.getHeader('etag'), raw.getHeader('content-encoding'))
-      if (etag !== null) raw.setHeader('etag', etag)
-    }
-    return writeHead(...parameters)
-  }) as typeof raw.writeHead
-}
-
-function isHeaders(parameter: unknown): parameter is Record<string, unknown> {
-  return typeof parameter === 'object' && parameter !== null && !Array.isArray(parameter)
-}
-
-function tagInCoding(etag: unknown, coding: unknown): string | null {
-  const isCoded = typeof etag === 'string' && typeof coding === 'string' && coding !== 'identity'
-  return isCoded ? codedTag(etag, coding) : null
 }

@@ -1,12 +1,12 @@
+import type { Effect } from '../../convention/steps.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { isBytes, isResponse } from '../../fastify/payloads.js'
 import { withPrivate } from '../../http/cache-control.js'
 import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
-import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
-import type { Observed } from '../../rules/findings.js'
-import { byteTag } from './entity-tag.js'
-import { payloadDate } from './last-modified.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { byteTag, entityTagOf, tagOfVersion } from './entity-tag.js'
+import { latestTime, payloadDate } from './last-modified.js'
 import type { RouteValidators } from './options.js'
 import type { CachingPlan } from './plan.js'
 import {
@@ -21,7 +21,6 @@ import {
   tagOfNotModified,
   type Validators,
 } from './preconditions.js'
-import { readValidators } from './validators.js'
 
 /** The status and headers of a response so far; a Fastify reply is one. */
 export interface ResponseHead {
@@ -46,18 +45,14 @@ export interface Exchange {
   readonly isCompressed: boolean
 }
 
-/** What caching changes in a response. `null` leaves a header as it is. */
+/** What caching changes in a response. */
 export interface ResponseChanges {
   /** Send the response, or a 304 or 412 instead. */
   readonly verdict: PreconditionVerdict
-  readonly cacheControl: string | null
-  readonly expires: string | null
-  readonly vary: string | null
-  readonly etag: string | null
+  /** Header fields to set. */
+  readonly headers: Readonly<Record<string, string>>
   /** Names of headers to remove. */
   readonly removed: readonly string[]
-  /** Whether the `ETag` names the uncoded content, so that a plugin that compresses must change it. */
-  readonly isTagged: boolean
   /** Whether a 200 lacks `Last-Modified`, and the route reports it. */
   readonly lacksDate: boolean
 }
@@ -91,58 +86,58 @@ const removedFrom304: readonly string[] = [
 // §15.4.5: with an ETag, a 304 needs no Last-Modified.
 const removedFromTagged304: readonly string[] = [...removedFrom304, 'last-modified']
 
-const unchanged: ResponseChanges = Object.freeze({
-  verdict: 'proceed',
-  cacheControl: null,
-  expires: null,
-  vary: null,
-  etag: null,
-  removed: none,
-  isTagged: false,
-  lacksDate: false,
-})
-const storedError: ResponseChanges = { ...unchanged, cacheControl: 'no-store', removed: removedFromErrors }
-const error: ResponseChanges = { ...unchanged, removed: removedFromErrors }
-
 /** Returns what caching changes in a response. */
 export function decideResponse(plan: CachingPlan, exchange: Exchange): ResponseChanges {
   const { request, reply, payload, found, isCompressed } = exchange
   const ofFetch = isResponse(payload)
   const status = ofFetch ? payload.status : reply.statusCode
+  const isError = status >= 400
+  const reads = isRead(request.method)
+  const headers: Record<string, string> = {}
+  const changes = { verdict: 'proceed' as const, headers, removed: none, lacksDate: false }
+  const { plain, compressed } = plan.vary()
+  const vary = isCompressed && reads && !isError ? compressed : plain
+  if (vary !== null) setIfOther(headers, reply, 'vary', vary(headerOf(reply, 'vary')))
+  if (isError) {
+    setIfOther(headers, reply, 'cache-control', 'no-store')
+    return { ...changes, removed: removedFromErrors }
+  }
   const current = headerOf(reply, 'cache-control')
-  if (status >= 400) return current === 'no-store' ? error : storedError
-  const changes: { -readonly [Name in keyof ResponseChanges]: ResponseChanges[Name] } = { ...unchanged }
-  if (!isRead(request.method)) {
-    if (current === undefined) changes.cacheControl = 'no-store'
-    if (found?.etag !== undefined && headerOf(reply, 'etag') === undefined) changes.etag = found.etag
+  if (!reads) {
+    if (current === undefined) headers['cache-control'] = 'no-store'
+    if (found?.etag !== undefined && headerOf(reply, 'etag') === undefined) headers.etag = found.etag
     return changes
   }
-  changes.cacheControl = cacheControlFor(plan, request, status, current)
-  changes.expires = expiresFor(plan, reply, status)
-  if (isCompressed) changes.vary = addCoding(headerOf(reply, 'vary'))
+  const cacheControl = cacheControlFor(plan, request, status, current)
+  if (cacheControl !== null) headers['cache-control'] = cacheControl
+  const expires = expiresFor(plan, reply, status)
+  if (expires !== null) headers.expires = expires
   if (status === 304) return notModified(changes, request, reply, headerOf(reply, 'etag'))
   if (!hasRepresentation(status)) {
     // The validators of a 204 may be those of the resource as it is now (§15.3.5).
-    if (status !== 204) changes.removed = validators
-    return changes
+    return status === 204 ? changes : { ...changes, removed: validators }
   }
   if (ofFetch) return changes
 
   const given = headerOf(reply, 'etag')
   const etag = given ?? found?.etag ?? (status === 200 ? tagOfBytes(plan, payload) : undefined)
-  if (given === undefined && etag !== undefined) changes.etag = etag
-  changes.isTagged = isCompressed
+  if (given === undefined && etag !== undefined) headers.etag = etag
   const needsDate = plan.reportsMissingDate && status === 200 && request.method === 'GET'
-  if (needsDate && headerOf(reply, 'last-modified') === undefined && found?.lastModified === undefined)
-    changes.lacksDate = true
+  changes.lacksDate =
+    needsDate && headerOf(reply, 'last-modified') === undefined && found?.lastModified === undefined
   if (!isConditional(request.headers)) return changes
   const now = plan.now()
   const verdict = evaluateRequest(request, { etag, lastModified: modifiedAt(reply, found, now) }, now)
   if (verdict === 'not-modified') return notModified(changes, request, reply, etag)
-  return verdict === 'proceed' ? changes : { ...storedError, verdict, vary: changes.vary }
+  if (verdict === 'proceed') return changes
+  const { vary: varies } = headers
+  const refused = { ...(varies !== undefined && { vary: varies }), 'cache-control': 'no-store' }
+  return { verdict, headers: refused, removed: removedFromErrors, lacksDate: false }
 }
 
-const addCoding = varyMerger('accept-encoding')
+function setIfOther(headers: Record<string, string>, reply: ResponseHead, name: string, value: string): void {
+  if (headerOf(reply, name) !== value) headers[name] = value
+}
 
 function cacheControlFor(
   plan: CachingPlan,
@@ -197,42 +192,50 @@ function notModified(
   reply: ResponseHead,
   etag: string | undefined,
 ): ResponseChanges {
-  if (etag === undefined) return { ...changes, verdict: 'not-modified', removed: removedFrom304 }
+  const { etag: _ofTheBytes, ...others } = changes.headers
+  const verdict = 'not-modified'
+  if (etag === undefined) return { ...changes, verdict, removed: removedFrom304 }
   const listed = tagOfNotModified(headers, etag)
-  const isSet = listed === headerOf(reply, 'etag')
-  return { ...changes, verdict: 'not-modified', etag: isSet ? null : listed, removed: removedFromTagged304 }
+  const tag = listed === headerOf(reply, 'etag') ? {} : { etag: listed }
+  return { ...changes, verdict, headers: { ...others, ...tag }, removed: removedFromTagged304 }
 }
 
-/** What `enforce` does by setting a header field: it adds it, or replaces what the app has set. */
-export function effectOn(reply: ResponseHead, name: string): 'changed' | 'header added' {
-  return headerOf(reply, name) === undefined ? 'header added' : 'changed'
+const titles: Readonly<Record<string, string>> = {
+  'cache-control': 'Cache-Control',
+  expires: 'Expires',
+  vary: 'Vary',
 }
 
-/** Returns the rules by which `report` mode counts the changes of a response, each with an example. */
-export function observationsOf(
-  changes: ResponseChanges,
+/** Returns the changes of a response one by one, as `report` mode counts them. */
+export function effectsOf(
+  { verdict, headers, removed, lacksDate }: ResponseChanges,
   { reply, found }: Pick<Exchange, 'reply' | 'found'>,
-): (readonly [rule: string, example: string, does: Observed])[] {
-  const { verdict, cacheControl, expires, vary, etag, removed, lacksDate } = changes
-  const observations: [string, string, Observed][] = []
-  if (lacksDate) observations.push(['last-modified', missingDate, 'none'])
-  const fields = { 'Cache-Control': cacheControl, Expires: expires, Vary: vary }
-  for (const [name, value] of Object.entries(fields)) {
-    const rule = name.toLowerCase()
-    if (value !== null) observations.push([rule, `would get ${name}: ${value}`, effectOn(reply, rule)])
+): Effect[] {
+  const effects: Effect[] = lacksDate ? [missingDate] : []
+  for (const [rule, value] of Object.entries(headers)) {
+    const given = rule === 'etag' ? 'would get an ETag' : `would get ${titles[rule]}: ${value}`
+    effects.push({ rule, given, headers: { [rule]: value } })
   }
-  if (etag !== null) observations.push(['etag', 'would get an ETag', 'header added'])
-  if (found?.lastModified !== undefined && headerOf(reply, 'last-modified') === undefined)
-    observations.push(['last-modified', 'would get Last-Modified', 'header added'])
+  if (found?.lastModified !== undefined && headerOf(reply, 'last-modified') === undefined) {
+    const lastModified = { 'last-modified': formatHttpDate(found.lastModified) }
+    effects.push({ rule: 'last-modified', given: 'would get Last-Modified', headers: lastModified })
+  }
   const lost = verdict === 'proceed' ? removed.filter((name) => headerOf(reply, name) !== undefined) : []
-  if (lost.length > 0) observations.push(['error', `would lose ${lost.join(', ')}`, 'changed'])
-  if (verdict === 'not-modified') observations.push(['not-modified', 'would be answered with 304', 'changed'])
-  if (verdict === 'precondition-failed') observations.push(['precondition', 'its precondition fails', 412])
-  return observations
+  if (lost.length > 0) effects.push({ rule: 'error', given: `would lose ${lost.join(', ')}` })
+  if (verdict === 'not-modified') effects.push({ rule: 'not-modified', given: 'would be answered with 304' })
+  if (verdict === 'precondition-failed') {
+    const refusal = new ProblemError('precondition-failed')
+    effects.push({ rule: 'precondition', given: 'its precondition fails', refusal })
+  }
+  return effects
 }
 
-/** The example of an observation of the rule `last-modified`. */
-export const missingDate = 'a 200 without Last-Modified'
+/** What a 200 without `Last-Modified` is noted as. */
+export const missingDate: Effect = Object.freeze({
+  rule: 'last-modified',
+  given: 'a 200 without Last-Modified',
+  notice: 'each rule',
+})
 
 /**
  * Returns the validators in the payload of a handler: those that `validatorsOf` reads, and else the date of the member
@@ -290,4 +293,14 @@ export function writePrecondition(
 ): 'evaluate' | 'missing' | 'none' {
   if (hasWritePrecondition(headers)) return 'evaluate'
   return isPreconditionRequired && method !== 'OPTIONS' ? 'missing' : 'none'
+}
+
+/** Returns validators as they are compared and sent: the tag in quotes, the time to the second and not later than now. */
+export function readValidators(found: RouteValidators, now: number): Validators {
+  if ('then' in found) throw new TypeError('config.caching.validatorsOf must be synchronous')
+  const { etag, lastModified, version } = found
+  const tag =
+    etag !== undefined ? entityTagOf(etag) : version === undefined ? undefined : tagOfVersion(String(version))
+  const date = typeof lastModified === 'number' ? new Date(lastModified) : lastModified
+  return { etag: tag, lastModified: latestTime([date], now) ?? undefined }
 }

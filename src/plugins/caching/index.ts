@@ -1,44 +1,32 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { callerFields } from '../../fastify/caller.js'
-import { addFrameworkErrorHeaders } from '../../fastify/framework-error-headers.js'
 import { headerOf } from '../../fastify/header-of.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { watchNeighbour } from '../../fastify/neighbours.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { addAppHook, addHook } from '../../fastify/route.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
-import { varyMerger } from '../../http/vary.js'
-import { resolveOptions } from '../../options.js'
-import { describeRoute } from '../../problem/route-description.js'
 import { foreignReasonOf } from '../../rules/exceptions.js'
-import { reporterOf } from '../../rules/report.js'
-import { ruledRoutes } from '../../rules/ruled-routes.js'
-import { effectOn } from './decision.js'
 import {
-  addVary,
-  allowHead304,
   type CachingCounts,
-  type CachingHooks,
-  cachingHooks,
-  countVary,
-  declareSlots,
+  checkPreconditions,
+  completeLast,
+  expectedVersion,
+  finishResponse,
   forbidStoring,
-  forbidStoringOnError,
-  varyEarly,
-  versionOf,
+  foundInPayload,
+  readPayload,
 } from './hooks.js'
 import { describeCaching } from './openapi.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
-  cachingChecks,
-  cachingDefaults,
-  cachingRouteChecks,
+  cachingOptions,
+  cachingRouteOptions,
   cachingRuleNames,
   type VersionOf,
 } from './options.js'
-import { type CachedRoute, type CachingPlan, callerFindings, findingsOf, planner } from './plan.js'
+import { callerFindings, findingsOf, planOf } from './plan.js'
 import { isRead } from './preconditions.js'
 import { type CachingFields, cachingHelper } from './reply-helpers.js'
 
@@ -84,22 +72,6 @@ declare module 'fastify' {
   }
 }
 
-/** Plugins whose headers stay. */
-const neighbours = [
-  {
-    name: '@fastify/etag',
-    isIn: (app: FastifyInstance) => app.hasPlugin('@fastify/etag'),
-    problem: 'makes the entity tags here: this plugin makes none',
-    instead: 'no @fastify/etag',
-  },
-  {
-    name: '@fastify/caching',
-    isIn: (app: FastifyInstance) => app.hasPlugin('@fastify/caching'),
-    problem: 'sets Cache-Control here, and it stays: the options of this plugin do not apply to it',
-    instead: 'no @fastify/caching',
-  },
-] as const
-
 /**
  * Caching headers and conditional requests (RFC 9110 §13, RFC 9111). Every 200 to a GET or HEAD has `Cache-Control`,
  * `ETag` and `Last-Modified`. Preconditions are evaluated in the order of RFC 9110 §13.2.2: with `validators` before the
@@ -112,140 +84,81 @@ const neighbours = [
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const caching = conventionPlugin<CachingOptions>('caching', function setUpCaching(app, received) {
-  const options = resolveOptions('caching', received, cachingChecks, cachingDefaults)
-  const planFor = planner({
-    snake_case: options,
-    camelCase: received.lastModified === undefined ? { ...options, lastModified: 'updatedAt' } : options,
-  })
-  const reporter = reporterOf(app)
-  const readRoute = ruledRoutes({
-    plugin: 'caching',
-    rules: cachingRuleNames,
-    options,
-    routeChecks: cachingRouteChecks,
-    app,
-  })
-  const counts: CachingCounts = {
-    notModifiedBeforeHandler: 0,
-    notModifiedAfterHandler: 0,
-    preconditionFailed: 0,
-  }
-  const hooksOf = new WeakMap<CachingPlan, CachingHooks>()
-  const enforced: { readonly route: RouteOptions; readonly plan: CachingPlan }[] = []
-  if (options.mode !== 'off') {
-    for (const neighbour of neighbours) watchNeighbour(app, neighbour, { plugin: 'caching', ...neighbour })
-  }
-
-  declareSlots(app)
-  const offered = { plugin: 'caching', mode: options.mode }
-  const value = { counts: () => ({ ...counts }) }
-  offerNames(app, { ...offered, owner: 'app', members: { caching: { value } } })
-  const helper = { value: cachingHelper(options.now) }
-  offerNames(app, { ...offered, owner: 'reply', members: { caching: helper } })
-  const needVersion = offerNames(app, {
-    ...offered,
-    owner: 'request',
-    members: { expectedVersion: { get: versionOf } },
-  })
-  if (options.mode !== 'off') addFrameworkErrorHeaders(app, varyEarly)
-  // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
-  if (options.mode !== 'off') {
-    addAppHook(app, 'onSend', 'caching', function forbidStoringUnknownPaths(request, reply, payload, next) {
-      const isUnknown = request.is404 && reply.statusCode >= 400
-      if (isUnknown && options.mode === 'enforce') forbidStoring(reply)
-      else if (isUnknown && headerOf(reply, 'cache-control') !== 'no-store') {
-        const effect = effectOn(reply, 'cache-control')
-        reporter.observe('caching', 'cache-control', request, 'would get Cache-Control: no-store', effect)
+export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> = convention({
+  name: 'caching',
+  rules: cachingRuleNames,
+  // Whether requests break a rule is not known at boot.
+  rulesOfRequests: cachingRuleNames,
+  options: cachingOptions,
+  routeOptions: cachingRouteOptions,
+  neighbours: ['@fastify/etag', '@fastify/caching'].map((name) => ({
+    name,
+    isIn: (app: FastifyInstance) => app.hasPlugin(name),
+    problem: 'is here: this plugin does nothing',
+    instead: `no ${name}, or caching: false`,
+  })),
+  setUp({ app, options: { mode, now } }) {
+    const counts: CachingCounts = {
+      notModifiedBeforeHandler: 0,
+      notModifiedAfterHandler: 0,
+      preconditionFailed: 0,
+    }
+    expectedVersion.declare(app)
+    foundInPayload.declare(app)
+    const offered = { plugin: 'caching', mode }
+    const value = { counts: () => ({ ...counts }) }
+    offerNames(app, { ...offered, owner: 'app', members: { caching: { value } } })
+    offerNames(app, { ...offered, owner: 'reply', members: { caching: { value: cachingHelper(now) } } })
+    const members = { expectedVersion: { get: versionOf } }
+    return { counts, needVersion: offerNames(app, { ...offered, owner: 'request', members }) }
+  },
+  route({ app, name, methods, route, isHeadSibling, isConfigured, options, state, ...context }) {
+    const { counts, needVersion } = state
+    // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
+    if (route === null) {
+      return {
+        onSend: (_request, reply) =>
+          reply.statusCode < 400 || headerOf(reply, 'cache-control') === 'no-store'
+            ? undefined
+            : forbidStoring(reply),
       }
-      next(null, payload)
-    })
-  }
-
-  app.addHook('onRoute', function cacheOnRoute(route) {
-    const ruled = readRoute(route)
-    const { own, isHeadSibling } = ruled
-    const isCommon = route.config?.caching === undefined
+    }
     // A route with foreign content is cached only if it has options of its own.
-    const foreign = isCommon ? foreignReasonOf(route) : null
-    const reason = own === false ? ruled.exclusionReason : foreign
-    if (isHeadSibling && options.mode === 'enforce') allowHead304(route)
-    if (!isHeadSibling) addExceptions(ruled, reason)
-    if (own === false || reason !== null) return
-    const plan = planFor(ruled, own, isCommon, keyStyleOf(this))
-    if (plan.mode === 'off') return
-    if (!isHeadSibling) {
-      addFindings(ruled, findingsOf(plan, own, ruled, hiddenFieldsOf(route)))
-      if (plan.isShared && ruled.methods.some(isRead))
-        reporter.checkAtReady(() => addFindings(ruled, callerFindings(callerFields.get(route))))
+    const foreign = isConfigured ? null : foreignReasonOf(route)
+    if (foreign !== null) {
+      context.exclude(foreign)
+      return undefined
     }
-    if (plan.validators !== null && !isHeadSibling && !ruled.methods.every(isRead))
-      needVersion(ruled.name, 'expectedVersion')
-    addHooks(route, plan, ruled.methods)
-    if (plan.mode === 'report') {
-      if (own.vary !== undefined && ruled.methods.some(isRead)) countVary(route, own.vary, reporter)
-      return
-    }
-    addHook(route, 'onError', 'caching', forbidStoringOnError)
-    if (ruled.methods.some(isRead)) varyByCaller(route, own.vary ?? [])
-    if (!isHeadSibling) enforced.push({ route, plan })
-  })
-
-  app.addHook('onReady', function describeOnReady(done) {
-    for (const { route, plan } of enforced) describeRoute(route, describeCaching([route.method].flat(), plan))
-    done()
-  })
-
-  function addHooks(route: RouteOptions, plan: CachingPlan, methods: readonly string[]): void {
-    const hooks = hooksOf.get(plan) ?? cachingHooks(plan, counts, reporter)
-    // Each route reports a missing date once.
-    if (!plan.reportsMissingDate) hooksOf.set(plan, hooks)
-    const { lastModified } = plan
+    const plan = planOf({ methods, route, options, isHeadSibling, keyStyle: keyStyleOf(app), ...context })
+    if (plan.mode === 'off') return undefined
     const reads = methods.some(isRead)
-    addHook(route, 'onSend', 'caching', hooks.finishOnSend)
-    if (plan.validators !== null)
-      addHook(route, 'preHandler', 'caching', hooks.checkPreconditionsOnPreHandler)
-    if (plan.validatorsOf !== null || (reads && lastModified !== false))
-      addHook(route, 'preSerialization', 'caching', hooks.readPayloadOnPreSerialization)
-    if (reads && lastModified !== false && plan.mode === 'enforce')
-      needFields(route, () => [lastModified], true)
-  }
-
-  function varyByCaller(route: RouteOptions, vary: readonly string[]): void {
-    const fields = callerFields.get(route)
-    const names = [...vary, ...(fields ?? [])]
-    const added = names.length > 0 ? addVary(route, names) : null
-    if (fields !== undefined) return
-    // A plugin that is registered later may authenticate the route.
-    queueMicrotask(() => {
-      const later = callerFields.get(route)
-      if (later === undefined) return
-      if (added === null) addVary(route, later)
-      else added.merge = varyMerger([...vary, ...later])
-    })
-  }
-
-  function addFindings({ name, modeOf }: CachedRoute, findings: ReturnType<typeof findingsOf>): void {
-    for (const [rule, problem, instead] of findings) {
-      const mode = modeOf[rule]
-      if (mode !== 'off')
-        reporter.addFinding({ plugin: 'caching', route: name, rule, mode, problem, instead })
+    const own = (route.config?.caching ?? {}) as CachingRouteOptions
+    for (const [rule, problem, instead] of findingsOf(plan, own, name, reads, hiddenFieldsOf(route))) {
+      context.addFinding(rule, problem, instead)
     }
-  }
-
-  function addExceptions({ name: route, own, addExceptions }: CachedRoute, reason: string | null): void {
-    // Whether requests break a rule is not known at boot.
-    if (reason === null) addExceptions(null)
-    else {
-      const declared = own === false
-      reporter.addException({
-        plugin: 'caching',
-        route,
-        rules: cachingRuleNames,
-        reason,
-        declared,
-        unused: false,
+    if (plan.isShared && reads) {
+      context.atReady(() => {
+        for (const finding of callerFindings(callerFields.get(route))) context.addFinding(...finding)
       })
     }
-  }
+    const { validators, validatorsOf, lastModified } = plan
+    const isEnforced = plan.mode === 'enforce'
+    if (validators !== null && !isHeadSibling && !methods.every(isRead)) needVersion(name, 'expectedVersion')
+    if (reads && lastModified !== false && isEnforced) needFields(route, () => [lastModified], true)
+    const readsPayload = validatorsOf !== null || (reads && lastModified !== false)
+    return {
+      preHandler: validators === null ? undefined : checkPreconditions(plan, counts, validators),
+      preSerialization: readsPayload ? readPayload(plan) : undefined,
+      onSend: finishResponse(plan, counts, isHeadSibling),
+      lastOnSend: isEnforced && reads ? completeLast : undefined,
+      // A response may fail after `onSend`, in a later hook or in a stream, and is an error then.
+      onError: isEnforced ? (_request, reply) => forbidStoring(reply) : undefined,
+      describe: isEnforced && !isHeadSibling ? describeCaching(methods, plan) : undefined,
+    }
+  },
 })
+
+/** The getter of `request.expectedVersion`. */
+function versionOf(this: FastifyRequest) {
+  return expectedVersion.get(this)
+}

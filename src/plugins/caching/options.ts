@@ -1,8 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import type { AnyRequest } from '../../fastify/any-request.js'
 import { fieldName } from '../../http/field-name.js'
-import { type Check, type Checks, flag, functionOf, invalid, listOf, oneOf, text } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleChecks, ruleChecks } from '../../rules/modes.js'
+import {
+  type Check,
+  flag,
+  functionOf,
+  invalid,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  text,
+} from '../../options.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
 import { type CacheDirectives, cacheControlFaults } from './cache-control.js'
 
 /**
@@ -56,84 +67,10 @@ export interface RouteValidators {
  */
 export type FindValidators = AnyRequest<[], RouteValidators | null | Promise<RouteValidators | null>>
 
-/** Options of the plugin `caching`. */
-export interface CachingOptions extends RuleOptions<CachingRule> {
-  /**
-   * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
-   * @default { noCache: true }: caches store the response and validate it before each use
-   */
-  readonly cacheControl?: CacheDirectives | false
-  /**
-   * The `ETag` of a 200 without one, made from its bytes: `strong`, `weak` if something behind the app changes the bytes,
-   * or `false`. Streams get none.
-   * @default 'strong'
-   */
-  readonly etag?: 'strong' | 'weak' | false
-  /**
-   * Member of a representation with the time of its last modification (a `Date` or RFC 3339 text). In a list, the latest
-   * counts. Read before `fields` projects the payload. `false` for none.
-   * @default 'updated_at', or 'updatedAt' if the `keyStyle` of `responseRules` is camelCase
-   */
-  readonly lastModified?: string | false
-  /**
-   * Whether a request has credentials, so that `private` is added if `Cache-Control` does not say who may store the
-   * response. It is added for requests with a `request.caller` too.
-   * @default whether it has `Authorization` or `Cookie`; of all requests, if the preset has `identify`
-   */
-  readonly isAuthenticated?: AnyRequest<[], boolean>
-  /**
-   * Returns the time, in milliseconds since the epoch.
-   * @default Date.now
-   */
-  readonly now?: () => number
-}
-
-/** Options of a route under `config.caching`, over those of the plugin; `false` turns caching off for the route. */
-export interface CachingRouteOptions
-  extends RouteRuleOptions<CachingRule>,
-    Pick<CachingOptions, 'cacheControl' | 'etag' | 'lastModified'> {
-  /**
-   * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
-   * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use
-   * `cacheControl: { maxAge }` or `reply.expires()`.
-   * @default none
-   */
-  readonly expires?: Date | number | string
-  /**
-   * Request headers that the response depends on, such as `Accept-Language` (RFC 9110 §12.5.5).
-   * @default []
-   */
-  readonly vary?: readonly string[]
-  /**
-   * Whether no cache may store the response: `Cache-Control: no-store`, even if the handler sets another value.
-   * Directives that allow storing are a finding.
-   * @default false
-   */
-  readonly confidential?: boolean
-  /**
-   * Finds the validators of the requested resource before the handler runs: a match is answered with 304, a mismatch with
-   * 412, and the handler does not run. Use the same function for the routes that read and those that write. Not if
-   * finding them costs as much as the response. A `version` alone is not enough if the response depends on more than the
-   * version and the URL, such as a language: return an `etag` for each.
-   * @default none: the preconditions of reads are evaluated after the handler, those of writes by the handler
-   */
-  readonly validators?: FindValidators
-  /**
-   * Reads the validators from what the handler returns with a 200 or 201, before `fields` projects it. A write then has
-   * the `ETag` for the next `If-Match`, without a GET in between; a read has it instead of the tag of its bytes. They must
-   * be the ones that `validators` finds for the resource. Synchronous, because a second query to the store may find the
-   * version of another caller.
-   *
-   * Not for a response that does not represent the stored resource (RFC 9110 §9.3.4).
-   * @default none
-   */
-  validatorsOf?(answer: object, request: FastifyRequest): RouteValidators | null | undefined
-  /**
-   * `required` answers a PUT, PATCH or DELETE without a precondition with 428 (RFC 6585 §3). Needs `validators`.
-   * @default 'optional'
-   */
-  readonly preconditions?: 'optional' | 'required'
-}
+/** Reads the validators from what the handler returns. */
+type ReadValidators = {
+  of(answer: object, request: FastifyRequest): RouteValidators | null | undefined
+}['of']
 
 const directives: Check<CacheDirectives | false> = (label, received) => {
   if (received === false) return false
@@ -158,38 +95,101 @@ const time: Check<Date | number | string> = (label, received) =>
     ? received
     : invalid(label, 'a Date, milliseconds or an HTTP-date', received)
 
-/** Checks of {@link CachingOptions}. */
-export const cachingChecks: Checks<CachingOptions> = {
-  ...ruleChecks(cachingRuleNames),
-  cacheControl: validDirectives,
-  etag: oneOf('strong', 'weak', false),
-  lastModified: memberOrNone,
-  isAuthenticated: functionOf('a function of the request'),
-  now: functionOf('a function that returns milliseconds'),
+const etag = oneOf('strong', 'weak', false)
+
+const ownOptions = {
+  /**
+   * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
+   * @default { noCache: true }: caches store the response and validate it before each use
+   */
+  cacheControl: option(validDirectives, { noCache: true }),
+  /**
+   * The `ETag` of a 200 without one, made from its bytes: `strong`, `weak` if something behind the app changes the bytes,
+   * or `false`. Streams get none.
+   * @default 'strong'
+   */
+  etag: option(etag, 'strong'),
+  /**
+   * Member of a representation with the time of its last modification (a `Date` or RFC 3339 text). In a list, the latest
+   * counts. Read before `fields` projects the payload. `false` for none.
+   * @default 'updated_at', or 'updatedAt' if the `keyStyle` of `responseRules` is camelCase
+   */
+  lastModified: optional(memberOrNone),
+  /**
+   * Whether a request has credentials, so that `private` is added if `Cache-Control` does not say who may store the
+   * response. It is added for requests with a `request.caller` too.
+   * @default whether it has `Authorization` or `Cookie`; of all requests, if the preset has `identify`
+   */
+  isAuthenticated: option(functionOf<AnyRequest<[], boolean>>('a function of the request'), hasCredentials),
+  /**
+   * Returns the time, in milliseconds since the epoch.
+   * @default Date.now
+   */
+  now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
 }
 
-/** Checks of {@link CachingRouteOptions}. */
-export const cachingRouteChecks: Checks<CachingRouteOptions> = {
-  ...routeRuleChecks(cachingRuleNames),
-  cacheControl: directives,
-  etag: cachingChecks.etag,
-  lastModified: memberOrNone,
-  expires: time,
-  vary: listOf(fieldName),
-  confidential: flag,
-  validators: functionOf('a function of the request'),
-  validatorsOf: functionOf('a function of what the handler returns'),
-  preconditions: oneOf('optional', 'required'),
+function hasCredentials({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined
 }
 
-/** Defaults of {@link CachingOptions}. */
-export const cachingDefaults: Required<CachingOptions> = {
-  mode: 'enforce',
-  rules: {},
-  exceptions: [],
-  cacheControl: { noCache: true },
-  etag: 'strong',
-  lastModified: 'updated_at',
-  isAuthenticated: ({ headers }) => headers.authorization !== undefined || headers.cookie !== undefined,
-  now: Date.now,
+const ownRouteOptions = {
+  /** As the option of the plugin, for this route. Directives that contradict each other are a finding. */
+  cacheControl: optional(directives),
+  /** As the option of the plugin, for this route. */
+  etag: optional(etag),
+  /** As the option of the plugin, for this route. */
+  lastModified: optional(memberOrNone),
+  /**
+   * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
+   * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use
+   * `cacheControl: { maxAge }` or `reply.expires()`.
+   * @default none
+   */
+  expires: optional(time),
+  /**
+   * Request headers that the response depends on, such as `Accept-Language` (RFC 9110 §12.5.5).
+   * @default []
+   */
+  vary: optional(listOf(fieldName)),
+  /**
+   * Whether no cache may store the response: `Cache-Control: no-store`, even if the handler sets another value.
+   * Directives that allow storing are a finding.
+   * @default false
+   */
+  confidential: optional(flag),
+  /**
+   * Finds the validators of the requested resource before the handler runs: a match is answered with 304, a mismatch with
+   * 412, and the handler does not run. Use the same function for the routes that read and those that write. Not if
+   * finding them costs as much as the response. A `version` alone is not enough if the response depends on more than the
+   * version and the URL, such as a language: return an `etag` for each.
+   * @default none: the preconditions of reads are evaluated after the handler, those of writes by the handler
+   */
+  validators: optional(functionOf<FindValidators>('a function of the request')),
+  /**
+   * Reads the validators from what the handler returns with a 200 or 201, before `fields` projects it. A write then has
+   * the `ETag` for the next `If-Match`, without a GET in between; a read has it instead of the tag of its bytes. They must
+   * be the ones that `validators` finds for the resource. Synchronous, because a second query to the store may find the
+   * version of another caller.
+   *
+   * Not for a response that does not represent the stored resource (RFC 9110 §9.3.4).
+   * @default none
+   */
+  validatorsOf: optional(functionOf<ReadValidators>('a function of what the handler returns')),
+  /**
+   * `required` answers a PUT, PATCH or DELETE without a precondition with 428 (RFC 6585 §3). Needs `validators`.
+   * @default 'optional'
+   */
+  preconditions: optional(oneOf('optional', 'required')),
 }
+
+export const cachingOptions = { ...ruleOptions(cachingRuleNames), ...ownOptions }
+
+export const cachingRouteOptions = { ...routeRuleOptions(cachingRuleNames), ...ownRouteOptions }
+
+/** Options of the plugin `caching`. */
+export interface CachingOptions extends RuleOptions<CachingRule>, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route under `config.caching`, over those of the plugin; `false` turns caching off for the route. */
+export interface CachingRouteOptions
+  extends RouteRuleOptions<CachingRule>,
+    OptionsOf<typeof ownRouteOptions> {}

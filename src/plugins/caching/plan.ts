@@ -1,28 +1,27 @@
+import type { RouteContext } from '../../convention/convention.js'
+import { callerFields } from '../../fastify/caller.js'
 import { withPrivate } from '../../http/cache-control.js'
-import { invalid } from '../../options.js'
+import { varyMerger } from '../../http/vary.js'
+import { invalid, type OptionsOf, type ResolvedOptions } from '../../options.js'
 import type { Mode } from '../../rules/modes.js'
-import type { RuledRoute } from '../../rules/ruled-routes.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import { cacheControl, cacheControlFaults } from './cache-control.js'
-import { judgeExpires } from './expires.js'
+import { cacheControl, cacheControlFaults, judgeExpires } from './cache-control.js'
 import type {
-  CachingOptions,
   CachingRouteOptions,
   CachingRule,
+  cachingOptions,
+  cachingRouteOptions,
   FindValidators,
   RouteValidators,
 } from './options.js'
 import { type ConditionalRequest, isRead } from './preconditions.js'
-
-/** A route, as the rules of caching see it. */
-export type CachedRoute = RuledRoute<CachingRule, CachingRouteOptions>
 
 interface RouteFunctions {
   isAuthenticated(request: ConditionalRequest): boolean
   validatorsOf(answer: object, request: ConditionalRequest): RouteValidators | null | undefined
 }
 
-/** What the hooks of a route do, decided at boot. Routes with equal options share a plan. */
+/** What the steps of a route do, decided at boot. */
 export interface CachingPlan {
   readonly mode: Mode
   /** `Cache-Control` of responses to requests without and with credentials; `null` for none. */
@@ -51,57 +50,66 @@ export interface CachingPlan {
   /** Whether a write without a precondition is a 428. */
   readonly isPreconditionRequired: boolean
   readonly isAuthenticated: RouteFunctions['isAuthenticated']
+  /** Returns what adds the names to `Vary` that responses depend on, with `Accept-Encoding` or without. */
+  vary(): { readonly plain: AddToVary | null; readonly compressed: AddToVary }
   readonly now: () => number
 }
 
+type AddToVary = ReturnType<typeof varyMerger>
+
+/** A route, as a plan is made of it. */
+type Route = Pick<
+  RouteContext<
+    ResolvedOptions<typeof cachingOptions> & OptionsOf<typeof cachingRouteOptions>,
+    CachingRule,
+    unknown
+  >,
+  'methods' | 'route' | 'modeOf' | 'options' | 'isHeadSibling'
+> & { readonly keyStyle: KeyStyle }
+
 /** Returns the plan of a route. */
-function planOf(
-  { modeOf, methods, isHeadSibling }: Pick<CachedRoute, 'modeOf' | 'methods' | 'isHeadSibling'>,
-  own: CachingRouteOptions,
-  options: Required<CachingOptions>,
-): CachingPlan {
-  const given = own.confidential === true ? { noStore: true } : (own.cacheControl ?? options.cacheControl)
+export function planOf({ methods, route, modeOf, options, isHeadSibling, keyStyle }: Route): CachingPlan {
+  const given = options.confidential === true ? { noStore: true } : options.cacheControl
+  const own = (route?.config?.caching ?? {}) as CachingRouteOptions
   const written = given === false ? '' : cacheControl(given)
   const isStored = given === false || given.noStore !== true
-  const lastModified = own.lastModified ?? options.lastModified
-  const judged = own.expires === undefined ? null : judgeExpires(own.expires, options.now())
+  const lastModified = options.lastModified ?? (keyStyle === 'camelCase' ? 'updatedAt' : 'updated_at')
+  const judged = options.expires === undefined ? null : judgeExpires(options.expires, options.now())
+  const reads = methods.some(isRead)
+  let vary: ReturnType<CachingPlan['vary']> | undefined
   return Object.freeze({
-    mode: own.mode ?? options.mode,
+    mode: options.mode,
     cacheControl: written === '' ? null : written,
     privateCacheControl: written === '' ? null : withPrivate(written),
-    isOfRoute: own.cacheControl !== undefined || own.confidential === true,
+    isOfRoute: own.cacheControl !== undefined || options.confidential === true,
     isStored,
     isShared: given !== false && (given.public === true || given.sMaxAge !== undefined),
-    isConfidential: own.confidential === true,
+    isConfidential: options.confidential === true,
     expires:
       judged !== null && 'value' in judged ? { value: judged.value, at: Date.parse(judged.value) } : null,
-    etag: isStored ? (own.etag ?? options.etag) : false,
+    etag: isStored ? options.etag : false,
     // A handler of HEAD alone may send nothing where GET has a representation.
     tagsEmpty: methods.join() !== 'HEAD' || isHeadSibling,
     lastModified,
     reportsMissingDate: lastModified !== false && modeOf['last-modified'] === 'report',
-    validators: own.validators ?? null,
-    validatorsOf: own.validatorsOf ?? null,
-    isPreconditionRequired: own.preconditions === 'required',
+    validators: options.validators ?? null,
+    validatorsOf: options.validatorsOf ?? null,
+    isPreconditionRequired: options.preconditions === 'required',
     isAuthenticated: options.isAuthenticated,
+    vary() {
+      // A plugin that is registered later may authenticate the route.
+      vary ??= varyOf(
+        route !== null && reads ? [...(options.vary ?? []), ...(callerFields.get(route) ?? [])] : [],
+      )
+      return vary
+    },
     now: options.now,
   })
 }
 
-/** Returns a function that plans the routes of an app. */
-export function planner(options: Readonly<Record<KeyStyle, Required<CachingOptions>>>) {
-  const common: Partial<Record<KeyStyle, CachingPlan>> = {}
-  return function planFor(
-    ruled: CachedRoute,
-    own: CachingRouteOptions,
-    isCommon: boolean,
-    keyStyle: KeyStyle,
-  ): CachingPlan {
-    const isHeadAlone = ruled.methods.join() === 'HEAD' && !ruled.isHeadSibling
-    if (!isCommon || ruled.exceptions.length > 0 || isHeadAlone) return planOf(ruled, own, options[keyStyle])
-    common[keyStyle] ??= planOf(ruled, own, options[keyStyle])
-    return common[keyStyle]
-  }
+function varyOf(names: readonly string[]): ReturnType<CachingPlan['vary']> {
+  const compressed = varyMerger([...names, 'accept-encoding'])
+  return { plain: names.length === 0 ? null : varyMerger(names), compressed }
 }
 
 /** A finding of a route: the rule, what is wrong, and what to write instead. */
@@ -111,7 +119,8 @@ export type CachingFinding = readonly [rule: CachingRule, problem: string, inste
 export function findingsOf(
   plan: CachingPlan,
   own: CachingRouteOptions,
-  { name, methods }: Pick<CachedRoute, 'name' | 'methods'>,
+  name: string,
+  reads: boolean,
   hidden: Readonly<Record<string, unknown>>,
 ): readonly CachingFinding[] {
   if (plan.isPreconditionRequired && plan.validators === null) {
@@ -127,7 +136,7 @@ export function findingsOf(
     own.expires === undefined ? { verdict: 'ok' as const } : judgeExpires(own.expires, plan.now())
   if (verdict !== 'ok')
     findings.push(['expires', `expires is ${expiresFaults[verdict]}`, 'a date within a year from now'])
-  return methods.some(isRead) ? [...findings, ...hiddenFindings(plan, hidden)] : findings
+  return reads ? [...findings, ...hiddenFindings(plan, hidden)] : findings
 }
 
 /** Returns the findings of a route that shared caches may store, if its requests are authenticated. */

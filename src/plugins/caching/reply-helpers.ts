@@ -2,10 +2,9 @@ import { headerOf } from '../../fastify/header-of.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
 import { type Check, invalid, objectOf } from '../../options.js'
-import { type CacheDirectives, cacheControl, cacheControlFaults } from './cache-control.js'
+import { type CacheDirectives, cacheControl, cacheControlFaults, judgeExpires } from './cache-control.js'
 import type { ResponseHead } from './decision.js'
 import { entityTagOf } from './entity-tag.js'
-import { judgeExpires } from './expires.js'
 import { latestTime } from './last-modified.js'
 
 /** When something was last modified, or when each item of a list was: a `Date` or RFC 3339 text. */

@@ -53,12 +53,14 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   name: 'cors',
   rules: ['origin', 'vary'],
   rulesOfRequests: ['origin', 'vary'],
-  neighbour: {
-    name: '@fastify/cors',
-    isIn: (app) => app.hasRequestDecorator(decoratorOfNeighbour),
-    problem: 'answers pages of other origins here: this plugin does not',
-    instead: 'one of the two: cors: false, or no @fastify/cors',
-  },
+  neighbours: [
+    {
+      name: '@fastify/cors',
+      isIn: (app) => app.hasRequestDecorator(decoratorOfNeighbour),
+      problem: 'answers pages of other origins here: this plugin does not',
+      instead: 'one of the two: cors: false, or no @fastify/cors',
+    },
+  ],
   options: corsOptions,
   routeOptions: corsRouteOptions,
   isOff: ({ origin }) => origin === false,

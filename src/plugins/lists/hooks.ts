@@ -35,7 +35,7 @@ export function readPageOf(list: List, remove?: (request: FastifyRequest) => voi
 export function countAnswer(request: FastifyRequest, { statusCode }: FastifyReply): Effect | undefined {
   if (statusCode !== 200 || requests.get(request)?.isListed !== false) return undefined
   const given = 'a 200 that reply.list() did not make: it has no Link, and its order is not checked'
-  return { rule: 'answer', given, isNotice: true }
+  return { rule: 'answer', given, notice: 'each route' }
 }
 
 /** The fields of a row that the page is ordered by. */

@@ -66,12 +66,14 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
   rules: ['quota', 'fields'],
   rulesOfRequests: ['quota', 'fields'],
   exemptsPreflights: true,
-  neighbour: {
-    name: '@fastify/rate-limit',
-    isIn: (app) => app.hasPlugin('@fastify/rate-limit'),
-    problem: 'counts these requests: this plugin does not',
-    instead: 'one of the two: rateLimit: false, or no @fastify/rate-limit',
-  },
+  neighbours: [
+    {
+      name: '@fastify/rate-limit',
+      isIn: (app) => app.hasPlugin('@fastify/rate-limit'),
+      problem: 'counts these requests: this plugin does not',
+      instead: 'one of the two: rateLimit: false, or no @fastify/rate-limit',
+    },
+  ],
   options: rateLimitOptions,
   routeOptions: rateLimitRouteOptions,
   async setUp({ app, options, atReady, addFinding }) {

@@ -1,26 +1,23 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { declareKeyStyle } from '../../fastify/key-style.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { rememberLast } from '../../fastify/remember-last.js'
-import { addHook } from '../../fastify/route.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { type Json, schemaText } from '../../json-schema/json-schema.js'
-import { resolveOptions } from '../../options.js'
-import { type Reporter, reporterOf } from '../../rules/report.js'
-import { type RuledRoute, ruledRoutes } from '../../rules/ruled-routes.js'
-import { counted } from '../../text.js'
+import { clip, counted } from '../../text.js'
 import { type KeyStyle, prevailingOtherStyle } from '../../words/key-names.js'
-import { watchPayloads } from './hooks.js'
 import {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
-  responseRulesChecks,
-  responseRulesDefaults,
-  responseRulesRouteChecks,
+  responseRulesOptions,
+  responseRulesRouteOptions,
   vocabularyOf,
 } from './options.js'
-import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { routeBreaches, successSchemas, withCommonStyle } from './route-breaches.js'
+import { type PayloadBreach, payloadBreaches } from './payload-breaches.js'
+import { type ResponseVocabulary, responseRuleNames } from './response-rules.js'
+import { routeBreaches, type SuccessSchemas, successSchemas, withCommonStyle } from './route-breaches.js'
 import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
@@ -48,77 +45,103 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const responseRules = conventionPlugin<ResponseRulesOptions>(
-  'responseRules',
-  function setUpResponseRules(app, received) {
-    const options = resolveOptions('responseRules', received, responseRulesChecks, responseRulesDefaults)
-    const reporter = reporterOf(app)
+export const responseRules: FastifyPluginAsync<ResponseRulesOptions & RegistrationOptions> = convention({
+  name: 'responseRules',
+  rules: responseRuleNames,
+  options: responseRulesOptions,
+  routeOptions: responseRulesRouteOptions,
+  setUp({ app, options, note }) {
+    const { keyStyle } = options
     const vocabulary = vocabularyOf(options)
-    declareKeyStyle(app, options.keyStyle)
-    const readRoute = ruledRoutes({
-      plugin: 'responseRules',
-      rules: responseRuleNames,
-      options,
-      routeChecks: responseRulesRouteChecks,
-      app,
-    })
-
-    const verdictOf = verdictsOf(vocabulary)
+    declareKeyStyle(app, keyStyle)
     // The names in the schemas of each route.
-    const checked: (() => readonly string[])[] = []
+    const names: (() => readonly string[])[] = []
     let style: KeyStyle | null | undefined
-    function styleOfAll(): KeyStyle | null {
-      style ??= prevailingOtherStyle(new Set(checked.splice(0).flatMap((names) => names())), options.keyStyle)
-      return style
+    const state = {
+      vocabulary,
+      names,
+      verdictOf: verdictsOf(vocabulary),
+      unchecked: 0,
+      styleOfAll(): KeyStyle | null {
+        style ??= prevailingOtherStyle(new Set(names.splice(0).flatMap((namesOf) => namesOf())), keyStyle)
+        return style
+      },
+    }
+    note(() =>
+      state.unchecked === 0
+        ? ''
+        : `responseRules: ${counted(state.unchecked, 'route has no response schema and was', 'routes have no response schema and were')} not checked`,
+    )
+    return state
+  },
+  route({ app, route, modeOf, exclusionReason, isHeadSibling, state, atReady, addFinding, breaks, exclude }) {
+    if (route === null) return undefined
+    if (exclusionReason !== null) {
+      exclude(exclusionReason)
+      return undefined
+    }
+    const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
+    const verdictOf = (schema: Json): SchemaVerdict => state.verdictOf(app, schema)
+    const isWatched = isWithout(schemas()) && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
+    const watch = isWatched ? payloadWatch(state.vocabulary) : null
+    if (!isHeadSibling) {
+      state.names.push(() => schemas().judged.flatMap(({ schema }) => [...verdictOf(schema).names]))
     }
 
-    const lacks = rememberLast(lacksSchemas)
-    let unchecked = 0
-
-    app.addHook('onRoute', function checkResponses(route) {
-      const ruled = readRoute(route)
-      const { modeOf } = ruled
-      const watch =
-        ruled.exclusionReason === null && lacks(jsonSchemasOf(route)?.response)
-          ? watchPayloads({ modeOf, vocabulary, reporter })
-          : null
-      if (watch !== null) addHook(route, 'preSerialization', 'responseRules', watch.hook)
-      if (watch === null && ruled.isHeadSibling) return
-
-      if (ruled.exclusionReason === null) {
-        checked.push(() =>
-          successSchemas(jsonSchemasOf(route)?.response).judged.flatMap(({ schema }) => [
-            ...verdictOf(this, schema).names,
-          ]),
-        )
+    // Shared schemas, and changes by other plugins, are complete when the app gets ready.
+    atReady(function checkSchemas() {
+      const { judged, excluded } = schemas()
+      if (judged.length + excluded.length > 0) watch?.stop()
+      const { breaches, unresolved } = routeBreaches(judged, verdictOf)
+      for (const reason of [...excluded, ...unresolved]) exclude(reason)
+      const kept = breaches.filter(({ rule }) => modeOf[rule] !== 'off')
+      for (const { rule, problem, instead } of withCommonStyle(kept, state.styleOfAll)) {
+        addFinding(rule, problem, instead)
       }
-      // Shared schemas, and changes by other plugins, are complete when the app gets ready.
-      reporter.checkAtReady(() => {
-        if (watch !== null && !lacksSchemas(jsonSchemasOf(route)?.response)) watch.stop()
-        if (!ruled.isHeadSibling) checkSchemas(route, ruled, this, verdictOf, styleOfAll, reporter)
-        if (!ruled.isHeadSibling && ruled.exclusionReason === null && isUndeclared(route, modeOf)) {
-          unchecked++
-          reporter.addException({
-            plugin: 'responseRules',
-            route: ruled.name,
-            rules: responseRuleNames,
-            reason: 'no response schema: only its first payloads are checked',
-            declared: false,
-            unused: false,
-          })
-        }
-      })
+      // The breaches of payloads are not known at boot.
+      breaks(judged.length > 0 ? breaches.map(({ rule }) => rule) : responseRuleNames)
+      if (
+        isHeadSibling ||
+        declaresSuccess(route) ||
+        responseRuleNames.every((rule) => modeOf[rule] === 'off')
+      )
+        return
+      state.unchecked++
+      exclude('no response schema: only its first payloads are checked')
     })
-    reporter.afterChecks(() => {
-      if (unchecked > 0)
-        reporter.note(
-          `responseRules: ${counted(unchecked, 'route has no response schema and was', 'routes have no response schema and were')} not checked`,
-        )
-    })
+    return watch === null ? undefined : { preSerialization: watch.step }
   },
-)
+})
 
-type CheckedRoute = RuledRoute<ResponseRule, ResponseRulesRouteOptions>
+const rulesOfPayloads = ['object', 'envelope', 'keys', 'plural', 'dates'] as const
+const maxShown = 300
+// Payloads to check for each status of a route.
+const samples = 20
+
+/** Returns a step that notes the breaches of the first payloads, and a function that turns it off. */
+function payloadWatch(vocabulary: ResponseVocabulary): { readonly step: PayloadStep; stop(): void } {
+  // The payloads still to check, by status from 200 to 299.
+  const left = new Uint16Array(100).fill(samples)
+
+  return {
+    step(_request, reply, payload) {
+      const index = reply.statusCode - 200
+      const remaining = left[index] ?? 0
+      if (remaining === 0 || !isJson(mediaTypeOf(String(reply.getHeader('content-type') ?? '')))) {
+        return undefined
+      }
+      left[index] = remaining - 1
+      return payloadBreaches(payload, vocabulary).map(noticeOf)
+    },
+    stop: () => void left.fill(0),
+  }
+}
+
+function noticeOf({ rule, problem, instead }: PayloadBreach): Effect {
+  const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
+  // A local offset is valid RFC 3339: it is noted, and breaks no rule.
+  return { rule: rule === 'utc' ? 'dates' : rule, given, notice: 'each route' }
+}
 
 type VerdictOf = (app: FastifyInstance, schema: Json) => SchemaVerdict
 
@@ -138,44 +161,13 @@ function verdictsOf(vocabulary: ResponseVocabulary): VerdictOf {
 }
 
 /** Whether a route has no response schema of success, so that only its payloads can be checked. */
-function lacksSchemas(response: unknown): boolean {
-  const { judged, excluded } = successSchemas(response)
+function isWithout({ judged, excluded }: SuccessSchemas): boolean {
   return judged.length === 0 && excluded.length === 0
 }
 
-/** Whether a route says nothing of its answers of success: neither a body nor a status without one. */
-function isUndeclared(route: RouteOptions, modeOf: CheckedRoute['modeOf']): boolean {
+/** Whether a route says something of its answers of success: a body, or a status without one. */
+function declaresSuccess(route: RouteOptions): boolean {
   const response = jsonSchemasOf(route)?.response
   const statuses = typeof response === 'object' && response !== null ? Object.keys(response) : []
-  if (statuses.some((status) => /^(?:[23]|default)/i.test(status))) return false
-  return Object.values(modeOf).some((mode) => mode !== 'off')
-}
-
-function checkSchemas(
-  route: RouteOptions,
-  { name, own, modeOf, exclusionReason, addExceptions }: CheckedRoute,
-  app: FastifyInstance,
-  verdictOf: VerdictOf,
-  styleOfAll: () => KeyStyle | null,
-  reporter: Reporter,
-): void {
-  const exception = { plugin: 'responseRules', route: name }
-  const declared = own === false
-  const exclude = (reason: string): void =>
-    reporter.addException({ ...exception, rules: responseRuleNames, reason, declared, unused: false })
-  if (exclusionReason !== null) {
-    exclude(exclusionReason)
-    return
-  }
-  const { judged, excluded } = successSchemas(jsonSchemasOf(route)?.response)
-  for (const reason of excluded) exclude(reason)
-  const { breaches, unresolved } = routeBreaches(judged, (schema) => verdictOf(app, schema))
-  for (const reason of unresolved) exclude(reason)
-  const kept = breaches.filter(({ rule }) => modeOf[rule] !== 'off')
-  for (const { rule, problem, instead } of withCommonStyle(kept, styleOfAll)) {
-    const mode = modeOf[rule]
-    if (mode !== 'off') reporter.addFinding({ ...exception, mode, rule, problem, instead })
-  }
-  // The breaches of payloads are not known at boot.
-  addExceptions(judged.length > 0 ? new Set(breaches.map(({ rule }) => rule)) : null)
+  return statuses.some((status) => /^(?:[23]|default)/i.test(status))
 }

@@ -56,12 +56,14 @@ export const securityHeaders: FastifyPluginAsync<SecurityHeadersOptions & Regist
   rules: ['missing'],
   options: securityHeadersOptions,
   routeOptions: securityHeadersRouteOptions,
-  neighbour: {
-    name: '@fastify/helmet',
-    isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
-    problem: 'sets the headers here: this plugin is off',
-    instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
-  },
+  neighbours: [
+    {
+      name: '@fastify/helmet',
+      isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
+      problem: 'sets the headers here: this plugin is off',
+      instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
+    },
+  ],
   async setUp({ app, options }) {
     // Loaded here, so that an import of this package does not load it.
     const { default: helmet } = await import('helmet')

@@ -125,8 +125,8 @@ t.test(
       ['GET /v1/buffer', 'cache-control', 'header added', 1, 'would get Cache-Control: no-cache'],
       ['GET /v1/buffer', 'etag', 'header added', 1, 'would get an ETag'],
       ['GET /v1/thrown', 'cache-control', 'header added', 1, 'would get Cache-Control: no-store'],
-      ['PUT /v1/guarded', 'precondition', 428, 1, 'has no precondition'],
       ['PUT /v1/guarded', 'cache-control', 'header added', 2, 'would get Cache-Control: no-store'],
+      ['PUT /v1/guarded', 'precondition', 428, 1, 'has no precondition'],
       ['PUT /v1/guarded', 'precondition', 412, 1, 'would be refused if its precondition fails'],
       ['POST /v1/users', 'cache-control', 'header added', 1, 'would get Cache-Control: no-store'],
     ])

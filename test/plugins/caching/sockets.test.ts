@@ -148,20 +148,6 @@ t.test('the tag of a version with characters beyond ASCII can be sent back', asy
   t.equal(statusOf(await exchange(port, requestBytes('GET', '/v1/users', { 'if-none-match': etag }))), 304)
 })
 
-t.test('a 304 has no trailers, and the 200 keeps them', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  app.get('/v1/users', (_, reply) => {
-    reply.trailer('x-checked', (_reply, _payload, done) => done(null, 'yes'))
-    return reply.caching({ etag: '7' }).send('text')
-  })
-  const { port } = await serve(t, app)
-  t.match(await exchange(port, requestBytes('GET', '/v1/users')), /x-checked: yes\r\n\r\n$/)
-  const same = await exchange(port, requestBytes('GET', '/v1/users', { 'if-none-match': '"7"' }))
-  t.match(same, /^HTTP\/1\.1 304 Not Modified\r\n/)
-  t.notMatch(same, /trailer|transfer-encoding/i)
-})
-
 t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
   const app = Fastify({ http2: true })
   await app.register(caching)

@@ -118,6 +118,7 @@ t.test('the exception of a route without a response schema counts as used', asyn
     aB: 1,
   }))
   await app.ready()
-  t.match(app.conventions.report().exceptions, [{ rules: ['keys'], unused: false }])
+  const declared = app.conventions.report().exceptions.filter((exception) => exception.declared)
+  t.match(declared, [{ rules: ['keys'], unused: false }])
   t.equal((await app.inject('/v1/users')).statusCode, 200)
 })

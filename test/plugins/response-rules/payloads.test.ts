@@ -229,7 +229,7 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
   const app = await appWith({}, { payload })
   t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload))
   t.match(app.conventions.report().observations, [
-    { rule: 'utc', example: 'utc: /created_at has a local offset; write UTC: Z' },
+    { rule: 'dates', example: 'utc: /created_at has a local offset; write UTC: Z' },
   ])
   const off = await appWith({ rules: { dates: 'off' } }, { payload })
   await off.inject('/v1/things')
@@ -239,13 +239,13 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
 t.test('only routes without a response schema for success have the hook', async (t) => {
   const app = Fastify()
   const watched: string[] = []
+  const own = async () => undefined
   await app.register(responseRules)
   app.addHook('onRoute', (route) => {
-    const hooks = [route.preSerialization ?? []].flat() as { name: string }[]
-    const isWatched = hooks.some(({ name }) => name === 'responseRulesOnPreSerialization')
+    const hooks = [route.preSerialization ?? []].flat()
+    const isWatched = hooks.some((hook) => hook !== own)
     if (isWatched && route.method === 'GET') watched.push(route.path)
   })
-  const own = async () => undefined
   const handler = async () => ({})
   const schema = (response: object) => ({ schema: { response } })
   const off = (['object', 'envelope', 'keys', 'plural', 'dates'] as const).map((rule) => [rule, 'off'])
