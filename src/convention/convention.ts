@@ -78,7 +78,7 @@ export interface RouteContext<Options, Rule extends string, State> {
 /** What a convention does on a route. */
 export interface RoutePlan extends Steps {
   /** What it adds to the responses and parameters in the OpenAPI document. */
-  readonly describe?: RouteDescription | undefined
+  readonly describe?: RouteDescription | readonly RouteDescription[] | undefined
   /** Completes the schema of the route for the OpenAPI document. */
   readonly complete?: CompleteSchema | undefined
 }
@@ -106,6 +106,8 @@ export interface Definition<
   isOff?(options: ResolvedOptions<Declared>): boolean
   /** Whether `config.<name>: true` is the same as `{}`. */
   readonly acceptsTrue?: boolean
+  /** The option of a route that an array as `config.<name>` stands for. */
+  readonly arrayOption?: string
   /** Runs once for each registration. What it returns is the `state` of its routes. */
   setUp(registration: Registration<ResolvedOptions<Declared>>): State | Promise<State>
   /** Compiles a route: once when it is declared, unless `config.<name>` is `false`. */
@@ -156,6 +158,7 @@ export function convention<
       options: ofRules,
       routeChecks,
       acceptsTrue: definition.acceptsTrue === true,
+      arrayOption: definition.arrayOption,
       app,
     })
     const completions: Parameters<typeof completeWhenRead>[] = []
@@ -205,7 +208,7 @@ export function convention<
           hookOfStep(runnerIn('onSend'), plan.lastOnSend),
         )
       }
-      if (plan.describe !== undefined) describe(route, plan.describe)
+      for (const part of [plan.describe ?? []].flat()) describe(route, part)
       if (plan.complete !== undefined) completions.push([route, plan.complete])
     })
     app.addHook('onReady', function completeSchemas(done) {

@@ -43,7 +43,8 @@ export type PayloadStep = (request: FastifyRequest, reply: FastifyReply, payload
 /** The steps of a convention on a route, by phase. */
 export interface Steps {
   readonly onRequest?: RequestStep | undefined
-  readonly preParsing?: RequestStep | undefined
+  /** Its payload is the stream of the body. */
+  readonly preParsing?: PayloadStep | undefined
   readonly preValidation?: RequestStep | undefined
   readonly preHandler?: RequestStep | undefined
   readonly preSerialization?: PayloadStep | undefined
@@ -169,13 +170,8 @@ function count(
 
 /** Returns a hook of a phase, as Fastify calls it. */
 export function hookOfPhase(phase: Phase, hook: Hook): (...parameters: never[]) => void {
-  if (phase === 'preSerialization' || phase === 'onSend') return hook
-  // A step has no use for the stream of `preParsing`, which stays, nor for the error of `onError`.
-  if (phase === 'preParsing') {
-    return function runStep(request: FastifyRequest, reply: FastifyReply, stream: unknown, next: Next) {
-      hook(request, reply, undefined, (error) => next(error, stream))
-    }
-  }
+  if (phase === 'preSerialization' || phase === 'onSend' || phase === 'preParsing') return hook
+  // A step has no use for the error.
   if (phase === 'onError') {
     return function runStep(request: FastifyRequest, reply: FastifyReply, _error: unknown, next: Next) {
       hook(request, reply, undefined, () => next())

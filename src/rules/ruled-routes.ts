@@ -22,6 +22,8 @@ export interface RuledPlugin<Rule extends string, Own extends RouteRuleOptions<R
   readonly routeChecks: Checks<Own>
   /** Whether `true` in `config` is the same as `{}`. */
   readonly acceptsTrue?: boolean
+  /** The option that an array in `config` stands for. */
+  readonly arrayOption?: string | undefined
   /** The context that registers it. */
   readonly app: FastifyInstance
 }
@@ -56,6 +58,7 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
   options,
   routeChecks,
   acceptsTrue = false,
+  arrayOption,
   app,
 }: RuledPlugin<Rule, Own>): (route: RouteOptions & { path: string }) => RuledRoute<Rule, Own> {
   const reporter = reporterOf(app)
@@ -85,7 +88,9 @@ export function ruledRoutes<Rule extends string, Own extends RouteRuleOptions<Ru
     const name = `${methods.join(', ')} ${route.path}`
     const label = `${name} config.${plugin}`
     const config = route.config as Readonly<Record<string, Own | boolean | undefined>> | undefined
-    const given = config?.[plugin]
+    const inConfig = config?.[plugin]
+    const isShort = Array.isArray(inConfig) && arrayOption !== undefined
+    const given = isShort ? ({ [arrayOption]: inConfig } as object as Own) : inConfig
     const own = resolveRouteOptions<Own, Own>(label, given, routeChecks, noOptions, acceptsTrue) as
       | Own
       | false

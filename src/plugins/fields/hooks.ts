@@ -1,21 +1,15 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { ReadParameter } from '../../fastify/bypass-query-validation.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Effect, Steps } from '../../convention/steps.js'
 import { headerOf } from '../../fastify/header-of.js'
-import { hookError } from '../../fastify/hook-error.js'
+import type { OwnParameter } from '../../fastify/own-parameters.js'
 import { discard, isResponse, withHeaders } from '../../fastify/payloads.js'
 import { hasSerializerOfItsOwn, isWrittenByUs } from '../../fastify/reply-serializer.js'
-import { addHook } from '../../fastify/route.js'
 import { type RequestSelection, selectionOf, selections } from '../../fastify/selection.js'
 import type { RouteSerialization } from '../../fastify/serialization.js'
 import { privateOnly } from '../../http/cache-control.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
-import type { Observed } from '../../rules/findings.js'
-import type { Reporter } from '../../rules/report.js'
-import { type IsHidden, narrowsUnasked, type ResolvedFields } from './options.js'
+import { type FieldsRouteOptions, type IsHidden, narrowsUnasked } from './options.js'
 import { type RouteFacts, type SelectionReader, selectionReader } from './selection.js'
-
-type Next = (error: Error | null, payload?: unknown) => void
 
 const none: ReadonlySet<string> = new Set()
 const everything: readonly string[] = ['*']
@@ -24,7 +18,7 @@ const successes = Array.from({ length: 100 }, (_, index) => 200 + index)
 /** The fields of one route's answers: decides what each request gets. */
 export class RouteFields {
   readonly #facts: RouteFacts
-  readonly #options: ResolvedFields
+  readonly #options: FieldsRouteOptions
   readonly #serialization: RouteSerialization
   #hidden: readonly (readonly [path: string, hides: true | IsHidden])[]
   // Where no predicate is asked, it is the same for all requests.
@@ -32,7 +26,7 @@ export class RouteFields {
   #reader: SelectionReader | null = null
   #isPrepared = false
 
-  constructor(facts: RouteFacts, options: ResolvedFields, serialization: RouteSerialization) {
+  constructor(facts: RouteFacts, options: FieldsRouteOptions, serialization: RouteSerialization) {
     this.#facts = facts
     this.#options = options
     this.#serialization = serialization
@@ -106,116 +100,98 @@ export class RouteFields {
 
 const ignoreLoss = (): void => {}
 
-export function addSelectHooks(
-  route: RouteOptions,
+/** Returns the steps that select the fields of a response. */
+export function selectSteps(
   fields: RouteFields,
-  { hidden }: ResolvedFields,
+  { hidden }: FieldsRouteOptions,
   serialization: RouteSerialization,
-  read: ReadParameter,
-): void {
-  // In `preHandler` the app's hooks have found out who the caller is, and the handler has not run.
-  addHook(route, 'preHandler', 'fields', function selectFields(request, reply, next) {
-    let selection: RequestSelection | null | ProblemError
-    try {
-      selection = fields.select(request, valuesOf(read(request)))
-    } catch (error) {
-      next(hookError(error))
-      return
-    }
-    if (selection instanceof ProblemError) refuse(request, reply, selection, next)
-    else {
+  { read, remove }: OwnParameter,
+): Steps {
+  const select: Steps = {
+    preValidation(request) {
+      remove(request)
+      return undefined
+    },
+    // By now the app's hooks have found out who the caller is, and the handler has not run.
+    preHandler(request) {
+      const selection = fields.select(request, valuesOf(read(request)))
+      if (selection instanceof ProblemError) return { rule: 'projection', given: '', refusal: selection }
       selections.set(request, selection)
-      next()
-    }
-  })
-  if (hidden === undefined) return
+      return undefined
+    },
+  }
+  if (hidden === undefined) return select
   const dependsOnCaller = Object.values(hidden).some((hides) => hides !== true)
   // A hook of the app that answers before the fields are selected must not show them either.
   serialization.unselected = (request) => fields.unasked(request)
-  addHook(route, 'onSend', 'fields', function refuseUnnarrowed(request, reply, payload: unknown, next: Next) {
-    try {
+  return {
+    ...select,
+    onSend(request, reply, payload) {
       if (isUnnarrowed(reply, payload) && hidesFrom(fields, request)) {
         discard(payload)
         throw new TypeError('hidden fields cannot be removed from this response, because it is not an object')
       }
-    } catch (error) {
-      next(hookError(error))
-      return
-    }
-    next(null, dependsOnCaller ? keepPrivate(reply, payload) : payload)
-  })
+      return dependsOnCaller ? keepPrivate(reply, payload) : undefined
+    },
+  }
 }
 
 // A shared cache would give one caller the fields that are hidden from them, or keep them from another.
-function keepPrivate(reply: FastifyReply, payload: unknown): unknown {
+function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
   const response = isResponse(payload) ? payload : null
   const current = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control')
   const headers = { 'cache-control': privateOnly(current) }
-  reply.headers(headers)
-  return response === null ? payload : withHeaders(response, headers)
+  return { rule: 'hidden', given: '', headers, ...(response && { payload: withHeaders(response, headers) }) }
 }
 
-export function addCountHooks(
-  route: RouteOptions,
-  fields: RouteFields,
-  options: ResolvedFields,
-  reporter: Reporter,
-): void {
+/** Returns the steps that say what {@link selectSteps} would do. */
+export function countSteps(fields: RouteFields, options: FieldsRouteOptions): Steps {
   const pending = new WeakMap<FastifyRequest, RequestSelection>()
-  const observe = (request: FastifyRequest, change: string, does: Observed = 'changed'): void =>
-    reporter.observe('fields', 'projection', request, change, does)
-
-  addHook(route, 'preHandler', 'fields', function countRequest(request, _reply, next) {
-    const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-    if (received !== undefined && isRead(request.method)) {
-      try {
-        const selection = fields.select(request, valuesOf(received))
-        if (selection instanceof ProblemError)
-          observe(
-            request,
-            'the request would be refused: fields that cannot be selected',
-            selection.statusCode,
-          )
-        else if (selection !== null) observe(request, 'the answer would be projected')
-      } catch {
-        observe(request, 'the request would fail: a predicate of a hidden field throws', 500)
-      }
-    } else if (narrowsUnasked(options)) {
-      try {
-        const selection = fields.unasked(request)
-        if (selection !== null) pending.set(request, selection)
-      } catch {
-        observe(request, 'the request would fail: a predicate of a hidden field throws', 500)
-      }
-    }
-    next()
+  const effect = (given: string, refusal?: ProblemError): Effect => ({
+    rule: 'projection',
+    given,
+    ...(refusal && { refusal }),
   })
-  if (narrowsUnasked(options)) {
-    addHook(
-      route,
-      'preSerialization',
-      'fields',
-      function countAnswer(request, reply, payload: unknown, next: Next) {
-        const selection = pending.get(request)
-        if (selection !== undefined && payload !== null && !hasSerializerOfItsOwn(reply)) {
-          pending.delete(request)
-          const change = fields.changeOf(selection, reply, payload)
-          if (change !== null) observe(request, change)
-        }
-        next(null, payload)
-      },
+  const failure = (given: string): Effect => effect(given, new ProblemError('internal-server-error'))
+
+  function countRequest(request: FastifyRequest): Effect | undefined {
+    const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
+    const isAsked = received !== undefined && isRead(request.method)
+    if (!isAsked && !narrowsUnasked(options)) return undefined
+    let selection: ReturnType<RouteFields['select']>
+    try {
+      selection = isAsked ? fields.select(request, valuesOf(received)) : fields.unasked(request)
+    } catch {
+      return failure('the request would fail: a predicate of a hidden field throws')
+    }
+    if (selection instanceof ProblemError)
+      return effect('the request would be refused: fields that cannot be selected', selection)
+    if (selection === null) return undefined
+    if (isAsked) return effect('the answer would be projected')
+    pending.set(request, selection)
+    return undefined
+  }
+
+  function countAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
+    const selection = pending.get(request)
+    if (selection === undefined || payload === null || hasSerializerOfItsOwn(reply)) return undefined
+    pending.delete(request)
+    const change = fields.changeOf(selection, reply, payload)
+    return change === null ? undefined : effect(change)
+  }
+
+  function countUnnarrowed(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+    if (pending.get(request)?.hides !== true || !isUnnarrowed(reply, payload)) return undefined
+    return failure(
+      'the response would not be sent: hidden fields cannot be removed, because it is not an object',
     )
   }
-  if (options.hidden === undefined) return
-  addHook(route, 'onSend', 'fields', function countUnnarrowed(request, reply, payload: unknown, next: Next) {
-    if (pending.get(request)?.hides === true && isUnnarrowed(reply, payload))
-      observe(
-        request,
-        'the response would not be sent: hidden fields cannot be removed, because it is not an object',
-        500,
-      )
-    next(null, payload)
-  })
+
+  return {
+    preHandler: countRequest,
+    preSerialization: narrowsUnasked(options) ? countAnswer : undefined,
+    onSend: options.hidden === undefined ? undefined : countUnnarrowed,
+  }
 }
 
 export function isRead(method: string): boolean {

@@ -1,29 +1,26 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { bypassQueryValidation, type ReadParameter } from '../../fastify/bypass-query-validation.js'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { hasReplySerializer } from '../../fastify/internals.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import type { CompleteSchema } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
+import { type OwnParameter, ownParameter } from '../../fastify/own-parameters.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../fastify/selection.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
-import { invalid, resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { reporterOf } from '../../rules/report.js'
-import { addCountHooks, addSelectHooks, isRead, RouteFields } from './hooks.js'
+import { invalid } from '../../options.js'
+import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
 import { describeSelection, namesFields, withFieldsParameter, withSelectedFields } from './openapi.js'
 import {
   type FieldsOptions,
   type FieldsRouteOptions,
-  fieldsChecks,
-  fieldsDefaults,
-  fieldsRouteChecks,
+  fieldsOptions,
+  fieldsRouteOptions,
   narrowsUnasked,
-  type ResolvedFields,
 } from './options.js'
 import { listNames, type RouteFacts } from './selection.js'
 
@@ -53,83 +50,65 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration, and
  * FST_CONV_OPTION_INVALID when the app gets ready, for a default or hidden field that the schema does not have
  */
-export const fields = conventionPlugin<FieldsOptions>('fields', function setUpFields(app, received) {
-  const options = resolveOptions('fields', received, fieldsChecks, fieldsDefaults)
-  const reporter = reporterOf(app)
-  const routes: RouteFields[] = []
-  const asked: Asked = new WeakMap()
-  const describe = routeDescriber(app)
-  const described: { readonly route: RouteOptions; readonly complete: CompleteSchema }[] = []
-
-  selections.declare(app)
-  const members = { fields: { get: fieldsOf } }
-  offerNames(app, { plugin: 'fields', mode: options.mode, owner: 'request', members })
-
-  app.addHook('onRoute', function selectOnRoute(route) {
-    const label = `${[route.method].flat().join(', ')} ${route.path} config.fields`
-    const own = resolveRouteOptions<FieldsRouteOptions, ResolvedFields>(
-      label,
-      route.config?.fields,
-      fieldsRouteChecks,
-      options,
-    )
-    if (own === false || own.mode === 'off') return
-    const facts = factsOf(this, route, label, own)
-    if (!concerns(this, route, facts, own, asked)) return
-    if (own.mode === 'report') count(this, route, facts, own)
-    else select(this, route, facts, own)
-  })
-  app.addHook('onReady', function prepareFields(done) {
-    for (const route of routes) route.prepare()
-    for (const { route, complete } of described) completeWhenRead(route, complete)
-    done()
-  })
-
-  function select(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
-    const read = facts.reads ? addParameter(context, route, own) : () => undefined
-    if (facts.reads) describe(route, describeSelection)
-    const complete: CompleteSchema = (schema) => withSelectedFields(schema, facts.lists, schemasOf(context))
-    described.push({ route, complete })
-    const serialization = serializationOf(context, route)
-    const fields = new RouteFields(facts, own, serialization)
-    routes.push(fields)
-    addSelectHooks(route, fields, own, serialization, read)
-    if (own.hidden !== undefined) reportPolls(route, facts)
-  }
-
-  // Operations have routes of their own, which do not know what the route that starts one hides.
-  function reportPolls(route: Route, { label }: RouteFacts): void {
-    if (typeof route.config?.operations !== 'object') return
-    reporter.addException({
-      plugin: 'fields',
-      route: label.replace(' config.fields', ''),
-      rules: ['hidden'],
-      reason: 'polls of the operation that the route starts answer its result as the work returned it',
-      declared: false,
-      unused: false,
-    })
-  }
-
-  function addParameter(context: FastifyInstance, route: Route, own: ResolvedFields): ReadParameter {
-    const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
-    const declared = querystring ?? query
-    const complete: CompleteSchema = (schema) => withFieldsParameter(schema, own, schemasOf(context))
-    // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone. A compiler of
-    // the app need not know JSON Schema.
-    if (declared === undefined || hasValidatorOfTheApp(context, route)) described.push({ route, complete })
-    else route.schema = complete(route.schema ?? {})
-    return bypassQueryValidation(context, route, declared, 'fields', 'fields')
-  }
-
-  function count(context: FastifyInstance, route: Route, facts: RouteFacts, own: ResolvedFields): void {
-    const name = `${[route.method].flat().join(', ')} ${route.url}`
-    const { response } = jsonSchemasOf(route) ?? {}
-    const serialization = new RouteSerialization(context, response, name, route.serializerCompiler)
-    const fields = new RouteFields(facts, own, serialization)
-    routes.push(fields)
-    addCountHooks(route, fields, own, reporter)
-  }
+export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = convention({
+  name: 'fields',
+  rules: ['projection', 'hidden'],
+  options: fieldsOptions,
+  routeOptions: fieldsRouteOptions,
+  setUp({ app, options: { mode } }) {
+    selections.declare(app)
+    offerNames(app, { plugin: 'fields', mode, owner: 'request', members: { fields: { get: fieldsOf } } })
+    const asked: Asked = new WeakMap()
+    return asked
+  },
+  route({ app, name, methods, route, options, state, atReady, exclude }) {
+    if (route === null || options.mode === 'off') return undefined
+    const facts = factsOf(app, route, methods, `${name} config.fields`, options)
+    if (!concerns(app, route, facts, options, state)) return undefined
+    if (options.mode === 'report') {
+      const { response } = jsonSchemasOf(route) ?? {}
+      const fields = new RouteFields(
+        facts,
+        options,
+        new RouteSerialization(app, response, name, route.serializerCompiler),
+      )
+      atReady(() => fields.prepare())
+      return countSteps(fields, options)
+    }
+    const { parameter, complete } = facts.reads ? addParameter(app, route, options) : noParameter
+    const serialization = serializationOf(app, route)
+    const fields = new RouteFields(facts, options, serialization)
+    atReady(() => fields.prepare())
+    // Operations have routes of their own, which do not know what the route that starts one hides.
+    if (options.hidden !== undefined && typeof route.config?.operations === 'object') {
+      exclude('polls of the operation that the route starts answer its result as the work returned it', [
+        'hidden',
+      ])
+    }
+    return {
+      ...selectSteps(fields, options, serialization, parameter),
+      describe: facts.reads ? describeSelection : undefined,
+      complete: (schema) => withSelectedFields(complete(schema), facts.lists, schemasOf(app)),
+    }
+  },
 })
+
+const noParameter: { readonly parameter: OwnParameter; readonly complete: CompleteSchema } = {
+  parameter: { remove: () => undefined, read: () => undefined },
+  complete: (schema) => schema,
+}
+
+function addParameter(app: FastifyInstance, route: Route, options: FieldsRouteOptions): typeof noParameter {
+  const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
+  const declared = querystring ?? query
+  const complete: CompleteSchema = (schema) => withFieldsParameter(schema, options, schemasOf(app))
+  // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone. A compiler of
+  // the app need not know JSON Schema.
+  const isForDocument = declared === undefined || hasValidatorOfTheApp(app, route)
+  if (!isForDocument) route.schema = complete(route.schema ?? {})
+  const parameter = ownParameter(app, route, declared, 'fields')
+  return { parameter, complete: isForDocument ? complete : noParameter.complete }
+}
 
 function fieldsOf(this: FastifyRequest): FieldSelection | null {
   const selection = selectionOf(this) ?? null
@@ -146,7 +125,7 @@ function concerns(
   app: FastifyInstance,
   route: Route,
   { label, reads, isList, lists }: RouteFacts,
-  own: ResolvedFields,
+  own: FieldsRouteOptions,
   asked: Asked,
 ): boolean {
   if (!reads && own.default !== undefined)
@@ -175,12 +154,18 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
   return () => app.getSchemas() as SchemaStore
 }
 
-function factsOf(app: FastifyInstance, route: Route, label: string, own: FieldsRouteOptions): RouteFacts {
+function factsOf(
+  app: FastifyInstance,
+  route: Route,
+  methods: readonly string[],
+  label: string,
+  own: FieldsRouteOptions,
+): RouteFacts {
   const { lists } = route.config ?? {}
   const list = lists === true ? {} : typeof lists === 'object' ? lists : null
   return {
     label,
-    reads: [route.method].flat().some(isRead),
+    reads: methods.some(isRead),
     isList: list !== null,
     lists: listNames(route.path, own, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
   }

@@ -12,12 +12,12 @@ import { bodyFor, mapBodies, responseBodies } from '../../json-schema/responses.
 import { shapeOf } from '../../json-schema/shape-reader.js'
 import { writtenOut } from '../../json-schema/written-out.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import type { ResolvedFields } from './options.js'
+import type { FieldsRouteOptions } from './options.js'
 import { fieldBounds, itemOf } from './selection.js'
 
 export function withFieldsParameter<Schema extends RouteSchema>(
   schema: Schema | undefined,
-  { default: defaults }: ResolvedFields,
+  { default: defaults }: FieldsRouteOptions,
   shared: () => SchemaStore = () => ({}),
 ): Schema {
   const otherwise = defaults === undefined ? 'all' : defaults.join(', ')

@@ -1,24 +1,33 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
-import { type Checks, invalid, listOf, oneOf, text } from '../../options.js'
-import { type Mode, modes } from '../../rules/modes.js'
+import { type Check, invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 
-/** Options of {@link fields}. */
-export interface FieldsOptions {
+/** Whether a field is hidden from a request. */
+export type IsHidden = AnyRequest<[], boolean>
+
+const textOrNull: Check<string | null> = (label, received) =>
+  received === null ? null : text()(label, received)
+
+export const fieldsOptions = {
   /**
    * `enforce` projects. `report` changes nothing and counts the requests that ask for it and the answers that the default
    * set or a hidden field would narrow. `off` does nothing.
    * @default 'enforce'
    */
-  readonly mode?: Mode
+  mode: modeOption,
 }
 
-/** What a route sets under `config.fields`; `false` leaves the parameter alone. */
-export interface FieldsRouteOptions extends FieldsOptions {
+export const fieldsRouteOptions = {
+  /**
+   * As the option of the plugin, for this route.
+   * @default the option of the plugin
+   */
+  mode: routeModeOption,
   /**
    * Dot paths of the fields in the response if the request names no fields.
    * @default all fields
    */
-  readonly default?: readonly string[]
+  default: optional(listOf(text())),
   /**
    * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
    * handler runs). A request from which a field is hidden gets the error for an unknown field. An answer that cannot be narrowed (a string, a stream, a
@@ -26,38 +35,20 @@ export interface FieldsRouteOptions extends FieldsOptions {
    * for secrets: errors are never projected.
    * @default none
    */
-  readonly hidden?: Readonly<Record<string, true | IsHidden>>
+  hidden: optional<Readonly<Record<string, true | IsHidden>>>(checkHidden),
   /**
    * Member that holds the items of a list; the selection applies to each of them, and what stands beside it stays.
    * `null`: no list.
    * @default the member of `config.lists`, else the array that is named like the path's last segment
    */
-  readonly list?: string | null
+  list: optional(textOrNull),
 }
 
-/** Whether a field is hidden from a request. */
-export type IsHidden = AnyRequest<[], boolean>
+/** Options of {@link fields}. */
+export interface FieldsOptions extends OptionsOf<typeof fieldsOptions> {}
 
-/** The options of a route, with those of the plugin. */
-export type ResolvedFields = Required<FieldsOptions> & FieldsRouteOptions
-
-/** Checks of the plugin's options. */
-export const fieldsChecks: Checks<FieldsOptions> = {
-  mode: oneOf(...modes),
-}
-
-/** Checks of a route's options. */
-export const fieldsRouteChecks: Checks<FieldsRouteOptions> = {
-  ...fieldsChecks,
-  default: listOf(text()),
-  hidden: checkHidden,
-  list: (label, received) => (received === null ? null : text()(label, received)),
-}
-
-/** Defaults of the plugin's options. */
-export const fieldsDefaults: Required<FieldsOptions> = {
-  mode: 'enforce',
-}
+/** What a route sets under `config.fields`; `false` leaves the parameter alone. */
+export interface FieldsRouteOptions extends OptionsOf<typeof fieldsRouteOptions> {}
 
 /** Whether requests without the parameter get less than all. */
 export function narrowsUnasked(options: FieldsRouteOptions): boolean {

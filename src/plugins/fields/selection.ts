@@ -21,7 +21,7 @@ import { anything, type Shape } from '../../json-schema/shape.js'
 import { invalid } from '../../options.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
-import type { FieldsRouteOptions, ResolvedFields } from './options.js'
+import type { FieldsRouteOptions } from './options.js'
 
 /** A selection that is refused: why, and for which names. */
 export interface RefusedSelection {
@@ -180,7 +180,7 @@ interface Item {
 
 export function selectionReader(
   route: RouteFacts,
-  options: ResolvedFields,
+  options: FieldsRouteOptions,
   answers: readonly Shape[],
 ): { readonly reader: SelectionReader; readonly hidden: ReadonlyMap<string, string> } | null {
   const { list, default: defaults = null } = options
@@ -223,7 +223,7 @@ function openItem(items: readonly Item[], { isList: isDeclaredList, lists }: Rou
 }
 
 // `hidden` and `default` need a response schema that names the fields.
-function refuseNames(label: string, { hidden = {}, default: defaults }: ResolvedFields): void {
+function refuseNames(label: string, { hidden = {}, default: defaults }: FieldsRouteOptions): void {
   const expected = 'none, for no response schema of success names the fields'
   const [path] = Object.keys(hidden)
   if (path !== undefined) invalid(`${label}.hidden`, expected, path)

@@ -1,13 +1,11 @@
-import { AsyncResource } from 'node:async_hooks'
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type ChosenFormat, chosenFormat, refuseFormat, tagInFormat } from '../../fastify/formats.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
+import { type ChosenFormat, chosenFormat, tagInFormat } from '../../fastify/formats.js'
 import { headerOf } from '../../fastify/header-of.js'
-import { hookError } from '../../fastify/hook-error.js'
 import { forgetMediaType } from '../../fastify/internals.js'
 import { hasContent, isBytes } from '../../fastify/payloads.js'
-import { addHook } from '../../fastify/route.js'
 import { selectionOf } from '../../fastify/selection.js'
 import { writesTwins } from '../../fastify/serialization.js'
 import { mediaTypeOf } from '../../http/media-types.js'
@@ -15,101 +13,63 @@ import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
 import { notAcceptable } from '../../problem/not-acceptable.js'
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
-import { refuse } from '../../problem/send-problem.js'
-import type { Reporter } from '../../rules/report.js'
 import { clip } from '../../text.js'
 import { type Choice, mediaTypesOf, type Negotiation } from './negotiation.js'
 import type { FormatWriter } from './route-writers.js'
 
-type Next = (error: Error | null, payload?: unknown) => void
-
-/** What the hooks of a route need. */
+/** What the steps of a route need. */
 export interface RouteFormats {
   readonly negotiation: Negotiation
   /** Name of the query parameter. */
   readonly parameter: string
   writerOf(format: ChosenFormat['format']): FormatWriter
-  readonly reporter: Reporter
 }
 
 const addAccept = varyMerger(['accept'])
 
-export function addResponseHooks(route: RouteOptions, formats: RouteFormats): void {
-  const { reporter } = formats
-
-  // Before other hooks, where the plugin `problems` checks `Accept`.
-  refuseFormat.set(route, (request) =>
-    choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
-  )
-
-  addHook(route, 'preValidation', 'formats', function chooseFormat(request, reply, next) {
+/** Chooses the format, and removes the parameter before the query is validated. */
+export function chooseFormat(
+  formats: RouteFormats,
+  removeParameter: (request: FastifyRequest) => void = () => undefined,
+): RequestStep {
+  return function choose(request) {
     const choice = choiceOf(request, formats)
     if (choice === null) {
-      refuse(request, reply, notInFormats(request, formats), next)
-      return
+      const given = `none of ${formats.negotiation.mediaTypes.join(', ')}`
+      return { rule: 'not-acceptable', given, refusal: notInFormats(request, formats) }
     }
-    if (choice !== 'json') chosenFormat.set(request, choice)
-    next()
-  })
+    removeParameter(request)
+    if (choice === 'json') return undefined
+    const given = `the response would be ${choice.mediaType}`
+    return { rule: choice.format, given, change: () => chosenFormat.set(request, choice) }
+  }
+}
 
-  addHook(route, 'onSend', 'formats', function writeFormat(request, reply, payload: unknown, next: Next) {
-    reply.header('vary', addAccept(headerOf(reply, 'vary')))
+/** Writes a response in the chosen format. */
+export function writeFormat(formats: RouteFormats): PayloadStep {
+  return function write(request, reply, payload): Effect | readonly Effect[] {
+    const vary = { vary: addAccept(headerOf(reply, 'vary')) }
     const chosen = chosenFormat.get(request)
     const { statusCode: status } = reply
-    if (chosen === undefined || status >= 400) {
-      next(null, payload)
-      return
+    const effect = { rule: 'format', given: '', headers: vary }
+    if (chosen === undefined || status >= 400) return effect
+    if (status === 304) return { ...effect, headers: { ...vary, ...completeTag(request, reply) } }
+    const content = contentIn(chosen, request, reply, payload, formats)
+    if (content !== null) {
+      return {
+        ...effect,
+        headers: { ...vary, ...content.headers, ...completeTag(request, reply) },
+        ...(reply.hasHeader('content-length') && { change: () => reply.removeHeader('content-length') }),
+        payload: content.text,
+      }
     }
-    if (status === 304) {
-      completeTag(request, reply)
-      next(null, payload)
-      return
-    }
-    let content: string | null
-    try {
-      content = contentIn(chosen, request, reply, payload, formats)
-    } catch (error) {
-      next(hookError(error))
-      return
-    }
-    if (content !== null) completeTag(request, reply)
-    else if (hasContent(payload) && !isInFormat(reply, chosen))
-      reporter.observe(
-        'formats',
-        chosen.format,
-        request,
-        `the response stays ${typeNameOf(reply, payload)}`,
-        'none',
-      )
-    next(null, content ?? payload)
-  })
+    if (!hasContent(payload) || isInFormat(reply, chosen)) return effect
+    const given = `the response stays ${typeNameOf(reply, payload)}`
+    return [effect, { rule: chosen.format, given, notice: 'each rule' }]
+  }
 }
 
-export function addCountHook(route: RouteOptions, formats: RouteFormats): void {
-  const { reporter, negotiation } = formats
-  addHook(route, 'preValidation', 'formats', function countFormat(request, _reply, next) {
-    const choice = choiceOf(request, formats)
-    if (choice === null)
-      reporter.observe(
-        'formats',
-        'not-acceptable',
-        request,
-        `none of ${negotiation.mediaTypes.join(', ')}`,
-        406,
-      )
-    else if (choice !== 'json')
-      reporter.observe(
-        'formats',
-        choice.format,
-        request,
-        `the response would be ${choice.mediaType}`,
-        'changed',
-      )
-    next()
-  })
-}
-
-function choiceOf(request: FastifyRequest, { negotiation, parameter }: RouteFormats): Choice {
+export function choiceOf(request: FastifyRequest, { negotiation, parameter }: RouteFormats): Choice {
   const named = parameterOf(request, parameter)
   return named === undefined ? negotiation.byAccept(request.headers.accept) : negotiation.byName(named)
 }
@@ -118,7 +78,10 @@ function parameterOf({ query }: FastifyRequest, parameter: string): unknown {
   return isObject(query) && Object.hasOwn(query, parameter) ? query[parameter] : undefined
 }
 
-function notInFormats(request: FastifyRequest, { negotiation, parameter }: RouteFormats): ProblemError {
+export function notInFormats(
+  request: FastifyRequest,
+  { negotiation, parameter }: RouteFormats,
+): ProblemError {
   const { mediaTypes, names } = negotiation
   const named = parameterOf(request, parameter)
   const given =
@@ -132,18 +95,15 @@ function contentIn(
   reply: FastifyReply,
   payload: unknown,
   formats: RouteFormats,
-): string | null {
+): { readonly text: string; readonly headers: Readonly<Record<string, string>> } | null {
   if (!isBytes(payload) || payload.length === 0 || !isPlainJson(reply)) return null
   const { write, contentType, disposition } = formats.writerOf(format)
   const json = typeof payload === 'string' ? payload : Buffer.from(payload).toString()
-  const view = { selection: selectionOf(request) ?? null, hasTwins: writesTwins(request) }
-  const content = write(json, view)
-  if (content === null) return null
-  reply.header('content-type', contentType(mediaType))
-  if (disposition !== null && !reply.hasHeader('content-disposition'))
-    reply.header('content-disposition', disposition)
-  if (reply.hasHeader('content-length')) reply.removeHeader('content-length')
-  return content
+  const text = write(json, { selection: selectionOf(request) ?? null, hasTwins: writesTwins(request) })
+  if (text === null) return null
+  const headers = { 'content-type': contentType(mediaType) }
+  const isNamed = disposition === null || reply.hasHeader('content-disposition')
+  return { text, headers: isNamed ? headers : { ...headers, 'content-disposition': disposition } }
 }
 
 // Other JSON types have a meaning of their own, such as that of a problem document.
@@ -154,9 +114,9 @@ function isPlainJson(reply: FastifyReply): boolean {
   )
 }
 
-function completeTag(request: FastifyRequest, reply: FastifyReply): void {
+function completeTag(request: FastifyRequest, reply: FastifyReply): Readonly<Record<string, string>> {
   const etag = headerOf(reply, 'etag')
-  if (etag !== undefined) reply.header('etag', tagInFormat(request, etag))
+  return etag === undefined ? {} : { etag: tagInFormat(request, etag) }
 }
 
 // The handler may write the format itself, and a stored response has been written before.
@@ -169,35 +129,25 @@ function typeNameOf(reply: FastifyReply, payload: unknown): string {
   return isBytes(payload) ? type : `${type}: it is a stream`
 }
 
-export function addBodyHook(route: RouteOptions, toJson: (xml: string) => string): void {
-  addHook(route, 'preParsing', 'formats', function readXml(request, reply, payload, next) {
+/** Reads a body of XML as JSON; `null` only says that it would be read. */
+export function readXml(toJson: ((xml: string) => string) | null): PayloadStep {
+  return function readBody(request, _reply, payload) {
     const contentType = request.headers['content-type']
-    if (!isXml(contentType)) {
-      next(null, payload)
-      return
-    }
+    if (!isXml(contentType)) return undefined
+    const effect = { rule: 'body', given: 'the body would be read as XML' }
+    if (toJson === null) return { ...effect, change: () => undefined }
     const limit = request.routeOptions.bodyLimit
-    readBytes(payload as Readable, Number(request.headers['content-length'] ?? 0), limit, (error, bytes) => {
-      if (error !== null) {
-        next(error)
-        return
-      }
+    const announced = Number(request.headers['content-length'] ?? 0)
+    return readBytes(payload as Readable, announced, limit).then((bytes) => {
       const json = bytes === null ? tooLarge(limit) : convert(bytes, contentType, toJson)
-      if (typeof json === 'string') next(null, asJson(request, json))
-      else {
-        if (bytes === null && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
-        refuse(request, reply, json, next)
-      }
+      if (typeof json === 'string') return { ...effect, payload: asJson(request, json) }
+      const closes = bytes === null && request.raw.httpVersionMajor < 2
+      return [
+        ...(closes ? [{ ...effect, headers: { connection: 'close' } }] : []),
+        { ...effect, refusal: json },
+      ]
     })
-  })
-}
-
-export function addBodyCountHook(route: RouteOptions, reporter: Reporter): void {
-  addHook(route, 'preParsing', 'formats', function countXml(request, _reply, payload, next) {
-    if (isXml(request.headers['content-type']))
-      reporter.observe('formats', 'body', request, 'the body would be read as XML', 'changed')
-    next(null, payload)
-  })
+  }
 }
 
 function isXml(contentType: string | undefined): boolean {
@@ -236,41 +186,40 @@ function asJson(request: FastifyRequest, json: string): Readable {
 }
 
 /** Reads a stream; `null` if it has more bytes than the limit. */
-function readBytes(
-  stream: Readable,
-  announced: number,
-  limit: number,
-  done: (error: Error | null, bytes: Buffer | null) => void,
-): void {
-  if (announced > limit) {
-    done(null, null)
-    return
-  }
-  const chunks: Buffer[] = []
-  let length = 0
-  // Events of a stream do not run in the asynchronous context of the request.
-  const finish = AsyncResource.bind((error: Error | null, bytes: Buffer | null) => {
-    stream.off('data', take)
-    stream.off('end', end)
-    stream.off('error', fail)
-    done(error, bytes)
+function readBytes(stream: Readable, announced: number, limit: number): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    if (announced > limit) {
+      resolve(null)
+      return
+    }
+    const chunks: Buffer[] = []
+    let length = 0
+    function stop(): void {
+      stream.off('data', take)
+      stream.off('end', end)
+      stream.off('error', fail)
+    }
+    function take(chunk: Buffer | string): void {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      length += bytes.length
+      chunks.push(bytes)
+      if (length <= limit) return
+      stop()
+      resolve(null)
+    }
+    function end(): void {
+      stop()
+      resolve(Buffer.concat(chunks, length))
+    }
+    function fail(error: Error): void {
+      stop()
+      reject(error)
+    }
+    stream.on('data', take)
+    stream.on('end', end)
+    stream.on('error', fail)
+    stream.resume()
   })
-  function take(chunk: Buffer | string): void {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    length += bytes.length
-    if (length > limit) finish(null, null)
-    else chunks.push(bytes)
-  }
-  function end(): void {
-    finish(null, Buffer.concat(chunks, length))
-  }
-  function fail(error: Error): void {
-    finish(error, null)
-  }
-  stream.on('data', take)
-  stream.on('end', end)
-  stream.on('error', fail)
-  stream.resume()
 }
 
 const maxShown = 100

@@ -1,19 +1,16 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import { bypassQueryValidation, declaresParameter } from '../../fastify/bypass-query-validation.js'
+import type { FastifyPluginAsync, FastifySchema, RouteOptions } from 'fastify'
+import { convention, type RouteContext } from '../../convention/convention.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
-import { chosenFormat, readTypes } from '../../fastify/formats.js'
-import { headSiblings } from '../../fastify/internals.js'
+import { chosenFormat, readTypes, refuseFormat } from '../../fastify/formats.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
-import { type CompleteSchema, completeWhenRead } from '../../fastify/lazy-route-schema.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
+import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
-import { isObject, resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
-import { reporterOf } from '../../rules/report.js'
-import { addBodyCountHook, addBodyHook, addCountHook, addResponseHooks, type RouteFormats } from './hooks.js'
+import { isObject } from '../../options.js'
+import { choiceOf, chooseFormat, notInFormats, type RouteFormats, readXml, writeFormat } from './hooks.js'
 import { mediaTypesOf, negotiationOf } from './negotiation.js'
 import {
   describeChoice,
@@ -26,9 +23,8 @@ import {
   type Format,
   type FormatsOptions,
   type FormatsRouteOptions,
-  formatsChecks,
-  formatsDefaults,
-  formatsRouteChecks,
+  formatsOptions,
+  formatsRouteOptions,
   type ResolvedFormats,
 } from './options.js'
 import {
@@ -65,119 +61,109 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS, FST_CONV_PACKAGE_MISSING when the app gets ready
  */
-export const formats = conventionPlugin<FormatsOptions>('formats', function setUpFormats(app, received) {
-  const { mode, parameter, formulas } = resolveOptions('formats', received, formatsChecks, formatsDefaults)
-  const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings(app)
-  const libraries: Libraries = { builder: null, parser: null, csv: null }
-  const describe = routeDescriber(app)
-  const described: [route: RouteOptions, complete: CompleteSchema][] = []
-  const needed = new Set<Format | 'body'>()
-
-  app.addHook('onRoute', function formatOnRoute(route) {
-    const isSibling = isHeadSibling(route)
-    const given = route.config?.formats
-    if (given === undefined) return
-    const name = `${[route.method].flat().join(', ')} ${route.path}`
-    const options = resolveRouteOptions<FormatsRouteOptions, ResolvedFormats>(
-      `${name} config.formats`,
-      Array.isArray(given) ? { produces: given } : (given as FormatsRouteOptions | false),
-      formatsRouteChecks,
-      { mode, formulas, produces: [], body: false },
-    )
-    if (options === false || options.mode === 'off') return
-    const labelled = { app: this, route, options, name }
-    if (options.produces.length > 0) addResponses(labelled, isSibling)
-    if (options.body && !isSibling) addBody(labelled)
-  })
-
-  function addResponses(formatted: FormattedRoute, isSibling: boolean): void {
-    const { app: context, route, options } = formatted
-    const { schema = {} } = route
-    const declared = queryOf(schema)
-    // Later, the schema is complete with the formats.
-    const readable = jsonSchemasOf(route) ?? {}
-    const negotiation = negotiationOf(options.produces)
-    let prepared: PreparedResponses | undefined
-    const prepare = (): PreparedResponses => {
-      prepared ??= prepareResponses(factsOf(formatted, readable))
-      return prepared
+export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> = convention({
+  name: 'formats',
+  rules: ['parameter', 'csv', 'body'],
+  arrayOption: 'produces',
+  options: formatsOptions,
+  routeOptions: formatsRouteOptions,
+  setUp({ app }) {
+    const libraries: Libraries = { builder: null, parser: null, csv: null }
+    const needed = new Set<Format | 'body'>()
+    app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
+    return { libraries, needed }
+  },
+  route(context) {
+    const { route, isConfigured, options, isHeadSibling } = context
+    if (route === null || !isConfigured || options.mode === 'off') return undefined
+    const formatted: FormattedRoute = { ...context, route }
+    const { produces = [], body = false } = options
+    const responses = produces.length > 0 ? planResponses(formatted, produces) : null
+    const bodies = body && !isHeadSibling ? planBody(formatted) : null
+    const isDescribed = options.mode === 'enforce' && !isHeadSibling
+    return {
+      ...responses?.steps,
+      ...bodies?.steps,
+      ...(isDescribed && {
+        describe: [...(responses ? [describeChoice(produces)] : []), ...(bodies ? [describeXmlBody] : [])],
+        complete: (schema: FastifySchema) => {
+          const complete = responses === null ? schema : responses.complete(schema)
+          return bodies === null ? complete : withXmlBody(complete)
+        },
+      }),
     }
-    const writers = {
-      xml: xmlWriter(() => prepare().root, libraries),
-      csv: csvWriter(
-        () => prepare().collection,
-        () => prepare().list,
-        options.formulas,
-        libraries,
-      ),
-    }
-    const hooks: RouteFormats = { negotiation, parameter, reporter, writerOf: (format) => writers[format] }
-    if (!isSibling) {
-      reporter.checkAtReady(() => {
-        addFinding(formatted, prepare().finding)
-        if (declaresParameter(context, declared, parameter))
-          addFinding(formatted, parameterFinding(parameter))
-      })
-    }
-    if (options.mode === 'report') {
-      addCountHook(route, hooks)
-      return
-    }
-    for (const format of options.produces) needed.add(format)
-    chosenFormat.declare(context)
-    addResponseHooks(route, hooks)
-    const complete = (one: FastifySchema): FastifySchema =>
-      withFormatParameter(one, parameter, negotiation.names, () => context.getSchemas() as SchemaStore)
-    if (declared !== undefined && !hasValidatorOfTheApp(context, route)) route.schema = complete(schema)
-    // After the hook that reads the parameter.
-    bypassQueryValidation(context, route, declared, parameter, 'formats')
-    if (isSibling) return
-    described.push([route, (one) => withMediaTypes(complete(one), options.produces, prepare().root)])
-    describe(route, describeChoice(options.produces))
-  }
-
-  function addBody(formatted: FormattedRoute): void {
-    const { app: context, route, options } = formatted
-    const declared = jsonSchemasOf(route)?.body
-    let place: XmlPlace | null = null
-    reporter.checkAtReady(() => {
-      const read = prepareBody([route.method].flat(), declared, context.getSchemas() as SchemaStore)
-      if ('kind' in read) place = read
-      else addFinding(formatted, read)
-    })
-    if (options.mode === 'report') {
-      addBodyCountHook(route, reporter)
-      return
-    }
-    needed.add('body')
-    readTypes.set(route, mediaTypesOf.xml)
-    addBodyHook(route, (xml) => {
-      if (place === null || libraries.parser === null) throw new TypeError('the app is not ready')
-      return jsonOfXml(xml, place, libraries.parser)
-    })
-    described.push([route, withXmlBody])
-    describe(route, describeXmlBody)
-  }
-
-  function addFinding({ options, name: route }: FormattedRoute, finding: FormatsFinding | null): void {
-    if (options.mode === 'off' || finding === null) return
-    const [rule, problem, instead] = finding
-    reporter.addFinding({ plugin: 'formats', rule, route, problem, instead, mode: options.mode })
-  }
-
-  app.addHook('onReady', async function loadFormats() {
-    for (const [route, complete] of described) completeWhenRead(route, complete)
-    await closingIfFails(app, () => loadLibraries(libraries, needed))
-  })
+  },
 })
 
-interface FormattedRoute {
-  readonly app: FastifyInstance
-  readonly route: RouteOptions & { readonly path: string }
-  readonly options: ResolvedFormats
-  /** Method and path pattern. */
-  readonly name: string
+type FormattedRoute = RouteContext<
+  ResolvedFormats,
+  FormatsFinding[0],
+  { readonly libraries: Libraries; readonly needed: Set<Format | 'body'> }
+> & { readonly route: RouteOptions & { readonly path: string } }
+
+function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
+  const { app, route, options, state, atReady, addFinding } = formatted
+  const { libraries, needed } = state
+  const { parameter, formulas, mode } = options
+  const { schema = {} } = route
+  const declared = queryOf(schema)
+  // Later, the schema is complete with the formats.
+  const readable = jsonSchemasOf(route) ?? {}
+  const negotiation = negotiationOf(produces)
+  let prepared: PreparedResponses | undefined
+  const prepare = (): PreparedResponses => {
+    prepared ??= prepareResponses(factsOf(formatted, readable))
+    return prepared
+  }
+  const writers = {
+    xml: xmlWriter(() => prepare().root, libraries),
+    csv: csvWriter(
+      () => prepare().collection,
+      () => prepare().list,
+      formulas,
+      libraries,
+    ),
+  }
+  atReady(() => {
+    const { finding } = prepare()
+    if (finding !== null) addFinding(...finding)
+    if (declaresParameter(app, declared, parameter)) addFinding(...parameterFinding(parameter))
+  })
+  const complete = (one: FastifySchema): FastifySchema =>
+    withFormatParameter(one, parameter, negotiation.names, () => app.getSchemas() as SchemaStore)
+  const formats: RouteFormats = { negotiation, parameter, writerOf: (format) => writers[format] }
+  if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, complete }
+  for (const format of produces) needed.add(format)
+  chosenFormat.declare(app)
+  // Before other hooks, where the plugin `problems` checks `Accept`.
+  refuseFormat.set(route, (request) =>
+    choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
+  )
+  if (declared !== undefined && !hasValidatorOfTheApp(app, route)) route.schema = complete(schema)
+  const { remove } = ownParameter(app, route, declared, parameter)
+  return {
+    steps: { preValidation: chooseFormat(formats, remove), onSend: writeFormat(formats) },
+    complete: (one: FastifySchema) => withMediaTypes(complete(one), produces, prepare().root),
+  }
+}
+
+function planBody({ app, route, methods, options, state, atReady, addFinding }: FormattedRoute) {
+  const { libraries, needed } = state
+  const declared = jsonSchemasOf(route)?.body
+  let place: XmlPlace | null = null
+  atReady(() => {
+    const read = prepareBody(methods, declared, app.getSchemas() as SchemaStore)
+    if ('kind' in read) place = read
+    else addFinding(...read)
+  })
+  if (options.mode === 'report') return { steps: { preParsing: readXml(null) } }
+  needed.add('body')
+  readTypes.set(route, mediaTypesOf.xml)
+  const toJson = (xml: string): string => {
+    if (place === null || libraries.parser === null) throw new TypeError('the app is not ready')
+    return jsonOfXml(xml, place, libraries.parser)
+  }
+  return { steps: { preParsing: readXml(toJson) } }
 }
 
 /** Reads the schemas of a route, once all shared schemas are known. */

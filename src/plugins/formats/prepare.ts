@@ -38,7 +38,7 @@ export interface PreparedResponses {
 export function prepareResponses(facts: RouteFacts): PreparedResponses {
   const { options, answer } = facts
   const place = listPlaceOf(facts)
-  const csv = options.produces.includes('csv') ? csvListOf(answer, place) : null
+  const csv = options.produces?.includes('csv') === true ? csvListOf(answer, place) : null
   const root = options.root ?? rootName(titleOf(facts), answer, facts.collection, place.members)
   const named = { root, collection: facts.collection }
   if (csv === null || 'columns' in csv) return { ...named, list: csv, finding: null }

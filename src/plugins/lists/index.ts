@@ -6,9 +6,9 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { convention } from '../../convention/convention.js'
-import { parameterRemover } from '../../fastify/bypass-query-validation.js'
 import { keyStyleOf } from '../../fastify/key-style.js'
 import { offerNames } from '../../fastify/offer-names.js'
+import { parameterRemover } from '../../fastify/own-parameters.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'

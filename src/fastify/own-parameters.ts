@@ -3,37 +3,37 @@ import { isSchemaObject, type Json, type SchemaStore } from '../json-schema/json
 import { partsOf, propertiesOf } from '../json-schema/parts.js'
 import { isObjectSchema } from '../json-schema/query-schema.js'
 import { SchemaReader } from '../json-schema/reader.js'
-import type { Step } from './order.js'
-import { addHook } from './route.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from './route-schemas.js'
 
-/** Returns a query parameter as the request has it; `undefined` if it has none. */
-export type ReadParameter = (request: FastifyRequest) => unknown
+/** A query parameter of this package. */
+export interface OwnParameter {
+  /** Removes it before the query is validated. */
+  remove(request: FastifyRequest): void
+  /** Returns it as the request has it; `undefined` if it has none. */
+  read(request: FastifyRequest): unknown
+}
 
 /** Keeps a query parameter of this package out of the validation of a route's own query schema. */
-export function bypassQueryValidation(
+export function ownParameter(
   app: FastifyInstance,
   route: RouteOptions,
   declared: unknown,
   name: string,
-  step: Step<'preValidation'>,
-): ReadParameter {
+): OwnParameter {
   const isSure =
     declared === undefined || (isSurelyIn(route.schema?.querystring) && !hasValidatorOfTheApp(app, route))
-  if (isSure) return (request) => parametersOf(request)?.[name]
+  if (isSure) return { remove: () => undefined, read: (request) => parametersOf(request)?.[name] }
   const { removed, remove } = parameterRemover(app, route, declared, [name])
-  addHook(route, 'preValidation', step, function removeParameterOnPreValidation(request, _reply, next) {
-    remove(request)
-    next()
-  })
-
-  return function readParameter(request) {
-    const query = parametersOf(request)
-    const value = query?.[name]
-    if (value !== undefined || !removed.has(request)) return value
-    const original = removed.get(request)?.[name]
-    if (query !== undefined) Reflect.set(query, name, original)
-    return original
+  return {
+    remove,
+    read(request) {
+      const query = parametersOf(request)
+      const value = query?.[name]
+      if (value !== undefined || !removed.has(request)) return value
+      const original = removed.get(request)?.[name]
+      if (query !== undefined) Reflect.set(query, name, original)
+      return original
+    },
   }
 }
 
