@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hookError } from '../fastify/hook-error.js'
 import type { Phase } from '../fastify/order.js'
+import { passString } from '../fastify/reply-serializer.js'
 import type { ProblemError } from '../problem/problem-error.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../rules/modes.js'
@@ -15,17 +16,26 @@ export interface Effect {
   /** Ends the request with a problem. */
   readonly refusal?: ProblemError
   /** Sets header fields of the response. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Changes the request. */
   readonly change?: () => void
   /** Replaces the payload, in phases that have one. */
   readonly payload?: unknown
-  /** Ends the request with a response without content, before the phases with a payload. */
-  readonly answer?: { readonly status: number }
+  /** Ends the request with a response, before the phases with a payload. */
+  readonly answer?: Answer
   /** Counted in `enforce`, too: nothing can be done about it any more. Logged once for each of these. */
   readonly notice?: 'each rule' | 'each route'
   /** Whether it is applied in each mode: the handler relies on it. */
   readonly isNeeded?: boolean
+}
+
+/** A response that a step gives in place of the handler. */
+interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly payload?: unknown
+  /** Whether the payload is sent as it is, and not serialized. */
+  readonly isWritten?: boolean
 }
 
 /** Nothing, an effect, or one for each rule. */
@@ -139,13 +149,18 @@ function settle(
         return
       }
       if (effect.answer !== undefined) {
-        reply.code(effect.answer.status).send()
+        send(reply, effect.answer)
         return
       }
       if (effect.payload !== undefined) sent = effect.payload
     }
   }
   next(null, sent)
+}
+
+function send(reply: FastifyReply, { status, headers = {}, payload, isWritten = false }: Answer): void {
+  reply.code(status).headers(headers)
+  ;(isWritten ? passString(reply) : reply).send(payload)
 }
 
 function count(

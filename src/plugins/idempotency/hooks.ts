@@ -1,20 +1,17 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { Effect, StepResult, Steps } from '../../convention/steps.js'
 import { listenAlong } from '../../fastify/body-bytes.js'
 import { callerIdText, scopesOf } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/header-of.js'
-import { hookError } from '../../fastify/hook-error.js'
 import { discard, isBytes, isResponse } from '../../fastify/payloads.js'
 import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
-import { passString } from '../../fastify/reply-serializer.js'
-import { addHook } from '../../fastify/route.js'
 import { selectionOf } from '../../fastify/selection.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { isPromise, type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
-import { refuse } from '../../problem/send-problem.js'
 import type { Reporter } from '../../rules/report.js'
 import {
   type Answer,
@@ -26,7 +23,7 @@ import {
 } from './answer.js'
 import { fingerprintOf, ReadBody, type Rights, readKey, storageKey } from './fingerprint.js'
 import { Attempt, type Ledger } from './ledger.js'
-import type { RoutePlan } from './options.js'
+import type { KeyRules } from './options.js'
 import { keyProblem, outcomeOf, type Refusal, streamedBodyProblem, unavailableProblem } from './outcome.js'
 import type { IdempotencyClaim } from './stores/store.js'
 
@@ -45,7 +42,7 @@ export type Work =
 export interface Run {
   readonly kind: 'run'
   readonly attempt: Attempt
-  readonly plan: RoutePlan
+  readonly rules: KeyRules
   /** Whether something was sent with `reply.send()`. */
   isSending: boolean
   /** Whether the promise of the handler is pending. */
@@ -55,60 +52,39 @@ export interface Run {
 }
 
 type Decision = Work | Refusal
-type Next = (error?: Error) => void
-type NextPayload = (error: Error | null, payload?: unknown) => void
 
 const field = 'idempotency-key'
 
 /** The methods whose requests may have a key. */
 export const methodsWithKeys: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Adds the hooks of a plan to a route with unsafe methods, and watches its handler. */
-export function addIdempotencyHooks(
-  route: RouteOptions,
-  plan: RoutePlan,
-  ledger: Ledger,
-  reporter: Reporter,
-): void {
-  const { required, keepFor, maxBytes, identify } = plan
-  const isReport = plan.mode === 'report'
+/** Returns the steps of a route with unsafe methods. */
+export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): Steps {
+  const { required, keepFor, maxBytes, identify } = rules
+  const isReport = rules.mode === 'report'
 
-  addHook(route, 'preParsing', 'idempotency', function readBody(request, _reply, payload, next) {
-    if (request.headers[field] !== undefined) {
+  return {
+    preParsing(request, _reply, payload) {
+      if (request.headers[field] === undefined) return undefined
       const body = new ReadBody()
       bodyRead.set(request, body)
       listenAlong(payload as Readable, body)
-    }
-    next(null, payload)
-  })
-
-  addHook(route, 'preHandler', 'idempotency', function claimKey(request, reply, next: Next) {
-    const fieldValue = request.headers[field]
-    if ((fieldValue === undefined && !required) || !methodsWithKeys.has(request.method)) {
-      next()
-      return
-    }
-    whenSettled(
-      () => decide(fieldValue === undefined ? null : String(fieldValue), request),
-      (decision) => apply(decision, request, reply, next),
-      (error) => next(hookError(error)),
-    )
-  })
-
-  addHook(
-    route,
-    'onSend',
-    'idempotency',
-    function keepAnswer(request, reply, payload: unknown, next: NextPayload) {
-      const work = workOf.get(request)
-      if (work === undefined) next(null, payload)
-      else if (work.kind === 'sent') next(null, sentAgain(reply, work.answer, payload))
-      else if (work.kind === 'given') sendAfter(finishGiven(reply, work, payload), payload, next)
-      else keepOnSend(reply, work, payload, next)
+      return undefined
     },
-  )
-
-  watchHandler(route)
+    preHandler(request, reply) {
+      const fieldValue = request.headers[field]
+      if ((fieldValue === undefined && !required) || !methodsWithKeys.has(request.method)) return undefined
+      const decision = decide(fieldValue === undefined ? null : String(fieldValue), request)
+      return withValue(decision, (decided) => effectOf(decided, request, reply))
+    },
+    onSend(request, reply, payload) {
+      const work = workOf.get(request)
+      if (work === undefined) return undefined
+      if (work.kind === 'sent') return sentAgain(reply, work.answer, payload)
+      if (work.kind === 'given') return withValue(finishGiven(reply, work, payload), () => undefined)
+      return keepOnSend(reply, work, payload)
+    },
+  }
 
   function decide(fieldValue: string | null, request: FastifyRequest): MaybeAsync<Decision> {
     const key = fieldValue === null ? null : readKey(fieldValue)
@@ -143,49 +119,53 @@ export function addIdempotencyHooks(
     return whenSettled<Decision, Decision>(
       () =>
         withValue(ledger.begin(key, fingerprint, keepFor), (found) =>
-          found instanceof Attempt ? runOf(found, plan) : outcomeOf(found, fingerprint),
+          found instanceof Attempt ? runOf(found, rules) : outcomeOf(found, fingerprint),
         ),
       (decision) => decision,
       (error) => ({ kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) }),
     )
   }
 
-  function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply, next: Next): void {
+  function effectOf(decision: Decision, request: FastifyRequest, reply: FastifyReply): Effect | undefined {
     if (decision.kind === 'run') {
       workOf.set(request, decision)
       watchReply(reply, decision)
-      next()
-    } else if (isReport) {
-      // In `report` mode it is not kept that the answer of the first request is sent again.
-      if (decision.kind === 'refuse' && decision.rule !== 'answer-not-kept') {
-        const { rule, problem } = decision
-        reporter.observe('idempotency', rule, request, problem.message, problem.statusCode)
-      } else {
-        const given = 'would get the answer of an earlier request'
-        reporter.observe('idempotency', 'replayed', request, given, 'changed')
-      }
-      next()
-    } else if (decision.kind === 'refuse') refuse(request, reply, decision.problem, next)
-    else {
-      workOf.set(request, decision)
-      const { status, headers } = decision.answer
-      reply.code(status).headers(headers)
-      // The bytes have been written for the same rights.
-      if (decision.kind === 'sent') passString(reply).send(decision.answer.body ?? undefined)
-      else reply.send(decision.answer.payload)
+      return undefined
     }
+    if (decision.kind === 'refuse') {
+      const { rule, problem } = decision
+      // In `report` mode it is not kept that the answer of the first request is sent again.
+      const isReplay = isReport && rule === 'answer-not-kept'
+      return isReplay ? replayed : { rule, given: problem.message, refusal: problem }
+    }
+    if (isReport) return replayed
+    workOf.set(request, decision)
+    const { status, headers } = decision.answer
+    // The bytes have been written for the same rights.
+    const isWritten = decision.kind === 'sent'
+    const payload = decision.kind === 'sent' ? (decision.answer.body ?? undefined) : decision.answer.payload
+    return { ...replayed, answer: { status, headers, payload, isWritten } }
   }
 
-  /** Gives a response exactly the status, headers and bytes of an answer, and returns its payload. */
-  function sentAgain(reply: FastifyReply, { status, headers, body }: SentAnswer, payload: unknown): unknown {
+  /** Gives a response exactly the status, headers and bytes of an answer. */
+  function sentAgain(
+    reply: FastifyReply,
+    { status, headers, body }: SentAnswer,
+    payload: unknown,
+  ): Effect | undefined {
     // A hook after this one has failed.
-    if (reply.statusCode !== status) return payload
-    for (const name of Object.keys(reply.getHeaders())) {
-      if (!(name in headers) && !isOfEachResponse(name)) reply.removeHeader(name)
-    }
-    reply.headers(headers).header('idempotent-replayed', 'true')
+    if (reply.statusCode !== status) return undefined
     discard(payload)
-    return body
+    return {
+      ...replayed,
+      change() {
+        for (const name of Object.keys(reply.getHeaders())) {
+          if (!(name in headers) && !isOfEachResponse(name)) reply.removeHeader(name)
+        }
+      },
+      headers: { ...headers, 'idempotent-replayed': 'true' },
+      payload: body,
+    }
   }
 
   function finishGiven(
@@ -200,23 +180,22 @@ export function addIdempotencyHooks(
     if (kept !== null) return ledger.finish(claim, kept, keepFor)
   }
 
-  function keepOnSend(reply: FastifyReply, run: Run, given: unknown, next: NextPayload): void {
-    const payload = isResponse(given) && run.attempt.isOpen ? unwrapped(reply, given) : given
+  function keepOnSend(reply: FastifyReply, run: Run, given: unknown): StepResult {
     const { attempt } = run
-    if (!attempt.isOpen) next(null, payload)
-    else if (isReport) {
-      next(null, payload)
-      if (run.plan.keeps(reply.statusCode)) attempt.complete(lost(reply, 'it was only counted'))
+    if (!attempt.isOpen) return undefined
+    const isKept = (): boolean => run.rules.keeps(reply.statusCode)
+    const payload = isResponse(given) ? unwrapped(reply, given) : given
+    if (isReport) {
+      if (isKept()) attempt.complete(lost(reply, 'it was only counted'))
       else attempt.release()
-    } else if (!run.plan.keeps(reply.statusCode)) {
-      sendAfter(giveUp(reply, run), payload, next)
-    } else if (isStream(payload)) next(null, keepStream(reply, run, payload))
-    else {
-      const body = bodyOf(payload)
-      // Fastify refuses other payloads.
-      if (body === undefined) next(null, payload)
-      else sendAfter(keep(reply, run, body), payload, next)
+      return withPayload(payload)
     }
+    if (!isKept()) return withValue(giveUp(reply, run), () => withPayload(payload))
+    if (isStream(payload)) return withPayload(keepStream(reply, run, payload))
+    const body = bodyOf(payload)
+    // Fastify refuses other payloads.
+    if (body === undefined) return withPayload(payload)
+    return withValue(keep(reply, run, body), () => withPayload(payload))
   }
 
   function keep(reply: FastifyReply, { attempt }: Run, body: string | Buffer | null): MaybeAsync<void> {
@@ -253,18 +232,18 @@ export function addIdempotencyHooks(
   }
 }
 
-/** Passes a payload on when the store has done its work. */
-function sendAfter(work: MaybeAsync<void>, payload: unknown, next: NextPayload): void {
-  if (isPromise(work)) work.then(() => next(null, payload), next)
-  else next(null, payload)
+const replayed: Effect = { rule: 'replayed', given: 'would get the answer of an earlier request' }
+
+function withPayload(payload: unknown): Effect {
+  return { rule: 'answer', given: '', payload, isNeeded: true }
 }
 
-function runOf(attempt: Attempt, plan: RoutePlan): Run {
-  return { kind: 'run', attempt, plan, isSending: false, isPending: false, isTimedOut: false }
+function runOf(attempt: Attempt, rules: KeyRules): Run {
+  return { kind: 'run', attempt, rules, isSending: false, isPending: false, isTimedOut: false }
 }
 
 /** Watches the handler of a route for requests that run under a key. */
-function watchHandler(route: RouteOptions): void {
+export function watchHandler(route: RouteOptions): void {
   const { handler } = route
   route.handler = function runUnderKey(request, reply) {
     const result: unknown = handler.call(this, request, reply)
@@ -310,11 +289,12 @@ function watchReply(reply: FastifyReply, run: Run): void {
   reply.raw.on('close', () => settleTakenOver(reply, run))
 }
 
-function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, plan }: Run): void {
+function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, rules }: Run): void {
   const { raw } = reply
   if (!attempt.isOpen || isPending || !reply.sent || (isSending && !raw.writableEnded)) return
   if (!raw.writableEnded && !raw.destroyed) return
-  if (plan.keeps(raw.statusCode)) attempt.complete(lost(reply, 'the handler has written its response itself'))
+  if (rules.keeps(raw.statusCode))
+    attempt.complete(lost(reply, 'the handler has written its response itself'))
   else attempt.release()
 }
 

@@ -1,23 +1,20 @@
-import type { FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { hasCallers, subjectOf } from '../../fastify/caller.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
-import { whenSettled } from '../../maybe-async.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { describeRoute } from '../../problem/route-description.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { reporterOf } from '../../rules/report.js'
+import { timeWindowOf } from '../../time/time-window.js'
 import { readKey } from './fingerprint.js'
-import { addIdempotencyHooks, bodyRead, methodsWithKeys, workOf } from './hooks.js'
+import { bodyRead, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { Ledger } from './ledger.js'
 import { describeIdempotency } from './openapi.js'
 import {
   type IdempotencyOptions,
   type IdempotencyRouteOptions,
-  idempotencyChecks,
-  idempotencyDefaults,
-  idempotencyRouteChecks,
-  type RoutePlan,
+  idempotencyOptions,
+  idempotencyRouteOptions,
 } from './options.js'
 import { type KeptAnswer, keepAnswer, type RequestIdempotency } from './request-idempotency.js'
 import { memoryIdempotency } from './stores/memory.js'
@@ -60,87 +57,67 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const idempotency = conventionPlugin<IdempotencyOptions>(
-  'idempotency',
-  function setUpIdempotency(app, received) {
-    const options: RoutePlan = resolveOptions(
-      'idempotency',
-      received,
-      idempotencyChecks,
-      idempotencyDefaults,
-    ) as RoutePlan
+export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOptions> = convention({
+  name: 'idempotency',
+  rules: ['identify', 'method'],
+  options: idempotencyOptions,
+  routeOptions: idempotencyRouteOptions,
+  setUp({ app, options, atReady, addFinding }) {
+    const { mode, store = memoryIdempotency(), lease, storeTimeout, schedule } = options
     bodyRead.declare(app)
     workOf.declare(app)
     const members = { idempotency: { get: requestIdempotency } }
-    offerNames(app, { plugin: 'idempotency', mode: options.mode, owner: 'request', members })
-    if (options.mode === 'off') return
-    const reporter = reporterOf(app)
-    const { store = memoryIdempotency(), lease, storeTimeout, schedule, mode } = options
-    const ledger = new Ledger({ store, lease, storeTimeout, schedule, log: app.log })
-    const described: { readonly route: RouteOptions; readonly plan: RoutePlan }[] = []
-    let isUsed = false
-    reporter.checkAtReady(function findUnknownCallers() {
-      if (!isUsed || options.identify !== subjectOf || hasCallers(app)) return
-      reporter.addFinding(
-        {
-          plugin: 'idempotency',
-          route: '(all)',
-          rule: 'identify',
-          mode: 'report',
-          problem:
-            'all callers share one space of keys, told apart by header fields that look like credentials',
-          instead: 'identify, or bearer',
-        },
-        'none',
-      )
+    offerNames(app, { plugin: 'idempotency', mode, owner: 'request', members })
+    const ledger = new Ledger({
+      store,
+      lease: timeWindowOf(lease) ?? 0,
+      storeTimeout: timeWindowOf(storeTimeout) ?? 0,
+      schedule,
+      log: app.log,
     })
-
-    app.addHook('onRoute', function addIdempotencyOnRoute(route) {
-      const names = [route.method].flat()
-      const label = `${names.join(', ')} ${route.path}`
-      const given = route.config?.idempotency
-      const plan = resolveRouteOptions<IdempotencyRouteOptions, RoutePlan>(
-        `${label} config.idempotency`,
-        given,
-        idempotencyRouteChecks,
-        options,
-      ) as RoutePlan | false
-      if (plan === false) return
-      if (names.some((name) => methodsWithKeys.has(name))) {
-        isUsed = true
-        addIdempotencyHooks(route, plan, ledger, reporter)
-        if (mode === 'enforce') described.push({ route, plan })
-      } else if (given !== undefined && !names.includes('HEAD')) {
-        reporter.addFinding({
-          plugin: 'idempotency',
-          route: label,
-          rule: 'method',
-          mode: mode === 'report' ? 'report' : 'enforce',
-          problem: `config.idempotency has no effect on ${names.join(', ')}`,
-          instead: `a route with ${[...methodsWithKeys].join(', ')}, or no config.idempotency`,
-        })
-      }
+    const state = { ledger, reporter: reporterOf(app), isUsed: false }
+    atReady(function findUnknownCallers() {
+      if (!state.isUsed || options.identify !== subjectOf || hasCallers(app)) return
+      const problem =
+        'all callers share one space of keys, told apart by header fields that look like credentials'
+      const finding = { route: '(all)', rule: 'identify', problem, instead: 'identify, or bearer' }
+      addFinding({ ...finding, mode: 'report' }, 'none')
     })
-
     app.addHook('onReady', async function startIdempotency() {
-      for (const { route, plan } of described) {
-        describeRoute(route, describeIdempotency(plan))
-      }
-      if (!isUsed) return
+      if (!state.isUsed) return
       await closingIfFails(app, async () => {
-        await whenSettled(
-          () => ledger.ask(() => store.check(), 'a check'),
-          () => {},
-          (error) => {
-            if (mode !== 'report') throw error
-          },
-        )
+        try {
+          await ledger.ask(() => store.check(), 'a check')
+        } catch (error) {
+          if (mode !== 'report') throw error
+        }
       })
       ledger.sweep()
     })
     app.addHook('onClose', async () => ledger.close())
+    return state
   },
-)
+  route({ route, methods, options, isConfigured, state, addFinding }) {
+    if (route === null || options.mode === 'off') return undefined
+    if (!methods.some((name) => methodsWithKeys.has(name))) {
+      if (isConfigured && !methods.includes('HEAD')) {
+        addFinding(
+          'method',
+          `config.idempotency has no effect on ${methods.join(', ')}`,
+          `a route with ${[...methodsWithKeys].join(', ')}, or no config.idempotency`,
+        )
+      }
+      return undefined
+    }
+    state.isUsed = true
+    watchHandler(route)
+    const rules = { ...options, keepFor: timeWindowOf(options.keepFor) ?? 0 }
+    return {
+      ...keySteps(rules, state.ledger, state.reporter),
+      describe: options.mode === 'enforce' ? describeIdempotency(rules) : undefined,
+    }
+  },
+})
 
 function requestIdempotency(this: FastifyRequest): RequestIdempotency {
   const work = workOf.get(this)
@@ -148,8 +125,8 @@ function requestIdempotency(this: FastifyRequest): RequestIdempotency {
   return {
     key: work === undefined || fieldValue === undefined ? null : readKey(String(fieldValue)),
     async keep(connection: object, answer: KeptAnswer = {}) {
-      if (work?.kind !== 'run' || work.plan.mode === 'report') return
-      await keepAnswer(work.attempt, work.plan.maxBytes, connection, answer)
+      if (work?.kind !== 'run' || work.rules.mode === 'report') return
+      await keepAnswer(work.attempt, work.rules.maxBytes, connection, answer)
     },
   }
 }

@@ -1,9 +1,9 @@
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { maxKeyLength } from './fingerprint.js'
-import type { RoutePlan } from './options.js'
+import type { KeyRules } from './options.js'
 
 /** Returns the header `Idempotency-Key` of a route and its responses, for the OpenAPI document. */
-export function describeIdempotency({ required }: Pick<RoutePlan, 'required'>): RouteDescription {
+export function describeIdempotency({ required }: Pick<KeyRules, 'required'>): RouteDescription {
   return {
     allHeaders: {
       'Idempotent-Replayed': {
