@@ -283,10 +283,10 @@ export function convention<
 
     /** The plugin of the app may be registered later, so this is decided when the app gets ready. */
     function turnOffBeside(other: (typeof neighbours)[number]): void {
-      const isBeside = watchNeighbour(app, other, { plugin: name, ...other })
+      watchNeighbour(app, other, { plugin: name, ...other })
       reporter.checkAtReady(function turnOffRoutes() {
-        for (const [server, compiled] of compiledIn) {
-          if (!isBeside({ server })) continue
+        for (const [context, compiled] of compiledIn) {
+          if (!other.isIn(context)) continue
           Object.assign(compiled, { plan: {}, modeOf: off })
           Object.assign(isUniform, { onRequest: false, onSend: false, modes: false })
         }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Finding } from '../rules/findings.js'
 import { reporterOf } from '../rules/report.js'
 import { headSiblings, isWithin } from './internals.js'
@@ -14,18 +14,13 @@ export interface Neighbour {
 /** What the report says of a neighbour. */
 export type OverlapFinding = Pick<Finding, 'plugin' | 'problem' | 'instead'>
 
-/** Whether the context of a request has the neighbour. */
-export type HasNeighbour = (request: Pick<FastifyRequest, 'server'>) => boolean
-
-/** Looks for another plugin in a context and those below it, whichever is registered first. */
+/** Adds a finding where another plugin is in a context or below it, whichever is registered first. */
 export function watchNeighbour(
   app: FastifyInstance,
   { name, isIn }: Neighbour,
   { plugin, problem, instead }: OverlapFinding,
-): HasNeighbour {
+): void {
   const routesOf = new Map<FastifyInstance, string[]>([[app, []]])
-  const known = new WeakMap<FastifyInstance, boolean>()
-  let isAnywhere = false
   const isHeadSibling = headSiblings(app)
   app.addHook('onRoute', function noteContext(route) {
     const routes = routesOf.get(this) ?? []
@@ -35,7 +30,6 @@ export function watchNeighbour(
   const reporter = reporterOf(app)
   reporter.checkAtReady(() => {
     const contexts = [...routesOf.keys()].filter(isIn)
-    isAnywhere = contexts.length > 0
     const topmost = contexts.filter((one) => !contexts.some((other) => other !== one && isWithin(one, other)))
     const count = [...routesOf.values()].flat().length
     for (const context of topmost) {
@@ -47,12 +41,6 @@ export function watchNeighbour(
       )
     }
   })
-  return function hasNeighbour({ server }) {
-    if (!isAnywhere) return false
-    const found = known.get(server) ?? isIn(server)
-    known.set(server, found)
-    return found
-  }
 }
 
 const maxRoutes = 3
