@@ -7,8 +7,8 @@ import { hasValidatorOfTheApp, jsonSchemasOf } from './route-schemas.js'
 
 /** A query parameter of this package. */
 export interface OwnParameter {
-  /** Removes it before the query is validated. */
-  remove(request: FastifyRequest): void
+  /** Removes it before the query is validated; `null` if it may stay. */
+  readonly remove: ((request: FastifyRequest) => void) | null
   /** Returns it as the request has it; `undefined` if it has none. */
   read(request: FastifyRequest): unknown
 }
@@ -22,7 +22,7 @@ export function ownParameter(
 ): OwnParameter {
   const isSure =
     declared === undefined || (isSurelyIn(route.schema?.querystring) && !hasValidatorOfTheApp(app, route))
-  if (isSure) return { remove: () => undefined, read: (request) => parametersOf(request)?.[name] }
+  if (isSure) return { remove: null, read: (request) => parametersOf(request)?.[name] }
   const { removed, remove } = parameterRemover(app, route, declared, [name])
   return {
     remove,

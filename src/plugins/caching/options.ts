@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { AnyRequest } from '../../fastify/any-request.js'
+import type { AnyFunction, AnyRequest } from '../../fastify/any-request.js'
 import { fieldName } from '../../http/field-name.js'
 import {
   type Check,
@@ -68,9 +68,10 @@ export interface RouteValidators {
 export type FindValidators = AnyRequest<[], RouteValidators | null | Promise<RouteValidators | null>>
 
 /** Reads the validators from what the handler returns. */
-type ReadValidators = {
-  of(answer: object, request: FastifyRequest): RouteValidators | null | undefined
-}['of']
+export type ReadValidators = AnyFunction<
+  [answer: object, request: FastifyRequest],
+  RouteValidators | null | undefined
+>
 
 const directives: Check<CacheDirectives | false> = (label, received) => {
   if (received === false) return false

@@ -108,10 +108,7 @@ export function selectSteps(
   { read, remove }: OwnParameter,
 ): Steps {
   const select: Steps = {
-    preValidation(request) {
-      remove(request)
-      return undefined
-    },
+    preValidation: remove === null ? undefined : (request) => void remove(request),
     // By now the app's hooks have found out who the caller is, and the handler has not run.
     preHandler(request) {
       const selection = fields.select(request, valuesOf(read(request)))

@@ -94,7 +94,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
 })
 
 const noParameter: { readonly parameter: OwnParameter; readonly complete: CompleteSchema } = {
-  parameter: { remove: () => undefined, read: () => undefined },
+  parameter: { remove: null, read: () => undefined },
   complete: (schema) => schema,
 }
 

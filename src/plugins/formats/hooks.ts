@@ -30,7 +30,7 @@ const addAccept = varyMerger(['accept'])
 /** Chooses the format, and removes the parameter before the query is validated. */
 export function chooseFormat(
   formats: RouteFormats,
-  removeParameter: (request: FastifyRequest) => void = () => undefined,
+  removeParameter: ((request: FastifyRequest) => void) | null = null,
 ): RequestStep {
   return function choose(request) {
     const choice = choiceOf(request, formats)
@@ -38,7 +38,7 @@ export function chooseFormat(
       const given = `none of ${formats.negotiation.mediaTypes.join(', ')}`
       return { rule: 'not-acceptable', given, refusal: notInFormats(request, formats) }
     }
-    removeParameter(request)
+    removeParameter?.(request)
     if (choice === 'json') return undefined
     const given = `the response would be ${choice.mediaType}`
     return { rule: choice.format, given, change: () => chosenFormat.set(request, choice) }
