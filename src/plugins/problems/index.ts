@@ -8,7 +8,6 @@ import {
   setReplaceableErrorHandler,
 } from '../../fastify/internals.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
-import { rememberLast } from '../../fastify/remember-last.js'
 import { countContent, RequestContent } from '../../fastify/request-content.js'
 import { addAppHook, addHook } from '../../fastify/route.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
@@ -118,7 +117,6 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
   const { handlerTimeout: serverTimeout = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
   const content = new RequestContent((request) => modeOf(request, options) === 'enforce')
   const emptyBodies = new EmptyBodies()
-  const typesOf = rememberLast(producedTypes)
   app.addHook('onRoute', function problemsOnRoute(route) {
     const methods = [route.method].flat()
     const name = `${methods.join(', ')} ${route.path}`
@@ -131,7 +129,7 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     )
     if (methods.includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
-    const produced = (own !== false && own.produces?.map(mediaTypeOf)) || typesOf(route.schema?.response)
+    const produced = (own !== false && own.produces?.map(mediaTypeOf)) || producedTypes(route.schema?.response)
     const hasHandler = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
     admissionOfRoute.set(route, mode)
     // A route whose errors are not answered here gets refusals in the format of its other errors.
