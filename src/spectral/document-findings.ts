@@ -9,7 +9,7 @@ import {
   withCommonCause,
 } from '../plugins/path-guard/path-rules.js'
 import { documentedErrors } from '../plugins/problems/documented-errors.js'
-import { problemsChecks, problemsDefaults } from '../plugins/problems/options.js'
+import { problemsOptions } from '../plugins/problems/options.js'
 import { responseRulesOptions, vocabularyOf } from '../plugins/response-rules/options.js'
 import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
 import { routeBreaches, successSchemas, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
@@ -178,7 +178,8 @@ function responseRules({ responseRules: given = {}, mode = 'enforce' }: Conventi
 
 function problems({ problems: given = {}, mode = 'enforce' }: ConventionsOptions) {
   if (given === false) return null
-  const options = resolveOptions('problems', given, problemsChecks, { ...problemsDefaults, mode })
+  const [checks, defaults] = checksOf(problemsOptions)
+  const options = resolveOptions<object, typeof defaults>('problems', given, checks, { ...defaults, mode })
   const breachesOf = ({ routes }: DocumentRoutes): RouteBreach[] =>
     routes.flatMap((route) => documentedErrors(route.response).map((breach) => ({ route, ...breach })))
   // The boot only logs it.

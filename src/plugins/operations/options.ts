@@ -1,12 +1,16 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
-  type Checks,
+  checksOf,
   functionOf,
   integer,
   invalid,
   isObject,
+  type OptionsOf,
+  option,
+  optional,
+  type ResolvedOptions,
   resolveOptions,
   text,
 } from '../../options.js'
@@ -32,125 +36,6 @@ export interface OperationCodec {
   readonly decode: (stored: string) => string | Promise<string>
 }
 
-/** Options of the plugin `operations`. */
-export interface OperationsOptions {
-  /**
-   * Path of the collection of operations, below the prefix of the context.
-   * @default '/v1/operations'
-   */
-  readonly path?: string
-  /**
-   * Where records are stored. Several instances need a shared store.
-   * @default memoryOperationStore()
-   */
-  readonly store?: OperationStore
-  /**
-   * Runs the work.
-   * @default inProcessEngine()
-   */
-  readonly engine?: OperationEngine
-  /**
-   * Returns the id of the caller. Only the caller who started an operation can see and cancel it. It is called in the
-   * handler, after authentication. If it returns `null`, every caller who knows the id of an operation (128 random bits) can
-   * see it. An app in which all callers are such is a finding in the boot report.
-   * @default the subject of `request.caller`, which `bearer` sets
-   */
-  readonly identify?: AnyRequest<[], OperationOwner | Promise<OperationOwner>>
-  /**
-   * How long the result of an operation is stored. After that, it is a 410 for the same time again, and then a 404.
-   * @default '24 hours'
-   */
-  readonly retention?: Duration
-  /**
-   * Time after the last heartbeat of a run that died within which another run takes its place, or the operation fails. A run
-   * sends four heartbeats in that time, and counts as dead after two thirds of it without one.
-   * @default '30 seconds'
-   */
-  readonly lease?: Duration
-  /**
-   * `Retry-After` of operations that define none, in seconds.
-   * @default 5
-   */
-  readonly retryAfter?: number
-  /**
-   * Maximum number of polls of one operation in a minute, in each process; `false` for no limit.
-   * @default 60
-   */
-  readonly polls?: number | false
-  /**
-   * Maximum number of status documents that this process sends as server-sent events at the same time. Beyond it, a client gets
-   * the document as JSON; 0 for no streams.
-   * @default 1_000
-   */
-  readonly maxStreams?: number
-  /**
-   * Maximum length of an input and of a result, in characters of JSON.
-   * @default 65_536
-   */
-  readonly maxLength?: number
-  /**
-   * How long runs of this process may continue when the app closes, before their `signal` aborts.
-   * @default '5 seconds'
-   */
-  readonly drain?: Duration
-  /**
-   * How long a handler may take to stop after its `signal` aborted because the app closes. Then the process hands the
-   * operation back, or fails it, although the handler goes on. It is in addition to `drain`.
-   * @default '10 seconds'
-   */
-  readonly unwind?: Duration
-  /**
-   * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
-   * need an absolute `Location`, and behind proxies that change paths.
-   * @default none: paths
-   */
-  readonly baseUrl?: string
-  /**
-   * Maximum number of operations in progress of one owner, in all processes; a start beyond it gets a 429. The start counts, and
-   * then stores: starts at the same time may exceed it a little.
-   * @default none
-   */
-  readonly maxPerOwner?: number
-  /**
-   * Encodes inputs and results before they are stored, and decodes them: for encryption at rest.
-   * @default none
-   */
-  readonly codec?: OperationCodec
-  /**
-   * Returns the time, in milliseconds since the epoch. For tests.
-   * @default the clock of the store
-   */
-  readonly now?: () => number
-  /**
-   * Calls a function later. For tests.
-   * @default setTimeout, with timers that do not keep the process alive
-   */
-  readonly schedule?: Schedule
-}
-
-/** The resolved options of the plugin. */
-export interface ResolvedOperations {
-  readonly path: string
-  readonly store: OperationStore
-  readonly engine: OperationEngine
-  readonly identify: ((request: FastifyRequest) => OperationOwner | Promise<OperationOwner>) | null
-  readonly retention: number
-  readonly lease: number
-  readonly retryAfter: number
-  /** In a minute; `false` for no limit. */
-  readonly polls: number | false
-  readonly maxStreams: number
-  readonly maxLength: number
-  readonly drain: number
-  readonly unwind: number
-  readonly baseUrl: string
-  readonly maxPerOwner: number | null
-  readonly codec: OperationCodec | null
-  /** `null`: the clock of the store. */
-  readonly now: (() => number) | null
-  readonly schedule: Schedule
-}
-
 /** Returns a {@link Duration} in milliseconds. Throws if it is less than one second. */
 export const duration: Check<number> = (label, received) =>
   timeWindowOf(received) ??
@@ -170,84 +55,189 @@ const count = integer(1)
 
 const durationOrNone: Check<number> = (label, received) => (received === 0 ? 0 : duration(label, received))
 
-const checks: Checks<OperationsOptions> = {
-  // URLs contain it without encoding.
-  path: text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/),
-  store: withMethods<OperationStore>(
-    'a store of operations, such as memoryOperationStore()',
-    'check',
-    'create',
-    'get',
-    'input',
-    'replace',
-    'remove',
-    'takeDue',
-    'expire',
-    'list',
-    'usage',
-    'announce',
-    'listen',
-  ),
-  engine: withMethods<OperationEngine>(
-    'an engine, such as inProcessEngine()',
-    'start',
-    'work',
-    'pause',
-    'enqueue',
-    'close',
-  ),
-  identify: functionOf('a function of the request that returns the id of the caller'),
-  retention: duration,
-  lease: duration,
-  retryAfter: integer(1, 86_400),
-  polls: (label, received) => (received === false ? false : count(label, received)),
-  maxStreams: integer(0, 1_000_000),
-  maxLength: integer(1, 100_000_000),
-  drain: durationOrNone,
-  unwind: durationOrNone,
-  baseUrl: text(
-    "an http or https URL without query, such as 'https://api.example.com'",
-    /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
-  ),
-  maxPerOwner: count,
-  codec: (label, received) =>
-    isObject(received) && typeof received.encode === 'function' && typeof received.decode === 'function'
-      ? (received as unknown as OperationCodec)
-      : invalid(label, 'an object with the functions encode and decode', received),
-  now: functionOf('a function that returns milliseconds'),
-  schedule: functionOf('a function that calls another later'),
+/** Checks a duration, and leaves it as it was given. */
+function given(check: Check<number>): Check<Duration> {
+  return (label, received) => {
+    check(label, received)
+    return received as Duration
+  }
 }
 
-const defaults: Omit<ResolvedOperations, 'identify' | 'store' | 'engine'> = {
-  path: '/v1/operations',
-  retention: 86_400_000,
-  lease: 30_000,
-  maxStreams: 1_000,
-  maxLength: 65_536,
-  retryAfter: 5,
-  polls: 60,
-  drain: 5_000,
-  unwind: 10_000,
-  baseUrl: '',
-  maxPerOwner: null,
-  codec: null,
-  now: null,
-  schedule: scheduleTimeout,
+const polls: Check<number | false> = (label, received) =>
+  received === false ? false : count(label, received)
+
+const codec: Check<OperationCodec> = (label, received) =>
+  isObject(received) && typeof received.encode === 'function' && typeof received.decode === 'function'
+    ? (received as unknown as OperationCodec)
+    : invalid(label, 'an object with the functions encode and decode', received)
+
+const store = withMethods<OperationStore>(
+  'a store of operations, such as memoryOperationStore()',
+  'check',
+  'create',
+  'get',
+  'input',
+  'replace',
+  'remove',
+  'takeDue',
+  'expire',
+  'list',
+  'usage',
+  'announce',
+  'listen',
+)
+
+const engine = withMethods<OperationEngine>(
+  'an engine, such as inProcessEngine()',
+  'start',
+  'work',
+  'pause',
+  'enqueue',
+  'close',
+)
+
+const declared = {
+  /**
+   * Path of the collection of operations, below the prefix of the context.
+   * @default '/v1/operations'
+   */
+  // URLs contain it without encoding.
+  path: option(
+    text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/),
+    '/v1/operations',
+  ),
+  /**
+   * Where records are stored. Several instances need a shared store.
+   * @default memoryOperationStore()
+   */
+  store: optional(store),
+  /**
+   * Runs the work.
+   * @default inProcessEngine()
+   */
+  engine: optional(engine),
+  /**
+   * Returns the id of the caller. Only the caller who started an operation can see and cancel it. It is called in the
+   * handler, after authentication. If it returns `null`, every caller who knows the id of an operation (128 random bits) can
+   * see it. An app in which all callers are such is a finding in the boot report.
+   * @default the subject of `request.caller`, which `bearer` sets
+   */
+  identify: optional(
+    functionOf<AnyRequest<[], OperationOwner | Promise<OperationOwner>>>(
+      'a function of the request that returns the id of the caller',
+    ),
+  ),
+  /**
+   * How long the result of an operation is stored. After that, it is a 410 for the same time again, and then a 404.
+   * @default '24 hours'
+   */
+  retention: option(given(duration), '24 hours'),
+  /**
+   * Time after the last heartbeat of a run that died within which another run takes its place, or the operation fails. A run
+   * sends four heartbeats in that time, and counts as dead after two thirds of it without one.
+   * @default '30 seconds'
+   */
+  lease: option(given(duration), '30 seconds'),
+  /**
+   * `Retry-After` of operations that define none, in seconds.
+   * @default 5
+   */
+  retryAfter: option(integer(1, 86_400), 5),
+  /**
+   * Maximum number of polls of one operation in a minute, in each process; `false` for no limit.
+   * @default 60
+   */
+  polls: option(polls, 60),
+  /**
+   * Maximum number of status documents that this process sends as server-sent events at the same time. Beyond it, a client gets
+   * the document as JSON; 0 for no streams.
+   * @default 1_000
+   */
+  maxStreams: option(integer(0, 1_000_000), 1_000),
+  /**
+   * Maximum length of an input and of a result, in characters of JSON.
+   * @default 65_536
+   */
+  maxLength: option(integer(1, 100_000_000), 65_536),
+  /**
+   * How long runs of this process may continue when the app closes, before their `signal` aborts.
+   * @default '5 seconds'
+   */
+  drain: option(given(durationOrNone), '5 seconds'),
+  /**
+   * How long a handler may take to stop after its `signal` aborted because the app closes. Then the process hands the
+   * operation back, or fails it, although the handler goes on. It is in addition to `drain`.
+   * @default '10 seconds'
+   */
+  unwind: option(given(durationOrNone), '10 seconds'),
+  /**
+   * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
+   * need an absolute `Location`, and behind proxies that change paths.
+   * @default none: paths
+   */
+  baseUrl: option(
+    text(
+      "an http or https URL without query, such as 'https://api.example.com'",
+      /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
+    ),
+    '',
+  ),
+  /**
+   * Maximum number of operations in progress of one owner, in all processes; a start beyond it gets a 429. The start counts, and
+   * then stores: starts at the same time may exceed it a little.
+   * @default none
+   */
+  maxPerOwner: optional(count),
+  /**
+   * Encodes inputs and results before they are stored, and decodes them: for encryption at rest.
+   * @default none
+   */
+  codec: optional(codec),
+  /**
+   * Returns the time, in milliseconds since the epoch. For tests.
+   * @default the clock of the store
+   */
+  now: optional(functionOf<() => number>('a function that returns milliseconds')),
+  /**
+   * Calls a function later. For tests.
+   * @default setTimeout, with timers that do not keep the process alive
+   */
+  schedule: option(functionOf<Schedule>('a function that calls another later'), scheduleTimeout),
 }
+
+/** Options of the plugin `operations`. */
+export interface OperationsOptions extends OptionsOf<typeof declared> {}
+
+type Resolved = ResolvedOptions<typeof declared>
+type Durations = 'retention' | 'lease' | 'drain' | 'unwind'
+type Optional = 'identify' | 'maxPerOwner' | 'codec' | 'now'
+
+/** The options of the plugin: durations in milliseconds, and `null` for what is absent. */
+export type ResolvedOperations = Readonly<Record<Durations, number>> &
+  Omit<Resolved, Durations | Optional | 'store' | 'engine'> & {
+    readonly [Name in Optional]: Exclude<Resolved[Name], undefined> | null
+  } & { readonly store: OperationStore; readonly engine: OperationEngine }
 
 /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
 export function resolveOperations(received: OperationsOptions | undefined): ResolvedOperations {
-  const given = resolveOptions<OperationsOptions, OperationsOptions>('operations', received, checks, {})
-  const store = given.store ?? memoryOperationStore()
-  const engine = given.engine ?? inProcessEngine()
+  const [checks, defaults] = checksOf(declared)
+  const options = resolveOptions<object, typeof defaults>('operations', received, checks, defaults)
+  const { store = memoryOperationStore(), engine = inProcessEngine() } = options
   if (engine.isShared && !store.isShared) {
-    invalid('operations.store', 'a shared store, because the engine is shared', given.store)
+    invalid('operations.store', 'a shared store, because the engine is shared', received?.store)
   }
+  const milliseconds = (name: Durations): number => durationOrNone(`operations.${name}`, options[name])
   return Object.freeze({
-    ...defaults,
-    ...(given as Partial<typeof defaults>),
-    identify: given.identify ?? null,
-    baseUrl: (given.baseUrl ?? '').replace(/\/$/, ''),
+    ...options,
+    retention: milliseconds('retention'),
+    lease: milliseconds('lease'),
+    drain: milliseconds('drain'),
+    unwind: milliseconds('unwind'),
+    identify: options.identify ?? null,
+    maxPerOwner: options.maxPerOwner ?? null,
+    codec: options.codec ?? null,
+    now: options.now ?? null,
+    baseUrl: options.baseUrl.replace(/\/$/, ''),
     store,
     engine,
   })

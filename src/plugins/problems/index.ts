@@ -14,7 +14,7 @@ import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { checkWire } from '../../fastify/wire-checks.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { producedTypes } from '../../json-schema/responses.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
+import { checksOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { declareStyle, refusalsOfRoute } from '../../problem/problem-style.js'
 import { isDescribed, routeDescriber } from '../../problem/route-description.js'
 import { refuseThrown, sending } from '../../problem/send-problem.js'
@@ -39,9 +39,8 @@ import { describeErrors } from './openapi.js'
 import {
   type ProblemsOptions,
   type ProblemsRouteOptions,
-  problemsChecks,
-  problemsDefaults,
-  problemsRouteChecks,
+  problemsOptions,
+  problemsRouteOptions,
 } from './options.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
@@ -69,7 +68,9 @@ declare module 'fastify' {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
 export const problems = conventionPlugin<ProblemsOptions>('problems', function setUpProblems(app, received) {
-  const options = resolveOptions('problems', received, problemsChecks, problemsDefaults)
+  const [checks, defaults] = checksOf(problemsOptions)
+  const [routeChecks] = checksOf(problemsRouteOptions)
+  const options = resolveOptions<object, typeof defaults>('problems', received, checks, defaults)
   const reporter = reporterOf(app)
   const enforces = options.mode === 'enforce'
   const admission = new Admission({ retryAfter: options.retryAfter, mode: options.mode, reporter })
@@ -124,12 +125,13 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     const own = resolveRouteOptions<ProblemsRouteOptions, ProblemsRouteOptions>(
       `${name} config.problems`,
       route.config?.problems,
-      problemsRouteChecks,
+      routeChecks,
       {},
     )
     if (methods.includes('PATCH')) patchContexts.add(this)
     const mode = own === false ? 'off' : (own.mode ?? options.mode)
-    const produced = (own !== false && own.produces?.map(mediaTypeOf)) || producedTypes(route.schema?.response)
+    const produced =
+      (own !== false && own.produces?.map(mediaTypeOf)) || producedTypes(route.schema?.response)
     const hasHandler = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
     admissionOfRoute.set(route, mode)
     // A route whose errors are not answered here gets refusals in the format of its other errors.
