@@ -9,7 +9,7 @@ import {
   TokenRefused,
   type VerifiedToken,
   type VerifyToken,
-} from './verified-token.js'
+} from './tokens.js'
 
 /** Requests to the issuer at the same time. */
 const maxConcurrent = 1000

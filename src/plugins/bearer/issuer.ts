@@ -1,6 +1,6 @@
-import { type FetchedText, type FetchSettings, fetchText, jsonOf } from './fetch-json.js'
-import { endpointOf, metadataUrls } from './issuer-metadata.js'
-import { IssuerRefused, IssuerUnavailable } from './verified-token.js'
+import { isObject } from '../../options.js'
+import { isSecure } from './options.js'
+import { IssuerRefused, IssuerUnavailable } from './tokens.js'
 
 /** An endpoint that the metadata of an issuer names. */
 type EndpointName = 'jwks_uri' | 'introspection_endpoint'
@@ -44,5 +44,88 @@ export class Issuer {
       if (fetched.status < 400 || fetched.status >= 500) return jsonOf(url, fetched)
     }
     throw new IssuerUnavailable(`${issuer} has no metadata: ${metadataUrls(issuer).join(', ')}`)
+  }
+}
+
+/** Returns the URLs at which an issuer may have its metadata, in the order in which they are tried. */
+export function metadataUrls(issuer: string): readonly string[] {
+  const { origin, pathname, search } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  return [
+    // RFC 8414 §3.1: between the host and the path.
+    `${origin}/.well-known/oauth-authorization-server${path}${search}`,
+    // OpenID Connect Discovery 1.0 §4.1: after the path.
+    `${origin}${path}/.well-known/openid-configuration${search}`,
+  ]
+}
+
+/** Returns the URL of an endpoint from the metadata of an issuer. */
+export function endpointOf(
+  metadata: unknown,
+  name: 'jwks_uri' | 'introspection_endpoint',
+  { issuer, allowHttp }: { readonly issuer: string; readonly allowHttp: boolean },
+): string {
+  // RFC 8414 §3.3
+  if (!isObject(metadata) || metadata.issuer !== issuer)
+    throw new IssuerUnavailable(`the metadata of ${issuer} is of another issuer`)
+  const { [name]: endpoint } = metadata
+  if (typeof endpoint !== 'string' || !isSecure(endpoint, allowHttp))
+    throw new IssuerUnavailable(
+      `the metadata of ${issuer} has no ${name} that may be used: https is required`,
+    )
+  return endpoint
+}
+
+/** How the issuer is asked. */
+export interface FetchSettings {
+  readonly fetch: typeof fetch
+  /** Milliseconds. */
+  readonly timeout: number
+}
+
+/** A response of the issuer; `text` is `null` for other statuses than 200. */
+export interface FetchedText {
+  readonly status: number
+  readonly text: string | null
+}
+
+/** Maximum number of bytes of a response. */
+const maxBytes = 262_144
+
+/** Sends a request to the issuer and reads the response, up to 256 KB and within the time limit. */
+export async function fetchText(
+  url: string,
+  { fetch, timeout }: FetchSettings,
+  init: RequestInit = {},
+): Promise<FetchedText> {
+  try {
+    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) })
+    const { status, body } = response
+    if (status !== 200 || body === null) {
+      await body?.cancel()
+      return { status, text: null }
+    }
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for await (const chunk of body) {
+      length += (chunk as Uint8Array).byteLength
+      if (length > maxBytes) throw new RangeError(`the response has more than ${maxBytes} bytes`)
+      chunks.push(chunk as Uint8Array)
+    }
+    return { status, text: Buffer.concat(chunks).toString('utf8') }
+  } catch (cause) {
+    throw new IssuerUnavailable(`${url} cannot be read`, { cause })
+  }
+}
+
+/** Returns a response as JSON. */
+export function jsonOf(url: string, { status, text }: FetchedText): unknown {
+  if (status >= 400 && status < 500) throw new IssuerRefused(`${url} answered ${status}`, status)
+  if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The cause would have a part of the response.
+    throw new IssuerUnavailable(`${url} did not answer with JSON`)
   }
 }

@@ -1,7 +1,7 @@
 import type * as Jose from 'jose'
 import type { FindKey } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
-import { callerOf, IssuerUnavailable, TokenRefused, type VerifyToken } from './verified-token.js'
+import { callerOf, IssuerUnavailable, TokenRefused, type VerifyToken } from './tokens.js'
 
 /** The functions of jose that are used. */
 export type JoseModule = Pick<typeof Jose, 'jwtVerify' | 'createLocalJWKSet' | 'errors'>

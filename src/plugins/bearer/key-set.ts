@@ -2,7 +2,7 @@ import type { CompactJWSHeaderParameters, CryptoKey, FlattenedJWSInput, JSONWebK
 import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
 import type { Schedule } from '../../time/schedule.js'
-import { IssuerUnavailable, TokenRefused } from './verified-token.js'
+import { IssuerUnavailable, TokenRefused } from './tokens.js'
 
 /** Finds the key of a signature. Throws if there is none. */
 export type FindKey = (header?: CompactJWSHeaderParameters, input?: FlattenedJWSInput) => Promise<CryptoKey>

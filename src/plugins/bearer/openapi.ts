@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import type { BearerOptions } from './options.js'
+import type { BearerOptions, ResolvedBearer } from './options.js'
 
 /** An OpenAPI security scheme (OpenAPI 3.1 §4.8.27). */
 export interface OpenApiSecurityScheme {
@@ -127,4 +127,21 @@ export function schemeTransform(
     }
     return { schema, url }
   }
+}
+
+/** Returns the URL of the metadata of a resource (RFC 9728 §3.1). */
+export function resourceMetadataUrl(resource: string): string {
+  const { origin, pathname, search } = new URL(resource)
+  return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}${search}`
+}
+
+/** Returns the metadata of a resource as JSON (RFC 9728 §2). */
+export function resourceMetadata({ resource, issuer }: ResolvedBearer, scopes: readonly string[]): string {
+  const supported = [...new Set(scopes)].sort()
+  return JSON.stringify({
+    resource,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ['header'],
+    ...(supported.length === 0 ? {} : { scopes_supported: supported }),
+  })
 }

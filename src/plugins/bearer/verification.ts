@@ -5,7 +5,7 @@ import { Issuer } from './issuer.js'
 import { type JoseModule, jwtVerifier, type VerificationKeys } from './jwt.js'
 import { type FindKey, KeySet } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
-import { TokenCache } from './token-cache.js'
+import { TokenCache } from './tokens.js'
 
 /** The log of the app. */
 interface Log {

@@ -1,5 +1,5 @@
 import { fieldName } from '../../http/field-name.js'
-import { isWebOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
   flag,
@@ -24,15 +24,16 @@ const origin: Check<CorsOrigin> = (label, received) => {
   if (typeof received === 'boolean') return received
   if (typeof received === 'function') return received as CorsOriginFunction
   if (!Array.isArray(received)) return oneOrigin(label, received)
-  if (received.length === 0) invalid(label, 'at least one origin, or false', received)
-  return Object.freeze(
-    received.map((item, index) =>
-      item === '*'
-        ? invalid(`${label}[${index}]`, "an origin, or '*' alone without a list", item)
-        : oneOrigin(`${label}[${index}]`, item),
-    ),
-  )
+  return severalOrigins(label, received)
 }
+
+const severalOrigins = listOf<string | RegExp>(
+  (label, received) =>
+    received === '*'
+      ? invalid(label, "an origin, or '*' alone without a list", received)
+      : oneOrigin(label, received),
+  'at least one origin, or false',
+)
 
 function oneOrigin(label: string, received: unknown): string | RegExp {
   if (received instanceof RegExp) {
@@ -42,9 +43,7 @@ function oneOrigin(label: string, received: unknown): string | RegExp {
       ? matchingWhole(received)
       : invalid(label, 'a regular expression from ^ to $', String(received))
   }
-  return typeof received === 'string' && (received === '*' || isWebOrigin(received))
-    ? received
-    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+  return received === '*' ? received : webOrigin(label, received)
 }
 
 const fieldNames: Check<readonly string[]> = listOf(fieldName)

@@ -15,10 +15,7 @@ import {
 import { type Mode, modeOption } from '../../rules/modes.js'
 import type { PageKey, PageRules } from './page.js'
 
-const keys: Check<readonly PageKey[]> = (label, received) => {
-  const given = listOf(oneOf('id', 'time'))(label, received)
-  return given.length > 0 ? given : invalid(label, "'id', 'time' or both", received)
-}
+const keys: Check<readonly PageKey[]> = listOf(oneOf('id', 'time'), "'id', 'time' or both")
 
 const limit = integer(1, 10_000)
 

@@ -1,4 +1,4 @@
-import { isWebOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/web-origin.js'
 import { type Check, flag, integer, invalid, listOf, type OptionsOf, option } from '../../options.js'
 import { modeOption } from '../../rules/modes.js'
 
@@ -10,16 +10,6 @@ const method: Check<string> = (label, received) =>
     ? received
     : invalid(label, `a method in uppercase, none of ${never.join(', ')}`, received)
 
-const methods: Check<readonly string[]> = (label, received) => {
-  const list = listOf(method)(label, received)
-  return list.length > 0 ? list : invalid(label, 'at least one method', received)
-}
-
-const origin: Check<string> = (label, received) =>
-  typeof received === 'string' && isWebOrigin(received)
-    ? received
-    : invalid(label, "an origin such as 'https://app.example', without a path", received)
-
 /** The options of the plugin, with their defaults. */
 export const methodOverrideOptions = {
   /**
@@ -27,7 +17,7 @@ export const methodOverrideOptions = {
    * exempt from protections that a POST needs.
    * @default ['PUT', 'PATCH', 'DELETE']
    */
-  methods: option(methods, ['PUT', 'PATCH', 'DELETE']),
+  methods: option(listOf(method, 'at least one method'), ['PUT', 'PATCH', 'DELETE']),
   /**
    * Whether forms are searched for `_method`. With `false`, for an API without HTML forms, they are not read ahead.
    * @default true
@@ -47,7 +37,7 @@ export const methodOverrideOptions = {
    * CORS limits their methods.
    * @default []
    */
-  formOrigins: option(listOf(origin), []),
+  formOrigins: option(listOf(webOrigin), []),
   /**
    * `enforce` performs the named method; `report` changes nothing and counts what would be performed or refused; `off`
    * does nothing.

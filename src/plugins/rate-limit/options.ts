@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
+  checksOf,
   flag,
   functionOf,
   integer,
@@ -16,7 +17,7 @@ import {
   text,
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
-import { timeWindowOf } from '../../time/time-window.js'
+import { duration, timeWindowOf } from '../../time/time-window.js'
 
 /** The caller that a request counts for: `undefined` for its address, `null` for a request that does not count. */
 export type CallerKey = string | number | null | undefined
@@ -32,16 +33,6 @@ export type CallerKey = string | number | null | undefined
  * an earlier request. Empty if the request counts for its address
  */
 export type RateLimitMax = AnyRequest<[caller: string], number | null | Promise<number | null>>
-
-/** One of several quotas. */
-export interface NamedQuotaOptions {
-  /** Name in `RateLimit-Policy` and `RateLimit`: a letter, then up to 63 letters, digits, `-` and `_`. */
-  readonly name: string
-  /** See {@link RateLimitOptions.max}. */
-  readonly max: number | RateLimitMax
-  /** See {@link RateLimitOptions.timeWindow}. */
-  readonly timeWindow: number | string
-}
 
 /** The part of a client of [ioredis](https://github.com/redis/ioredis) that @fastify/rate-limit needs. */
 export interface RateLimitRedis {
@@ -72,25 +63,29 @@ const maxNumber = integer(1, largestFieldInteger)
 const max: Check<number | RateLimitMax> = (label, received) =>
   typeof received === 'function' ? (received as RateLimitMax) : maxNumber(label, received)
 
-const timeWindow: Check<number | string> = (label, received) =>
-  timeWindowOf(received) ??
-  invalid(label, "at least a second: milliseconds, or a text such as '1 minute'", received)
+const ofNamedQuota = {
+  /** Name in `RateLimit-Policy` and `RateLimit`: a letter, then up to 63 letters, digits, `-` and `_`. */
+  name: optional(text("a letter, then up to 63 letters, digits, '-' and '_'", /^[A-Za-z][\w-]{0,63}$/)),
+  /** See {@link RateLimitOptions.max}. */
+  max: optional(max),
+  /** See {@link RateLimitOptions.timeWindow}. */
+  timeWindow: optional(duration),
+}
 
-const name = text("a letter, then up to 63 letters, digits, '-' and '_'", /^[A-Za-z][\w-]{0,63}$/)
+/** One of several quotas. */
+export interface NamedQuotaOptions extends Required<OptionsOf<typeof ofNamedQuota>> {}
 
-const namedQuota = objectOf<NamedQuotaOptions>({ name, max, timeWindow })
+const namedQuota: Check<NamedQuotaOptions> = objectOf(checksOf(ofNamedQuota)[0], [
+  'name',
+  'max',
+  'timeWindow',
+])
 
 const quotas: Check<readonly NamedQuotaOptions[]> = (label, received) => {
-  const list = listOf(namedQuota)(label, received)
-  if (list.length === 0) return invalid(label, 'at least one quota', received)
-  for (const [index, quota] of list.entries()) {
-    for (const member of ['name', 'max', 'timeWindow'] as const) {
-      if (quota[member] === undefined) {
-        return invalid(`${label}[${index}].${member}`, 'a value: each of several quotas has one', undefined)
-      }
-    }
-    if (list.findIndex((other) => other.name === quota.name) < index) {
-      return invalid(`${label}[${index}].name`, 'a name that no other quota of the list has', quota.name)
+  const list = listOf(namedQuota, 'at least one quota')(label, received)
+  for (const [index, { name }] of list.entries()) {
+    if (list.findIndex((other) => other.name === name) < index) {
+      return invalid(`${label}[${index}].name`, 'a name that no other quota of the list has', name)
     }
   }
   return list
@@ -113,7 +108,7 @@ const quotaOptions = {
    * `'1 minute'` or `'2 hours'`. At least one second.
    * @default '1 minute'
    */
-  timeWindow: optional(timeWindow),
+  timeWindow: optional(duration),
   /**
    * Several quotas in place of `max` and `timeWindow`. A request that one of them refuses takes nothing from the others.
    * @default one quota, of `max` and `timeWindow`

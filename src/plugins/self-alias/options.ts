@@ -20,10 +20,7 @@ export type SelfId = string | number | bigint
 /** Returns the id of the caller's record, or a promise of it; `null` if the caller is not known. */
 export type Identify = AnyRequest<[], SelfId | null | undefined | PromiseLike<SelfId | null | undefined>>
 
-const someAliases: Check<readonly string[]> = (label, received) => {
-  const names = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/))(label, received)
-  return names.length === 0 ? invalid(label, 'at least one name', received) : names
-}
+const someAliases = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/), 'at least one name')
 
 const challenge: Check<string> = (label, received) =>
   typeof received === 'string' && received.trim() !== '' && isField('www-authenticate', received)

@@ -1,5 +1,5 @@
-import { isCrossOrigin } from '../../http/cross-origin.js'
 import type { RequestFields } from '../../http/field-name.js'
+import { isCrossOrigin } from '../../http/web-origin.js'
 
 /** The rules that a request can break. */
 export type XsrfRule = 'origin' | 'token' | 'requestedWith'

@@ -1,6 +1,6 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
 import { fieldName } from '../../http/field-name.js'
-import { isWebOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
   flag,
@@ -20,10 +20,7 @@ export type SessionOf = AnyRequest<[], string | null>
 
 const cookieName = text('the name of a cookie', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
-const cookies: Check<readonly string[]> = (label, received) => {
-  const names = listOf(cookieName)(label, received)
-  return names.length > 0 ? names : invalid(label, 'at least one name of a cookie', received)
-}
+const cookies = listOf(cookieName, 'at least one name of a cookie')
 
 // The message must not show the secret.
 const secret: Check<string> = (label, received) =>
@@ -35,17 +32,9 @@ const secret: Check<string> = (label, received) =>
         typeof received === 'string' ? `${received.length} characters` : typeof received,
       )
 
-const secrets: Check<string | readonly string[]> = (label, received) => {
-  if (!Array.isArray(received)) return secret(label, received)
-  return received.length > 0
-    ? listOf(secret)(label, received)
-    : invalid(label, 'at least one secret', received)
-}
-
-const origin: Check<string> = (label, received) =>
-  typeof received === 'string' && isWebOrigin(received)
-    ? received
-    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+const severalSecrets = listOf(secret, 'at least one secret')
+const secrets: Check<string | readonly string[]> = (label, received) =>
+  (Array.isArray(received) ? severalSecrets : secret)(label, received)
 
 const required = {
   /**
@@ -87,7 +76,7 @@ const others = {
    * Not the same as the origins of `cors`, whose pages may read.
    * @default []
    */
-  origins: option(listOf(origin), []),
+  origins: option(listOf(webOrigin), []),
   /**
    * Whether reads that a cookie authenticates are refused if they may be for a `<script>` or another element of a page of
    * another origin.

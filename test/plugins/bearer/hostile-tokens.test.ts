@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
 import t from 'tap'
 import { bearer, problems } from '../../../src/index.js'
-import { credentialsOf } from '../../../src/plugins/bearer/credentials.js'
+import { credentialsOf } from '../../../src/plugins/bearer/hooks.js'
 import { testIssuer } from '../../../src/testing/index.js'
 
 const issuer = await testIssuer()
