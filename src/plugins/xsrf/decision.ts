@@ -1,10 +1,8 @@
 import type { RequestFields } from '../../http/field-name.js'
 import { isCrossOrigin } from '../../http/web-origin.js'
 
-/** The rules that a request can break. */
 export type XsrfRule = 'origin' | 'token' | 'requestedWith'
 
-/** What the decision depends on, besides the header fields. */
 export interface XsrfFacts {
   readonly method: string
   /** Whether a cookie authenticates the request. */
@@ -18,7 +16,7 @@ export interface XsrfFacts {
 }
 
 /**
- * Decides about a request: `null` if nothing is asked of it, `token` if it needs a token, or the rule that it breaks.
+ * Returns the rule that a request breaks, `token` if it needs a token, or `null`.
  *
  * Unsafe methods (RFC 9110 §9.2.1) are refused from other origins, and need a token. A WebSocket handshake is a GET, has the
  * cookies of the user, and no page can add a header to it: it is refused from other origins. A request to a route that
@@ -36,15 +34,11 @@ export function decideXsrf(fields: RequestFields, facts: XsrfFacts): XsrfRule | 
   return login || isHandshake ? null : 'token'
 }
 
-/** Whether a method reads what a resource is. */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/**
- * Whether a request with an unsafe method is from a page of another origin: by `Sec-Fetch-Site`, else by `Origin`, else by
- * `Referer`. `false` without these header fields.
- */
+/** By `Sec-Fetch-Site`, else by `Origin`, else by `Referer`. */
 function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
   const { origin, referer, 'sec-fetch-site': site } = fields
   if (origin !== undefined || site !== undefined || referer === undefined)

@@ -1,5 +1,4 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
-import { fieldName } from '../../http/field-name.js'
 import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
@@ -62,16 +61,6 @@ const others = {
    */
   cookieName: optional(cookieName),
   /**
-   * Name of the request header in which pages send their token.
-   * @default 'X-XSRF-TOKEN'
-   */
-  header: option(fieldName, 'X-XSRF-TOKEN'),
-  /**
-   * Name of the field in which HTML forms send their token. It is removed from the body before validation.
-   * @default '_csrf'
-   */
-  field: option(text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/), '_csrf'),
-  /**
    * Origins whose pages may act for the user (`'https://app.example'`), besides that of the service. They need a token too.
    * Not the same as the origins of `cors`, whose pages may read.
    * @default []
@@ -119,7 +108,6 @@ export interface XsrfOptions extends Required<OptionsOf<typeof required>>, Optio
 /** Options of a route, under `config.xsrf`; `false` for a route that no cookie authenticates, such as a webhook. */
 export interface XsrfRouteOptions extends OptionsOf<typeof xsrfRouteOptions> {}
 
-/** The options with all defaults; those of `session` and `cookieName` depend on the request. */
 export type ResolvedXsrf = ResolvedOptions<typeof xsrfOptions>
 
 /** Checks the options that have to be given, and those that exclude each other. */
