@@ -5,16 +5,40 @@ import type { Effect } from '../../convention/steps.js'
 import { serverSettings } from '../../fastify/internals.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { pathOf } from '../../http/request-target.js'
+import { listOf, type OptionsOf, option, text } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf } from '../../problem/route-description.js'
-import {
-  type HttpsOnlyOptions,
-  type HttpsOnlyRouteOptions,
-  httpsOnlyOptions,
-  httpsOnlyRouteOptions,
-} from './options.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 
-export type { HttpsOnlyOptions, HttpsOnlyRouteOptions } from './options.js'
+const httpsOnlyOptions = {
+  /**
+   * `enforce` refuses requests over plain HTTP, `report` changes nothing and counts them, `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Paths that are served over plain HTTP too, such as `/healthz`; compared with the whole raw path, without the query.
+   * For paths whose route cannot have `config.httpsOnly: false`.
+   *
+   * Not for paths that need credentials, or reveal anything about users.
+   * @default []
+   */
+  except: option(listOf(text("a path such as '/healthz', without a query or a wildcard", /^\/[^?#*]*$/)), []),
+}
+
+const httpsOnlyRouteOptions = {
+  /**
+   * See {@link HttpsOnlyOptions}; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
+  mode: routeModeOption,
+}
+
+/** Options of the plugin `httpsOnly`. */
+export type HttpsOnlyOptions = OptionsOf<typeof httpsOnlyOptions>
+
+/** Options of a route, under `config.httpsOnly`; `false` lets it serve plain HTTP. */
+export type HttpsOnlyRouteOptions = OptionsOf<typeof httpsOnlyRouteOptions>
 
 declare module 'fastify' {
   interface FastifyContextConfig {

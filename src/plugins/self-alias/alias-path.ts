@@ -3,7 +3,6 @@ import { type PathSegment, routePath } from '../../http/route-path.js'
 
 /** The place of a parameter in a route pattern. */
 export interface AliasPlace {
-  /** Name of the parameter. */
   readonly parameter: string
   /** Number of segments before its own. */
   readonly before: number
@@ -48,10 +47,7 @@ function nameOf(text: string): string {
   return /^:([^(?]*)/.exec(text)?.[1] ?? ''
 }
 
-/**
- * Returns a request target with the id instead of the alias, query included; `null` if the alias is not found at its
- * place, counted from the start or, if the server rewrites its paths, from the end.
- */
+/** Returns a request target with the id instead of the alias; `null` if the alias is not at its place. */
 export function ownTarget(
   target: string,
   { before, after }: AliasPlace,
@@ -62,6 +58,7 @@ export function ownTarget(
   const segments = pathOf(target)
     .replace(/^[/\\]+/, '/')
     .split('/')
+  // A server that rewrites its paths may have others in front.
   const at = [before + 1, segments.length - 1 - after].find((index) => segments[index] === alias)
   if (at === undefined) return null
   // RFC 3986 §3.3: these characters need no encoding in a segment.

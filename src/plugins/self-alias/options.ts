@@ -27,7 +27,6 @@ const challenge: Check<string> = (label, received) =>
     ? received
     : invalid(label, "a challenge such as 'Bearer'", received)
 
-/** The options of the plugin, with their defaults. */
 export const selfAliasOptions = {
   /**
    * `enforce` replaces the alias by the caller's id, `report` changes nothing and counts requests with an alias, `off`
@@ -63,14 +62,8 @@ export const selfAliasOptions = {
    * @default ['authorization', 'cookie']
    */
   vary: option(listOf(fieldName), ['authorization', 'cookie']),
-  /**
-   * Member of a body with the id of the record; it may not be an alias.
-   * @default 'id'
-   */
-  id: option(text(), 'id'),
 }
 
-/** The options of a route. */
 export const selfAliasRouteOptions = {
   /**
    * The parameter that may be an alias.

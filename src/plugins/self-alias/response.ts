@@ -8,23 +8,15 @@ export interface ResolvedAlias {
   readonly id: string
 }
 
-/** A response under an alias. */
-export interface AliasResponse {
+interface AliasResponse {
   readonly method: string
-  /** The request target as the client sent it. */
+  /** As the client sent it. */
   readonly target: string
   readonly status: number
   readonly hasContent: boolean
-  /** Returns a header of the response. */
   get(name: string): string | undefined
 }
 
-/**
- * Returns the headers that a response under an alias gets: it is private, varies by the caller, has an `ETag` of the
- * caller, and says where the record is found under its own id.
- *
- * @param addVary adds the request headers that identify the caller to a `Vary`
- */
 export function headersUnderAlias(
   { alias, id }: ResolvedAlias,
   place: AliasPlace,
@@ -52,7 +44,6 @@ function isRepresentation({ method, status, hasContent }: AliasResponse): boolea
 
 const mark = ';self='
 
-/** Returns an entity tag with the caller in it. */
 export function withCaller(etag: string, id: string): string {
   const end = endOf(id)
   return etag.endsWith('"') && !etag.endsWith(end) ? `${etag.slice(0, -1)}${end}` : etag
