@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util'
 
-/** The values of `--format`. */
 const formats = ['table', 'json', 'markdown', 'github'] as const
 
-/** The arguments of `check`. */
 export interface CheckArguments {
-  /** The file of the app. */
   readonly file: string
   readonly format: (typeof formats)[number]
   /** The mode in which the preset is registered, unless the app registers conventions itself. */
@@ -14,7 +11,6 @@ export interface CheckArguments {
   readonly timeout: number
 }
 
-/** The help text. */
 export const usage = `usage: fastify-conventions check <file> [options]
 
 Boots the app that the file exports, prints what its routes break, and closes the app. It does not listen.

@@ -80,7 +80,6 @@ function adviceFor(loaded: object): string {
   return `exports ${names.join(', ')}, and no default: \`export default () => ${first}()\` if that makes the app`
 }
 
-/** Returns the app of a file. Awaiting an app makes it ready. */
 async function appOf(file: string): Promise<FastifyInstance> {
   const loaded = (await import(pathToFileURL(file).href)) as Loaded
   // The default export of CommonJS is `module.exports`, where compiled modules have a `default` of their own.

@@ -3,7 +3,6 @@ import { directiveName, listMembers } from './list-header.js'
 const namesAudience: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
 const shared: ReadonlySet<string> = new Set(['public', 's-maxage'])
 
-/** Returns a `Cache-Control` with `private` added, for a response to a request with credentials. */
 export function withPrivate(value: string): string {
   const names = listMembers(value).map(directiveName)
   if (names.length === 0) return 'private'

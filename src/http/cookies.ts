@@ -12,7 +12,6 @@ export function cookieValues(header: string, name: string): string[] {
   return values
 }
 
-/** A cookie that a response sets. */
 export interface SetCookie {
   readonly name: string
   /** Not decoded; `''` if the response removes the cookie. */

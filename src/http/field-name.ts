@@ -7,7 +7,6 @@ export function isFieldName(text: string): boolean {
   return token.test(text)
 }
 
-/** Checks an option that is the name of a header field. */
 export const fieldName: Check<string> = text('the name of a header field', token)
 
 /** Header fields of a request, by their names in lowercase. */

@@ -1,4 +1,3 @@
-/** A segment of the path pattern of a route. */
 export interface PathSegment {
   /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may follow text: `files-*`. */
   readonly kind: 'literal' | 'parameter' | 'mixed' | 'wildcard'
@@ -31,7 +30,6 @@ export function routePath(pattern: string): readonly PathSegment[] {
   return segments
 }
 
-/** Whether a path pattern has a parameter or a wildcard. */
 export function hasParameter(pattern: string): boolean {
   return routePath(pattern).some(({ kind }) => kind !== 'literal')
 }

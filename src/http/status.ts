@@ -46,7 +46,6 @@ export function statusCode(status: number): string {
   return statusTitle(status).toLowerCase().replaceAll(' ', '-')
 }
 
-/** Returns the title of a status, in sentence case. */
 export function statusTitle(status: number): string {
   const phrase = reasonPhrases[status] ?? `Status ${status}`
   const kept = phrase.startsWith('URI') || phrase.startsWith('HTTP') ? 4 : 1

@@ -11,7 +11,6 @@ export function isWebOrigin(text: string): boolean {
   return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
 }
 
-/** Checks an option that is an origin. */
 export const webOrigin: Check<string> = (label, received) =>
   typeof received === 'string' && isWebOrigin(received)
     ? received

@@ -5,7 +5,6 @@ import { type ProblemError, type ProblemIssue, problemTypes } from './problem-er
 /** Media type of a problem document (RFC 9457 §3). It has no charset parameter: JSON is UTF-8. */
 export const problemMediaType = 'application/problem+json'
 
-/** The default of `typeBase`. */
 export const defaultTypeBase = 'urn:problem-type:fastify-conventions:'
 
 /** Maximum number of characters of a `detail`: a validation message can be as long as the body. */

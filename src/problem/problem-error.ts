@@ -187,7 +187,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns what the constructor of a {@link ProblemError} has changed in its arguments, in words. */
 export function changesOf(error: ProblemError): readonly string[] {
   return (error as { readonly [changesKey]?: readonly string[] })[changesKey] ?? []
 }

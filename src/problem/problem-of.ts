@@ -8,7 +8,6 @@ import { isDefaultMessage, validationIssues } from './validation-issues.js'
 
 export { longestDetail } from './problem-document.js'
 
-/** The problem codes of Fastify's errors. */
 const causes: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_NOT_FOUND: 'not-found',
   FST_ERR_BAD_URL: 'uri-malformed',
@@ -76,7 +75,6 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   })
 }
 
-/** Returns the problem for an error body that a handler has sent. */
 export function problemOfBody(
   status: number,
   body: unknown,

@@ -3,7 +3,6 @@ import { rootOf } from '../fastify/internals.js'
 import { problemMediaType } from './problem-document.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 
-/** The `$id` of the schema of problem documents, to which the schemas of routes refer. */
 const problemSchemaId = 'fastify-conventions.problem'
 
 /** JSON Schema of a problem document (RFC 9457 §3.1). A problem may have further members. */
@@ -51,7 +50,6 @@ export function declareProblemSchema(app: FastifyInstance): void {
   if (root.getSchema(problemSchemaId) === undefined) root.addSchema(structuredClone(problemSchema))
 }
 
-/** Codes of faults of HTTP itself, which a request to any route may have. */
 const codesOfHttp = [
   'request-malformed',
   'uri-malformed',

@@ -7,10 +7,8 @@ import { tellOptionalBodies } from './optional-bodies.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 import { declareProblemSchema, problemContent } from './problem-schema.js'
 
-/** A header field of a response, as JSON Schema with a description. */
 export type DescribedHeaders = Readonly<Record<string, object>>
 
-/** A problem that a route may answer. */
 export interface DescribedProblem {
   readonly code: string
   readonly status: number
@@ -18,7 +16,6 @@ export interface DescribedProblem {
   readonly description: string
 }
 
-/** What a convention adds to the OpenAPI document of a route. */
 export interface RouteDescription {
   /** Header fields of successful responses with content, but of a 202, whose result is yet to come. */
   readonly headers?: DescribedHeaders
@@ -35,13 +32,11 @@ export interface RouteDescription {
   readonly parameters?: Readonly<Record<string, DescribedParameter>>
 }
 
-/** A header field of the request, as JSON Schema with a description. */
 interface DescribedParameter {
   readonly schema: object
   readonly isRequired?: boolean
 }
 
-/** Returns problems for {@link RouteDescription.problems}. */
 export function problemsOf(
   descriptions: Readonly<Partial<Record<ProblemCode, string>>>,
 ): readonly DescribedProblem[] {
@@ -52,7 +47,6 @@ export function problemsOf(
   }))
 }
 
-/** Adds what a convention does on a route to its schema, for the OpenAPI document alone. */
 export function describeRoute(route: RouteOptions, describe: RouteDescription | DescribeRoute): void {
   const description = described.get(route) ?? { parts: [], all: [] }
   described.set(route, description)
@@ -66,14 +60,12 @@ export function describeRoute(route: RouteOptions, describe: RouteDescription | 
 /** Returns a description that depends on the schema of the route, which other completions have completed. */
 type DescribeRoute = (schema: FastifySchema) => RouteDescription
 
-/** The descriptions of a route. */
 interface Described {
   readonly parts: (RouteDescription | DescribeRoute)[]
   /** Those of `parts`, once the schema has been read. */
   all: readonly RouteDescription[]
 }
 
-/** Returns a function that describes routes when the app gets ready, for an `onRoute` hook. */
 export function routeDescriber(app: FastifyInstance): typeof describeRoute {
   const routes: Parameters<typeof describeRoute>[] = []
   app.addHook('onReady', function describeRoutes(done) {
@@ -97,7 +89,6 @@ export function isDescribed(route: RouteOptions, status: number, code: string): 
 
 const described = new WeakMap<RouteOptions, Described>()
 
-/** The schema of a route with all descriptions. */
 export function withDescriptions(schema: FastifySchema, all: readonly RouteDescription[]): FastifySchema {
   return { ...schema, ...parametersOf(schema, all), ...responsesOf(schema, all) }
 }
@@ -186,7 +177,6 @@ function problemAnswer(status: number, problems: readonly DescribedProblem[], is
   }
 }
 
-/** Whether a status is declared, or is in a declared class of statuses, out of which it would be taken. */
 function isCovered(declared: readonly string[], status: string): boolean {
   const isOfClass = declared.includes(`${status[0]}xx`) || (status >= '400' && declared.includes('default'))
   return isOfClass || declared.includes(status)

@@ -4,7 +4,6 @@ import { clip } from '../text.js'
 import { IssueList } from './issue-list.js'
 import type { ProblemIssue } from './problem-error.js'
 
-/** An error of a schema validator, in Ajv's form. */
 export interface SchemaFault {
   readonly instancePath?: unknown
   readonly keyword?: unknown
@@ -45,7 +44,6 @@ function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
 
 const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
 
-/** Returns the message of Fastify's own formatter, cut. */
 export function validationMessage(faults: readonly unknown[], part: string): string {
   let text = ''
   for (const given of faults) {
@@ -55,7 +53,6 @@ export function validationMessage(faults: readonly unknown[], part: string): str
   return clip(text, maxMessageLength)
 }
 
-/** Whether a message is that of Fastify's own formatter. */
 export function isDefaultMessage(
   message: string,
   faults: readonly unknown[],

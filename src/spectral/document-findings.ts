@@ -26,7 +26,6 @@ import { type Mode, modesOf } from '../rules/modes.js'
 import { prevailingOtherStyle } from '../words/key-names.js'
 import { type DocumentRoute, type DocumentRoutes, documentRoutes, openApiPath } from './document-routes.js'
 
-/** A rule whose breaches can be seen in an OpenAPI document. */
 export interface DocumentRule {
   /** Name of the plugin and of the rule, as in the findings at boot: `pathGuard.plural`. */
   readonly name: string
@@ -34,23 +33,18 @@ export interface DocumentRule {
   readonly mode: Exclude<Mode, 'off'>
 }
 
-/** A breach of a {@link DocumentRule}. */
 export interface DocumentFinding {
-  /** Name of the rule. */
   readonly rule: string
   readonly problem: string
   readonly instead: string
-  /** Where the operation is in the document. */
   readonly location: readonly string[]
 }
 
-/** The rules of the conventions, and their findings in a document. */
 export interface DocumentLinter {
   readonly rules: readonly DocumentRule[]
   find(document: unknown): readonly DocumentFinding[]
 }
 
-/** Returns a linter of OpenAPI documents with the rules that the conventions check at boot. */
 export function documentLinter(options: ConventionsOptions): DocumentLinter {
   const { exceptions = [] } = options
   const conventions = [
@@ -89,7 +83,6 @@ export function documentLinter(options: ConventionsOptions): DocumentLinter {
   }
 }
 
-/** A convention, as far as a document shows it. */
 interface DocumentConvention {
   readonly plugin: string
   readonly modeOf: Readonly<Record<string, Mode>>

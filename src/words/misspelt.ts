@@ -10,7 +10,6 @@ export function isMisspelt(text: string, name: string): boolean {
 
 const shortName = 7
 
-/** The optimal string alignment distance. */
 function distance(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)

@@ -5,7 +5,6 @@ import { isRepeated } from '../../http/raw-headers.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
 
-/** The part of a request that has its credentials. */
 export interface CredentialFields {
   readonly headers: { readonly authorization?: string | undefined }
   readonly rawHeaders: readonly string[]
@@ -21,7 +20,6 @@ const maxTokenLength = 16_384
 const scheme = /^bearer(?: |$)/i
 const form = /^bearer +([\w.~+/-]+=*) *$/i
 
-/** Returns the credentials of a request. */
 export function credentialsOf({ headers, rawHeaders }: CredentialFields): Credentials {
   const { authorization } = headers
   if (authorization === undefined) return 'none'
@@ -32,7 +30,6 @@ export function credentialsOf({ headers, rawHeaders }: CredentialFields): Creden
   return token === undefined || token.length > maxTokenLength ? 'malformed' : { token }
 }
 
-/** What the challenges of a service have in common. */
 export interface ChallengeContext {
   readonly realm: string
   /** URL of the metadata of the resource (RFC 9728 §5.1); `null` for none. */
@@ -47,7 +44,6 @@ export interface Refusals {
   readonly insufficient: () => ProblemError
 }
 
-/** Returns the problems of a route. */
 export function refusalsOf(context: ChallengeContext, scopes: readonly string[]): Refusals {
   const scope = scopes.length === 0 ? null : scopes.join(' ')
   return {
@@ -71,7 +67,6 @@ export function refusalsOf(context: ChallengeContext, scopes: readonly string[])
   }
 }
 
-/** Returns the problem of requests whose token cannot be verified at the moment. */
 export function unavailable(): ProblemError {
   return new ProblemError('authentication-unavailable', {
     detail: 'Tokens cannot be verified at the moment; try again',
@@ -106,20 +101,17 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-/** What the requests of a route need. */
 export interface Requirement {
   readonly scopes: readonly string[]
   readonly isOptional: boolean
   readonly refusals: Refusals
 }
 
-/** A token of a request that was found in the cache. */
 export const knownToken = requestSlot<VerifiedToken>('bearer.known')
 
 export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
 type BearerRule = (typeof bearerRules)[number]
 
-/** Returns the step that authenticates the caller of a request. */
 export function authenticationOf(
   tokens: TokenCache,
   { scopes, isOptional, refusals }: Requirement,

@@ -2,10 +2,8 @@ import { isObject } from '../../options.js'
 import { isSecure } from './options.js'
 import { IssuerRefused, IssuerUnavailable } from './tokens.js'
 
-/** An endpoint that the metadata of an issuer names. */
 type EndpointName = 'jwks_uri' | 'introspection_endpoint'
 
-/** The issuer of the tokens, as the requests to it see it. */
 export class Issuer {
   readonly #settings: FetchSettings & { readonly issuer: string; readonly allowHttp: boolean }
   #metadata: unknown
@@ -59,7 +57,6 @@ export function metadataUrls(issuer: string): readonly string[] {
   ]
 }
 
-/** Returns the URL of an endpoint from the metadata of an issuer. */
 export function endpointOf(
   metadata: unknown,
   name: 'jwks_uri' | 'introspection_endpoint',
@@ -76,7 +73,6 @@ export function endpointOf(
   return endpoint
 }
 
-/** How the issuer is asked. */
 export interface FetchSettings {
   readonly fetch: typeof fetch
   /** Milliseconds. */
@@ -92,7 +88,6 @@ export interface FetchedText {
 /** Maximum number of bytes of a response. */
 const maxBytes = 262_144
 
-/** Sends a request to the issuer and reads the response, up to 256 KB and within the time limit. */
 export async function fetchText(
   url: string,
   { fetch, timeout }: FetchSettings,
@@ -118,7 +113,6 @@ export async function fetchText(
   }
 }
 
-/** Returns a response as JSON. */
 export function jsonOf(url: string, { status, text }: FetchedText): unknown {
   if (status >= 400 && status < 500) throw new IssuerRefused(`${url} answered ${status}`, status)
   if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)

@@ -14,7 +14,6 @@ export interface KeySetSettings {
   readonly cooldown: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** Fetches the key set. */
   readonly load: () => Promise<unknown>
   /** Makes a function that finds keys in a set: `createLocalJWKSet` of jose. */
   readonly finderOf: (keys: JSONWebKeySet) => FindKey
@@ -57,7 +56,6 @@ export class KeySet {
     this.#settings = settings
   }
 
-  /** Finds the key of a signature. */
   readonly find: FindKey = async (header, input) => {
     const { now, cooldown } = this.#settings
     const begunBefore = this.#begun

@@ -38,10 +38,8 @@ export function bearerSecuritySchemes({
   }
 }
 
-/** The security scheme of a document. */
 export interface KnownScheme {
   readonly name: string
-  /** Whether requirements may name scopes. */
   readonly takesScopes: boolean
 }
 
@@ -62,7 +60,6 @@ export function describeSecurity(
   return { ...schema, security: plan === null ? [] : requirements(scheme, plan) } as FastifySchema
 }
 
-/** Returns the refusals of a route that takes tokens. */
 export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDescription {
   return {
     problems: problemsOf({

@@ -327,7 +327,6 @@ export interface ResolvedBearer
   readonly introspection: ResolvedIntrospection | null
 }
 
-/** Returns the options of the plugin, with what depends on several of them. */
 export function resolveBearer(given: Given): ResolvedBearer {
   const { issuer, audience, allowHttp, jwksUri, jwks, introspection } = given
   if (issuer === undefined) return invalid('bearer.issuer', 'the URL of the issuer of the tokens', issuer)

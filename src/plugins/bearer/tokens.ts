@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../bounded-cache.js'
 import type { Caller } from '../../fastify/caller.js'
 
-/** A token that was verified. */
 export interface VerifiedToken {
   readonly caller: Caller
   /** When it has to be verified again, in milliseconds since the epoch. */
   readonly verifyAgainAt: number
 }
 
-/** Verifies a token. */
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 /** A token is not valid. The message is for the log, and has nothing of the token. */
@@ -17,7 +15,6 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
 
-/** The issuer cannot be reached, or its response cannot be used. */
 export class IssuerUnavailable extends Error {
   override readonly name: string = 'IssuerUnavailable'
 }
@@ -55,7 +52,6 @@ function scopesOf(given: unknown, claim: string): string[] {
   return [...new Set(list as string[])].filter((scope) => scope !== '')
 }
 
-/** Whether one of the audiences of a token is one of this service's. */
 export function isForAudience(aud: unknown, audience: readonly string[]): boolean {
   return [aud].flat().some((one) => typeof one === 'string' && audience.includes(one))
 }

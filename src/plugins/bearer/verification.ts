@@ -7,14 +7,12 @@ import { type FindKey, KeySet } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
 import { TokenCache } from './tokens.js'
 
-/** The log of the app. */
 interface Log {
   info(message: string): void
   warn(values: object, message: string): void
   error(values: object, message: string): void
 }
 
-/** How the tokens of an app are verified. */
 export interface TokenVerification {
   readonly tokens: TokenCache
   /** Fetches what verifications need. Rejects if the issuer cannot be reached. */
@@ -26,7 +24,6 @@ const maxWarned = 100
 /** Milliseconds between the begins of two outages that are logged. */
 const outageInterval = 60_000
 
-/** Sets up the verification of tokens. */
 export async function tokenVerification(
   options: ResolvedBearer,
   log: Log,

@@ -13,7 +13,6 @@ export type AskForAllowed =
 export interface CorsPolicy {
   readonly origin: Allowed | AskForAllowed
   readonly credentials: boolean
-  /** `Access-Control-Expose-Headers` */
   readonly exposed: string
 }
 

@@ -48,7 +48,6 @@ function oneOrigin(label: string, received: unknown): string | RegExp {
 
 const fieldNames: Check<readonly string[]> = listOf(fieldName)
 
-/** The options of the plugin, with their defaults. */
 export const corsOptions = {
   /**
    * `enforce` sets headers and answers preflights, `report` adds nothing and counts the requests from other origins, `off`

@@ -13,7 +13,6 @@ import { orderFault } from './page-order.js'
 
 export const requests = requestSlot<ListRequest>('lists.request')
 
-/** Returns the step that reads the page that a request asks for. */
 export function readPageOf(list: List, remove?: (request: FastifyRequest) => void): RequestStep {
   return (request) => {
     const query = (request.query ?? {}) as Record<string, unknown>
@@ -38,7 +37,6 @@ export function countAnswer(request: FastifyRequest, { statusCode }: FastifyRepl
   return { rule: 'answer', given, isNotice: true }
 }
 
-/** The fields of a row that the page is ordered by. */
 export function keysOf({ page, list }: ListRequest): readonly string[] {
   const { id, time } = list.rules
   return page.by === 'time' ? [id, time] : [id]
@@ -61,9 +59,7 @@ export interface List {
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
-  /** Whether the handler has read `page.fetch`. */
   readFetch: boolean
-  /** Whether the handler has called `reply.list()`. */
   isListed: boolean
 }
 
@@ -83,7 +79,6 @@ function listRequest(page: Page<bigint | string>, list: List): ListRequest {
   return request
 }
 
-/** `reply.list()`. */
 export function writeList(
   this: FastifyReply,
   rows: readonly object[],

@@ -19,7 +19,6 @@ export interface OffsetBreach {
   readonly instead: string
 }
 
-/** Returns whether query parameters have the number of a page, or of items to leave out. */
 export function offsetBreach(names: Iterable<string>): OffsetBreach | null {
   const found = [...names].filter((name) => offsets.has(wordsOf(name).join(' ')))
   if (found.length === 0) return null

@@ -6,7 +6,6 @@ import { shapeOf } from '../../json-schema/shape-reader.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-/** Returns the schema of a route with the paging parameters in its query. */
 export function withPaging<Schema extends RouteSchema>(
   schema: Schema | undefined,
   paging: PageRules,
@@ -25,7 +24,6 @@ export const describePages: RouteDescription = {
   problems: problemsOf({ validation: 'The input is invalid' }),
 }
 
-/** Returns the names in `members` that the response schema of 200 would remove from a list. */
 export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
   const schema = bodyFor(responseBodies(response), 200)?.schema
   if (!isSchemaObject(schema)) return []

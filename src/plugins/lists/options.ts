@@ -19,7 +19,6 @@ const keys: Check<readonly PageKey[]> = listOf(oneOf('id', 'time'), "'id', 'time
 
 const limit = integer(1, 10_000)
 
-/** The options of the plugin, with their defaults. */
 export const listsOptions = {
   /**
    * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor), of the response schema (members that
@@ -68,7 +67,6 @@ export const listsOptions = {
   total: option(flag, true),
 }
 
-/** The options of a route. */
 export const listsRouteOptions = {
   ...listsOptions,
   /**
@@ -84,7 +82,6 @@ export type ListsOptions = OptionsOf<typeof listsOptions>
 /** Options of a route, under `config.lists`. An object makes the route a list, even if it is empty. */
 export type ListsRouteOptions = OptionsOf<typeof listsRouteOptions>
 
-/** The resolved options of a list route. */
 export interface ListRules extends PageRules {
   readonly mode: Mode
   readonly id: string

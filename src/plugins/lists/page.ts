@@ -47,7 +47,6 @@ export interface PageRules {
   readonly idFormat: 'int64' | 'text'
   /** The keys that the list supports; a request without a cursor pages by the first. */
   readonly by: readonly PageKey[]
-  /** Whether the list supports `include_total`. */
   readonly total: boolean
 }
 
@@ -111,7 +110,6 @@ export function readPage(
   }
 }
 
-/** Whether the list supports each parameter. */
 export function servedParameters({
   by,
   total,

@@ -146,7 +146,6 @@ const enableMembers = objectOf(
   checksOf({ until: optional(time), retryAfter: optional(seconds), ...reasonOption })[0],
 )
 
-/** Checks {@link EnableOptions}. */
 export const enableOptions: Check<EnableOptions> = (label, received) => {
   const checked = enableMembers(label, received)
   if (checked.until !== undefined && checked.retryAfter !== undefined)

@@ -50,7 +50,6 @@ export function retryAfterField({ now, until, fallback, jitter, format }: RetryA
   return formatHttpDate(Math.min(second * 1000, maxHttpTime))
 }
 
-/** The response of a route during a maintenance, for the OpenAPI document. */
 export const duringMaintenance: RouteDescription = {
   problems: problemsOf({ maintenance: 'The service is in maintenance' }),
   headersOf: {

@@ -17,7 +17,6 @@ export interface MaintenanceState {
   readonly reason: string | null
 }
 
-/** A maintenance that a source announces. */
 export interface Claim {
   readonly source: MaintenanceSource
   /** When it begins, in milliseconds since the epoch; `-Infinity` if it has begun. */
@@ -28,7 +27,6 @@ export interface Claim {
   readonly reason: string | null
 }
 
-/** The claim in effect at a time. */
 export interface CurrentClaim {
   /** The claim, with the end of those that follow it without a gap; `null` if there is no maintenance. */
   readonly claim: Claim | null
@@ -50,7 +48,6 @@ export function currentClaim(claims: readonly Claim[], now: number): CurrentClai
   return { claim: until === last.until ? last : { ...last, until }, nextChange }
 }
 
-/** Tracks whether the service is in maintenance, from all sources. */
 export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
   mayBeActive = false
@@ -87,7 +84,6 @@ export class Maintenance implements MaintenanceSignal {
     this.refresh()
   }
 
-  /** Returns the claim in effect at a time. */
   claimAt(now: number): Claim | null {
     // A timer may be late.
     if (now >= this.#nextChange) this.refresh()
@@ -105,13 +101,11 @@ export class Maintenance implements MaintenanceSignal {
     return () => void this.#listeners.delete(call)
   }
 
-  /** Returns the current state for the app. */
   state(): MaintenanceState | null {
     this.refresh()
     return stateOf(this.#claim)
   }
 
-  /** Updates the state, and sets a timer for the next change. */
   refresh(): void {
     const now = this.#options.now()
     const { claim, nextChange } = currentClaim([...this.#claims.values(), ...this.#windows], now)
@@ -128,7 +122,6 @@ export class Maintenance implements MaintenanceSignal {
     if (this.mayBeActive !== wasActive) for (const call of [...this.#listeners]) call(this.mayBeActive)
   }
 
-  /** Cancels the timer, and sets none any more. */
   stop(): void {
     this.#isStopped = true
     this.#cancelTimer()

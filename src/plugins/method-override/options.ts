@@ -10,7 +10,6 @@ const method: Check<string> = (label, received) =>
     ? received
     : invalid(label, `a method in uppercase, none of ${never.join(', ')}`, received)
 
-/** The options of the plugin, with their defaults. */
 export const methodOverrideOptions = {
   /**
    * The methods that a POST may be performed as, in uppercase. `GET`, `HEAD` and `OPTIONS` are not allowed: safe methods are

@@ -3,31 +3,23 @@ import { isCrossOrigin } from '../../http/web-origin.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 
-/** The header in which a POST names a method. */
 export const overrideHeader = 'X-HTTP-Method-Override'
 
 /** The field in which a form names a method. Forms do not encode its characters. */
 export const overrideField = '_method'
 
-/** The methods that a POST may be performed as. */
 export interface OverrideRules {
-  /** In uppercase. */
   readonly methods: readonly string[]
-  /** Origins whose pages may name a method in a form, besides that of the service. */
   readonly formOrigins: readonly string[]
 }
 
-/** The parts of a POST that can name a method. */
 export interface OverrideInput {
   /** The value of the header; repeated lines are joined by commas (RFC 9110 §5.3). */
   readonly header: string | undefined
-  /** Each value of the form field. */
   readonly form: readonly string[]
-  /** The header fields of the request, which show the origin of the form. */
   readonly fields: RequestFields
 }
 
-/** The method that a POST is performed as, or why it is refused. */
 export type OverrideDecision =
   | { readonly method: string; readonly refusal: null }
   | { readonly method: null; readonly refusal: ProblemError }

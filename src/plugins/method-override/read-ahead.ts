@@ -10,13 +10,11 @@ export interface ReadAhead {
   readonly isWhole: boolean
 }
 
-/** Handles a body that was read ahead. */
 export interface BodyReader {
   /** Called with what was read. */
   take(read: ReadAhead): Buffer
   /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
-  /** Continues with the request. */
   proceed(): void
   /** Called if the client has aborted the request. */
   abandon(): void
@@ -96,15 +94,12 @@ function isAtEnd(raw: RawRequest): boolean {
 }
 
 export interface PendingLimits {
-  /** Number of bodies. */
   readonly bodies: number
-  /** Bytes of all bodies. */
   readonly bytes: number
   /** Milliseconds for each body. */
   readonly time: number
 }
 
-/** A body that is being read. */
 export interface PendingBody {
   /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
   setBytes(bytes: number): void

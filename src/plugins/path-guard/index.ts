@@ -29,7 +29,6 @@ declare module 'fastify' {
   }
 }
 
-/** A route whose path is checked when the app gets ready. */
 interface CheckedRoute {
   readonly methods: readonly string[]
   readonly path: string
@@ -40,7 +39,6 @@ interface CheckedRoute {
   turnOff(): void
 }
 
-/** A route, whose step is that of all routes. */
 interface GuardedRoute {
   readonly path: string | null
   /** Whether parameters may have uppercase letters and encoded characters. */

@@ -6,10 +6,8 @@ import { clip } from '../../text.js'
 /** What can be wrong with the path of a request; each is also the name of the path rule. */
 export const pathFaults = ['uppercase', 'encoding'] as const
 
-/** A member of {@link pathFaults}. */
 export type PathFault = (typeof pathFaults)[number]
 
-/** A fault and the segment that has it. */
 export interface SegmentFault {
   readonly index: number
   readonly fault: PathFault
@@ -49,7 +47,6 @@ export function segmentFaults(
     })
 }
 
-/** Returns the problem of a path with faults. Takes time linear in the path, whatever the number of faults. */
 export function pathProblem(
   path: string,
   faults: readonly SegmentFault[],

@@ -37,7 +37,6 @@ export const pathRuleNames = [
 /** Name of a path rule. */
 export type PathRule = (typeof pathRuleNames)[number]
 
-/** How a route breaks a rule, and what to write instead. */
 export interface PathBreach {
   readonly rule: PathRule
   readonly problem: string
@@ -70,7 +69,6 @@ const pathRules: Readonly<Record<PathRule, RuleOfPath>> = {
 
 const none: ReadonlySet<string> = new Set()
 
-/** Returns the breaches of all rules by a route, at most one per rule. */
 export function pathBreaches(
   methods: readonly string[],
   pattern: string,
@@ -87,7 +85,6 @@ export function pathBreaches(
   })
 }
 
-/** A route of the app, and the rules that apply to it. */
 interface RuledPath {
   readonly methods: readonly string[]
   readonly path: string
@@ -162,13 +159,11 @@ function isPath({ instead }: PathBreach): boolean {
   return suggestion.test(instead)
 }
 
-/** A route of the app, with its breaches. */
 export interface CheckedPath {
   readonly path: string
   readonly breaches: readonly PathBreach[]
 }
 
-/** Returns the breaches of the routes of an app. */
 export function withCommonCause<Route extends CheckedPath>(
   routes: readonly Route[],
   basePath: string,
@@ -234,7 +229,6 @@ function versionProblem({ base, isUnversioned, version }: ReadRoute): string | n
   return version.isRight ? `'${path}' is in front of the version` : `has no major version behind '${path}'`
 }
 
-/** An action is a POST to a path with one verb, at its end. */
 function actionProblem({ methods, names }: ReadRoute): string | null {
   const [verb, ...others] = names.filter(({ isVerb }) => isVerb)
   if (verb === undefined) return null

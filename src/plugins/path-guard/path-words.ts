@@ -1,12 +1,9 @@
 import { isCountedPlural, singular } from '../../words/plurals.js'
 
-/** Words of the service's domain that the rules use. */
 export interface PathVocabulary {
-  /** Collection names that the `plural` rule accepts as they are. */
   readonly collections: ReadonlySet<string>
   /** Names of what exists once, besides {@link isSingleton}. */
   readonly singletons: ReadonlySet<string>
-  /** Verbs of actions. */
   readonly verbs: ReadonlySet<string>
   /** Segments that stand for the caller's own record, such as `me`. */
   readonly selfAliases: ReadonlySet<string>

@@ -24,7 +24,6 @@ export function suggestLowercase(route: ReadRoute): string {
   return withLiterals(route, lowercase, lowercase)
 }
 
-/** Suggests the path with hyphens for underscores. */
 export function suggestHyphens(route: ReadRoute): string {
   return withLiterals(route, hyphenated, innerHyphens)
 }
@@ -39,7 +38,6 @@ export function suggestPlainText(route: ReadRoute): string {
   )
 }
 
-/** Suggests the path with its collections in the plural. */
 export function suggestPlurals(route: ReadRoute): string {
   const names = new Map(route.names.map((name) => [name.read, name]))
   const texts = route.segments.map((read) => {
@@ -68,7 +66,6 @@ export function suggestWithoutCrud(route: ReadRoute, vocabulary: PathVocabulary)
   return method === null ? path : `${method} ${path}`
 }
 
-/** Suggests the path with the version in front, or the option for the base path that is. */
 export function suggestVersion({ version, segments, base, basePath }: ReadRoute): string {
   const option = `basePath: '${basePathOf(base)}'`
   if (base.length > 0 && version.isRight) return `set ${option}`
@@ -81,12 +78,10 @@ export function suggestVersion({ version, segments, base, basePath }: ReadRoute)
   return base.length > 0 ? `${path}, with ${option}` : path
 }
 
-/** Returns segments of a base path as the option `basePath` has them. */
 export function basePathOf(base: readonly ReadSegment[]): string {
   return base.map(({ segment }) => `/${segment.text}`).join('')
 }
 
-/** Suggests a POST to the path with its verb at the end. */
 export function suggestAction(route: ReadRoute, vocabulary: PathVocabulary): string {
   const names = new Map(route.names.map((name) => [name.read, name]))
   const pieces: Piece[] = []
@@ -116,7 +111,6 @@ export function suggestSingleSlashes(route: ReadRoute): string {
   )
 }
 
-/** A segment of a suggested path. */
 interface Piece {
   readonly text: string
   /** The word in kebab-case if the segment can name a collection; `null` for versions, parameters, verbs and aliases. */

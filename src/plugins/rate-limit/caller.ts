@@ -4,7 +4,6 @@ import { knownSubject } from '../../fastify/caller.js'
 import { type MaybeAsync, withValue } from '../../maybe-async.js'
 import type { CallerKey, Request, ResolvedRateLimit } from './options.js'
 
-/** The caller that a request counts for. */
 export interface QuotaCaller {
   /** Bounded in length; keys of an address, of a subject and of the app are never equal. */
   readonly key: string

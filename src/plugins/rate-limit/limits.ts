@@ -9,10 +9,8 @@ import { type Limits, limitsWith } from './quota.js'
 /** Milliseconds that a request waits for Redis, and for the functions of the app that look up a `max`. */
 export const patience = 500
 
-/** How long the results of functions for `max` are kept. */
 const kept = 60_000
 
-/** Returns the quotas of the caller of a request. */
 export type LimitsOf = (request: Request, caller: QuotaCaller) => MaybeAsync<Limits>
 
 /** @param most number of callers whose results of functions for `max` are kept */

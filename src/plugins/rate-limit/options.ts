@@ -40,7 +40,6 @@ export interface RateLimitRedis {
   defineCommand(name: string, definition: { numberOfKeys?: number; lua: string }): void
 }
 
-/** A quota as it is declared. Counts are kept by this object, or in Redis by its name. */
 export interface Quota {
   readonly name: string
   readonly max: number | RateLimitMax
@@ -54,7 +53,6 @@ export type CreateRateLimit = FastifyInstance['createRateLimit']
 /** The largest Integer of a structured field (RFC 9651 §3.3.1), the type of `max` in the header fields. */
 const largestFieldInteger = 999_999_999_999_999
 
-/** Whether a value can be the `max` of a caller. */
 export function isMax(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= largestFieldInteger
 }
@@ -116,7 +114,6 @@ const quotaOptions = {
   quotas: optional(quotas),
 }
 
-/** The options of the plugin, with their defaults. */
 export const rateLimitOptions = {
   /**
    * `enforce` refuses requests beyond the quota, `report` adds no header and counts these requests, `off` does nothing.
@@ -169,12 +166,10 @@ export type RateLimitOptions = OptionsOf<typeof rateLimitOptions>
 /** Options of a route, under `config.rateLimit`; `false` for no quota. */
 export type RateLimitRouteOptions = OptionsOf<typeof rateLimitRouteOptions>
 
-/** The options of the plugin with all defaults. */
 export type ResolvedRateLimit = ResolvedOptions<typeof rateLimitOptions>
 
 type QuotaOptions = Partial<ResolvedOptions<typeof quotaOptions>>
 
-/** Returns the quotas of checked options. */
 export function quotasOf(
   label: string,
   { quotas: several, max, timeWindow }: QuotaOptions,

@@ -2,7 +2,6 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
 import type { Quota } from './options.js'
 
-/** A quota as it applies to a caller. */
 export interface Limit {
   readonly quota: Quota
   readonly max: number
@@ -14,11 +13,9 @@ export interface State {
   readonly used: number
   /** Milliseconds until the window ends; its whole length if it has not begun. */
   readonly ttl: number
-  /** Whether the quota refuses the request. */
   readonly isExceeded: boolean
 }
 
-/** The quotas of a caller. */
 export interface Limits {
   readonly list: readonly Limit[]
   /** `RateLimit-Policy`, such as `"default";q=1000;w=60`. */
@@ -49,7 +46,6 @@ export function quotaFields({ list, policy }: Limits, states: readonly State[]) 
 
 const unused: State = { used: 0, ttl: 0, isExceeded: false }
 
-/** Returns the names of the quotas that refuse a request. */
 export function exceededNames({ list }: Limits, states: readonly State[]): string[] {
   return list.flatMap(({ quota }, index) => (states[index]?.isExceeded ? [quota.name] : []))
 }

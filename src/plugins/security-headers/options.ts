@@ -105,7 +105,6 @@ export interface SecurityHeadersOptions extends HelmetHeaders, OptionsOf<typeof 
 /** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
 export interface SecurityHeadersRouteOptions extends HelmetHeaders, OptionsOf<typeof ownRouteOptions> {}
 
-/** The options of a route with all defaults. */
 export type ResolvedSecurityHeaders = ResolvedOptions<typeof securityHeadersOptions>
 
 /** The headers of the profiles. `api` leaves out those that affect pages only (OWASP REST Security Cheat Sheet). */

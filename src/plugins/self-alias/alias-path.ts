@@ -1,7 +1,6 @@
 import { pathOf, queryOf } from '../../http/request-target.js'
 import { type PathSegment, routePath } from '../../http/route-path.js'
 
-/** The place of a parameter in a route pattern. */
 export interface AliasPlace {
   readonly parameter: string
   /** Number of segments before its own. */

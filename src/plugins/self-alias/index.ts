@@ -156,7 +156,6 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
   },
 })
 
-/** Whether requests of a route may give a record its id. */
 function writesRecords(methods: readonly string[], place: AliasPlace | null, isOfRecords: boolean): boolean {
   // A PUT may create a record, and a PATCH may change its id.
   if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))

@@ -2,7 +2,6 @@ import { privateOnly } from '../../http/cache-control.js'
 import { isField } from '../../http/error-headers.js'
 import { type AliasPlace, ownTarget } from './alias-path.js'
 
-/** The alias of a request, and the caller's id that replaces it. */
 export interface ResolvedAlias {
   readonly alias: string
   readonly id: string
@@ -10,7 +9,6 @@ export interface ResolvedAlias {
 
 interface AliasResponse {
   readonly method: string
-  /** As the client sent it. */
   readonly target: string
   readonly status: number
   readonly hasContent: boolean

@@ -12,7 +12,6 @@ import {
   versionRuleNames,
 } from './options.js'
 
-/** How long a version, or one route of it, is provided. */
 export interface Lifecycle {
   /** When the deprecation begins, in milliseconds since the epoch; `null` for never. */
   readonly deprecated: number | null
@@ -98,7 +97,6 @@ function headersOf({ deprecated, sunset, links }: Lifecycle): LifecycleHeaders {
   })
 }
 
-/** Whether responses get headers, or are counted in `report` mode. */
 export function isAnnounced({ headers, modeOf }: LifecyclePlan): boolean {
   const { deprecation, sunset, link } = headers
   return modeOf.headers !== 'off' && (deprecation !== null || sunset !== null || link !== null)

@@ -2,7 +2,6 @@ import type { FastifySchema } from 'fastify'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type Lifecycle, lifecycleStatus } from './lifecycle.js'
 
-/** Returns the schema of a route with its lifecycle, for the OpenAPI document. */
 export function describeLifecycle(schema: FastifySchema, lifecycle: Lifecycle, now: number): FastifySchema {
   const { deprecated, sunset } = lifecycle
   const { description = [] } = schema as { readonly description?: unknown }

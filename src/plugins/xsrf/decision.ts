@@ -5,13 +5,10 @@ export type XsrfRule = 'origin' | 'token' | 'requestedWith'
 
 export interface XsrfFacts {
   readonly method: string
-  /** Whether a cookie authenticates the request. */
   readonly hasSession: boolean
-  /** Whether the route begins a session. */
   readonly login: boolean
   /** Whether the route sends JSON that only a script of an allowed page may get. */
   readonly requestedWith: boolean
-  /** Origins that count as the own one. */
   readonly origins: readonly string[]
 }
 
@@ -57,7 +54,6 @@ function mayBeElement(fields: RequestFields): boolean {
   return requestedWith === undefined || requestedWith === ''
 }
 
-/** Whether CORS decides who reads the response. */
 function isReadByCors({ 'sec-fetch-dest': dest, 'sec-fetch-mode': mode }: RequestFields): boolean {
   return dest === 'empty' && mode !== undefined && mode !== 'no-cors'
 }

@@ -16,7 +16,6 @@ import { decideXsrf, isRead, type XsrfRule } from './decision.js'
 import type { ResolvedXsrf } from './options.js'
 import { sessionAfter, sessionOfCookies, type XsrfTokens } from './tokens.js'
 
-/** How the requests of a route are treated. */
 interface XsrfPlan {
   readonly mode: Mode
   readonly login: boolean
@@ -37,11 +36,9 @@ export const tokenHeader = 'X-XSRF-TOKEN'
 const tokenField = '_csrf'
 
 export const planOfRoute = routeSlot<XsrfPlan>('xsrf.plan')
-/** Requests that may need the cookie with the token. */
 export const checkedOf = requestSlot<Checked>('xsrf.checked')
 /** The session of a form whose token is not read yet. */
 export const awaitsForm = requestSlot<string>('xsrf.form')
-/** Replies for which the handler has set the cookie. */
 export const isIssued = replySlot<boolean>('xsrf.issued')
 
 const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
@@ -53,7 +50,6 @@ const addVary = varyMerger([
   'X-Requested-With',
 ])
 
-/** Returns the steps of the plugin. */
 export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: XsrfPlan) {
   // Otherwise a request without a cookie needs no check.
   let hasLogin = false
@@ -181,7 +177,6 @@ export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: 
   return { checkRequest, checkForm, setCookie, generateToken, sessionOf, expectLogin }
 }
 
-/** Whether the client has sent a bearer token that the app has verified. */
 function isByToken(request: FastifyRequest): boolean {
   if (request.headers.authorization === undefined || subjectOf(request) === null) return false
   const { rawHeaders } = request.raw

@@ -35,7 +35,6 @@ function joined(cookies: readonly (readonly [name: string, values: readonly stri
   return pairs.length === 0 ? null : pairs.join(';')
 }
 
-/** Makes and verifies tokens that are bound to a session. */
 export interface XsrfTokens {
   create(session: string): string
   isValid(token: string, session: string): boolean

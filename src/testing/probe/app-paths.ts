@@ -1,12 +1,10 @@
 import { type PathSegment, routePath } from '../../http/route-path.js'
 
-/** A path of an app and its methods. */
 export interface AppPath {
   /** The path pattern, such as `/v1/users/:id`. */
   readonly url: string
   readonly segments: readonly PathSegment[]
   readonly methods: readonly string[]
-  /** Header fields that the constraints of its routes require. */
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -5,10 +5,8 @@ import { integerFault } from './integer-fault.js'
 import { itemsOf } from './item-path.js'
 import type { Verdicts } from './verdict.js'
 
-/** What the probes of a path need. */
 export interface Probe {
   readonly path: AppPath
-  /** The path with values for its parameters. */
   readonly target: string
   readonly send: Send
   readonly verdicts: Verdicts
@@ -48,7 +46,6 @@ export async function probeMethods(
   if (verdicts.addStatus('methods', options, [204])) allowed(options)
 }
 
-/** Paths with a letter in uppercase, or an encoded letter, in a literal segment. */
 export async function probeSpelling({ path, target, send, verdicts }: Probe): Promise<void> {
   const parts = target.split('/')
   const index = 1 + path.segments.findLastIndex(({ kind, text }) => kind === 'literal' && /[a-z]/.test(text))
