@@ -44,10 +44,7 @@ function failed(message: string): 2 {
   return 2
 }
 
-/**
- * Boots the app in a process of its own: what the app writes to stdout goes to stderr, and an app that hangs or ends the
- * process does not stop the check.
- */
+// A process of its own: an app that hangs or ends the process does not stop the check.
 function boot(request: ProcessRequest, timeout: number): Promise<Outcome> {
   return new Promise((done) => {
     const child = fork(fileURLToPath(new URL('./check-process.js', import.meta.url)), {

@@ -12,10 +12,7 @@ export function withPrivate(value: string): string {
 // Directives that let shared caches store, or that apply to shared caches only; `private="name"` applies to fields.
 const notPrivate: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
 
-/**
- * Returns a `Cache-Control` that forbids shared caches to store the response (RFC 9111 §5.2.2.7): with `private`, without
- * contrary directives. With `no-store` it is returned as it is.
- */
+/** Returns a `Cache-Control` with which shared caches do not store the response (RFC 9111 §5.2.2.7). */
 export function privateOnly(current: string | undefined): string {
   const directives = listMembers(current ?? '')
   if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''

@@ -14,11 +14,7 @@ export interface SegmentPart {
 // In the router only these characters end a name: `:a_:b` is one parameter, and so is `:id::b`.
 const nameEnd = /[(\-./]/g
 
-/**
- * Returns the segments of a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon),
- * as the router splits it. The empty segment before the first slash is omitted; other empty segments (double or trailing
- * slash) are literals with an empty text.
- */
+/** Splits a path pattern as the router does. Empty segments but the first are literals with an empty text. */
 export function routePath(pattern: string): readonly PathSegment[] {
   const segments: PathSegment[] = []
   let start = pattern.startsWith('/') ? 1 : 0

@@ -1,7 +1,4 @@
-/**
- * Reason phrases of the error statuses, as in the current RFCs (RFC 9110 §15.5–15.6, RFC 6585, RFC 8470, RFC 7725,
- * RFC 4918). Problem codes are made from them, so they must not change with `node:http`.
- */
+// Problem codes are made from these phrases of the current RFCs, so they must not change with `node:http`.
 export const reasonPhrases: Readonly<Record<number, string>> = Object.freeze({
   400: 'Bad Request',
   401: 'Unauthorized',

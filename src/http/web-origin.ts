@@ -1,10 +1,7 @@
 import { type Check, invalid } from '../options.js'
 import type { RequestFields } from './field-name.js'
 
-/**
- * Whether a text is an origin as browsers send it (RFC 6454 §6.2): scheme, host and port in lowercase, without the default
- * port, and nothing else. `null` is not one, because all pages in sandboxes have it.
- */
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.2). `null` is not one: all pages in sandboxes have it. */
 export function isWebOrigin(text: string): boolean {
   if (!originShape.test(text)) return false
   // A URL parser returns an origin for the schemes of the web only; other schemes are checked by the shape.

@@ -1,9 +1,6 @@
 import { isSchemaObject, type Json, type SchemaObject, schemaList } from '../json-schema/json-schema.js'
 
-/**
- * Says in an OpenAPI document which request bodies may be absent: Fastify validates an absent body as `null`.
- * (@fastify/swagger says of each body that it is required.) Changes the document.
- */
+/** Fastify validates an absent body as `null`; @fastify/swagger says of each body that it is required. */
 export function tellOptionalBodies(document: object): void {
   const { paths = {}, components } = document as Document
   const schemas = components?.schemas ?? {}

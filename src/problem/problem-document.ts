@@ -54,10 +54,7 @@ export function problemDocument(
   }
 }
 
-/**
- * Returns a member of an earlier error format, as an entry: the status, the reason phrase, as in Fastify, or the detail under
- * the name of a text. Any other, such as `issues`, may be a list or an object, and is there only if the app has sent it.
- */
+// A member such as `issues` may be a list or an object, so it is there only if the app has sent it.
 function keptMember(name: string, status: number, detail: string): [name: string, value: string | number][] {
   if (name === 'statusCode') return [[name, status]]
   if (name === 'error') return [[name, reasonPhrases[status] ?? String(status)]]

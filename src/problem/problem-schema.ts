@@ -60,11 +60,7 @@ const codesOfHttp = [
   'header-fields-too-large',
 ] as const satisfies readonly ProblemCode[]
 
-/**
- * Returns the content of a response that is a problem with one of these codes, or with one of a fault of HTTP itself.
- *
- * @param isClosed whether no other code can occur
- */
+/** @param isClosed whether no other code can occur */
 export function problemContent(status: number, codes: readonly string[], isClosed: boolean): object {
   const ofHttp = codesOfHttp.filter((code) => problemTypes[code].status === status)
   const known = { type: 'string', enum: [...new Set([...codes, ...ofHttp])] }

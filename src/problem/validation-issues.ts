@@ -15,10 +15,7 @@ export interface SchemaFault {
 
 const places = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const
 
-/**
- * Returns the errors of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, within the bounds
- * of an {@link IssueList}.
- */
+/** @param part `body`, `querystring`, `params` or `headers` */
 export function validationIssues(
   faults: readonly unknown[],
   part: string | undefined,

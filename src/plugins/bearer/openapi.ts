@@ -99,12 +99,7 @@ interface TransformInput {
   }
 }
 
-/**
- * Returns the `swaggerTransform` of a route (@fastify/swagger) that adds a security scheme to the document, unless it has
- * one of this name. It runs for hidden routes, too.
- *
- * @param onAdded called with the scheme when the document has it
- */
+/** Returns a `swaggerTransform` that adds a security scheme to the document, unless it has one of this name. */
 export function schemeTransform(
   options: Pick<BearerOptions, 'issuer' | 'introspection'>,
   name: string,

@@ -24,10 +24,7 @@ export interface PreflightPolicy {
 
 type Fields = Record<string, string>
 
-/**
- * The response headers of the conventions that a page of another origin may read, besides the seven that browsers always
- * expose, such as `Cache-Control` and `Last-Modified` (Fetch §3.2.6, CORS-safelisted response-header names).
- */
+// Browsers always expose seven others, such as `Cache-Control` (Fetch §3.2.6, CORS-safelisted response-header names).
 const conventionHeaders: readonly string[] = [
   'Location',
   'Operation-Location',

@@ -6,12 +6,7 @@ export interface RowFields extends Pick<PageRules, 'idFormat'> {
   readonly time: string
 }
 
-/**
- * Returns what is wrong with the order of the rows of a page; `null` if each lies beyond the one before it, and the first
- * beyond the cursor. A client that follows such pages reaches the end, and gets each row once.
- *
- * The store decides the order of text ids, so this function only checks that none equals the cursor or a row before it.
- */
+// The store decides the order of text ids, so for these only repetitions are found.
 export function orderFault(
   page: Page<bigint | string>,
   rows: readonly object[],

@@ -80,10 +80,7 @@ export interface TakenField {
   readonly rest: string
 }
 
-/**
- * Splits a form (`application/x-www-form-urlencoded`) into the values of a field, however its name is encoded, and the
- * rest. Decode the form as Latin-1 and encode the rest as Latin-1, so that its bytes do not change.
- */
+/** Splits a form into the values of a field and the rest. With texts in Latin-1, the bytes of the rest do not change. */
 export function takeField(form: string, name: string): TakenField {
   if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
   const values: string[] = []

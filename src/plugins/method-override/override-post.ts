@@ -50,12 +50,7 @@ function isBelow(path: string, prefix: string): boolean {
   )
 }
 
-/**
- * Applies the override of a POST before it is routed: sets the method, removes the field from the form, and marks the
- * request with the decision. A refused request stays a POST, and a hook refuses it.
- *
- * @param proceed routes the request; not called if the client aborts it before its form has arrived
- */
+/** Applies the override of a POST before it is routed. A refused request stays a POST, and a hook refuses it. */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const header = headerOf(raw)
   const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0

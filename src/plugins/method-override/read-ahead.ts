@@ -20,13 +20,7 @@ export interface BodyReader {
   abandon(): void
 }
 
-/**
- * Reads a body before its request is routed, and puts back the bytes to parse later, so that later readers see a
- * stream that was not read.
- *
- * @param limit in bytes; reading stops with the chunk that exceeds it
- * @param pending limits the number, the size and the time of the bodies that are read at once
- */
+/** Reads a body up to `limit` bytes, and puts back what is to be parsed: later readers see a stream that was not read. */
 export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies, reader: BodyReader): void {
   const chunks: Buffer[] = []
   let length = 0

@@ -20,10 +20,7 @@ const uppercaseFirst = /^[a-z0-9\-._~!$&'()*+,;=:@/]*[A-Z]/
 // RFC 3986 §5.2.4: clients remove dot segments, so a server that takes them as names serves another path.
 const dotSegment = /\/\.\.?(?=\/|$)/
 
-/**
- * Returns the first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or
- * would need to be; `null` if it has none. Reads up to the query, and allocates nothing for a path without faults.
- */
+/** Reads up to the query, and allocates nothing for a path without faults. */
 export function pathFault(target: string): PathFault | null {
   if (plain.test(target) && !target.includes('/.')) return null
   // The authority of the absolute form (RFC 9112 §3.2.2) is not part of the path.

@@ -91,10 +91,7 @@ interface RuledPath {
   readonly applies: (rule: PathRule) => boolean
 }
 
-/**
- * Returns the breaches of the routes of an app: each with the path that corrects all breaches of its route, and one name for
- * a collection in the paths of all.
- */
+/** Returns breaches that suggest one path for each route, and one name for a collection in the paths of all. */
 export function breachesOfAll<Route extends RuledPath>(
   routes: readonly Route[],
   vocabulary: PathVocabulary,

@@ -37,11 +37,7 @@ const onceAlways: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/**
- * Whether a name in kebab-case is of something that exists once, such as `health` or `profile`, so that it is not plural.
- *
- * @param hasItems whether an item follows: `/v1/profiles/:id` is a collection
- */
+/** @param hasItems whether an item follows: `/v1/profiles/:id` is a collection */
 export function isSingleton(word: string, hasItems: boolean): boolean {
   return onceAlways.has(word) || (!hasItems && onceAlone.has(word))
 }
@@ -124,10 +120,7 @@ const opposites: ReadonlyMap<string, string> = new Map([
   ['suspend', 'resume'],
 ])
 
-/**
- * Returns whether a name in kebab-case is a `verb`, alone or in front of its object, or `either` a verb or a noun,
- * depending on the route; `null` for any other name.
- */
+/** Returns `verb`, alone or in front of its object, or `either`: then the route decides. */
 export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'either' | null {
   if (verbs.has(word)) return nounVerbs.has(word) ? 'either' : 'verb'
   const [first = ''] = word.split('-', 1)
@@ -201,12 +194,7 @@ const namedLists: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/**
- * Returns the CRUD words of a name in kebab-case, such as `get` and `all` of `get-all-users`; `null` if it has none,
- * as with the nouns `update-channels` and `wish-list`.
- *
- * @param itemFollows whether the next segment is a parameter, so that the name has items
- */
+/** Returns the CRUD words of a name, as of `get-all-users`; `null` for nouns, as `update-channels` and `wish-list`. */
 export function crudNameOf(word: string, itemFollows: boolean, methods: readonly string[]): CrudName | null {
   if (methodsOf.has(word)) return { crud: [word], noun: '' }
   const parts = word.split('-')

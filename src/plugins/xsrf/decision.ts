@@ -43,11 +43,7 @@ function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
   return isCrossOrigin({ ...fields, origin: originOf(String(referer)) }, origins)
 }
 
-/**
- * Whether a browser may have sent a read for an element of a page, such as a `<script>`, whose content the page can use
- * whatever its origin. A page that calls `fetch`, a user that types a URL, and a client that sends `X-Requested-With` are
- * none: a page of another origin cannot send that header without the consent of CORS.
- */
+// A page of another origin cannot send X-Requested-With without the consent of CORS.
 function mayBeElement(fields: RequestFields): boolean {
   const { 'sec-fetch-site': site, 'x-requested-with': requestedWith } = fields
   if (site === 'same-origin' || site === 'none' || isReadByCors(fields)) return false

@@ -13,10 +13,7 @@ const methodsAndConstraints = /^(.*?) \(([A-Z, -]+)\)(?: (\{.*\}))?$/
 // Routes may give a parameter different names.
 const alternatives = /^(:\w+)(?:\|:\w+)+$/
 
-/**
- * Returns the paths of an app, from the text of Fastify's `printRoutes()`: each line has a part of a path below that of the
- * line above it. A line without a branch has other constraints of the same path.
- */
+/** Reads the text of `printRoutes()`: each line has a part of a path below that of the line above it. */
 export function appPaths(printed: string): AppPath[] {
   const parts: string[] = []
   const paths: AppPath[] = []

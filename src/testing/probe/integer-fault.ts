@@ -1,11 +1,6 @@
 import { isObject } from '../../options.js'
 
-/**
- * Returns the first integer of a JSON value that a Number cannot hold and that has no twin with its digits, or the first twin
- * with other digits; `null` if there is none. Not recursive: the value may be as deep as a parser allows.
- *
- * @param json JSON with exact integers as BigInt
- */
+/** Returns the first integer without a twin that needs one. Not recursive: the value may be as deep as a parser allows. */
 export function integerFault(json: unknown): string | null {
   const open: unknown[] = [json]
   for (let value = open.pop(); value !== undefined; value = open.pop()) {

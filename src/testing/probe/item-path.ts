@@ -15,10 +15,7 @@ export function itemsOf(json: unknown, { segments }: Pick<AppPath, 'segments'>):
   return Array.isArray(items) ? items : null
 }
 
-/**
- * Returns a function that fills the parameters of a path pattern, with the given values, or with the id of the first item of
- * the list above; `null` if no item is known.
- */
+/** Fills parameters with the given values, or with the id of the first item of the list above. */
 export function pathFiller(
   send: Send,
   paths: readonly AppPath[],
