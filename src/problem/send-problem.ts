@@ -9,11 +9,10 @@ import { isField, isProblemField, replacedByProblem } from '../http/error-header
 import { serviceLinks } from '../http/links.js'
 import { exactJson } from '../json/exact-json.js'
 import { withPathHints } from './path-hints.js'
-import { problemDocument, problemMediaType } from './problem-document.js'
+import { problemDocument, problemMediaType, rawProblem } from './problem-document.js'
 import { changesOf, isProblemError, ProblemError } from './problem-error.js'
 import { logRefusal } from './problem-log.js'
 import { type ProblemStyle, refusalsOf, styleOf } from './problem-style.js'
-import { rawProblem } from './raw-problem.js'
 
 export { defaultStyle } from './problem-style.js'
 

@@ -1,8 +1,9 @@
 import { exactJson } from '../json/exact-json.js'
 import { nameOfToken, pointerToken } from '../json/json-pointer.js'
+import { isObject } from '../options.js'
 import { clip } from '../text.js'
 import { IssueList } from './issue-list.js'
-import type { ProblemIssue } from './problem-error.js'
+import { isString, type ProblemIssue } from './problem-error.js'
 
 export interface SchemaFault {
   readonly instancePath?: unknown
@@ -36,7 +37,7 @@ function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
   const names = listParams.map((name) => param(fault, name)).find(Array.isArray)
   return names === undefined
     ? [fault]
-    : names.filter(isText).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
+    : names.filter(isString).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
 }
 
 const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
@@ -75,7 +76,7 @@ function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
 
 // Other validators may have texts, or a form of their own.
 function faultOf(given: unknown): SchemaFault {
-  return typeof given === 'object' && given !== null ? given : { message: given }
+  return isObject(given) ? given : { message: given }
 }
 
 function isPlace(part: string | undefined): part is keyof typeof places {
@@ -85,7 +86,7 @@ function isPlace(part: string | undefined): part is keyof typeof places {
 // For a missing or additional member, Ajv points at its object.
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
-  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isText)
+  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isString)
   return member === undefined ? at : `${at}/${pointerToken(member)}`
 }
 
@@ -101,7 +102,7 @@ function messageOf(fault: SchemaFault): string {
   if (Array.isArray(allowed)) return `must be one of ${allowed.slice(0, maxAllowed).map(shown).join(', ')}`
   // Regular expressions are not for clients.
   const pattern = param(fault, 'pattern')
-  return isText(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
+  return isString(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
 }
 
 const maxAllowed = 20
@@ -111,11 +112,5 @@ function shown(value: unknown): string {
 }
 
 function param(fault: SchemaFault, name: string): unknown {
-  return typeof fault.params === 'object' && fault.params !== null
-    ? (fault.params as Record<string, unknown>)[name]
-    : undefined
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
+  return isObject(fault.params) ? fault.params[name] : undefined
 }
