@@ -1,5 +1,5 @@
 import { checksOf, resolveOptions } from '../options.js'
-import { offsetBreach } from '../plugins/lists/offset-paging.js'
+import { offsetBreach } from '../plugins/lists/openapi.js'
 import { listsOptions } from '../plugins/lists/options.js'
 import { pathGuardOptions, vocabularyOf as pathVocabularyOf } from '../plugins/path-guard/options.js'
 import {
