@@ -4,10 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { FastifyInstance, FastifyPluginCallback, FastifyServerOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type ConventionsReport, conventions, conventionsReport } from '../index.js'
-import { documentState } from './document.js'
-import type { Outcome, ProcessRequest } from './outcome.js'
-
-let presetsLoading = 0
+import { type DocumentState, documentState } from './document.js'
 
 /** Boots the app that a file exports, reads its report, and closes it. Never throws. */
 export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<Outcome> {
@@ -15,8 +12,6 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
   // All copies of Fastify publish each new app on this channel, before the app has it.
   subscribe('fastify.initialization', (message) => {
     const { fastify } = message as { readonly fastify: FastifyInstance }
-    // A convention may make an app for itself.
-    if (presetsLoading > 0) return
     contexts.add(fastify)
     keepFromListening(fastify)
     fastify.addHook('onRegister', (context) => void contexts.add(context))
@@ -148,11 +143,9 @@ function registerFirst(app: FastifyInstance, mode: 'report' | 'enforce'): void {
   let isLoaded = false
   app.register(
     fastifyPlugin(async function registerPreset(root: FastifyInstance) {
-      presetsLoading++
       try {
         await root.register(conventions, { mode })
       } finally {
-        presetsLoading--
         isLoaded = true
       }
     }),
@@ -203,3 +196,16 @@ async function closed(app: FastifyInstance | undefined): Promise<void> {
   const timeout = new Promise((done) => setTimeout(done, closeTimeout))
   await Promise.race([app.close(), timeout]).catch((error: unknown) => console.error(error))
 }
+
+export interface ProcessRequest {
+  readonly file: string
+  readonly mode: 'report' | 'enforce'
+  /** Whether the preset is registered before everything else. */
+  readonly preset: boolean
+}
+
+export type Outcome =
+  | { readonly kind: 'booted'; readonly report: ConventionsReport; readonly document: DocumentState }
+  /** The app registers conventions itself. */
+  | { readonly kind: 'registered' }
+  | { readonly kind: 'failed'; readonly message: string }

@@ -4,8 +4,8 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatReport } from '../index.js'
 import { type CheckArguments, readArguments, usage } from './arguments.js'
+import type { Outcome, ProcessRequest } from './boot-app.js'
 import { describeDocument } from './document.js'
-import type { Outcome, ProcessRequest } from './outcome.js'
 
 /** Runs the command and returns its exit code: 0, 1 for findings that are errors, 2 if there is no report. */
 export async function check(args: readonly string[]): Promise<0 | 1 | 2> {

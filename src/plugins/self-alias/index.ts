@@ -11,7 +11,15 @@ import { invalid, isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
 import { logOf } from '../../rules/report.js'
-import { type AliasPlace, lastCollection, placeAfter, placeOf } from './alias-path.js'
+import {
+  type AliasPlace,
+  headersUnderAlias,
+  lastCollection,
+  placeAfter,
+  placeOf,
+  type ResolvedAlias,
+  withoutCaller,
+} from './alias.js'
 import { describeSelfAlias, withAliases } from './openapi.js'
 import {
   type SelfAliasOptions,
@@ -20,7 +28,6 @@ import {
   selfAliasOptions,
   selfAliasRouteOptions,
 } from './options.js'
-import { headersUnderAlias, type ResolvedAlias, withoutCaller } from './response.js'
 
 export type {
   Identify,
