@@ -4,8 +4,7 @@ import { convention } from '../../convention/convention.js'
 import type { Effect } from '../../convention/steps.js'
 import { serverSettings } from '../../fastify/internals.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { pathOf } from '../../http/request-target.js'
-import { listOf, type OptionsOf, option, text } from '../../options.js'
+import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf } from '../../problem/route-description.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
@@ -16,14 +15,6 @@ const httpsOnlyOptions = {
    * @default 'enforce'
    */
   mode: modeOption,
-  /**
-   * Paths that are served over plain HTTP too, such as `/healthz`; compared with the whole raw path, without the query.
-   * For paths whose route cannot have `config.httpsOnly: false`.
-   *
-   * Not for paths that need credentials, or reveal anything about users.
-   * @default []
-   */
-  except: option(listOf(text("a path such as '/healthz', without a query or a wildcard", /^\/[^?#*]*$/)), []),
 }
 
 const httpsOnlyRouteOptions = {
@@ -66,20 +57,8 @@ export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOption
   rules: ['plain'],
   options: httpsOnlyOptions,
   routeOptions: httpsOnlyRouteOptions,
-  setUp({ app, options: { mode, except }, atReady, addFinding, addException }) {
-    const paths = new Set<string>()
-    const excepted = new Set(except)
-
-    function requireHttps(request: FastifyRequest): Effect | undefined {
-      if (isSecure(request) || excepted.has(pathOf(request.raw.url ?? '/'))) return undefined
-      return { rule: 'plain', given: `${request.method} over plain HTTP`, refusal: leaked() }
-    }
-
+  setUp({ app, options: { mode }, atReady, addFinding }) {
     atReady(function checkHttps() {
-      for (const path of except) {
-        const reason = 'listed in httpsOnly.except'
-        addException({ route: path, rules: ['plain'], reason, declared: true, unused: !paths.has(path) })
-      }
       const { trustProxy, hasServerFactory } = serverSettings(app)
       if (mode === 'off' || trustProxy || hasServerFactory || app.server instanceof TlsServer) return
       addFinding({
@@ -90,24 +69,23 @@ export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOption
         mode,
       })
     })
-    return { paths, excepted, requireHttps }
   },
-  route({ path, modeOf, state: { paths, excepted, requireHttps } }) {
-    paths.add(path)
-    const isDescribed = modeOf.plain === 'enforce' && !excepted.has(path)
+  route({ modeOf }) {
     return {
       onRequest: requireHttps,
-      describe: isDescribed
-        ? { problems: problemsOf({ 'https-required': 'The request was sent without TLS' }) }
-        : undefined,
+      describe:
+        modeOf.plain === 'enforce'
+          ? { problems: problemsOf({ 'https-required': 'The request was sent without TLS' }) }
+          : undefined,
     }
   },
 })
 
-function leaked(): ProblemError {
-  return new ProblemError('https-required', {
-    detail: 'Use HTTPS; a token sent over plain HTTP has to be replaced',
-  })
+function requireHttps(request: FastifyRequest): Effect | undefined {
+  if (isSecure(request)) return undefined
+  const detail = 'Use HTTPS; a token sent over plain HTTP has to be replaced'
+  const refusal = new ProblemError('https-required', { detail })
+  return { rule: 'plain', given: `${request.method} over plain HTTP`, refusal }
 }
 
 /** Whether the client has sent the request over TLS: to this server, or to the proxy that Fastify trusts. */
