@@ -2,20 +2,28 @@ import { isObject } from '../../options.js'
 import { isSecure } from './options.js'
 import { IssuerRefused, IssuerUnavailable } from './tokens.js'
 
-type EndpointName = 'jwks_uri' | 'introspection_endpoint'
+interface IssuerSettings extends FetchSettings {
+  readonly issuer: string
+  readonly allowHttp: boolean
+}
 
 export class Issuer {
-  readonly #settings: FetchSettings & { readonly issuer: string; readonly allowHttp: boolean }
+  readonly #settings: IssuerSettings
   #metadata: unknown
 
-  constructor(settings: FetchSettings & { readonly issuer: string; readonly allowHttp: boolean }) {
+  constructor(settings: IssuerSettings) {
     this.#settings = settings
   }
 
   /** Sends a request to an endpoint, found by the metadata unless its URL is known. */
-  async ask(name: EndpointName, known: string | undefined, init?: RequestInit): Promise<unknown> {
-    const url = known ?? (await this.#endpoint(name))
+  async ask(
+    name: 'jwks_uri' | 'introspection_endpoint',
+    known: string | undefined,
+    init?: RequestInit,
+  ): Promise<unknown> {
     try {
+      if (known === undefined) this.#metadata ??= await this.#discover()
+      const url = known ?? endpointOf(this.#metadata, name, this.#settings)
       return jsonOf(url, await fetchText(url, this.#settings, init))
     } catch (error) {
       // An endpoint that refuses one request is still there.
@@ -24,29 +32,19 @@ export class Issuer {
     }
   }
 
-  async #endpoint(name: EndpointName): Promise<string> {
-    this.#metadata ??= await this.#discover()
-    try {
-      return endpointOf(this.#metadata, name, this.#settings)
-    } catch (error) {
-      this.#metadata = undefined
-      throw error
-    }
-  }
-
   async #discover(): Promise<unknown> {
-    const { issuer } = this.#settings
-    for (const url of metadataUrls(issuer)) {
-      const fetched: FetchedText = await fetchText(url, this.#settings)
+    const urls = metadataUrls(this.#settings.issuer)
+    for (const url of urls) {
+      const fetched = await fetchText(url, this.#settings)
       // An issuer has its metadata at one of the two URLs.
       if (fetched.status < 400 || fetched.status >= 500) return jsonOf(url, fetched)
     }
-    throw new IssuerUnavailable(`${issuer} has no metadata: ${metadataUrls(issuer).join(', ')}`)
+    throw new IssuerUnavailable(`${this.#settings.issuer} has no metadata: ${urls.join(', ')}`)
   }
 }
 
 /** Returns the URLs at which an issuer may have its metadata, in the order in which they are tried. */
-export function metadataUrls(issuer: string): readonly string[] {
+function metadataUrls(issuer: string): readonly string[] {
   const { origin, pathname, search } = new URL(issuer)
   const path = pathname.replace(/\/$/, '')
   return [
@@ -57,11 +55,7 @@ export function metadataUrls(issuer: string): readonly string[] {
   ]
 }
 
-export function endpointOf(
-  metadata: unknown,
-  name: 'jwks_uri' | 'introspection_endpoint',
-  { issuer, allowHttp }: { readonly issuer: string; readonly allowHttp: boolean },
-): string {
+function endpointOf(metadata: unknown, name: string, { issuer, allowHttp }: IssuerSettings): string {
   // RFC 8414 §3.3
   if (!isObject(metadata) || metadata.issuer !== issuer)
     throw new IssuerUnavailable(`the metadata of ${issuer} is of another issuer`)
@@ -73,14 +67,14 @@ export function endpointOf(
   return endpoint
 }
 
-export interface FetchSettings {
+interface FetchSettings {
   readonly fetch: typeof fetch
   /** Milliseconds. */
   readonly timeout: number
 }
 
 /** A response of the issuer; `text` is `null` for other statuses than 200. */
-export interface FetchedText {
+interface FetchedText {
   readonly status: number
   readonly text: string | null
 }
@@ -88,7 +82,7 @@ export interface FetchedText {
 /** Maximum number of bytes of a response. */
 const maxBytes = 262_144
 
-export async function fetchText(
+async function fetchText(
   url: string,
   { fetch, timeout }: FetchSettings,
   init: RequestInit = {},
@@ -113,7 +107,7 @@ export async function fetchText(
   }
 }
 
-export function jsonOf(url: string, { status, text }: FetchedText): unknown {
+function jsonOf(url: string, { status, text }: FetchedText): unknown {
   if (status >= 400 && status < 500) throw new IssuerRefused(`${url} answered ${status}`, status)
   if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)
   try {

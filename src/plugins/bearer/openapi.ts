@@ -56,8 +56,11 @@ export function describeSecurity(
   plan: DescribedPlan | null,
 ): FastifySchema {
   if ('security' in schema || scheme === null) return schema
+  const { name, takesScopes } = scheme
+  const security =
+    plan === null ? [] : [...(plan.isOptional ? [{}] : []), { [name]: takesScopes ? [...plan.scopes] : [] }]
   // @fastify/swagger adds the member to the type.
-  return { ...schema, security: plan === null ? [] : requirements(scheme, plan) } as FastifySchema
+  return { ...schema, security } as FastifySchema
 }
 
 export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDescription {
@@ -77,16 +80,6 @@ export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDe
 
 const challenge = {
   'WWW-Authenticate': { type: 'string', description: 'What a request needs (RFC 6750 §3)' },
-}
-
-/** A security requirement: the scopes by the name of the scheme. */
-type Requirement = Readonly<Record<string, readonly string[]>>
-
-function requirements(
-  { name, takesScopes }: KnownScheme,
-  { scopes, isOptional }: DescribedPlan,
-): readonly Requirement[] {
-  return [...(isOptional ? [{}] : []), { [name]: takesScopes ? [...scopes] : [] }]
 }
 
 /** What @fastify/swagger passes to the transform of a route. */
