@@ -3,6 +3,20 @@ const outsidePath = /[^A-Za-z0-9\-._~!$&'()*+,;=:@]/
 
 const escapes = /(?:%[0-9A-Fa-f]{2})+/g
 
+// Letters that Unicode does not decompose into an ASCII letter and marks.
+const spelled: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+}
+const spelledLetter = new RegExp(`[${Object.keys(spelled).join('')}]`, 'gi')
+
 /** Placeholder for the name of a collection that the path does not give. */
 export const anyCollection = 'items'
 
@@ -63,9 +77,15 @@ function lowercaseLetters(text: string): string {
 
 function unreserved(text: string): string {
   return text
+    .replace(spelledLetter, spelledOut)
     .normalize('NFKD')
     .replace(/[\p{M}'’]+/gu, '')
     .replace(/[^A-Za-z0-9\-._~]+/g, '-')
+}
+
+function spelledOut(letter: string): string {
+  const small = spelled[letter.toLowerCase()] ?? ''
+  return letter === letter.toLowerCase() ? small : `${small.slice(0, 1).toUpperCase()}${small.slice(1)}`
 }
 
 function decodedText(text: string): string {

@@ -586,7 +586,7 @@ const manyTimesWrong: readonly (readonly [route: string, instead: Partial<Record
     },
   ],
   ['GET /v1/a--b_c', { underscore: '/v1/a--b-c', plural: '/v1/a--b_cs' }],
-  ['GET /v1/straße', { encoding: '/v1/stra-e', plural: '/v1/straßes' }],
+  ['GET /v1/straße', { encoding: '/v1/strasse', plural: '/v1/straßes' }],
   ['GET /v1_2/users', { underscore: '/v1-2/users', version: '/v1/users' }],
   ['GET /v1/ORDER/:id', { uppercase: '/v1/order/:id', plural: '/v1/ORDERS/:id' }],
   ['GET /v1/Order/:id', { uppercase: '/v1/order/:id', plural: '/v1/Orders/:id' }],
