@@ -250,11 +250,6 @@ const others = {
    */
   keysMaxAge: option(duration, 600_000),
   /**
-   * Maximum age of keys that are used while the issuer cannot be reached.
-   * @default '24 hours'
-   */
-  keysMaxStale: option(duration, 86_400_000),
-  /**
    * Minimum time between two fetches from the issuer that requests cause: by a key that is not known, or after a failure.
    * @default '5 seconds'
    */
@@ -306,7 +301,7 @@ export interface BearerRouteOptions extends OptionsOf<typeof bearerRouteOptions>
 
 type Given = ResolvedOptions<typeof bearerOptions>
 type Normalised = 'issuer' | 'audience' | 'resource' | 'introspection'
-type DurationName = 'keysMaxAge' | 'keysMaxStale' | 'keysCooldown' | 'timeout'
+type DurationName = 'keysMaxAge' | 'keysCooldown' | 'timeout'
 
 /** The options of introspection with their defaults; the duration in milliseconds. */
 export interface ResolvedIntrospection extends Required<Omit<IntrospectionOptions, 'endpoint' | 'cacheFor'>> {

@@ -21,6 +21,9 @@ export interface TokenVerification {
 
 const maxWarned = 100
 
+/** Milliseconds that known keys are used while the issuer cannot be reached. */
+const keysMaxStale = 86_400_000
+
 /** Milliseconds between the begins of two outages that are logged. */
 const outageInterval = 60_000
 
@@ -61,7 +64,7 @@ export async function tokenVerification(
   }
   const keys = new KeySet({
     maxAge: options.keysMaxAge,
-    maxStale: options.keysMaxStale,
+    maxStale: keysMaxStale,
     cooldown: options.keysCooldown,
     now,
     schedule: options.schedule,

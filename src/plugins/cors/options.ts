@@ -14,7 +14,7 @@ import {
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 import { type AskForAllowed, type CorsPolicy, exposedHeaders, matchingWhole } from './cors-headers.js'
 
-/** Decides whether an origin may read responses, by a callback or a promise. It is not called for requests without `Origin`. */
+/** Returns the origins that may read responses, or a promise of them. It is not called for requests without `Origin`. */
 export type CorsOriginFunction = AskForAllowed
 
 /** Origins that may read responses. */
@@ -22,7 +22,11 @@ export type CorsOrigin = boolean | string | RegExp | readonly (string | RegExp)[
 
 const origin: Check<CorsOrigin> = (label, received) => {
   if (typeof received === 'boolean') return received
-  if (typeof received === 'function') return received as CorsOriginFunction
+  if (typeof received === 'function') {
+    return received.length > 1
+      ? invalid(label, 'a function that returns what is allowed, without a callback', received)
+      : (received as CorsOriginFunction)
+  }
   if (!Array.isArray(received)) return oneOrigin(label, received)
   return severalOrigins(label, received)
 }
