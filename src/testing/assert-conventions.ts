@@ -14,9 +14,8 @@ import {
 } from '../options.js'
 import { hiddenReason, matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
 import { conventionsReport } from '../rules/report.js'
-import { type AppPath, appPaths } from './probe/app-paths.js'
 import { type ProbedApp, sender } from './probe/client.js'
-import { type ParameterValue, pathFiller } from './probe/item-path.js'
+import { type AppPath, appPaths, type ParameterValue, pathFiller } from './probe/paths.js'
 import {
   probeMaintenance,
   probeMethods,
@@ -28,7 +27,7 @@ import {
 import { type ProbeRule, probeRules, type Verdict, Verdicts } from './probe/verdict.js'
 
 export type { InjectedResponse, ProbedApp, ProbeRequest } from './probe/client.js'
-export type { ParameterValue } from './probe/item-path.js'
+export type { ParameterValue } from './probe/paths.js'
 export type { ProbeRule, Verdict } from './probe/verdict.js'
 
 const options = {

@@ -1,6 +1,6 @@
 import { isPlural } from '../../words/plurals.js'
 import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
-import { isFileFormat, lastWord, type PathVocabulary } from './path-words.js'
+import { fileFormats, lastWord, type PathVocabulary } from './path-words.js'
 import {
   areOfAction,
   isOnlyCrud,
@@ -211,7 +211,7 @@ function isSingular({ isCollection, crud, noun }: PathName): boolean {
 
 function wordsProblem({ names }: ReadRoute): string | null {
   const broken = names.filter(({ crud }) => crud.length > 0)
-  const isFile = broken.some(({ crud: [word = ''] }) => isFileFormat(word))
+  const isFile = broken.some(({ crud: [word = ''] }) => fileFormats.has(word))
   return problemOf(
     broken.map(({ read }) => read),
     'stands for a method',

@@ -63,34 +63,17 @@ export function isUnversionedPath(words: readonly string[]): boolean {
   return isProbe || unversioned.has(first) || (words.length === 1 && file.test(first))
 }
 
-// What a service or a gateway puts in front of the version.
-const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
+/** What a service or a gateway puts in front of the version. */
+export const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
 
-/** Whether a name in kebab-case is one that services put in front of the version. */
-export function isBaseWord(word: string): boolean {
-  return baseWords.has(word)
-}
-
-// File formats in a path, behind `download` and `export`.
-const fileFormats: ReadonlySet<string> = new Set(
+/** File formats in a path, behind {@link fileWords}. */
+export const fileFormats: ReadonlySet<string> = new Set(
   'csv doc docx excel html json ndjson ods parquet pdf tsv txt xls xlsx xml yaml zip'.split(' '),
 )
-const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
+export const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
 
-/** Whether a name in kebab-case is that of a file format. */
-export function isFileFormat(word: string): boolean {
-  return fileFormats.has(word)
-}
-
-/** Whether a name in kebab-case asks for a file, if a format follows it. */
-export function asksForFile(word: string): boolean {
-  return fileWords.has(word)
-}
-
-/** Whether a name in kebab-case is an action if it is posted to: it marks something as read. */
-export function marksAsRead(word: string): boolean {
-  return word === 'read' || word === 'read-all'
-}
+/** Actions if they are posted to: they mark something as read. */
+export const readWords: ReadonlySet<string> = new Set(['read', 'read-all'])
 
 // Also nouns, for the result of the action: `GET /v1/orders/:id/refund` reads a refund.
 const nounVerbs: ReadonlySet<string> = new Set(['archive', 'capture', 'invite', 'refund'])

@@ -2,15 +2,15 @@ import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../
 import { kebab } from './path-text.js'
 import {
   applyToCollection,
-  asksForFile,
+  baseWords,
   type CrudName,
   crudNameOf,
-  isBaseWord,
-  isFileFormat,
+  fileFormats,
+  fileWords,
   isSingleton,
   isUnversionedPath,
-  marksAsRead,
   type PathVocabulary,
+  readWords,
   verbKind,
 } from './path-words.js'
 
@@ -134,7 +134,7 @@ function readSegment(segment: PathSegment): ReadSegment {
 
 /** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
 function baseLength(segments: readonly ReadSegment[]): number {
-  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !isBaseWord(word))
+  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !baseWords.has(word))
   if (words === -1) return segments.length
   const version = segments.findIndex(
     ({ kind, word }) =>
@@ -188,7 +188,7 @@ function readCrud(
     const read = segments[index]
     if (read === undefined) continue
     const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
-    const isAction = index === segments.length - 1 && areOfAction(methods) && marksAsRead(read.word)
+    const isAction = index === segments.length - 1 && areOfAction(methods) && readWords.has(read.word)
     const found = isName && !isAction ? wordsOf(segments, index, methods) : null
     const name = { read, crud: found?.crud ?? [], noun: found?.noun ?? read.word, hasItem: isItem(next) }
     names.push(name)
@@ -205,8 +205,8 @@ function wordsOf(
 ): CrudName | null {
   const word = segments[index]?.word ?? ''
   const last = segments.length - 1
-  const isFormat = index === last && isFileFormat(word) && asksForFile(segments[index - 1]?.word ?? '')
-  const isDownload = index === last - 1 && asksForFile(word) && isFileFormat(segments[last]?.word ?? '')
+  const isFormat = index === last && fileFormats.has(word) && fileWords.has(segments[index - 1]?.word ?? '')
+  const isDownload = index === last - 1 && fileWords.has(word) && fileFormats.has(segments[last]?.word ?? '')
   if (isFormat || isDownload) return { crud: [word], noun: '' }
   return crudNameOf(word, isItem(segments[index + 1]), methods)
 }
