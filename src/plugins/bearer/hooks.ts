@@ -1,14 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isRepeated } from '../../http/raw-headers.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
-
-export interface CredentialFields {
-  readonly headers: { readonly authorization?: string | undefined }
-  readonly rawHeaders: readonly string[]
-}
 
 /** The credentials of a request: a token, `none` of the scheme Bearer, or `malformed` ones. */
 export type Credentials = { readonly token: string } | 'none' | 'malformed'
@@ -20,7 +16,10 @@ const maxTokenLength = 16_384
 const scheme = /^bearer(?: |$)/i
 const form = /^bearer +([\w.~+/-]+=*) *$/i
 
-export function credentialsOf({ headers, rawHeaders }: CredentialFields): Credentials {
+export function credentialsOf({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Credentials {
   const { authorization } = headers
   if (authorization === undefined) return 'none'
   // Node.js keeps the first of several fields, and a proxy may have checked another one.

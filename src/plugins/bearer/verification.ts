@@ -13,12 +13,6 @@ interface Log {
   error(values: object, message: string): void
 }
 
-export interface TokenVerification {
-  readonly tokens: TokenCache
-  /** Fetches what verifications need. Rejects if the issuer cannot be reached. */
-  readonly warmUp: () => Promise<void>
-}
-
 const maxWarned = 100
 
 /** Milliseconds that known keys are used while the issuer cannot be reached. */
@@ -31,7 +25,7 @@ export async function tokenVerification(
   options: ResolvedBearer,
   log: Log,
   loadJose: () => Promise<JoseModule>,
-): Promise<TokenVerification> {
+) {
   const { introspection, jwks, jwksUri, cache, now } = options
   const outage = new Outage(outageInterval, now)
   const issuer = new Issuer(options)

@@ -27,15 +27,11 @@ export interface Claim {
   readonly reason: string | null
 }
 
-export interface CurrentClaim {
-  /** The claim, with the end of those that follow it without a gap; `null` if there is no maintenance. */
-  readonly claim: Claim | null
-  /** When this changes without an event, in milliseconds since the epoch; `Infinity` for never. */
-  readonly nextChange: number
-}
-
-/** Returns the claim in effect: the one that ends last, of equals the first. */
-export function currentClaim(claims: readonly Claim[], now: number): CurrentClaim {
+/** Returns the claim that ends last, of equals the first, with the end of those that follow without a gap. */
+export function currentClaim(
+  claims: readonly Claim[],
+  now: number,
+): { claim: Claim | null; nextChange: number } {
   const ahead = claims.flatMap(({ from, until }) => [from, until]).filter((time) => time > now)
   const nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
   const [first, ...others] = claims.filter(({ from, until }) => from <= now && now < until)

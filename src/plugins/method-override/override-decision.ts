@@ -13,8 +13,8 @@ export interface OverrideRules {
   readonly formOrigins: readonly string[]
 }
 
-export interface OverrideInput {
-  /** The value of the header; repeated lines are joined by commas (RFC 9110 §5.3). */
+interface OverrideInput {
+  /** Repeated lines are joined by commas (RFC 9110 §5.3). */
   readonly header: string | undefined
   readonly form: readonly string[]
   readonly fields: RequestFields
@@ -72,16 +72,8 @@ function refused(detail: string, errors: readonly ProblemIssue[]): OverrideDecis
 /** The media type of the forms that browsers send without a script. */
 export const formType = 'application/x-www-form-urlencoded'
 
-/** The values of a form field, and the form without it. */
-export interface TakenField {
-  /** Its values, in order; empty if the form does not have it. */
-  readonly values: readonly string[]
-  /** The other pairs, with unchanged bytes. */
-  readonly rest: string
-}
-
 /** Splits a form into the values of a field and the rest. With texts in Latin-1, the bytes of the rest do not change. */
-export function takeField(form: string, name: string): TakenField {
+export function takeField(form: string, name: string): { values: readonly string[]; rest: string } {
   if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
   const values: string[] = []
   const kept: string[] = []
