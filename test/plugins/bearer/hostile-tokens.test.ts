@@ -101,5 +101,5 @@ t.test('credentials are read as RFC 6750 §2.1 writes them', async (t) => {
     ['Bearer a, Bearer b', ['authorization', 'Bearer a, Bearer b'], 'malformed'],
   ] as const
   for (const [authorization, rawHeaders, expected] of rows)
-    t.equal(credentialsOf({ headers: { authorization }, rawHeaders }), expected)
+    t.equal(credentialsOf({ headers: { authorization }, rawHeaders: [...rawHeaders] }), expected)
 })

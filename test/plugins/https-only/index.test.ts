@@ -125,9 +125,8 @@ t.test('the preset leaves it out unless it is given options', async (t) => {
 })
 
 t.test('bad options fail the registration with their name', async (t) => {
-  for (const [options, message] of [[{ mode: 'strict' }, /httpsOnly\.mode/]] as const) {
-    await t.rejects(appWith(options as HttpsOnlyOptions), { code: 'FST_CONV_OPTION_INVALID', message })
-  }
+  const strict = { mode: 'strict' } as unknown as HttpsOnlyOptions
+  await t.rejects(appWith(strict), { code: 'FST_CONV_OPTION_INVALID', message: /httpsOnly\.mode/ })
   await t.rejects(appWith({ exempt: [] } as HttpsOnlyOptions), { code: 'FST_CONV_OPTION_UNKNOWN' })
   const app = Fastify({ trustProxy: true })
   await app.register(httpsOnly)
