@@ -66,7 +66,7 @@ export function refusalsOf(context: ChallengeContext, scopes: readonly string[])
   }
 }
 
-export function unavailable(): ProblemError {
+function unavailable(): ProblemError {
   return new ProblemError('authentication-unavailable', {
     detail: 'Tokens cannot be verified at the moment; try again',
     headers: { 'retry-after': '5', 'cache-control': 'no-store' },

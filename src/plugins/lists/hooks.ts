@@ -8,8 +8,15 @@ import { pathOf, queryOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Reporter } from '../../rules/report.js'
 import type { ListRules } from './options.js'
-import { cursorFault, cursorParameters, nextCursor, type Page, readPage, withPlus } from './page.js'
-import { orderFault } from './page-order.js'
+import {
+  cursorFault,
+  cursorParameters,
+  nextCursor,
+  orderFault,
+  type Page,
+  readPage,
+  withPlus,
+} from './page.js'
 
 export const requests = requestSlot<ListRequest>('lists.request')
 

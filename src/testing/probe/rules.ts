@@ -219,7 +219,7 @@ function addNoSniff(verdicts: Verdicts, exchange: Exchange): void {
 }
 
 /** Returns the first integer without a twin that needs one. Not recursive: the value may be as deep as a parser allows. */
-export function integerFault(json: unknown): string | null {
+function integerFault(json: unknown): string | null {
   const open: unknown[] = [json]
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (Array.isArray(value)) open.push(...value.filter((item) => typeof item === 'object'))
