@@ -25,7 +25,6 @@ returns an app, or an app.
 
 exit code: 0 without errors, 1 with findings that stop the boot under enforce, 2 if the app cannot be loaded`
 
-/** Reads the arguments; returns what is wrong with them, or `'help'`. */
 export function readArguments(args: readonly string[]): CheckArguments | { readonly error: string } | 'help' {
   try {
     const { values, positionals } = parseArgs({

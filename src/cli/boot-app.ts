@@ -64,7 +64,6 @@ function keepFromListening(app: FastifyInstance): void {
 
 const addressOfNothing = 'http://[::]:0'
 
-/** Returns what to export from a file without a default export. */
 function adviceFor(loaded: object): string {
   const names = Object.keys(loaded).filter(
     (name) => !['default', 'module.exports', '__esModule'].includes(name),
@@ -138,7 +137,6 @@ function isApp(value: unknown): value is FastifyInstance {
   return isObject(value) && ['register', 'ready', 'inject'].every((name) => typeof value[name] === 'function')
 }
 
-/** Registers the preset before everything else. */
 function registerFirst(app: FastifyInstance, mode: 'report' | 'enforce'): void {
   let isLoaded = false
   app.register(
@@ -190,7 +188,6 @@ function joined(reports: readonly ConventionsReport[]): ConventionsReport {
 
 const closeTimeout = 10_000
 
-/** Closes an app, without waiting for ever. */
 async function closed(app: FastifyInstance | undefined): Promise<void> {
   if (app === undefined) return
   const timeout = new Promise((done) => setTimeout(done, closeTimeout))
@@ -200,7 +197,6 @@ async function closed(app: FastifyInstance | undefined): Promise<void> {
 export interface ProcessRequest {
   readonly file: string
   readonly mode: 'report' | 'enforce'
-  /** Whether the preset is registered before everything else. */
   readonly preset: boolean
 }
 

@@ -2,7 +2,6 @@ import { type Check, text } from '../options.js'
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Whether a text can be the name of a header field: a token (RFC 9110 §5.1, §5.6.2). */
 export function isFieldName(text: string): boolean {
   return token.test(text)
 }

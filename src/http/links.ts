@@ -3,7 +3,6 @@ export interface Link {
   readonly rel: string
 }
 
-/** Returns the value of a `Link` header (RFC 8288 §3). */
 export function formatLinks(links: readonly Link[]): string {
   return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
 }

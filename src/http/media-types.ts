@@ -6,7 +6,6 @@ export function acceptsAny(accept: string, produced: readonly string[]): boolean
   return produced.some((type) => qualityAmong(ranges, type) > 0)
 }
 
-/** Whether an `Accept` header prefers a media type to another: it has a higher quality value. */
 export function prefers(accept: string, type: string, other: string): boolean {
   const ranges = rangesOf(accept)
   return qualityAmong(ranges, type) > qualityAmong(ranges, other)

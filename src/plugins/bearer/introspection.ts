@@ -11,7 +11,6 @@ import {
   type VerifyToken,
 } from './tokens.js'
 
-/** Requests to the issuer at the same time. */
 const maxConcurrent = 1000
 
 /** Statuses of 4xx that are about this service, as a client of the issuer: its credentials, its speed, its requests so far. */

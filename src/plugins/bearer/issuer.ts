@@ -79,7 +79,6 @@ interface FetchedText {
   readonly text: string | null
 }
 
-/** Maximum number of bytes of a response. */
 const maxBytes = 262_144
 
 async function fetchText(

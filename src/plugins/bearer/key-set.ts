@@ -4,7 +4,6 @@ import { isObject } from '../../options.js'
 import type { Schedule } from '../../time/schedule.js'
 import { IssuerUnavailable, TokenRefused } from './tokens.js'
 
-/** Finds the key of a signature. Throws if there is none. */
 export type FindKey = (header?: CompactJWSHeaderParameters, input?: FlattenedJWSInput) => Promise<CryptoKey>
 
 /** What a {@link KeySet} needs. Durations are in milliseconds. */

@@ -11,12 +11,10 @@ export interface ReadAhead {
 }
 
 export interface BodyReader {
-  /** Called with what was read. */
   take(read: ReadAhead): Buffer
   /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
   proceed(): void
-  /** Called if the client has aborted the request. */
   abandon(): void
 }
 

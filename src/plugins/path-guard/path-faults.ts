@@ -29,7 +29,6 @@ export function pathFault(target: string): PathFault | null {
   return uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
 }
 
-/** Returns every fault of a raw path, segment by segment. */
 export function segmentFaults(
   path: string,
   route: readonly PathSegment[] | null,

@@ -29,7 +29,6 @@ export function hasUnderscore(text: string): boolean {
   return text.includes('_')
 }
 
-/** Whether a literal has characters that are encoded or would need to be. */
 export function needsEncoding(text: string): boolean {
   return outsidePath.test(text)
 }

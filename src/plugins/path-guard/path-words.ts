@@ -126,14 +126,11 @@ function isCompoundNoun(word: string): boolean {
   return compoundNouns.has(word.slice(0, word.length - last.length) + singular(last))
 }
 
-/** Returns the last word of a name in kebab-case: its noun. */
 export function lastWord(word: string): string {
   return word.slice(word.lastIndexOf('-') + 1)
 }
 
-/** A name in kebab-case with CRUD words. */
 export interface CrudName {
-  /** The CRUD words, in order. */
   readonly crud: readonly string[]
   /** The name without them; `''` if it has no other words. */
   readonly noun: string

@@ -104,7 +104,6 @@ export function isItem(read: ReadSegment | undefined): boolean {
   return read?.kind === 'parameter' || read?.kind === 'mixed'
 }
 
-/** Whether a name has no other words than CRUD words. */
 export function isOnlyCrud({ crud, noun }: Pick<PathName, 'crud' | 'noun'>): boolean {
   return crud.length > 0 && noun === ''
 }

@@ -19,7 +19,6 @@ import {
   type ReadSegment,
 } from './read-route.js'
 
-/** Suggests the path in lowercase. */
 export function suggestLowercase(route: ReadRoute): string {
   return withLiterals(route, lowercase, lowercase)
 }
@@ -103,7 +102,6 @@ export function suggestAction(route: ReadRoute, vocabulary: PathVocabulary): str
   return `POST ${written(route, texts.toSpliced(end, 0, verbOf(verbs, route.methods, vocabulary)))}`
 }
 
-/** Suggests the path without doubled and trailing slashes. */
 export function suggestSingleSlashes(route: ReadRoute): string {
   return written(
     route,

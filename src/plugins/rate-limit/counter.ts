@@ -19,7 +19,6 @@ interface Window {
   readonly end: number
 }
 
-/** Counts in memory, without a promise. */
 export function memoryCounter(callers: number, now: () => number = () => Date.now()): Counter {
   const windowsOf = new Map<Quota, RecentMap<Window>>()
 

@@ -8,7 +8,6 @@ export interface Limit {
   readonly quotedName: string
 }
 
-/** What has been counted for a caller against a quota. */
 export interface State {
   readonly used: number
   /** Milliseconds until the window ends; its whole length if it has not begun. */
@@ -33,7 +32,6 @@ export function limitsWith(quotas: readonly Quota[], maxima: readonly number[]):
   return { list, policy: policies.join(', ') }
 }
 
-/** Returns the header fields of a response (draft-ietf-httpapi-ratelimit-headers). */
 export function quotaFields({ list, policy }: Limits, states: readonly State[]) {
   let items = ''
   for (const [index, { quotedName, max }] of list.entries()) {
