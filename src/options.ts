@@ -125,17 +125,31 @@ export const basePath: Check<string> = text("'' or a path such as '/api'", /^$|^
 /** Checks a boolean. */
 export const flag: Check<boolean> = oneOf(true, false)
 
-/** Returns a check for an array whose items pass `check`. It returns a new frozen array. */
-export function listOf<Item>(check: Check<Item>): Check<readonly Item[]> {
-  return (label, received) =>
-    Array.isArray(received)
-      ? Object.freeze(received.map((item, index) => check(`${label}[${index}]`, item)))
-      : invalid(label, 'an array', received)
+/**
+ * Returns a check for an array whose items pass `check`. It returns a new frozen array.
+ *
+ * @param ifEmpty what was expected in place of an empty array, which is valid without it
+ */
+export function listOf<Item>(check: Check<Item>, ifEmpty?: string): Check<readonly Item[]> {
+  return (label, received) => {
+    if (!Array.isArray(received)) return invalid(label, 'an array', received)
+    if (ifEmpty !== undefined && received.length === 0) return invalid(label, ifEmpty, received)
+    return Object.freeze(received.map((item, index) => check(`${label}[${index}]`, item)))
+  }
 }
 
-/** Returns a check for an object with the keys of `checks`, all optional. It returns a new frozen object. */
-export function objectOf<Options extends object>(checks: Checks<Options>): Check<Readonly<Options>> {
-  return (label, received) => Object.freeze(checkEach(label, object(label, received), checks))
+/** Returns a check for an object with the keys of `checks`, optional unless `needed`. It returns a new frozen object. */
+export function objectOf<Options extends object, Needed extends keyof Options = never>(
+  checks: Checks<Options>,
+  needed: readonly Needed[] = [],
+): Check<Readonly<Options & Required<Pick<Options, Needed>>>> {
+  return (label, received) => {
+    const checked = checkEach(label, object(label, received), checks)
+    for (const name of needed) {
+      if (checked[name] === undefined) checks[name](`${label}.${String(name)}`, undefined)
+    }
+    return Object.freeze(checked as Options & Required<Pick<Options, Needed>>)
+  }
 }
 
 /** Returns an object with the same value under each key. */

@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util'
 
-/** The values of `--format`. */
 const formats = ['table', 'json', 'markdown', 'github'] as const
 
-/** The arguments of `check`. */
 export interface CheckArguments {
-  /** The file of the app. */
   readonly file: string
   readonly format: (typeof formats)[number]
   /** The mode in which the preset is registered, unless the app registers conventions itself. */
@@ -14,7 +11,6 @@ export interface CheckArguments {
   readonly timeout: number
 }
 
-/** The help text. */
 export const usage = `usage: fastify-conventions check <file> [options]
 
 Boots the app that the file exports, prints what its routes break, and closes the app. It does not listen.
@@ -29,7 +25,6 @@ returns an app, or an app.
 
 exit code: 0 without errors, 1 with findings that stop the boot under enforce, 2 if the app cannot be loaded`
 
-/** Reads the arguments; returns what is wrong with them, or `'help'`. */
 export function readArguments(args: readonly string[]): CheckArguments | { readonly error: string } | 'help' {
   try {
     const { values, positionals } = parseArgs({

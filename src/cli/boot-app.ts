@@ -4,10 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { FastifyInstance, FastifyPluginCallback, FastifyServerOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type ConventionsReport, conventions, conventionsReport } from '../index.js'
-import { documentState } from './document.js'
-import type { Outcome, ProcessRequest } from './outcome.js'
-
-let presetsLoading = 0
+import { type DocumentState, documentState } from './document.js'
 
 /** Boots the app that a file exports, reads its report, and closes it. Never throws. */
 export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<Outcome> {
@@ -15,8 +12,6 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
   // All copies of Fastify publish each new app on this channel, before the app has it.
   subscribe('fastify.initialization', (message) => {
     const { fastify } = message as { readonly fastify: FastifyInstance }
-    // A convention may make an app for itself.
-    if (presetsLoading > 0) return
     contexts.add(fastify)
     keepFromListening(fastify)
     fastify.addHook('onRegister', (context) => void contexts.add(context))
@@ -69,7 +64,6 @@ function keepFromListening(app: FastifyInstance): void {
 
 const addressOfNothing = 'http://[::]:0'
 
-/** Returns what to export from a file without a default export. */
 function adviceFor(loaded: object): string {
   const names = Object.keys(loaded).filter(
     (name) => !['default', 'module.exports', '__esModule'].includes(name),
@@ -80,7 +74,6 @@ function adviceFor(loaded: object): string {
   return `exports ${names.join(', ')}, and no default: \`export default () => ${first}()\` if that makes the app`
 }
 
-/** Returns the app of a file. Awaiting an app makes it ready. */
 async function appOf(file: string): Promise<FastifyInstance> {
   const loaded = (await import(pathToFileURL(file).href)) as Loaded
   // The default export of CommonJS is `module.exports`, where compiled modules have a `default` of their own.
@@ -144,16 +137,13 @@ function isApp(value: unknown): value is FastifyInstance {
   return isObject(value) && ['register', 'ready', 'inject'].every((name) => typeof value[name] === 'function')
 }
 
-/** Registers the preset before everything else. */
 function registerFirst(app: FastifyInstance, mode: 'report' | 'enforce'): void {
   let isLoaded = false
   app.register(
     fastifyPlugin(async function registerPreset(root: FastifyInstance) {
-      presetsLoading++
       try {
         await root.register(conventions, { mode })
       } finally {
-        presetsLoading--
         isLoaded = true
       }
     }),
@@ -198,9 +188,20 @@ function joined(reports: readonly ConventionsReport[]): ConventionsReport {
 
 const closeTimeout = 10_000
 
-/** Closes an app, without waiting for ever. */
 async function closed(app: FastifyInstance | undefined): Promise<void> {
   if (app === undefined) return
   const timeout = new Promise((done) => setTimeout(done, closeTimeout))
   await Promise.race([app.close(), timeout]).catch((error: unknown) => console.error(error))
 }
+
+export interface ProcessRequest {
+  readonly file: string
+  readonly mode: 'report' | 'enforce'
+  readonly preset: boolean
+}
+
+export type Outcome =
+  | { readonly kind: 'booted'; readonly report: ConventionsReport; readonly document: DocumentState }
+  /** The app registers conventions itself. */
+  | { readonly kind: 'registered' }
+  | { readonly kind: 'failed'; readonly message: string }

@@ -1,5 +1,4 @@
-import { bootApp } from './boot-app.js'
-import type { ProcessRequest } from './outcome.js'
+import { bootApp, type ProcessRequest } from './boot-app.js'
 
 process.once('message', async (request) => {
   const outcome = await bootApp(request as ProcessRequest)

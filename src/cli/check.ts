@@ -4,8 +4,8 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatReport } from '../index.js'
 import { type CheckArguments, readArguments, usage } from './arguments.js'
+import type { Outcome, ProcessRequest } from './boot-app.js'
 import { describeDocument } from './document.js'
-import type { Outcome, ProcessRequest } from './outcome.js'
 
 /** Runs the command and returns its exit code: 0, 1 for findings that are errors, 2 if there is no report. */
 export async function check(args: readonly string[]): Promise<0 | 1 | 2> {
@@ -44,10 +44,7 @@ function failed(message: string): 2 {
   return 2
 }
 
-/**
- * Boots the app in a process of its own: what the app writes to stdout goes to stderr, and an app that hangs or ends the
- * process does not stop the check.
- */
+// A process of its own: an app that hangs or ends the process does not stop the check.
 function boot(request: ProcessRequest, timeout: number): Promise<Outcome> {
   return new Promise((done) => {
     const child = fork(fileURLToPath(new URL('./check-process.js', import.meta.url)), {

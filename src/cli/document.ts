@@ -1,4 +1,3 @@
-/** The state of the OpenAPI document of an app. */
 export type DocumentState =
   /** No plugin makes one. */
   | { readonly state: 'none' }
@@ -8,15 +7,12 @@ export type DocumentState =
   | { readonly state: 'failed'; readonly message: string }
   | {
       readonly state: 'made'
-      /** Version of OpenAPI. */
       readonly openapi: string
-      /** Number of operations. */
       readonly operations: number
       /** Operations whose responses of success have no schema, such as `GET /v1/users`. */
       readonly withoutResponse: readonly string[]
     }
 
-/** Returns the state of a document. */
 export function documentState(make: (() => unknown) | undefined): DocumentState {
   if (make === undefined) return { state: 'none' }
   try {
@@ -40,7 +36,6 @@ export function documentState(make: (() => unknown) | undefined): DocumentState 
   }
 }
 
-/** Returns the state in words. */
 export function describeDocument(document: DocumentState): string {
   if (document.state === 'none') return 'OpenAPI document: none, @fastify/swagger is not registered'
   if (document.state === 'not made') return 'OpenAPI document: not made, because findings stop the boot'

@@ -3,14 +3,7 @@ import { inTime, type WaitOptions } from './polling.js'
 /** Maximum length of a status document in a stream, in UTF-16 code units. A longer one ends the stream. */
 const maxLength = 1_048_576
 
-/**
- * Requests server-sent events (WHATWG HTML §9.2), and yields the data of those with the name `status`; or the body of the
- * response if it is not a stream. Ends when the stream ends. Returning early closes the connection.
- *
- * @param onResponse called with the response when its header fields have arrived
- * @throws the error of `fetch`; Error if nothing arrives within the `timeout`, or if a line or an event is too long; the
- * reason of the signal
- */
+/** Requests server-sent events (WHATWG HTML §9.2), and yields the data of those named `status`, or the body if it is no stream. */
 export async function* dataOfEvents(
   { fetch: call = fetch, init, signal, timeout }: WaitOptions,
   url: string,

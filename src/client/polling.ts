@@ -159,15 +159,7 @@ export const longestInterval = 60_000
 /** The maximum wait after a 503 or a 429, in milliseconds. */
 export const longestStop = 3_600_000
 
-/**
- * Returns the wait after a response in milliseconds: its `Retry-After` (RFC 9110 §10.2.3), in seconds or as IMF-fixdate.
- * Other values are ignored.
- *
- * A date is compared with the `Date` of the response if that can be read, because the clock of a client may be wrong.
- *
- * @param otherwise milliseconds, if there is no valid `Retry-After`
- * @param now milliseconds since the epoch
- */
+/** A date is compared with the `Date` of the response if it has one, because the clock of a client may be wrong. */
 export function waitAfter(headers: Headers, otherwise: number, now: number): number {
   const stated = headers.get('retry-after') ?? ''
   if (/^\d+$/.test(stated)) return Number(stated) * 1000

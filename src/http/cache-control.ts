@@ -3,7 +3,6 @@ import { directiveName, listMembers } from './list-header.js'
 const namesAudience: ReadonlySet<string> = new Set(['public', 'private', 'no-store', 's-maxage'])
 const shared: ReadonlySet<string> = new Set(['public', 's-maxage'])
 
-/** Returns a `Cache-Control` with `private` added, for a response to a request with credentials. */
 export function withPrivate(value: string): string {
   const names = listMembers(value).map(directiveName)
   if (names.length === 0) return 'private'
@@ -13,10 +12,7 @@ export function withPrivate(value: string): string {
 // Directives that let shared caches store, or that apply to shared caches only; `private="name"` applies to fields.
 const notPrivate: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
 
-/**
- * Returns a `Cache-Control` that forbids shared caches to store the response (RFC 9111 §5.2.2.7): with `private`, without
- * contrary directives. With `no-store` it is returned as it is.
- */
+/** Returns a `Cache-Control` with which shared caches do not store the response (RFC 9111 §5.2.2.7). */
 export function privateOnly(current: string | undefined): string {
   const directives = listMembers(current ?? '')
   if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''

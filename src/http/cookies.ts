@@ -12,15 +12,8 @@ export function cookieValues(header: string, name: string): string[] {
   return values
 }
 
-/** A cookie that a response sets. */
-export interface SetCookie {
-  readonly name: string
-  /** Not decoded; `''` if the response removes the cookie. */
-  readonly value: string
-}
-
-/** Reads a `Set-Cookie` header (RFC 6265 §5.2); `null` if it has no name. */
-export function readSetCookie(header: string): SetCookie | null {
+/** Reads a `Set-Cookie` header (RFC 6265 §5.2). The value is not decoded, and `''` if the cookie is removed. */
+export function readSetCookie(header: string): { name: string; value: string } | null {
   const [pair = '', ...attributes] = header.split(';')
   const equals = pair.indexOf('=')
   const name = pair.slice(0, Math.max(equals, 0)).trim()

@@ -3,10 +3,7 @@ import { maxHttpTime, minHttpTime } from './http-date.js'
 const dateTime =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/**
- * Returns an RFC 3339 date-time as the same time in UTC, with all digits of its fraction; `null` for anything else, a day
- * that the month does not have and leap seconds included.
- */
+/** Returns an RFC 3339 date-time in UTC, with all digits of its fraction; `null` for any other text, as leap seconds. */
 export function utcDateTime(text: string): string | null {
   const match = dateTime.exec(text)
   if (match === null) return null
@@ -31,10 +28,7 @@ export function utcDateTime(text: string): string | null {
   return year4 < 1 || year4 > 9999 ? null : `${utc.toISOString().slice(0, 19)}${fraction}Z`
 }
 
-/**
- * Returns the time of a `Date` or of an RFC 3339 date-time, in milliseconds since the epoch; `null` for anything else,
- * and outside of the years 1 to 9999.
- */
+/** Returns the time of a `Date` or of an RFC 3339 date-time, in milliseconds; `null` for anything else. */
 export function timeOf(value: unknown): number | null {
   const time =
     value instanceof Date

@@ -37,12 +37,7 @@ export function isField(name: string, value: unknown): boolean {
   return isFieldName(name) && [value].flat().every(isFieldValue)
 }
 
-/**
- * Returns the header fields that a problem takes from an error of another kind, as text: of a 5xx `Retry-After` only,
- * because others may reveal the inside of the server. Invalid fields are included.
- *
- * @param headers the member `headers` of the thrown value
- */
+/** Of a 5xx a problem takes `Retry-After` only, because others may reveal the inside of the server. */
 export function foreignFields(headers: unknown, status: number): Record<string, string> | undefined {
   if (typeof headers !== 'object' || headers === null) return undefined
   const fields = Object.entries(headers).flatMap(([name, value]: [string, unknown]) => {

@@ -2,12 +2,10 @@ import { type Check, text } from '../options.js'
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Whether a text can be the name of a header field: a token (RFC 9110 §5.1, §5.6.2). */
 export function isFieldName(text: string): boolean {
   return token.test(text)
 }
 
-/** Checks an option that is the name of a header field. */
 export const fieldName: Check<string> = text('the name of a header field', token)
 
 /** Header fields of a request, by their names in lowercase. */

@@ -16,19 +16,7 @@ export const maxHttpTime = Date.parse('9999-12-31T23:59:59Z')
 let lastSecond = 0
 let lastText = 'Thu, 01 Jan 1970 00:00:00 GMT'
 
-/**
- * Returns the time of an `HTTP-date` (RFC 9110 §5.6.7), in milliseconds since the epoch; `null` for anything else.
- *
- * Reads the three formats of the RFC and nothing else that `Date.parse` accepts: no ISO 8601, no offsets, no other case,
- * no additional whitespace. The month must have the day.
- *
- * - The name of the day must be valid, but need not match the date.
- * - `23:59:60` is read as `23:59:59`, because the epoch has no leap seconds and the earlier second never makes a copy
- *   look newer than it is. No other minute has a second 60.
- * - A year of two digits (RFC 850 format) is the latest year at most 50 years after `now`.
- *
- * @param now milliseconds since the epoch; the current time by default
- */
+/** Reads the three formats of RFC 9110 §5.6.7 and no other that `Date.parse` accepts. A second 60 is read as 59. */
 export function parseHttpDate(text: string, now?: number): number | null {
   switch (text.length) {
     case 29:
@@ -45,13 +33,7 @@ export function parseHttpDate(text: string, now?: number): number | null {
   }
 }
 
-/**
- * Returns a time as IMF-fixdate, the format that senders generate (RFC 9110 §5.6.7), without fractions of a second. The
- * last result is kept, because most dates that a server writes are of the current second.
- *
- * @param time milliseconds since the epoch
- * @throws RangeError for `NaN`, and outside of the years 1 to 9999
- */
+/** Keeps the last result, because most dates that a server writes are of the current second. @throws RangeError */
 export function formatHttpDate(time: number): string {
   const second = Math.floor(time / 1000)
   if (second === lastSecond) return lastText

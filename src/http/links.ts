@@ -1,16 +1,12 @@
-/** A target of a `Link` header. */
 export interface Link {
-  /** URI reference, encoded. */
   readonly href: string
   readonly rel: string
 }
 
-/** Returns the value of a `Link` header (RFC 8288 §3). */
 export function formatLinks(links: readonly Link[]): string {
   return links.map(({ href, rel }) => `<${href}>; rel="${rel}"`).join(', ')
 }
 
-/** Returns a `Link` header with more links. */
 export function addLinks(current: string | undefined, added: string): string {
   if (current === undefined || current.trim() === '') return added
   return current.includes(added) ? current : `${current}, ${added}`
@@ -25,7 +21,6 @@ export function serviceLinks(current: string): string | null {
   return links.length === 0 ? null : links.join(', ')
 }
 
-/** Returns a path and query with the parameters in `replaced` removed and those in `set` at the end. */
 export function hrefWith(
   path: string,
   query: string,

@@ -6,10 +6,7 @@ export function listMembers(fieldValue: string): string[] {
 // Those of browsers have up to 200 characters.
 const longestOfClient = 1000
 
-/**
- * Returns the members of a list header field that a client sends, as {@link listMembers} does, without those that end
- * beyond the first 1000 characters: clients choose the length, and 16 kB cost milliseconds.
- */
+// Clients choose the length, and 16 kB cost milliseconds: members that end beyond 1000 characters are left out.
 export function firstMembers(fieldValue: string): string[] {
   if (fieldValue.length <= longestOfClient) return listMembers(fieldValue)
   return splitUnquoted(fieldValue.slice(0, longestOfClient), ',')

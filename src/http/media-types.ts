@@ -1,29 +1,17 @@
 import { firstMembers, memberParts } from './list-header.js'
 
-/**
- * Whether an `Accept` header accepts one of the media types (RFC 9110 §12.5.1): the most specific matching range
- * decides, and `q=0` refuses. Parameters other than `q` are not compared. A header without a valid media range accepts
- * all types.
- *
- * @param produced media types in lowercase, without parameters
- */
+/** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. Without a valid range, all types are accepted. */
 export function acceptsAny(accept: string, produced: readonly string[]): boolean {
   const ranges = rangesOf(accept)
   return produced.some((type) => qualityAmong(ranges, type) > 0)
 }
 
-/** Whether an `Accept` header prefers a media type to another: it has a higher quality value. */
 export function prefers(accept: string, type: string, other: string): boolean {
   const ranges = rangesOf(accept)
   return qualityAmong(ranges, type) > qualityAmong(ranges, other)
 }
 
-/**
- * Returns the media type that an `Accept` header gives the highest quality value, of equal ones the first; `null` if it
- * accepts none. A header without a valid media range gives the first.
- *
- * @param produced media types in lowercase, without parameters
- */
+/** Returns the type with the highest quality value, of equal ones the first; `null` if none is accepted. */
 export function preferredType<Type extends string>(accept: string, produced: readonly Type[]): Type | null {
   const ranges = rangesOf(accept)
   let preferred: Type | null = null

@@ -1,4 +1,3 @@
-/** A segment of the path pattern of a route. */
 export interface PathSegment {
   /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may follow text: `files-*`. */
   readonly kind: 'literal' | 'parameter' | 'mixed' | 'wildcard'
@@ -15,11 +14,7 @@ export interface SegmentPart {
 // In the router only these characters end a name: `:a_:b` is one parameter, and so is `:id::b`.
 const nameEnd = /[(\-./]/g
 
-/**
- * Returns the segments of a path pattern in Fastify's notation (`:name`, `:name(regex)`, `:name?`, `*`, `::` for a colon),
- * as the router splits it. The empty segment before the first slash is omitted; other empty segments (double or trailing
- * slash) are literals with an empty text.
- */
+/** Splits a path pattern as the router does. Empty segments but the first are literals with an empty text. */
 export function routePath(pattern: string): readonly PathSegment[] {
   const segments: PathSegment[] = []
   let start = pattern.startsWith('/') ? 1 : 0
@@ -31,7 +26,6 @@ export function routePath(pattern: string): readonly PathSegment[] {
   return segments
 }
 
-/** Whether a path pattern has a parameter or a wildcard. */
 export function hasParameter(pattern: string): boolean {
   return routePath(pattern).some(({ kind }) => kind !== 'literal')
 }

@@ -1,7 +1,4 @@
-/**
- * Reason phrases of the error statuses, as in the current RFCs (RFC 9110 §15.5–15.6, RFC 6585, RFC 8470, RFC 7725,
- * RFC 4918). Problem codes are made from them, so they must not change with `node:http`.
- */
+// Problem codes are made from these phrases of the current RFCs, so they must not change with `node:http`.
 export const reasonPhrases: Readonly<Record<number, string>> = Object.freeze({
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -46,7 +43,6 @@ export function statusCode(status: number): string {
   return statusTitle(status).toLowerCase().replaceAll(' ', '-')
 }
 
-/** Returns the title of a status, in sentence case. */
 export function statusTitle(status: number): string {
   const phrase = reasonPhrases[status] ?? `Status ${status}`
   const kept = phrase.startsWith('URI') || phrase.startsWith('HTTP') ? 4 : 1

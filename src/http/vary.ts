@@ -1,14 +1,7 @@
 import { isFieldName } from './field-name.js'
 import { listMembers } from './list-header.js'
 
-/**
- * Returns a `Vary` with names added (RFC 9110 §12.5.5): each name once, compared without case, in the order and spelling
- * of its first occurrence. `*` replaces all names. Invalid names in `current` are kept.
- *
- * @param current the value so far; `undefined` or `''` if there is none
- * @param names field names, or lists of them as in the header
- * @throws TypeError for a name in `names` that is not a field name
- */
+/** Adds names to a `Vary` (RFC 9110 §12.5.5), each once. @throws TypeError for a name that is not a field name */
 export function mergeVary(
   current: string | readonly string[] | undefined,
   names: string | readonly string[],

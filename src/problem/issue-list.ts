@@ -25,7 +25,6 @@ export class IssueList {
   readonly issues: ProblemIssue[] = []
   #left = maxCharacters
 
-  /** Whether {@link IssueList.add} ignores further issues. */
   get isFull(): boolean {
     return this.issues.length >= maxIssues || this.#left <= 0
   }
@@ -38,7 +37,6 @@ export class IssueList {
   }
 }
 
-/** Returns the issues within the bounds of an {@link IssueList}. */
 export function boundedIssues(issues: readonly ProblemIssue[]): readonly ProblemIssue[] {
   const list = new IssueList()
   for (const issue of issues) {

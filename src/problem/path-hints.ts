@@ -8,12 +8,10 @@ export type PathHint = (path: string, pattern: string, name: string) => string |
 
 const hints = appSlot<PathHint>('pathHints')
 
-/** Sets the function whose hints are added to validation problems of path parameters, in a context and below it. */
 export function declarePathHints(app: FastifyInstance, hintOf: PathHint): void {
   hints.set(app, hintOf)
 }
 
-/** Returns the problem with the hints of {@link declarePathHints} for each of its issues that is about the path. */
 export function withPathHints(error: ProblemError, request: FastifyRequest): ProblemError {
   const hintOf = hints.get(request.server)
   if (error.code !== 'validation' || hintOf === undefined) return error

@@ -5,7 +5,6 @@ import { type ProblemError, type ProblemIssue, problemTypes } from './problem-er
 /** Media type of a problem document (RFC 9457 §3). It has no charset parameter: JSON is UTF-8. */
 export const problemMediaType = 'application/problem+json'
 
-/** The default of `typeBase`. */
 export const defaultTypeBase = 'urn:problem-type:fastify-conventions:'
 
 /** Maximum number of characters of a `detail`: a validation message can be as long as the body. */
@@ -55,10 +54,7 @@ export function problemDocument(
   }
 }
 
-/**
- * Returns a member of an earlier error format, as an entry: the status, the reason phrase, as in Fastify, or the detail under
- * the name of a text. Any other, such as `issues`, may be a list or an object, and is there only if the app has sent it.
- */
+// A member such as `issues` may be a list or an object, so it is there only if the app has sent it.
 function keptMember(name: string, status: number, detail: string): [name: string, value: string | number][] {
   if (name === 'statusCode') return [[name, status]]
   if (name === 'error') return [[name, reasonPhrases[status] ?? String(status)]]
@@ -73,4 +69,24 @@ export function occurrence(requestId: string): string {
 // The texts of this package's own 5xx codes are written for clients; those of an app may not be.
 function isOurs(code: string): boolean {
   return code !== 'internal-server-error' && Object.hasOwn(problemTypes, code)
+}
+
+/** Returns a whole response of HTTP/1.1 with `no-store`, for a connection on which no request could be read. */
+export function rawProblem(
+  document: ProblemDocument,
+  date: Date,
+  fields: Readonly<Record<string, string>> = {},
+): string {
+  const body = JSON.stringify(document)
+  return [
+    `HTTP/1.1 ${document.status} ${reasonPhrases[document.status] ?? ''}`,
+    `Date: ${date.toUTCString()}`,
+    'Connection: close',
+    'Cache-Control: no-store',
+    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+    `Content-Type: ${problemMediaType}`,
+    `Content-Length: ${new TextEncoder().encode(body).length}`,
+    '',
+    body,
+  ].join('\r\n')
 }

@@ -1,4 +1,5 @@
 import { statusCode } from '../http/status.js'
+import { isObject } from '../options.js'
 import { wordsOf } from '../words/key-names.js'
 import { boundedIssues, type ProblemIssue } from './issue-list.js'
 
@@ -187,7 +188,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns what the constructor of a {@link ProblemError} has changed in its arguments, in words. */
 export function changesOf(error: ProblemError): readonly string[] {
   return (error as { readonly [changesKey]?: readonly string[] })[changesKey] ?? []
 }
@@ -199,23 +199,19 @@ export function isProblemError(value: unknown): value is ProblemError {
 
 type Given = { readonly [Name in keyof ProblemErrorOptions]?: unknown }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
 function isRecord<Value>(value: unknown): value is Readonly<Record<string, Value>> {
-  return isObject(value) && !Array.isArray(value)
+  return isObject(value)
 }
 
-function isString(value: unknown): value is string {
+export function isString(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-function isText(value: unknown): value is string {
+export function isText(value: unknown): value is string {
   return isString(value) && value !== ''
 }
 
-function isErrorStatus(value: unknown): value is number {
+export function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599
 }
 

@@ -3,11 +3,7 @@ import { clip } from '../text.js'
 import { longestDetail } from './problem-document.js'
 import type { ProblemCode, ProblemError } from './problem-error.js'
 
-/**
- * Logs an error, and sets the status of its problem on the reply, so that the log line has it: an error of the client at
- * level info with the text that the client gets, an error of the server at level error with the request. Texts that a
- * client can make long are cut.
- */
+/** Sets the status too, so that the log line has it. Texts that a client can make long are cut. */
 export function logProblem(reply: FastifyReply, thrown: unknown, problem: ProblemError): void {
   const { log } = reply
   reply.code(problem.statusCode)

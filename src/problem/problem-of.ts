@@ -1,14 +1,22 @@
 import { foreignFields } from '../http/error-headers.js'
 import { reasonPhrases, statusCode, statusTitle } from '../http/status.js'
+import { isObject } from '../options.js'
 import { clip } from '../text.js'
 import { textOfIssues } from './issue-list.js'
 import { longestDetail } from './problem-document.js'
-import { isProblemError, kebabCode, type ProblemCode, ProblemError, problemTypes } from './problem-error.js'
+import {
+  isErrorStatus,
+  isProblemError,
+  isText,
+  kebabCode,
+  type ProblemCode,
+  ProblemError,
+  problemTypes,
+} from './problem-error.js'
 import { isDefaultMessage, validationIssues } from './validation-issues.js'
 
 export { longestDetail } from './problem-document.js'
 
-/** The problem codes of Fastify's errors. */
 const causes: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_NOT_FOUND: 'not-found',
   FST_ERR_BAD_URL: 'uri-malformed',
@@ -53,7 +61,7 @@ const details: Readonly<Partial<Record<ProblemCode, string>>> = {
 /** Returns the problem for a thrown value. */
 export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   if (isProblemError(thrown)) return thrown
-  const error = typeof thrown === 'object' && thrown !== null ? (thrown as ThrownFields) : {}
+  const error: ThrownFields = isObject(thrown) ? thrown : {}
   // An error of response validation has `validation` too; it is a 5xx.
   const isInput = !isErrorStatus(error.statusCode) || error.statusCode < 500
   if (Array.isArray(error.validation) && isInput) return validationProblem(error, thrown)
@@ -68,7 +76,7 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
     title: ours === undefined ? statusTitle(status) : problemTypes[ours].title,
     ...(detail !== undefined
       ? { detail }
-      : status < 500 && hasText(error.message)
+      : status < 500 && isText(error.message)
         ? { detail: clip(error.message, longestDetail) }
         : {}),
     ...(headers === undefined ? {} : { headers }),
@@ -76,35 +84,30 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   })
 }
 
-/** Returns the problem for an error body that a handler has sent. */
 export function problemOfBody(
   status: number,
   body: unknown,
   problem: ProblemError = problemOf({ statusCode: status }),
   keepMembers: readonly string[] = [],
 ): ProblemError {
-  if (status >= 500 || !isRecord(body)) return problem
+  if (status >= 500 || !isObject(body)) return problem
   const { message, detail, code, title, statusCode: _, ...members } = body
   if (members.error === reasonPhrases[status]) delete members.error
-  const nested = isRecord(members.error) ? members.error : {}
-  const text = [detail, message, members.error, nested.message].find(hasText)
+  const nested = isObject(members.error) ? members.error : {}
+  const text = [detail, message, members.error, nested.message].find(isText)
   const words = text ?? (problem.message === problem.title ? undefined : problem.message)
   if (text !== undefined && members.error === text && !keepMembers.includes('error')) delete members.error
   if (message !== undefined && message !== text) members.message = message
   const ownCode = [code, nested.code].find((one) => typeof one === 'string' && !one.startsWith('FST_'))
   return new ProblemError(kebabCode(ownCode) ?? problem.code, {
     status,
-    title: hasText(title) ? title : problem.title,
+    title: isText(title) ? title : problem.title,
     ...(words === undefined ? {} : { detail: words }),
     ...(problem.errors !== undefined && { errors: problem.errors }),
     ...(problem.headers !== undefined && { headers: problem.headers }),
     extensions: { ...problem.extensions, ...members },
     cause: problem.cause,
   })
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */
@@ -135,7 +138,7 @@ function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
   const part = typeof error.validationContext === 'string' ? error.validationContext : undefined
   const faults = error.validation as unknown[]
   const errors = validationIssues(faults, part)
-  const isWorded = hasText(error.message) && !isDefaultMessage(error.message, faults, part)
+  const isWorded = isText(error.message) && !isDefaultMessage(error.message, faults, part)
   const detail = isWorded ? String(error.message) : textOfIssues(errors)
   return new ProblemError('validation', {
     status: isErrorStatus(error.statusCode) ? error.statusCode : 400,
@@ -143,12 +146,4 @@ function validationProblem(error: ThrownFields, cause: unknown): ProblemError {
     errors,
     cause,
   })
-}
-
-function isErrorStatus(status: unknown): status is number {
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
-}
-
-function hasText(message: unknown): message is string {
-  return typeof message === 'string' && message !== ''
 }

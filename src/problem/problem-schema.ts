@@ -3,7 +3,6 @@ import { rootOf } from '../fastify/internals.js'
 import { problemMediaType } from './problem-document.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 
-/** The `$id` of the schema of problem documents, to which the schemas of routes refer. */
 const problemSchemaId = 'fastify-conventions.problem'
 
 /** JSON Schema of a problem document (RFC 9457 §3.1). A problem may have further members. */
@@ -51,7 +50,6 @@ export function declareProblemSchema(app: FastifyInstance): void {
   if (root.getSchema(problemSchemaId) === undefined) root.addSchema(structuredClone(problemSchema))
 }
 
-/** Codes of faults of HTTP itself, which a request to any route may have. */
 const codesOfHttp = [
   'request-malformed',
   'uri-malformed',
@@ -62,11 +60,7 @@ const codesOfHttp = [
   'header-fields-too-large',
 ] as const satisfies readonly ProblemCode[]
 
-/**
- * Returns the content of a response that is a problem with one of these codes, or with one of a fault of HTTP itself.
- *
- * @param isClosed whether no other code can occur
- */
+/** @param isClosed whether no other code can occur */
 export function problemContent(status: number, codes: readonly string[], isClosed: boolean): object {
   const ofHttp = codesOfHttp.filter((code) => problemTypes[code].status === status)
   const known = { type: 'string', enum: [...new Set([...codes, ...ofHttp])] }

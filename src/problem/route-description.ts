@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { completeDocuments } from '../fastify/internals.js'
 import { completeAtEnd } from '../fastify/lazy-route-schema.js'
-import { isPlainObject } from '../json-schema/json-schema.js'
+import {
+  isPlainObject,
+  isSchemaObject,
+  type Json,
+  type SchemaObject,
+  schemaList,
+} from '../json-schema/json-schema.js'
 import { isObjectSchema } from '../json-schema/query-schema.js'
-import { tellOptionalBodies } from './optional-bodies.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 import { declareProblemSchema, problemContent } from './problem-schema.js'
 
-/** A header field of a response, as JSON Schema with a description. */
 export type DescribedHeaders = Readonly<Record<string, object>>
 
-/** A problem that a route may answer. */
 export interface DescribedProblem {
   readonly code: string
   readonly status: number
@@ -18,7 +21,6 @@ export interface DescribedProblem {
   readonly description: string
 }
 
-/** What a convention adds to the OpenAPI document of a route. */
 export interface RouteDescription {
   /** Header fields of successful responses with content, but of a 202, whose result is yet to come. */
   readonly headers?: DescribedHeaders
@@ -35,13 +37,11 @@ export interface RouteDescription {
   readonly parameters?: Readonly<Record<string, DescribedParameter>>
 }
 
-/** A header field of the request, as JSON Schema with a description. */
 interface DescribedParameter {
   readonly schema: object
   readonly isRequired?: boolean
 }
 
-/** Returns problems for {@link RouteDescription.problems}. */
 export function problemsOf(
   descriptions: Readonly<Partial<Record<ProblemCode, string>>>,
 ): readonly DescribedProblem[] {
@@ -52,7 +52,6 @@ export function problemsOf(
   }))
 }
 
-/** Adds what a convention does on a route to its schema, for the OpenAPI document alone. */
 export function describeRoute(route: RouteOptions, describe: RouteDescription | DescribeRoute): void {
   const description = described.get(route) ?? { parts: [], all: [] }
   described.set(route, description)
@@ -66,14 +65,12 @@ export function describeRoute(route: RouteOptions, describe: RouteDescription | 
 /** Returns a description that depends on the schema of the route, which other completions have completed. */
 type DescribeRoute = (schema: FastifySchema) => RouteDescription
 
-/** The descriptions of a route. */
 interface Described {
   readonly parts: (RouteDescription | DescribeRoute)[]
   /** Those of `parts`, once the schema has been read. */
   all: readonly RouteDescription[]
 }
 
-/** Returns a function that describes routes when the app gets ready, for an `onRoute` hook. */
 export function routeDescriber(app: FastifyInstance): typeof describeRoute {
   const routes: Parameters<typeof describeRoute>[] = []
   app.addHook('onReady', function describeRoutes(done) {
@@ -97,7 +94,6 @@ export function isDescribed(route: RouteOptions, status: number, code: string): 
 
 const described = new WeakMap<RouteOptions, Described>()
 
-/** The schema of a route with all descriptions. */
 export function withDescriptions(schema: FastifySchema, all: readonly RouteDescription[]): FastifySchema {
   return { ...schema, ...parametersOf(schema, all), ...responsesOf(schema, all) }
 }
@@ -186,7 +182,6 @@ function problemAnswer(status: number, problems: readonly DescribedProblem[], is
   }
 }
 
-/** Whether a status is declared, or is in a declared class of statuses, out of which it would be taken. */
 function isCovered(declared: readonly string[], status: string): boolean {
   const isOfClass = declared.includes(`${status[0]}xx`) || (status >= '400' && declared.includes('default'))
   return isOfClass || declared.includes(status)
@@ -204,4 +199,55 @@ function headersOf(status: string, all: readonly RouteDescription[]): DescribedH
 function withHeaders(answer: unknown, headers: DescribedHeaders): unknown {
   if (!isPlainObject(answer) || Object.keys(headers).length === 0) return answer
   return { ...answer, headers: { ...headers, ...(answer.headers as object | undefined) } }
+}
+
+/** Fastify validates an absent body as `null`; @fastify/swagger says of each body that it is required. */
+export function tellOptionalBodies(document: object): void {
+  const { paths = {}, components } = document as Document
+  const schemas = components?.schemas ?? {}
+  for (const item of Object.values(paths)) {
+    for (const { requestBody } of Object.values(item)) {
+      const contents = Object.values(requestBody?.content ?? {})
+      if (requestBody === undefined || contents.length === 0) continue
+      if (contents.every(({ schema = {} }) => allowsNull(schema, schemas, 0))) requestBody.required = false
+    }
+  }
+}
+
+interface Document {
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components?: { readonly schemas?: Readonly<Record<string, Json>> }
+}
+
+interface Operation {
+  readonly requestBody?: {
+    required?: boolean
+    readonly content?: Readonly<Record<string, { readonly schema?: Json }>>
+  }
+}
+
+const maxDepth = 10
+const ofComponents = '#/components/schemas/'
+
+function allowsNull(schema: Json, schemas: Readonly<Record<string, Json>>, depth: number): boolean {
+  if (!isSchemaObject(schema)) return schema === true
+  if (depth > maxDepth) return false
+  const allows = (part: Json): boolean => allowsNull(part, schemas, depth + 1)
+  const { $ref, anyOf, oneOf, allOf } = schema
+  if (typeof $ref === 'string') {
+    const name = $ref.startsWith(ofComponents) ? $ref.slice(ofComponents.length) : ''
+    if (!Object.hasOwn(schemas, name) || !allows(schemas[name] as Json)) return false
+  }
+  const alternatives = [anyOf, oneOf].filter((list) => list !== undefined)
+  return (
+    ownKeywordsAllowNull(schema) &&
+    schemaList(allOf).every(allows) &&
+    alternatives.every((list) => schemaList(list).some(allows))
+  )
+}
+
+function ownKeywordsAllowNull({ type, nullable, enum: values, const: value, not }: SchemaObject): boolean {
+  const isOfType = type === undefined || nullable === true || [type].flat().includes('null')
+  const isValue = (values === undefined || schemaList(values).includes(null)) && (value ?? null) === null
+  return isOfType && isValue && not === undefined
 }

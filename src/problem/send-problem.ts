@@ -9,11 +9,10 @@ import { isField, isProblemField, replacedByProblem } from '../http/error-header
 import { serviceLinks } from '../http/links.js'
 import { exactJson } from '../json/exact-json.js'
 import { withPathHints } from './path-hints.js'
-import { problemDocument, problemMediaType } from './problem-document.js'
+import { problemDocument, problemMediaType, rawProblem } from './problem-document.js'
 import { changesOf, isProblemError, ProblemError } from './problem-error.js'
 import { logRefusal } from './problem-log.js'
 import { type ProblemStyle, refusalsOf, styleOf } from './problem-style.js'
-import { rawProblem } from './raw-problem.js'
 
 export { defaultStyle } from './problem-style.js'
 
@@ -29,12 +28,7 @@ export function markSending(reply: FastifyReply): boolean {
   return before
 }
 
-/**
- * Sets status and headers of a problem on the reply, and returns its document as JSON: the payload for an `onSend` hook.
- * Header fields and members that cannot be written are left out and logged. Of the response that the problem replaces no
- * field about its representation stays. The response has `no-store`, unless the
- * problem or the reply has a `Cache-Control`.
- */
+/** Makes the reply that of a problem, and returns the document as JSON: the payload for an `onSend` hook. */
 export function writeProblem(reply: FastifyReply, given: ProblemError, style: DocumentStyle): string {
   const error = withPathHints(given, reply.request)
   const changes = changesOf(given)
@@ -94,11 +88,7 @@ function fieldsOf(error: ProblemError, { log }: FastifyReply): Readonly<Record<s
   return Object.fromEntries(kept)
 }
 
-/**
- * Sends a problem, whatever serializer or response schema the route has: the one way to answer a request with a problem.
- * If the `onSend` hooks of the reply run already, one of them has failed, or a header field cannot be written. The problem
- * is then sent past all hooks, because the usual way would fail again.
- */
+/** Sends a problem, whatever serializer the route has; past all hooks if those of `onSend` run already: one has failed. */
 export function sendProblem(
   reply: FastifyReply,
   error: ProblemError,

@@ -1,10 +1,10 @@
 import { exactJson } from '../json/exact-json.js'
 import { nameOfToken, pointerToken } from '../json/json-pointer.js'
+import { isObject } from '../options.js'
 import { clip } from '../text.js'
 import { IssueList } from './issue-list.js'
-import type { ProblemIssue } from './problem-error.js'
+import { isString, type ProblemIssue } from './problem-error.js'
 
-/** An error of a schema validator, in Ajv's form. */
 export interface SchemaFault {
   readonly instancePath?: unknown
   readonly keyword?: unknown
@@ -16,10 +16,7 @@ export interface SchemaFault {
 
 const places = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const
 
-/**
- * Returns the errors of an input part (`body`, `querystring`, `params`, `headers`) as issues, in order, within the bounds
- * of an {@link IssueList}.
- */
+/** @param part `body`, `querystring`, `params` or `headers` */
 export function validationIssues(
   faults: readonly unknown[],
   part: string | undefined,
@@ -40,12 +37,11 @@ function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
   const names = listParams.map((name) => param(fault, name)).find(Array.isArray)
   return names === undefined
     ? [fault]
-    : names.filter(isText).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
+    : names.filter(isString).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
 }
 
 const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
 
-/** Returns the message of Fastify's own formatter, cut. */
 export function validationMessage(faults: readonly unknown[], part: string): string {
   let text = ''
   for (const given of faults) {
@@ -55,7 +51,6 @@ export function validationMessage(faults: readonly unknown[], part: string): str
   return clip(text, maxMessageLength)
 }
 
-/** Whether a message is that of Fastify's own formatter. */
 export function isDefaultMessage(
   message: string,
   faults: readonly unknown[],
@@ -81,7 +76,7 @@ function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
 
 // Other validators may have texts, or a form of their own.
 function faultOf(given: unknown): SchemaFault {
-  return typeof given === 'object' && given !== null ? given : { message: given }
+  return isObject(given) ? given : { message: given }
 }
 
 function isPlace(part: string | undefined): part is keyof typeof places {
@@ -91,7 +86,7 @@ function isPlace(part: string | undefined): part is keyof typeof places {
 // For a missing or additional member, Ajv points at its object.
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
-  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isText)
+  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isString)
   return member === undefined ? at : `${at}/${pointerToken(member)}`
 }
 
@@ -107,7 +102,7 @@ function messageOf(fault: SchemaFault): string {
   if (Array.isArray(allowed)) return `must be one of ${allowed.slice(0, maxAllowed).map(shown).join(', ')}`
   // Regular expressions are not for clients.
   const pattern = param(fault, 'pattern')
-  return isText(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
+  return isString(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
 }
 
 const maxAllowed = 20
@@ -117,11 +112,5 @@ function shown(value: unknown): string {
 }
 
 function param(fault: SchemaFault, name: string): unknown {
-  return typeof fault.params === 'object' && fault.params !== null
-    ? (fault.params as Record<string, unknown>)[name]
-    : undefined
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
+  return isObject(fault.params) ? fault.params[name] : undefined
 }

@@ -1,5 +1,5 @@
 import { checksOf, resolveOptions } from '../options.js'
-import { offsetBreach } from '../plugins/lists/offset-paging.js'
+import { offsetBreach } from '../plugins/lists/openapi.js'
 import { listsOptions } from '../plugins/lists/options.js'
 import { pathGuardOptions, vocabularyOf as pathVocabularyOf } from '../plugins/path-guard/options.js'
 import {
@@ -14,15 +14,14 @@ import { responseRulesOptions, vocabularyOf } from '../plugins/response-rules/op
 import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
 import { routeBreaches, successSchemas, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
 import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
+import { unlistedBreach, versionReader } from '../plugins/versions/lifecycle.js'
 import { versionsOptions } from '../plugins/versions/options.js'
-import { unlistedBreach, versionReader } from '../plugins/versions/version-path.js'
 import type { ConventionsOptions } from '../preset.js'
 import { matchesUrl, type RuleException } from '../rules/exceptions.js'
 import { type Mode, modesOf } from '../rules/modes.js'
 import { prevailingOtherStyle } from '../words/key-names.js'
 import { type DocumentRoute, type DocumentRoutes, documentRoutes, openApiPath } from './document-routes.js'
 
-/** A rule whose breaches can be seen in an OpenAPI document. */
 export interface DocumentRule {
   /** Name of the plugin and of the rule, as in the findings at boot: `pathGuard.plural`. */
   readonly name: string
@@ -30,23 +29,18 @@ export interface DocumentRule {
   readonly mode: Exclude<Mode, 'off'>
 }
 
-/** A breach of a {@link DocumentRule}. */
 export interface DocumentFinding {
-  /** Name of the rule. */
   readonly rule: string
   readonly problem: string
   readonly instead: string
-  /** Where the operation is in the document. */
   readonly location: readonly string[]
 }
 
-/** The rules of the conventions, and their findings in a document. */
 export interface DocumentLinter {
   readonly rules: readonly DocumentRule[]
   find(document: unknown): readonly DocumentFinding[]
 }
 
-/** Returns a linter of OpenAPI documents with the rules that the conventions check at boot. */
 export function documentLinter(options: ConventionsOptions): DocumentLinter {
   const { exceptions = [] } = options
   const conventions = [
@@ -85,7 +79,6 @@ export function documentLinter(options: ConventionsOptions): DocumentLinter {
   }
 }
 
-/** A convention, as far as a document shows it. */
 interface DocumentConvention {
   readonly plugin: string
   readonly modeOf: Readonly<Record<string, Mode>>

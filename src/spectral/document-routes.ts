@@ -2,20 +2,16 @@ import { pointerToken } from '../json/json-pointer.js'
 import { decodedPart, valueAt } from '../json-schema/document.js'
 import { isPlainObject, type Json, mapSchema, type SchemaStore } from '../json-schema/json-schema.js'
 
-/** An operation of an OpenAPI document, as the route of Fastify that it describes. */
 export interface DocumentRoute {
   readonly method: string
   /** The path pattern in Fastify's notation, with the path of the server in front. */
   readonly path: string
   /** The response schemas by status, which refer to each other by their names among the components. */
   readonly response: unknown
-  /** Names of the query parameters. */
   readonly query: readonly string[]
-  /** Where it is in the document. */
   readonly location: readonly string[]
 }
 
-/** The operations of a document, and its schemas. */
 export interface DocumentRoutes {
   readonly routes: readonly DocumentRoute[]
   readonly schemas: SchemaStore
@@ -67,7 +63,6 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a value of the document refers to. */
 function followed(document: Json, value: unknown): Members {
   let found = value
   for (let steps = 0; steps < maxReferences; steps++) {

@@ -7,7 +7,6 @@ export interface RedisScriptClient {
   eval(source: string, keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
 }
 
-/** Runs a script as one atomic step. */
 export type RedisScript = (
   client: RedisScriptClient,
   keys: readonly string[],

@@ -9,7 +9,6 @@ export interface RedisSubscriber {
   on(event: 'ready' | 'close', listener: () => void): unknown
 }
 
-/** Listens to a channel on its own connection. */
 export async function subscribeTo(
   subscriber: RedisSubscriber,
   channel: string,

@@ -1,21 +1,21 @@
 import { AssertionError } from 'node:assert'
 import type { FastifyInstance } from 'fastify'
 import {
-  type Check,
-  type Checks,
+  checksOf,
   flag,
   functionOf,
   invalid,
   isObject,
   listOf,
+  type OptionsOf,
   oneOf,
+  option,
   resolveOptions,
 } from '../options.js'
 import { hiddenReason, matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
 import { conventionsReport } from '../rules/report.js'
-import { type AppPath, appPaths } from './probe/app-paths.js'
 import { type ProbedApp, sender } from './probe/client.js'
-import { type ParameterValue, pathFiller } from './probe/item-path.js'
+import { type AppPath, appPaths, type ParameterValue, pathFiller } from './probe/paths.js'
 import {
   probeMaintenance,
   probeMethods,
@@ -27,39 +27,47 @@ import {
 import { type ProbeRule, probeRules, type Verdict, Verdicts } from './probe/verdict.js'
 
 export type { InjectedResponse, ProbedApp, ProbeRequest } from './probe/client.js'
-export type { ParameterValue } from './probe/item-path.js'
+export type { ParameterValue } from './probe/paths.js'
 export type { ProbeRule, Verdict } from './probe/verdict.js'
 
-/** Options of {@link probeConventions} and {@link assertConventions}. */
-export interface ProbeOptions {
+const options = {
   /**
    * Header fields of each request, such as `authorization`.
    * @default {}
    */
-  readonly headers?: Readonly<Record<string, string>>
+  headers: option<Readonly<Record<string, string>>>(
+    (label, received) =>
+      isObject(received) && Object.values(received).every((value) => typeof value === 'string')
+        ? (received as Record<string, string>)
+        : invalid(label, 'an object of texts', received),
+    {},
+  ),
   /**
    * Returns the value of a path parameter of an item that exists, by the name of the parameter and the path pattern;
    * `undefined` to take the `id` of the first item of the list above.
    * @default the ids of first items
    */
-  readonly params?: ParameterValue
+  params: option(functionOf<ParameterValue>('a function (name, url) => string | undefined'), () => undefined),
   /**
    * The rules to probe.
    * @default all
    */
-  readonly rules?: readonly ProbeRule[]
+  rules: option(listOf(oneOf(...probeRules)), probeRules),
   /**
    * Routes that are not probed, or some rules on them.
    * @default []
    */
-  readonly exceptions?: readonly RouteException<ProbeRule>[]
+  exceptions: option<readonly RouteException<ProbeRule>[]>(listOf(routeException(probeRules)), []),
   /**
    * Whether POST, PUT, PATCH and DELETE are sent to routes that have them, with bodies that cannot be read and with
    * preconditions that fail. An app that keeps the conventions carries none of them out; another one may change its data.
    * @default false
    */
-  readonly writes?: boolean
+  writes: option(flag, false),
 }
+
+/** Options of {@link probeConventions} and {@link assertConventions}. */
+export interface ProbeOptions extends OptionsOf<typeof options> {}
 
 /** What the probes have found. */
 export interface ProbeReport {
@@ -73,19 +81,6 @@ export interface ProbeReport {
   toString(): string
 }
 
-const headerFields: Check<Readonly<Record<string, string>>> = (label, received) =>
-  isObject(received) && Object.values(received).every((value) => typeof value === 'string')
-    ? (received as Record<string, string>)
-    : invalid(label, 'an object of texts', received)
-
-const checks: Checks<ProbeOptions> = {
-  headers: headerFields,
-  params: functionOf('a function (name, url) => string | undefined'),
-  rules: listOf(oneOf(...probeRules)),
-  exceptions: listOf(routeException(probeRules)),
-  writes: flag,
-}
-
 /**
  * Sends requests to all routes of an app, by `inject()`, and returns which conventions their responses keep: errors (404,
  * 405, malformed URLs), spelling of paths, `ETag` and conditional requests, HEAD, `fields`, lists, exact integers, security
@@ -97,14 +92,12 @@ const checks: Checks<ProbeOptions> = {
  * @throws Error if a request is answered with 429
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
-export async function probeConventions(app: ProbedApp, options?: ProbeOptions): Promise<ProbeReport> {
-  const { headers, params, rules, exceptions, writes } = resolveOptions('probeConventions', options, checks, {
-    headers: {},
-    params: () => undefined,
-    rules: probeRules,
-    exceptions: [] as readonly RouteException<ProbeRule>[],
-    writes: false,
-  })
+export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Promise<ProbeReport> {
+  const { headers, params, rules, exceptions, writes } = resolveOptions(
+    'probeConventions',
+    given,
+    ...checksOf(options),
+  )
   await app.ready()
   const all: Verdict[] = []
   const notProbed: string[] = []

@@ -1,6 +1,5 @@
 import { type Schedule, scheduleTimeout } from './schedule.js'
 
-/** A time-out of {@link inTime}. */
 export class LateError extends Error {
   override readonly name = 'LateError'
 }

@@ -1,11 +1,9 @@
-/** Whether something fails. */
 export class Outage {
   readonly #now: () => number
   readonly #interval: number
   #isOn = false
   #quietUntil = Number.NEGATIVE_INFINITY
 
-  /**  */
   constructor(interval = 0, now: () => number = () => 0) {
     this.#interval = interval
     this.#now = now

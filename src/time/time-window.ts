@@ -1,9 +1,16 @@
+import { type Check, invalid } from '../options.js'
+
 /** Returns the length of a time window in milliseconds; `null` if it is not valid or shorter than one second. */
 export function timeWindowOf(window: unknown): number | null {
   const milliseconds =
     typeof window === 'number' ? window : typeof window === 'string' ? read(window) : Number.NaN
   return Number.isSafeInteger(milliseconds) && milliseconds >= 1000 ? milliseconds : null
 }
+
+/** Checks an option that is a time window. Its value is milliseconds. */
+export const duration: Check<number | string> = (label, received) =>
+  timeWindowOf(received) ??
+  invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
 
 const units: readonly (readonly [name: RegExp, milliseconds: number])[] = [
   [/^(?:ms|milliseconds?)$/, 1],

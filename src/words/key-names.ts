@@ -43,7 +43,6 @@ function splitWords(name: string): string[] {
   )
 }
 
-/** Joins words to a key. */
 export function joinWords(words: readonly string[], style: KeyStyle): string {
   if (style === 'snake_case') return words.join('_')
   return words.map((word, index) => (index === 0 ? word : capitalized(word))).join('')

@@ -1,7 +1,4 @@
-/**
- * Whether a text is a name with up to two letters changed, added, left out or swapped, and not the name itself; in a short
- * name one letter, because two of them make another word.
- */
+/** Whether a text is a name with up to two letters wrong; in a short name one, because two make another word. */
 export function isMisspelt(text: string, name: string): boolean {
   const most = name.length > shortName ? 2 : 1
   if (text === name || Math.abs(text.length - name.length) > most) return false
@@ -10,7 +7,6 @@ export function isMisspelt(text: string, name: string): boolean {
 
 const shortName = 7
 
-/** The optimal string alignment distance. */
 function distance(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)

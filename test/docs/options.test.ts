@@ -1,25 +1,28 @@
 /** The tables of options in docs/ list the options of the types, with their defaults. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folders = readdirSync(`${root}src/plugins`)
-const program = ts.createProgram(
-  folders.map((folder) => `${root}src/plugins/${folder}/options.ts`),
-  {
-    target: ts.ScriptTarget.ES2022,
-    lib: ['lib.es2022.d.ts'],
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    strict: true,
-    types: [],
-    skipLibCheck: true,
-    noEmit: true,
-  },
-)
+const program = ts.createProgram(folders.map(fileOf), {
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2022.d.ts'],
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  strict: true,
+  types: [],
+  skipLibCheck: true,
+  noEmit: true,
+})
 const checker = program.getTypeChecker()
+
+/** The file with the types of the options: that of the plugin itself if they are few. */
+function fileOf(folder: string): string {
+  const own = `${root}src/plugins/${folder}/options.ts`
+  return existsSync(own) ? own : `${root}src/plugins/${folder}/index.ts`
+}
 
 /** Names and defaults, as TypeScript or as a page has them. */
 type Options = ReadonlyMap<string, string | undefined>
@@ -67,9 +70,9 @@ t.test('a missing row, a row too many and another default are found', async (t) 
   t.strictSame(otherDefaults(options, table), ['max: 10000 in the page, 1000 in the type'])
 })
 
-/** The options of a type of `options.ts`, with the text of `@default`. */
+/** The options of a type, with the text of `@default`. */
 function typeOptions(folder: string, name: string): Options {
-  const file = program.getSourceFile(`${root}src/plugins/${folder}/options.ts`)
+  const file = program.getSourceFile(fileOf(folder))
   const module = file && checker.getSymbolAtLocation(file)
   const found = module && checker.getExportsOfModule(module).find((one) => one.name === name)
   if (found === undefined) return new Map()

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../src/index.js'
-import { tellOptionalBodies } from '../../src/problem/optional-bodies.js'
+import { tellOptionalBodies } from '../../src/problem/route-description.js'
 
 const schemas = {
   some: { type: 'object' },

@@ -1,9 +1,8 @@
 /** RFC 9112 §2.1, §4 (message, status line): a problem for a connection without a request. */
 import fc from 'fast-check'
 import t from 'tap'
-import { problemDocument } from '../../src/problem/problem-document.js'
+import { problemDocument, rawProblem } from '../../src/problem/problem-document.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
-import { rawProblem } from '../../src/problem/raw-problem.js'
 
 const date = new Date('1994-11-06T08:49:37.500Z')
 

@@ -1,26 +1,116 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
 import { requestSlot } from '../../fastify/slots.js'
-import type { ProblemError } from '../../problem/problem-error.js'
-import { type Refusals, unavailable } from './challenge.js'
-import { credentialsOf } from './credentials.js'
-import type { TokenCache } from './token-cache.js'
-import { IssuerUnavailable, TokenRefused, type VerifiedToken } from './verified-token.js'
+import { isRepeated } from '../../http/raw-headers.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
 
-/** What the requests of a route need. */
+/** The credentials of a request: a token, `none` of the scheme Bearer, or `malformed` ones. */
+export type Credentials = { readonly token: string } | 'none' | 'malformed'
+
+/** Maximum number of characters of a token. Node.js has a limit of its own for all header fields, 16 KB by default. */
+const maxTokenLength = 16_384
+
+// RFC 6750 §2.1: b64token. RFC 9110 §11.1: the name of the scheme has no case.
+const scheme = /^bearer(?: |$)/i
+const form = /^bearer +([\w.~+/-]+=*) *$/i
+
+export function credentialsOf({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Credentials {
+  const { authorization } = headers
+  if (authorization === undefined) return 'none'
+  // Node.js keeps the first of several fields, and a proxy may have checked another one.
+  if (isRepeated(rawHeaders, 'authorization')) return 'malformed'
+  if (!scheme.test(authorization)) return 'none'
+  const token = form.exec(authorization)?.[1]
+  return token === undefined || token.length > maxTokenLength ? 'malformed' : { token }
+}
+
+export interface ChallengeContext {
+  readonly realm: string
+  /** URL of the metadata of the resource (RFC 9728 §5.1); `null` for none. */
+  readonly metadataUrl: string | null
+}
+
+/** The problems of a route whose requests lack a valid token, each with its challenge (RFC 6750 §3). */
+export interface Refusals {
+  readonly missing: () => ProblemError
+  readonly malformed: () => ProblemError
+  readonly invalid: () => ProblemError
+  readonly insufficient: () => ProblemError
+}
+
+export function refusalsOf(context: ChallengeContext, scopes: readonly string[]): Refusals {
+  const scope = scopes.length === 0 ? null : scopes.join(' ')
+  return {
+    // RFC 6750 §3.1: a request without credentials gets no error code.
+    missing: problem('unauthorized', 'Send an access token as Authorization: Bearer', context, { scope }),
+    malformed: problem(
+      'authorization-malformed',
+      'Send the token once, in the header field Authorization',
+      context,
+      {
+        error: 'invalid_request',
+      },
+    ),
+    invalid: problem('invalid-token', 'The token is not valid', context, { error: 'invalid_token', scope }),
+    insufficient: problem(
+      'insufficient-scope',
+      `The token lacks a scope that is required here: ${scope ?? 'none'}`,
+      context,
+      { error: 'insufficient_scope', scope },
+    ),
+  }
+}
+
+function unavailable(): ProblemError {
+  return new ProblemError('authentication-unavailable', {
+    detail: 'Tokens cannot be verified at the moment; try again',
+    headers: { 'retry-after': '5', 'cache-control': 'no-store' },
+  })
+}
+
+interface Parameters {
+  readonly error?: string
+  readonly scope?: string | null
+}
+
+function problem(
+  code: 'unauthorized' | 'authorization-malformed' | 'invalid-token' | 'insufficient-scope',
+  detail: string,
+  { realm, metadataUrl }: ChallengeContext,
+  { error, scope = null }: Parameters,
+): () => ProblemError {
+  const parameters = {
+    realm,
+    ...(error === undefined ? {} : { error, error_description: detail }),
+    ...(scope === null ? {} : { scope }),
+    ...(metadataUrl === null ? {} : { resource_metadata: metadataUrl }),
+  }
+  const challenge = Object.entries(parameters).map(([name, value]) => `${name}=${quoted(value)}`)
+  const headers = { 'www-authenticate': `Bearer ${challenge.join(', ')}` }
+  return () => new ProblemError(code, { detail, headers })
+}
+
+// RFC 9110 §5.6.4
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
 export interface Requirement {
   readonly scopes: readonly string[]
   readonly isOptional: boolean
   readonly refusals: Refusals
 }
 
-/** A token of a request that was found in the cache. */
 export const knownToken = requestSlot<VerifiedToken>('bearer.known')
 
 export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
 type BearerRule = (typeof bearerRules)[number]
 
-/** Returns the step that authenticates the caller of a request. */
 export function authenticationOf(
   tokens: TokenCache,
   { scopes, isOptional, refusals }: Requirement,

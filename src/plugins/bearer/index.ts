@@ -10,9 +10,15 @@ import { loadPeer } from '../../load-peer.js'
 import { invalid } from '../../options.js'
 import { matchesUrl } from '../../rules/exceptions.js'
 import { logOf } from '../../rules/report.js'
-import { refusalsOf } from './challenge.js'
-import { authenticationOf, bearerRules, knownSubjectOf, knownToken } from './hooks.js'
-import { describeRefusals, describeSecurity, type KnownScheme, schemeTransform } from './openapi.js'
+import { authenticationOf, bearerRules, knownSubjectOf, knownToken, refusalsOf } from './hooks.js'
+import {
+  describeRefusals,
+  describeSecurity,
+  type KnownScheme,
+  resourceMetadata,
+  resourceMetadataUrl,
+  schemeTransform,
+} from './openapi.js'
 import {
   type BearerOptions,
   type BearerRouteOptions,
@@ -20,7 +26,6 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { resourceMetadata, resourceMetadataUrl } from './resource-metadata.js'
 import { tokenVerification } from './verification.js'
 
 export type { Caller } from '../../fastify/caller.js'

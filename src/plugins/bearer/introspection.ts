@@ -9,9 +9,8 @@ import {
   TokenRefused,
   type VerifiedToken,
   type VerifyToken,
-} from './verified-token.js'
+} from './tokens.js'
 
-/** Requests to the issuer at the same time. */
 const maxConcurrent = 1000
 
 /** Statuses of 4xx that are about this service, as a client of the issuer: its credentials, its speed, its requests so far. */

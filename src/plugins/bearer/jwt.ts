@@ -1,15 +1,13 @@
 import type * as Jose from 'jose'
 import type { FindKey } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
-import { callerOf, IssuerUnavailable, TokenRefused, type VerifyToken } from './verified-token.js'
+import { callerOf, IssuerUnavailable, TokenRefused, type VerifyToken } from './tokens.js'
 
-/** The functions of jose that are used. */
 export type JoseModule = Pick<typeof Jose, 'jwtVerify' | 'createLocalJWKSet' | 'errors'>
 
 /** Keys that are tried for a token that does not name its key. */
 const maxKeys = 10
 
-/** The keys of an issuer, as the verification of a token sees them. */
 export interface VerificationKeys {
   readonly find: FindKey
   /** Until when a token that a key has verified need not be verified again, in milliseconds since the epoch. */
@@ -69,7 +67,6 @@ export function jwtVerifier(
     return !(error instanceof TokenRefused || error instanceof IssuerUnavailable)
   }
 
-  /** Tries the keys that a token may be signed with. */
   async function verifyByEach(
     token: string,
     keys: AsyncIterable<Jose.CryptoKey>,

@@ -2,9 +2,8 @@ import type { CompactJWSHeaderParameters, CryptoKey, FlattenedJWSInput, JSONWebK
 import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
 import type { Schedule } from '../../time/schedule.js'
-import { IssuerUnavailable, TokenRefused } from './verified-token.js'
+import { IssuerUnavailable, TokenRefused } from './tokens.js'
 
-/** Finds the key of a signature. Throws if there is none. */
 export type FindKey = (header?: CompactJWSHeaderParameters, input?: FlattenedJWSInput) => Promise<CryptoKey>
 
 /** What a {@link KeySet} needs. Durations are in milliseconds. */
@@ -14,7 +13,6 @@ export interface KeySetSettings {
   readonly cooldown: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** Fetches the key set. */
   readonly load: () => Promise<unknown>
   /** Makes a function that finds keys in a set: `createLocalJWKSet` of jose. */
   readonly finderOf: (keys: JSONWebKeySet) => FindKey
@@ -57,7 +55,6 @@ export class KeySet {
     this.#settings = settings
   }
 
-  /** Finds the key of a signature. */
   readonly find: FindKey = async (header, input) => {
     const { now, cooldown } = this.#settings
     const begunBefore = this.#begun

@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import type { BearerOptions } from './options.js'
+import type { BearerOptions, ResolvedBearer } from './options.js'
 
 /** An OpenAPI security scheme (OpenAPI 3.1 §4.8.27). */
 export interface OpenApiSecurityScheme {
@@ -38,10 +38,8 @@ export function bearerSecuritySchemes({
   }
 }
 
-/** The security scheme of a document. */
 export interface KnownScheme {
   readonly name: string
-  /** Whether requirements may name scopes. */
   readonly takesScopes: boolean
 }
 
@@ -58,11 +56,13 @@ export function describeSecurity(
   plan: DescribedPlan | null,
 ): FastifySchema {
   if ('security' in schema || scheme === null) return schema
+  const { name, takesScopes } = scheme
+  const security =
+    plan === null ? [] : [...(plan.isOptional ? [{}] : []), { [name]: takesScopes ? [...plan.scopes] : [] }]
   // @fastify/swagger adds the member to the type.
-  return { ...schema, security: plan === null ? [] : requirements(scheme, plan) } as FastifySchema
+  return { ...schema, security } as FastifySchema
 }
 
-/** Returns the refusals of a route that takes tokens. */
 export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDescription {
   return {
     problems: problemsOf({
@@ -82,16 +82,6 @@ const challenge = {
   'WWW-Authenticate': { type: 'string', description: 'What a request needs (RFC 6750 §3)' },
 }
 
-/** A security requirement: the scopes by the name of the scheme. */
-type Requirement = Readonly<Record<string, readonly string[]>>
-
-function requirements(
-  { name, takesScopes }: KnownScheme,
-  { scopes, isOptional }: DescribedPlan,
-): readonly Requirement[] {
-  return [...(isOptional ? [{}] : []), { [name]: takesScopes ? [...scopes] : [] }]
-}
-
 /** What @fastify/swagger passes to the transform of a route. */
 interface TransformInput {
   readonly schema: unknown
@@ -102,12 +92,7 @@ interface TransformInput {
   }
 }
 
-/**
- * Returns the `swaggerTransform` of a route (@fastify/swagger) that adds a security scheme to the document, unless it has
- * one of this name. It runs for hidden routes, too.
- *
- * @param onAdded called with the scheme when the document has it
- */
+/** Returns a `swaggerTransform` that adds a security scheme to the document, unless it has one of this name. */
 export function schemeTransform(
   options: Pick<BearerOptions, 'issuer' | 'introspection'>,
   name: string,
@@ -127,4 +112,21 @@ export function schemeTransform(
     }
     return { schema, url }
   }
+}
+
+/** Returns the URL of the metadata of a resource (RFC 9728 §3.1). */
+export function resourceMetadataUrl(resource: string): string {
+  const { origin, pathname, search } = new URL(resource)
+  return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}${search}`
+}
+
+/** Returns the metadata of a resource as JSON (RFC 9728 §2). */
+export function resourceMetadata({ resource, issuer }: ResolvedBearer, scopes: readonly string[]): string {
+  const supported = [...new Set(scopes)].sort()
+  return JSON.stringify({
+    resource,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ['header'],
+    ...(supported.length === 0 ? {} : { scopes_supported: supported }),
+  })
 }

@@ -1,5 +1,6 @@
 import {
   type Check,
+  checksOf,
   flag,
   functionOf,
   integer,
@@ -16,7 +17,7 @@ import {
 } from '../../options.js'
 import { modeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { timeWindowOf } from '../../time/time-window.js'
+import { duration } from '../../time/time-window.js'
 
 /** The signature algorithms that {@link BearerOptions.algorithms} may list. All are asymmetric. */
 export type BearerAlgorithm = (typeof algorithmNames)[number]
@@ -40,48 +41,6 @@ export interface BearerKeySet {
   readonly keys: readonly object[]
 }
 
-/** A route without a token whose `config` is out of reach, such as one of another plugin. */
-export interface OpenRoute {
-  /** Path pattern as it was registered. `/docs/*` stands for `/docs`, `/docs/` and all paths below. */
-  readonly url: string
-  /** The reason, for the boot report. */
-  readonly reason: string
-}
-
-/** Options of token introspection (RFC 7662). */
-export interface IntrospectionOptions {
-  /** Identifier of this service as a client of the issuer. */
-  readonly clientId: string
-  /** Secret of this client. It is sent to the issuer, and is never logged. */
-  readonly clientSecret: string
-  /**
-   * URL of the introspection endpoint.
-   * @default `introspection_endpoint` of the issuer's metadata
-   */
-  readonly endpoint?: string
-  /**
-   * How the client authenticates (RFC 6749 §2.3.1): `basic` in `Authorization`, `post` in the body.
-   * @default 'basic'
-   */
-  readonly authentication?: 'basic' | 'post'
-  /**
-   * How long the response of the issuer is used for further requests with the token: milliseconds, or a text such as
-   * `'10s'`; at most until the token expires. A revoked token is accepted that long.
-   * @default 0: the issuer is asked for each request
-   */
-  readonly cacheFor?: number | string
-  /**
-   * Whether a response without `aud` is accepted. Not if the issuer has tokens for other services: these would be accepted.
-   * @default false
-   */
-  readonly allowMissingAudience?: boolean
-}
-
-// The value of the option is milliseconds.
-const duration: Check<number | string> = (label, received) =>
-  timeWindowOf(received) ??
-  invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
-
 const url: Check<string> = (label, received) =>
   isUrl(received)
     ? received
@@ -102,28 +61,21 @@ const scope = text(
 
 const claim = text("the name of a claim, such as 'client_id'")
 
-const audience: Check<string | readonly string[]> = (label, received) => {
-  const all = typeof received === 'string' ? [received] : received
-  const names = listOf(text("an audience such as 'https://api.example.com'"))(label, all)
-  return names.length === 0 ? invalid(label, 'at least one audience', received) : names
+const audiences = listOf(text("an audience such as 'https://api.example.com'"), 'at least one audience')
+const audience: Check<string | readonly string[]> = (label, received) =>
+  audiences(label, typeof received === 'string' ? [received] : received)
+
+const openRouteMembers = {
+  /** Path pattern as it was registered. `/docs/*` stands for `/docs`, `/docs/` and all paths below. */
+  url: optional(text("a path such as '/metrics' or '/docs/*'", /^\//)),
+  /** The reason, for the boot report. */
+  reason: optional(text()),
 }
 
-const algorithms: Check<readonly BearerAlgorithm[]> = (label, received) => {
-  const names = listOf(oneOf(...algorithmNames))(label, received)
-  return names.length === 0 ? invalid(label, 'at least one algorithm', received) : names
-}
+/** A route without a token whose `config` is out of reach, such as one of another plugin. */
+export interface OpenRoute extends Required<OptionsOf<typeof openRouteMembers>> {}
 
-const checkOpenRoute = objectOf<Partial<OpenRoute>>({
-  url: text("a path such as '/metrics' or '/docs/*'", /^\//),
-  reason: text(),
-})
-
-const openRoute: Check<OpenRoute> = (label, received) => {
-  const { url, reason } = checkOpenRoute(label, received)
-  return url === undefined || reason === undefined
-    ? invalid(label, 'an object with url and reason', received)
-    : { url, reason }
-}
+const openRoute: Check<OpenRoute> = objectOf(checksOf(openRouteMembers)[0], ['url', 'reason'])
 
 // A secret must not be in an error.
 const secret: Check<string> = (label, received) =>
@@ -131,22 +83,45 @@ const secret: Check<string> = (label, received) =>
     ? received
     : invalid(label, 'a non-empty string', typeof received === 'string' ? '' : typeof received)
 
-const checkIntrospection = objectOf<Partial<IntrospectionOptions>>({
-  clientId: text(),
-  clientSecret: secret,
-  endpoint: url,
-  authentication: oneOf('basic', 'post'),
-  cacheFor: (label, received) => (received === 0 ? 0 : duration(label, received)),
-  allowMissingAudience: flag,
-})
-
-const introspection: Check<IntrospectionOptions> = (label, received) => {
-  const given = checkIntrospection(label, received)
-  const { clientId, clientSecret } = given
-  if (clientId === undefined) return invalid(`${label}.clientId`, 'a non-empty string', clientId)
-  if (clientSecret === undefined) return invalid(`${label}.clientSecret`, 'a non-empty string', clientSecret)
-  return { ...given, clientId, clientSecret }
+const client = {
+  /** Identifier of this service as a client of the issuer. */
+  clientId: optional(text()),
+  /** Secret of this client. It is sent to the issuer, and is never logged. */
+  clientSecret: optional(secret),
 }
+
+const ofIntrospection = {
+  /**
+   * URL of the introspection endpoint.
+   * @default `introspection_endpoint` of the issuer's metadata
+   */
+  endpoint: optional(url),
+  /**
+   * How the client authenticates (RFC 6749 §2.3.1): `basic` in `Authorization`, `post` in the body.
+   * @default 'basic'
+   */
+  authentication: option(oneOf('basic', 'post'), 'basic'),
+  /**
+   * How long the response of the issuer is used for further requests with the token: milliseconds, or a text such as
+   * `'10s'`; at most until the token expires. A revoked token is accepted that long.
+   * @default 0: the issuer is asked for each request
+   */
+  cacheFor: option<number | string>((label, received) => (received === 0 ? 0 : duration(label, received)), 0),
+  /**
+   * Whether a response without `aud` is accepted. Not if the issuer has tokens for other services: these would be accepted.
+   * @default false
+   */
+  allowMissingAudience: option(flag, false),
+}
+
+/** Options of token introspection (RFC 7662). */
+export interface IntrospectionOptions
+  extends Required<OptionsOf<typeof client>>,
+    OptionsOf<typeof ofIntrospection> {}
+
+const [introspectionChecks, introspectionDefaults] = checksOf({ ...client, ...ofIntrospection })
+
+const introspection: Check<IntrospectionOptions> = objectOf(introspectionChecks, ['clientId', 'clientSecret'])
 
 function isPublicKey(key: unknown): boolean {
   return isObject(key) && typeof key.kty === 'string' && key.kty !== 'oct' && !('d' in key)
@@ -203,7 +178,13 @@ const others = {
    * Signature algorithms that are accepted (RFC 8725 §3.1).
    * @default ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
    */
-  algorithms: option(algorithms, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
+  algorithms: option(listOf(oneOf(...algorithmNames), 'at least one algorithm'), [
+    'RS256',
+    'PS256',
+    'ES256',
+    'EdDSA',
+    'Ed25519',
+  ]),
   /**
    * The `typ` that tokens must have in their header, compared as a media type without `application/`. `false` does not
    * check it. Not `false` if the issuer signs other JWTs for the same audience, such as ID tokens: these would be accepted.
@@ -237,25 +218,12 @@ const others = {
    */
   clockTolerance: option(integer(0, 300), 10),
   /**
-   * The `realm` of `WWW-Authenticate` (RFC 9110 §11.5).
-   * @default the first audience
-   */
-  realm: optional(text('a text of printable ASCII', /^[ -~]+$/)),
-  /**
    * Resource identifier of this service, a URL, for `/.well-known/oauth-protected-resource` (RFC 9728) and the parameter
    * `resource_metadata` of `WWW-Authenticate`. `false` for neither.
    * @default the first audience that is a URL; without one, `false`
    */
   resource: optional<string | false>((label, received) =>
     received === false ? false : url(label, received),
-  ),
-  /**
-   * Further members of `/.well-known/oauth-protected-resource`, such as `resource_name` (RFC 9728 §2); JSON values.
-   * @default {}
-   */
-  resourceMetadata: option<Readonly<Record<string, unknown>>>(
-    (label, received) => (isObject(received) ? received : invalid(label, 'an object', received)),
-    {},
   ),
   /**
    * Routes that need no token and whose `config` is out of reach. Your own routes use `config.bearer: false`.
@@ -281,11 +249,6 @@ const others = {
    * @default '10 minutes'
    */
   keysMaxAge: option(duration, 600_000),
-  /**
-   * Maximum age of keys that are used while the issuer cannot be reached.
-   * @default '24 hours'
-   */
-  keysMaxStale: option(duration, 86_400_000),
   /**
    * Minimum time between two fetches from the issuer that requests cause: by a key that is not known, or after a failure.
    * @default '5 seconds'
@@ -337,13 +300,12 @@ export interface BearerOptions extends Required<OptionsOf<typeof required>>, Opt
 export interface BearerRouteOptions extends OptionsOf<typeof bearerRouteOptions> {}
 
 type Given = ResolvedOptions<typeof bearerOptions>
-type Normalised = 'issuer' | 'audience' | 'resource' | 'realm' | 'introspection'
-type DurationName = 'keysMaxAge' | 'keysMaxStale' | 'keysCooldown' | 'timeout'
+type Normalised = 'issuer' | 'audience' | 'resource' | 'introspection'
+type DurationName = 'keysMaxAge' | 'keysCooldown' | 'timeout'
 
-/** The options of introspection with their defaults. */
+/** The options of introspection with their defaults; the duration in milliseconds. */
 export interface ResolvedIntrospection extends Required<Omit<IntrospectionOptions, 'endpoint' | 'cacheFor'>> {
-  readonly endpoint: string | undefined
-  /** Milliseconds. */
+  readonly endpoint?: string
   readonly cacheFor: number
 }
 
@@ -353,13 +315,13 @@ export interface ResolvedBearer
     Readonly<Record<DurationName, number>> {
   readonly issuer: string
   readonly audience: readonly string[]
+  /** The `realm` of challenges (RFC 9110 §11.5): the first audience. */
   readonly realm: string
   /** `null` for no metadata of the resource. */
   readonly resource: string | null
   readonly introspection: ResolvedIntrospection | null
 }
 
-/** Returns the options of the plugin, with what depends on several of them. */
 export function resolveBearer(given: Given): ResolvedBearer {
   const { issuer, audience, allowHttp, jwksUri, jwks, introspection } = given
   if (issuer === undefined) return invalid('bearer.issuer', 'the URL of the issuer of the tokens', issuer)
@@ -379,17 +341,13 @@ export function resolveBearer(given: Given): ResolvedBearer {
     ...(given as Given & Readonly<Record<DurationName, number>>),
     issuer,
     audience: audiences,
-    realm: given.realm ?? printable(audiences[0] ?? ''),
+    realm: audiences[0]?.replace(/[^ -~]+/g, '') || 'api',
     resource: resource === false ? null : resource,
-    introspection: introspection === undefined ? null : resolvedIntrospection(introspection),
+    introspection:
+      introspection === undefined
+        ? null
+        : ({ ...introspectionDefaults, ...introspection } as ResolvedIntrospection),
   })
-}
-
-function resolvedIntrospection(given: IntrospectionOptions): ResolvedIntrospection {
-  const { clientId, clientSecret, endpoint, authentication = 'basic', allowMissingAudience = false } = given
-  // The check has made it a number.
-  const cacheFor = Number(given.cacheFor ?? 0)
-  return { clientId, clientSecret, endpoint, authentication, allowMissingAudience, cacheFor }
 }
 
 /** Whether a URL of the issuer may be used: keys and tokens go over it. */
@@ -403,8 +361,4 @@ function isLoopback(host: string): boolean {
   return (
     host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
   )
-}
-
-function printable(text: string): string {
-  return text.replace(/[^ -~]+/g, '') || 'api'
 }

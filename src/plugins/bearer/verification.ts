@@ -5,33 +5,27 @@ import { Issuer } from './issuer.js'
 import { type JoseModule, jwtVerifier, type VerificationKeys } from './jwt.js'
 import { type FindKey, KeySet } from './key-set.js'
 import type { ResolvedBearer } from './options.js'
-import { TokenCache } from './token-cache.js'
+import { TokenCache } from './tokens.js'
 
-/** The log of the app. */
 interface Log {
   info(message: string): void
   warn(values: object, message: string): void
   error(values: object, message: string): void
 }
 
-/** How the tokens of an app are verified. */
-export interface TokenVerification {
-  readonly tokens: TokenCache
-  /** Fetches what verifications need. Rejects if the issuer cannot be reached. */
-  readonly warmUp: () => Promise<void>
-}
-
 const maxWarned = 100
+
+/** Milliseconds that known keys are used while the issuer cannot be reached. */
+const keysMaxStale = 86_400_000
 
 /** Milliseconds between the begins of two outages that are logged. */
 const outageInterval = 60_000
 
-/** Sets up the verification of tokens. */
 export async function tokenVerification(
   options: ResolvedBearer,
   log: Log,
   loadJose: () => Promise<JoseModule>,
-): Promise<TokenVerification> {
+) {
   const { introspection, jwks, jwksUri, cache, now } = options
   const outage = new Outage(outageInterval, now)
   const issuer = new Issuer(options)
@@ -64,7 +58,7 @@ export async function tokenVerification(
   }
   const keys = new KeySet({
     maxAge: options.keysMaxAge,
-    maxStale: options.keysMaxStale,
+    maxStale: keysMaxStale,
     cooldown: options.keysCooldown,
     now,
     schedule: options.schedule,

@@ -1,19 +1,14 @@
 import { mergeVary } from '../../http/vary.js'
-import { isPromise, type MaybeAsync, withValue } from '../../maybe-async.js'
+import { type MaybeAsync, withValue } from '../../maybe-async.js'
 
 /** What may be allowed: all (`true` sends the origin of the request), none, or the origins that are equal or match. */
 export type Allowed = boolean | string | RegExp | readonly (string | RegExp)[]
 
-type AnswerAllowed = (error: Error | null, allowed?: Allowed) => void
-
-export type AskForAllowed =
-  | ((origin: string | undefined, callback: AnswerAllowed) => void)
-  | ((origin: string | undefined, callback: AnswerAllowed) => PromiseLike<Allowed>)
+export type AskForAllowed = (origin: string) => MaybeAsync<Allowed>
 
 export interface CorsPolicy {
   readonly origin: Allowed | AskForAllowed
   readonly credentials: boolean
-  /** `Access-Control-Expose-Headers` */
   readonly exposed: string
 }
 
@@ -25,10 +20,7 @@ export interface PreflightPolicy {
 
 type Fields = Record<string, string>
 
-/**
- * The response headers of the conventions that a page of another origin may read, besides the seven that browsers always
- * expose, such as `Cache-Control` and `Last-Modified` (Fetch §3.2.6, CORS-safelisted response-header names).
- */
+// Browsers always expose seven others, such as `Cache-Control` (Fetch §3.2.6, CORS-safelisted response-header names).
 const conventionHeaders: readonly string[] = [
   'Location',
   'Operation-Location',
@@ -56,8 +48,8 @@ export function variesByOrigin(origin: CorsPolicy['origin']): boolean {
   return typeof origin !== 'string' && origin !== false
 }
 
-export function allowedBy({ origin: allowed }: CorsPolicy, origin: string | undefined): MaybeAsync<Allowed> {
-  return typeof allowed === 'function' ? withValue(answerOf(allowed, origin), checkedAllowed) : allowed
+export function allowedBy({ origin: allowed }: CorsPolicy, origin: string): MaybeAsync<Allowed> {
+  return typeof allowed === 'function' ? withValue(allowed(origin), checkedAllowed) : allowed
 }
 
 /** Returns the header fields of a response (Fetch, CORS protocol), but `Vary`; none if nothing is allowed. */
@@ -96,21 +88,10 @@ export function matchingWhole({ source, flags }: RegExp): RegExp {
   return new RegExp(`^(?:${source})$`, flags.replace(/[gmy]/g, ''))
 }
 
-function answerOf(ask: AskForAllowed, origin: string | undefined): Promise<Allowed> {
-  return new Promise((resolve, reject) => {
-    const answer: AnswerAllowed = (error, allowed) => {
-      if (error === null) resolve(allowed as Allowed)
-      else reject(error)
-    }
-    const result = ask(origin, answer) as MaybeAsync<Allowed> | undefined
-    if (result !== undefined && isPromise(result)) resolve(result)
-  })
-}
-
 /** @throws Error if a function of the app has answered something else */
 function checkedAllowed(allowed: Allowed): Allowed {
   if (allowed === false) return false
-  if (!allowed) throw new Error('The function for cors.origin has allowed neither origins nor false')
+  if (!allowed) throw new Error('The function for cors.origin has returned neither origins nor false')
   if (allowed instanceof RegExp) return matchingWhole(allowed)
   return Array.isArray(allowed) ? (allowed as (string | RegExp)[]).map(wholeOrigin) : allowed
 }

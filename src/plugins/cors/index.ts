@@ -102,7 +102,7 @@ function stepsOf(policy: CorsPolicy, preflight: PreflightPolicy) {
     const { origin, 'access-control-request-headers': requested } = request.headers
     // Headers that are the same for all origins are always set: a cache may give the response to a page.
     if (varies && origin === undefined) return undefined
-    return withValue(allowedBy(policy, origin), (allowed) => {
+    return withValue(allowedBy(policy, origin ?? ''), (allowed) => {
       const vary = headerOf(reply, 'vary')
       const headers: Record<string, string> = varies ? { vary: withOrigin(vary) } : {}
       Object.assign(headers, corsFields(policy, allowed, origin))

@@ -1,5 +1,5 @@
 import { fieldName } from '../../http/field-name.js'
-import { isWebOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
   flag,
@@ -14,7 +14,7 @@ import {
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 import { type AskForAllowed, type CorsPolicy, exposedHeaders, matchingWhole } from './cors-headers.js'
 
-/** Decides whether an origin may read responses, by a callback or a promise. It is not called for requests without `Origin`. */
+/** Returns the origins that may read responses, or a promise of them. It is not called for requests without `Origin`. */
 export type CorsOriginFunction = AskForAllowed
 
 /** Origins that may read responses. */
@@ -22,17 +22,22 @@ export type CorsOrigin = boolean | string | RegExp | readonly (string | RegExp)[
 
 const origin: Check<CorsOrigin> = (label, received) => {
   if (typeof received === 'boolean') return received
-  if (typeof received === 'function') return received as CorsOriginFunction
+  if (typeof received === 'function') {
+    return received.length > 1
+      ? invalid(label, 'a function that returns what is allowed, without a callback', received)
+      : (received as CorsOriginFunction)
+  }
   if (!Array.isArray(received)) return oneOrigin(label, received)
-  if (received.length === 0) invalid(label, 'at least one origin, or false', received)
-  return Object.freeze(
-    received.map((item, index) =>
-      item === '*'
-        ? invalid(`${label}[${index}]`, "an origin, or '*' alone without a list", item)
-        : oneOrigin(`${label}[${index}]`, item),
-    ),
-  )
+  return severalOrigins(label, received)
 }
+
+const severalOrigins = listOf<string | RegExp>(
+  (label, received) =>
+    received === '*'
+      ? invalid(label, "an origin, or '*' alone without a list", received)
+      : oneOrigin(label, received),
+  'at least one origin, or false',
+)
 
 function oneOrigin(label: string, received: unknown): string | RegExp {
   if (received instanceof RegExp) {
@@ -42,14 +47,11 @@ function oneOrigin(label: string, received: unknown): string | RegExp {
       ? matchingWhole(received)
       : invalid(label, 'a regular expression from ^ to $', String(received))
   }
-  return typeof received === 'string' && (received === '*' || isWebOrigin(received))
-    ? received
-    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+  return received === '*' ? received : webOrigin(label, received)
 }
 
 const fieldNames: Check<readonly string[]> = listOf(fieldName)
 
-/** The options of the plugin, with their defaults. */
 export const corsOptions = {
   /**
    * `enforce` sets headers and answers preflights, `report` adds nothing and counts the requests from other origins, `off`

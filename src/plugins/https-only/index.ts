@@ -4,17 +4,32 @@ import { convention } from '../../convention/convention.js'
 import type { Effect } from '../../convention/steps.js'
 import { serverSettings } from '../../fastify/internals.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { pathOf } from '../../http/request-target.js'
+import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf } from '../../problem/route-description.js'
-import {
-  type HttpsOnlyOptions,
-  type HttpsOnlyRouteOptions,
-  httpsOnlyOptions,
-  httpsOnlyRouteOptions,
-} from './options.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
 
-export type { HttpsOnlyOptions, HttpsOnlyRouteOptions } from './options.js'
+const httpsOnlyOptions = {
+  /**
+   * `enforce` refuses requests over plain HTTP, `report` changes nothing and counts them, `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+}
+
+const httpsOnlyRouteOptions = {
+  /**
+   * See {@link HttpsOnlyOptions}; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
+  mode: routeModeOption,
+}
+
+/** Options of the plugin `httpsOnly`. */
+export type HttpsOnlyOptions = OptionsOf<typeof httpsOnlyOptions>
+
+/** Options of a route, under `config.httpsOnly`; `false` lets it serve plain HTTP. */
+export type HttpsOnlyRouteOptions = OptionsOf<typeof httpsOnlyRouteOptions>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,20 +57,8 @@ export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOption
   rules: ['plain'],
   options: httpsOnlyOptions,
   routeOptions: httpsOnlyRouteOptions,
-  setUp({ app, options: { mode, except }, atReady, addFinding, addException }) {
-    const paths = new Set<string>()
-    const excepted = new Set(except)
-
-    function requireHttps(request: FastifyRequest): Effect | undefined {
-      if (isSecure(request) || excepted.has(pathOf(request.raw.url ?? '/'))) return undefined
-      return { rule: 'plain', given: `${request.method} over plain HTTP`, refusal: leaked() }
-    }
-
+  setUp({ app, options: { mode }, atReady, addFinding }) {
     atReady(function checkHttps() {
-      for (const path of except) {
-        const reason = 'listed in httpsOnly.except'
-        addException({ route: path, rules: ['plain'], reason, declared: true, unused: !paths.has(path) })
-      }
       const { trustProxy, hasServerFactory } = serverSettings(app)
       if (mode === 'off' || trustProxy || hasServerFactory || app.server instanceof TlsServer) return
       addFinding({
@@ -66,24 +69,23 @@ export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOption
         mode,
       })
     })
-    return { paths, excepted, requireHttps }
   },
-  route({ path, modeOf, state: { paths, excepted, requireHttps } }) {
-    paths.add(path)
-    const isDescribed = modeOf.plain === 'enforce' && !excepted.has(path)
+  route({ modeOf }) {
     return {
       onRequest: requireHttps,
-      describe: isDescribed
-        ? { problems: problemsOf({ 'https-required': 'The request was sent without TLS' }) }
-        : undefined,
+      describe:
+        modeOf.plain === 'enforce'
+          ? { problems: problemsOf({ 'https-required': 'The request was sent without TLS' }) }
+          : undefined,
     }
   },
 })
 
-function leaked(): ProblemError {
-  return new ProblemError('https-required', {
-    detail: 'Use HTTPS; a token sent over plain HTTP has to be replaced',
-  })
+function requireHttps(request: FastifyRequest): Effect | undefined {
+  if (isSecure(request)) return undefined
+  const detail = 'Use HTTPS; a token sent over plain HTTP has to be replaced'
+  const refusal = new ProblemError('https-required', { detail })
+  return { rule: 'plain', given: `${request.method} over plain HTTP`, refusal }
 }
 
 /** Whether the client has sent the request over TLS: to this server, or to the proxy that Fastify trusts. */

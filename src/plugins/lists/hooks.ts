@@ -8,12 +8,18 @@ import { pathOf, queryOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Reporter } from '../../rules/report.js'
 import type { ListRules } from './options.js'
-import { cursorFault, cursorParameters, nextCursor, type Page, readPage, withPlus } from './page.js'
-import { orderFault } from './page-order.js'
+import {
+  cursorFault,
+  cursorParameters,
+  nextCursor,
+  orderFault,
+  type Page,
+  readPage,
+  withPlus,
+} from './page.js'
 
 export const requests = requestSlot<ListRequest>('lists.request')
 
-/** Returns the step that reads the page that a request asks for. */
 export function readPageOf(list: List, remove?: (request: FastifyRequest) => void): RequestStep {
   return (request) => {
     const query = (request.query ?? {}) as Record<string, unknown>
@@ -38,7 +44,6 @@ export function countAnswer(request: FastifyRequest, { statusCode }: FastifyRepl
   return { rule: 'answer', given, notice: 'each route' }
 }
 
-/** The fields of a row that the page is ordered by. */
 export function keysOf({ page, list }: ListRequest): readonly string[] {
   const { id, time } = list.rules
   return page.by === 'time' ? [id, time] : [id]
@@ -61,9 +66,7 @@ export interface List {
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
-  /** Whether the handler has read `page.fetch`. */
   readFetch: boolean
-  /** Whether the handler has called `reply.list()`. */
   isListed: boolean
 }
 
@@ -83,7 +86,6 @@ function listRequest(page: Page<bigint | string>, list: List): ListRequest {
   return request
 }
 
-/** `reply.list()`. */
 export function writeList(
   this: FastifyReply,
   rows: readonly object[],

@@ -20,8 +20,7 @@ import type { RouteSchema } from '../../json-schema/query-schema.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { reporterOf } from '../../rules/report.js'
 import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
-import { type OffsetBreach, offsetBreach } from './offset-paging.js'
-import { describePages, missingMembers, parameterNames, withPaging } from './openapi.js'
+import { describePages, missingMembers, offsetBreach, parameterNames, withPaging } from './openapi.js'
 import {
   type ListRules,
   type ListsOptions,
@@ -144,7 +143,10 @@ function completeQuery(app: FastifyInstance, route: RouteOptions, rules: ListRul
   return { complete, remove: parameterRemover(app, route, query, parameterNames(rules)).remove }
 }
 
-type Found = Omit<OffsetBreach, 'rule'>
+interface Found {
+  readonly problem: string
+  readonly instead: string
+}
 
 /** Finds a response schema without the member for the items, or without `total`: the serializer would remove them silently. */
 function droppedMembers(app: FastifyInstance, route: RouteOptions, { member, total }: ListRules): Found[] {

@@ -1,29 +1,39 @@
-import { type Checks, functionOf, integer, resolveOptions, text } from '../../options.js'
+import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions, text } from '../../options.js'
 import type { Page } from './page.js'
 
-/** Options of {@link keyset}. */
-export interface KeysetOptions {
+const column = text(
+  "a column such as 'id', 'orders.id' or '\"orderId\"'",
+  /^(?:\w+|"[^"\0]+"|`[^`\0]+`)(?:\.(?:\w+|"[^"\0]+"|`[^`\0]+`))*$/,
+)
+
+const options = {
   /**
    * Column of the id, in SQL syntax: `id`, `orders.id`, `"orderId"`.
    * @default 'id'
    */
-  readonly id?: string
+  id: option(column, 'id'),
   /**
    * Column of the time, in SQL syntax.
    * @default 'created_at'
    */
-  readonly time?: string
+  time: option(column, 'created_at'),
   /**
    * Position of the first placeholder, if the statement has placeholders before it.
    * @default 1
    */
-  readonly first?: number
+  first: option(integer(1), 1),
   /**
    * Returns the placeholder of a position; `() => '?'` for MySQL and SQLite.
    * @default (position) => `$${position}`
    */
-  readonly placeholder?: (position: number) => string
+  placeholder: option(
+    functionOf<(position: number) => string>('a function of a position'),
+    (position) => `$${position}`,
+  ),
 }
+
+/** Options of {@link keyset}. */
+export interface KeysetOptions extends OptionsOf<typeof options> {}
 
 /** The parts of the `select` of a page. */
 export interface Keyset<Id extends bigint | string = bigint> {
@@ -33,25 +43,6 @@ export interface Keyset<Id extends bigint | string = bigint> {
   readonly orderBy: string
   /** Values of the placeholders, in their order. */
   readonly values: readonly (Id | string)[]
-}
-
-const column = text(
-  "a column such as 'id', 'orders.id' or '\"orderId\"'",
-  /^(?:\w+|"[^"\0]+"|`[^`\0]+`)(?:\.(?:\w+|"[^"\0]+"|`[^`\0]+`))*$/,
-)
-
-const checks: Checks<KeysetOptions> = {
-  id: column,
-  time: column,
-  first: integer(1),
-  placeholder: functionOf('a function of a position'),
-}
-
-const defaults: Required<KeysetOptions> = {
-  id: 'id',
-  time: 'created_at',
-  first: 1,
-  placeholder: (position) => `$${position}`,
 }
 
 /**
@@ -69,8 +60,8 @@ const defaults: Required<KeysetOptions> = {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
-export function keyset<Id extends bigint | string>(page: Page<Id>, options?: KeysetOptions): Keyset<Id> {
-  const { id, time, first, placeholder } = resolveOptions('keyset', options, checks, defaults)
+export function keyset<Id extends bigint | string>(page: Page<Id>, given?: KeysetOptions): Keyset<Id> {
+  const { id, time, first, placeholder } = resolveOptions('keyset', given, ...checksOf(options))
   const { afterId, beforeId, beforeTime, by } = page
   const orderBy =
     afterId !== undefined ? `${id} asc` : by === 'id' ? `${id} desc` : `${time} desc, ${id} desc`

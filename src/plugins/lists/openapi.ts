@@ -4,9 +4,9 @@ import { type RouteSchema, withQueryParameters } from '../../json-schema/query-s
 import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { wordsOf } from '../../words/key-names.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-/** Returns the schema of a route with the paging parameters in its query. */
 export function withPaging<Schema extends RouteSchema>(
   schema: Schema | undefined,
   paging: PageRules,
@@ -25,7 +25,6 @@ export const describePages: RouteDescription = {
   problems: problemsOf({ validation: 'The input is invalid' }),
 }
 
-/** Returns the names in `members` that the response schema of 200 would remove from a list. */
 export function missingMembers(response: unknown, members: readonly string[], shared: SchemaStore): string[] {
   const schema = bodyFor(responseBodies(response), 200)?.schema
   if (!isSchemaObject(schema)) return []
@@ -73,4 +72,27 @@ function parameters(paging: PageRules): Record<string, unknown> {
     },
   }
   return Object.fromEntries(Object.entries(all).filter(([name]) => served[name as PageParameter]))
+}
+
+// In any key style; `page` alone, or with a word that makes it a number.
+const offsets: ReadonlySet<string> = new Set([
+  'offset',
+  'skip',
+  'start index',
+  'page',
+  'page index',
+  'page no',
+  'page num',
+  'page number',
+  'page offset',
+])
+
+export function offsetBreach(names: Iterable<string>) {
+  const found = [...names].filter((name) => offsets.has(wordsOf(name).join(' ')))
+  if (found.length === 0) return null
+  return {
+    rule: 'offset' as const,
+    problem: `pages by offset: ${found.join(', ')}`,
+    instead: 'config.lists: {}, which pages by key: limit, before_id, after_id',
+  }
 }

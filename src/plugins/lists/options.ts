@@ -15,14 +15,10 @@ import {
 import { type Mode, modeOption } from '../../rules/modes.js'
 import type { PageKey, PageRules } from './page.js'
 
-const keys: Check<readonly PageKey[]> = (label, received) => {
-  const given = listOf(oneOf('id', 'time'))(label, received)
-  return given.length > 0 ? given : invalid(label, "'id', 'time' or both", received)
-}
+const keys: Check<readonly PageKey[]> = listOf(oneOf('id', 'time'), "'id', 'time' or both")
 
 const limit = integer(1, 10_000)
 
-/** The options of the plugin, with their defaults. */
 export const listsOptions = {
   /**
    * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor), of the response schema (members that
@@ -71,7 +67,6 @@ export const listsOptions = {
   total: option(flag, true),
 }
 
-/** The options of a route. */
 export const listsRouteOptions = {
   ...listsOptions,
   /**
@@ -87,7 +82,6 @@ export type ListsOptions = OptionsOf<typeof listsOptions>
 /** Options of a route, under `config.lists`. An object makes the route a list, even if it is empty. */
 export type ListsRouteOptions = OptionsOf<typeof listsRouteOptions>
 
-/** The resolved options of a list route. */
 export interface ListRules extends PageRules {
   readonly mode: Mode
   readonly id: string

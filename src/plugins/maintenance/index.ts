@@ -6,9 +6,7 @@ import { closingIfFails } from '../../fastify/failed-boot.js'
 import { declareMaintenance } from '../../fastify/maintenance.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { ProblemError } from '../../problem/problem-error.js'
 import { readNotice } from './notice.js'
-import { duringMaintenance } from './openapi.js'
 import {
   type EnableOptions,
   enableOptions,
@@ -16,9 +14,8 @@ import {
   type MaintenanceRouteOptions,
   maintenanceOptions,
   maintenanceRouteOptions,
-  type ResolvedMaintenance,
 } from './options.js'
-import { retryAfterField } from './retry-after.js'
+import { currentProblem, duringMaintenance } from './refusal.js'
 import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
 import { Maintenance, type MaintenanceState } from './state.js'
 import { memoryMaintenanceStore } from './stores/store.js'
@@ -30,8 +27,8 @@ export type {
   MaintenanceOptions,
   MaintenanceRouteOptions,
   MaintenanceWindow,
+  RetryAfterFormat,
 } from './options.js'
-export type { RetryAfterFormat } from './retry-after.js'
 export type { MaintenanceSource, MaintenanceState } from './state.js'
 export { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
 
@@ -143,25 +140,3 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
     return { onRequest, describe: modeOf.refusal === 'enforce' ? duringMaintenance : undefined }
   },
 })
-
-function currentProblem(
-  maintenance: Maintenance,
-  { now, retryAfter, retryAfterFormat, jitter, random }: ResolvedMaintenance,
-): ProblemError | null {
-  const moment = now()
-  const claim = maintenance.claimAt(moment)
-  if (claim === null) return null
-  const until = claim.until === Number.POSITIVE_INFINITY ? null : claim.until
-  const field = retryAfterField({
-    now: moment,
-    until,
-    fallback: claim.retryAfter ?? retryAfter,
-    jitter: jitter === 0 ? 0 : Math.floor(random() * (jitter + 1)),
-    format: retryAfterFormat,
-  })
-  const end = until === null ? '; try again later' : ` until ${new Date(until).toISOString()}`
-  return new ProblemError('maintenance', {
-    detail: claim.reason ?? `The service is in maintenance${end}`,
-    headers: { 'retry-after': field, 'cache-control': 'no-store' },
-  })
-}

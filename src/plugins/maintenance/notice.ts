@@ -25,7 +25,6 @@ export const maxRetryAfter = 604_800
 /** Maximum length of a reason. */
 const maxReason = 500
 
-/** Reads a notice from a file or a store. Unknown members are ignored. */
 export function readNotice(value: unknown): ReadNotice {
   if (!isObject(value)) return { notice: {}, fault: 'it is not an object' }
   const { until, retryAfter, reason } = value

@@ -1,6 +1,7 @@
 import { timeOf } from '../../http/date-time.js'
 import {
   type Check,
+  checksOf,
   functionOf,
   integer,
   invalid,
@@ -17,18 +18,7 @@ import {
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { maxRetryAfter } from './notice.js'
-import type { RetryAfterFormat } from './retry-after.js'
 import type { MaintenanceStore } from './stores/store.js'
-
-/** A planned maintenance. */
-export interface MaintenanceWindow {
-  /** When it begins: a `Date`, or RFC 3339 text. */
-  readonly from: Date | string
-  /** When it ends; after `from`. */
-  readonly until: Date | string
-  /** Why; it is the `detail` of the problem. */
-  readonly reason?: string
-}
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
 export type EnableOptions = { readonly reason?: string } & (
@@ -41,17 +31,33 @@ const time: Check<Date | string> = (label, received) =>
     ? invalid(label, 'a Date or an RFC 3339 date-time', received)
     : (received as Date | string)
 
+/** The form of `Retry-After` (RFC 9110 §10.2.3). */
+export type RetryAfterFormat = 'seconds' | 'http-date'
+
 const seconds = integer(1, maxRetryAfter)
 
-const reason = text()
+const ofWindow = {
+  /** When it begins: a `Date`, or RFC 3339 text. */
+  from: optional(time),
+  /** When it ends; after `from`. */
+  until: optional(time),
+}
 
-const windowMembers = objectOf<MaintenanceWindow>({ from: time, until: time, reason })
+const reasonOption = {
+  /** Why; it is the `detail` of the problem. */
+  reason: optional(text()),
+}
+
+/** A planned maintenance. */
+export interface MaintenanceWindow
+  extends Required<OptionsOf<typeof ofWindow>>,
+    OptionsOf<typeof reasonOption> {}
+
+const windowMembers = objectOf(checksOf({ ...ofWindow, ...reasonOption })[0], ['from', 'until'])
 
 const window: Check<MaintenanceWindow> = (label, received) => {
   const checked = windowMembers(label, received)
-  // Absent members are not checked.
-  const [from, until] = [time(`${label}.from`, checked.from), time(`${label}.until`, checked.until)]
-  return Number(timeOf(from)) < Number(timeOf(until))
+  return Number(timeOf(checked.from)) < Number(timeOf(checked.until))
     ? checked
     : invalid(label, 'a window that ends after it begins', received)
 }
@@ -61,7 +67,6 @@ const store: Check<MaintenanceStore> = (label, received) =>
     ? (received as unknown as MaintenanceStore)
     : invalid(label, 'a store with get() and set()', received)
 
-/** The options of the plugin, with their defaults. */
 export const maintenanceOptions = {
   /**
    * `enforce` answers 503 during maintenance, `report` changes nothing and counts what it would refuse. `off` does nothing,
@@ -119,14 +124,8 @@ export const maintenanceOptions = {
    * @default setTimeout, which does not keep the process alive
    */
   schedule: option(functionOf<Schedule>('a function that calls another one later'), scheduleTimeout),
-  /**
-   * Returns a number from 0 to less than 1, for `jitter`.
-   * @default Math.random
-   */
-  random: option(functionOf<() => number>('a function that returns a number'), Math.random),
 }
 
-/** The options of a route. */
 export const maintenanceRouteOptions = {
   /**
    * See {@link MaintenanceOptions}; `off` is the same as `false`.
@@ -141,18 +140,15 @@ export type MaintenanceOptions = OptionsOf<typeof maintenanceOptions>
 /** Options of a route under `config.maintenance`; `false` exempts it. */
 export type MaintenanceRouteOptions = OptionsOf<typeof maintenanceRouteOptions>
 
-/** The options with their defaults. */
 export type ResolvedMaintenance = ResolvedOptions<typeof maintenanceOptions>
 
-/** Check of {@link EnableOptions}. */
+const enableMembers = objectOf(
+  checksOf({ until: optional(time), retryAfter: optional(seconds), ...reasonOption })[0],
+)
+
 export const enableOptions: Check<EnableOptions> = (label, received) => {
-  const checked = objectOf<{ until?: Date | string; retryAfter?: number; reason?: string }>({
-    until: time,
-    retryAfter: seconds,
-    reason,
-  })(label, received)
-  if (checked.until !== undefined && checked.retryAfter !== undefined) {
+  const checked = enableMembers(label, received)
+  if (checked.until !== undefined && checked.retryAfter !== undefined)
     invalid(label, 'until or retryAfter, not both', received)
-  }
   return checked as EnableOptions
 }

@@ -8,7 +8,6 @@ import type { MaintenanceStore } from './stores/store.js'
 /** Sets the notice of a source; `null` for no maintenance. */
 type SetNotice = (notice: MaintenanceNotice | null) => void
 
-/** Where notices are read. */
 export interface Source {
   readonly name: 'file' | 'store'
   /** Reads the notice; `null` if there is none. Rejects if the source is unreachable. */
@@ -67,7 +66,6 @@ export function pollerOf(
   return { start, stop }
 }
 
-/** Returns the file that announces maintenance. */
 export function fileSource(path: string, take: SetNotice): Source {
   async function read(): Promise<ReadNotice | null> {
     let isFound = false

@@ -17,7 +17,6 @@ export interface MaintenanceState {
   readonly reason: string | null
 }
 
-/** A maintenance that a source announces. */
 export interface Claim {
   readonly source: MaintenanceSource
   /** When it begins, in milliseconds since the epoch; `-Infinity` if it has begun. */
@@ -28,16 +27,11 @@ export interface Claim {
   readonly reason: string | null
 }
 
-/** The claim in effect at a time. */
-export interface CurrentClaim {
-  /** The claim, with the end of those that follow it without a gap; `null` if there is no maintenance. */
-  readonly claim: Claim | null
-  /** When this changes without an event, in milliseconds since the epoch; `Infinity` for never. */
-  readonly nextChange: number
-}
-
-/** Returns the claim in effect: the one that ends last, of equals the first. */
-export function currentClaim(claims: readonly Claim[], now: number): CurrentClaim {
+/** Returns the claim that ends last, of equals the first, with the end of those that follow without a gap. */
+export function currentClaim(
+  claims: readonly Claim[],
+  now: number,
+): { claim: Claim | null; nextChange: number } {
   const ahead = claims.flatMap(({ from, until }) => [from, until]).filter((time) => time > now)
   const nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
   const [first, ...others] = claims.filter(({ from, until }) => from <= now && now < until)
@@ -50,7 +44,6 @@ export function currentClaim(claims: readonly Claim[], now: number): CurrentClai
   return { claim: until === last.until ? last : { ...last, until }, nextChange }
 }
 
-/** Tracks whether the service is in maintenance, from all sources. */
 export class Maintenance implements MaintenanceSignal {
   /** Whether there may be maintenance. While it is `false`, requests need no other check. */
   mayBeActive = false
@@ -87,7 +80,6 @@ export class Maintenance implements MaintenanceSignal {
     this.refresh()
   }
 
-  /** Returns the claim in effect at a time. */
   claimAt(now: number): Claim | null {
     // A timer may be late.
     if (now >= this.#nextChange) this.refresh()
@@ -105,13 +97,11 @@ export class Maintenance implements MaintenanceSignal {
     return () => void this.#listeners.delete(call)
   }
 
-  /** Returns the current state for the app. */
   state(): MaintenanceState | null {
     this.refresh()
     return stateOf(this.#claim)
   }
 
-  /** Updates the state, and sets a timer for the next change. */
   refresh(): void {
     const now = this.#options.now()
     const { claim, nextChange } = currentClaim([...this.#claims.values(), ...this.#windows], now)
@@ -128,7 +118,6 @@ export class Maintenance implements MaintenanceSignal {
     if (this.mayBeActive !== wasActive) for (const call of [...this.#listeners]) call(this.mayBeActive)
   }
 
-  /** Cancels the timer, and sets none any more. */
   stop(): void {
     this.#isStopped = true
     this.#cancelTimer()

@@ -55,7 +55,6 @@ type FindOptions = Parameters<FastifyInstance['findRoute']>[0]
 
 const knownConstraints: ReadonlySet<string> = new Set(['host', 'version'])
 
-/** Returns the functions of a scope that look for the routes of a path. */
 export function routeFinder(
   app: FastifyInstance,
   methods: readonly string[],

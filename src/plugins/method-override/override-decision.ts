@@ -1,33 +1,25 @@
-import { isCrossOrigin } from '../../http/cross-origin.js'
 import type { RequestFields } from '../../http/field-name.js'
+import { isCrossOrigin } from '../../http/web-origin.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 
-/** The header in which a POST names a method. */
 export const overrideHeader = 'X-HTTP-Method-Override'
 
 /** The field in which a form names a method. Forms do not encode its characters. */
 export const overrideField = '_method'
 
-/** The methods that a POST may be performed as. */
 export interface OverrideRules {
-  /** In uppercase. */
   readonly methods: readonly string[]
-  /** Origins whose pages may name a method in a form, besides that of the service. */
   readonly formOrigins: readonly string[]
 }
 
-/** The parts of a POST that can name a method. */
-export interface OverrideInput {
-  /** The value of the header; repeated lines are joined by commas (RFC 9110 §5.3). */
+interface OverrideInput {
+  /** Repeated lines are joined by commas (RFC 9110 §5.3). */
   readonly header: string | undefined
-  /** Each value of the form field. */
   readonly form: readonly string[]
-  /** The header fields of the request, which show the origin of the form. */
   readonly fields: RequestFields
 }
 
-/** The method that a POST is performed as, or why it is refused. */
 export type OverrideDecision =
   | { readonly method: string; readonly refusal: null }
   | { readonly method: null; readonly refusal: ProblemError }
@@ -80,19 +72,8 @@ function refused(detail: string, errors: readonly ProblemIssue[]): OverrideDecis
 /** The media type of the forms that browsers send without a script. */
 export const formType = 'application/x-www-form-urlencoded'
 
-/** The values of a form field, and the form without it. */
-export interface TakenField {
-  /** Its values, in order; empty if the form does not have it. */
-  readonly values: readonly string[]
-  /** The other pairs, with unchanged bytes. */
-  readonly rest: string
-}
-
-/**
- * Splits a form (`application/x-www-form-urlencoded`) into the values of a field, however its name is encoded, and the
- * rest. Decode the form as Latin-1 and encode the rest as Latin-1, so that its bytes do not change.
- */
-export function takeField(form: string, name: string): TakenField {
+/** Splits a form into the values of a field and the rest. With texts in Latin-1, the bytes of the rest do not change. */
+export function takeField(form: string, name: string): { values: readonly string[]; rest: string } {
   if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
   const values: string[] = []
   const kept: string[] = []

@@ -14,20 +14,14 @@ import {
 } from './override-decision.js'
 import { type PendingBodies, readAhead } from './read-ahead.js'
 
-/** The options of a context for its POSTs. */
 export interface OverrideScope extends OverrideRules {
-  /** The prefix of the context's routes. */
   readonly prefix: string
-  /** Whether forms are read for the field. */
   readonly form: boolean
   readonly mode: Mode
   /** Maximum of the bytes that are read of a form before its request is routed. */
   readonly bodyLimit: number
-  /** The bodies that are read at the moment. */
   readonly pending: PendingBodies
-  /** Whether a route serves the path, with a method that a POST may be performed as. */
   hasRoute(raw: RawRequest): boolean
-  /** Whether the path is that of a proxy, which passes overrides on. */
   isPassedOn(raw: RawRequest): boolean
   /** Called if the client aborts the request while its form is read. */
   onAbandoned(raw: RawRequest): void
@@ -56,12 +50,7 @@ function isBelow(path: string, prefix: string): boolean {
   )
 }
 
-/**
- * Applies the override of a POST before it is routed: sets the method, removes the field from the form, and marks the
- * request with the decision. A refused request stays a POST, and a hook refuses it.
- *
- * @param proceed routes the request; not called if the client aborts it before its form has arrived
- */
+/** Applies the override of a POST before it is routed. A refused request stays a POST, and a hook refuses it. */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
   const header = headerOf(raw)
   const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
@@ -121,7 +110,6 @@ function forgetEmptyContent(raw: RawRequest, scope: OverrideScope, proceed: () =
   })
 }
 
-/** Applies a decision to a request, or marks it for the report. */
 function applyDecision(
   raw: RawRequest,
   decision: OverrideDecision | null,

@@ -10,25 +10,15 @@ export interface ReadAhead {
   readonly isWhole: boolean
 }
 
-/** Handles a body that was read ahead. */
 export interface BodyReader {
-  /** Called with what was read. */
   take(read: ReadAhead): Buffer
   /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
-  /** Continues with the request. */
   proceed(): void
-  /** Called if the client has aborted the request. */
   abandon(): void
 }
 
-/**
- * Reads a body before its request is routed, and puts back the bytes to parse later, so that later readers see a
- * stream that was not read.
- *
- * @param limit in bytes; reading stops with the chunk that exceeds it
- * @param pending limits the number, the size and the time of the bodies that are read at once
- */
+/** Reads a body up to `limit` bytes, and puts back what is to be parsed: later readers see a stream that was not read. */
 export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies, reader: BodyReader): void {
   const chunks: Buffer[] = []
   let length = 0
@@ -96,15 +86,12 @@ function isAtEnd(raw: RawRequest): boolean {
 }
 
 export interface PendingLimits {
-  /** Number of bodies. */
   readonly bodies: number
-  /** Bytes of all bodies. */
   readonly bytes: number
   /** Milliseconds for each body. */
   readonly time: number
 }
 
-/** A body that is being read. */
 export interface PendingBody {
   /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
   setBytes(bytes: number): void

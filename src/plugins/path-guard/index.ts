@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { convention } from '../../convention/convention.js'
+import { convention, type RouteContext } from '../../convention/convention.js'
 import type { Effect } from '../../convention/steps.js'
 import { basePathOf } from '../../fastify/base-path.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
@@ -29,18 +29,6 @@ declare module 'fastify' {
   }
 }
 
-/** A route whose path is checked when the app gets ready. */
-interface CheckedRoute {
-  readonly methods: readonly string[]
-  readonly path: string
-  readonly modeOf: Readonly<Record<PathRule, Mode>>
-  addFinding(rule: PathRule, problem: string, instead: string): void
-  breaks(rules: readonly PathRule[]): void
-  exclude(reason: string): void
-  turnOff(): void
-}
-
-/** A route, whose step is that of all routes. */
 interface GuardedRoute {
   readonly path: string | null
   /** Whether parameters may have uppercase letters and encoded characters. */
@@ -78,7 +66,7 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
   setUp({ app, options, atReady }) {
     const { mode, statusCode, basePath = basePathOf(app) } = options
     const vocabulary = vocabularyOf(options)
-    const checked: CheckedRoute[] = []
+    const checked: RouteContext<unknown, PathRule, unknown>[] = []
     const wildcards = new Set<string>()
     if (mode === 'enforce') {
       const { selfAliases } = vocabulary
@@ -123,25 +111,15 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
       },
     }
   },
-  route({
-    path,
-    methods,
-    route,
-    isHeadSibling,
-    isConfigured,
-    options,
-    modeOf,
-    exclusionReason,
-    state,
-    ...context
-  }) {
+  route(context) {
+    const { path, route, isConfigured, options, modeOf, exclusionReason, state } = context
     const { checked, wildcards, refuseFaults } = state
     if (route === null) return { onRequest: refuseFaults }
     const anyParameter = options.params === 'any'
     guardedRoute.set(route, { path, anyParameter, modeOf })
     if (path.endsWith('/*')) wildcards.add(path)
     if (exclusionReason === null) {
-      if (!isHeadSibling) checked.push({ methods, path, modeOf, ...context })
+      if (!context.isHeadSibling) checked.push(context)
     } else {
       context.exclude(exclusionReason)
       // An excluded route is guarded only if it has options of its own.

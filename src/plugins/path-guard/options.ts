@@ -80,7 +80,6 @@ type Words = Pick<
   'singletons' | 'collections' | 'verbs' | 'selfAliases'
 >
 
-/** Returns the words that the rules use. */
 export function vocabularyOf(options: Words): PathVocabulary {
   return {
     singletons: new Set(options.singletons),

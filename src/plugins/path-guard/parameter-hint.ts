@@ -2,14 +2,7 @@ import { routePath } from '../../http/route-path.js'
 import { clip } from '../../text.js'
 import { applyToCollection, crudMethod, crudNameOf } from './path-words.js'
 
-/**
- * Returns a hint for a parameter whose value is a CRUD word or an alias, such as `list` in `/v1/users/list` or `me` where
- * no route takes it; `null` for any other value.
- *
- * @param path the raw path of the request
- * @param pattern the path of its route
- * @param name the name of the parameter
- */
+/** Returns a hint for a parameter that is a CRUD word or an alias, such as `list` in `/v1/users/list`. */
 export function parameterHint(
   path: string,
   pattern: string,

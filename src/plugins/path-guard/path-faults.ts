@@ -6,10 +6,8 @@ import { clip } from '../../text.js'
 /** What can be wrong with the path of a request; each is also the name of the path rule. */
 export const pathFaults = ['uppercase', 'encoding'] as const
 
-/** A member of {@link pathFaults}. */
 export type PathFault = (typeof pathFaults)[number]
 
-/** A fault and the segment that has it. */
 export interface SegmentFault {
   readonly index: number
   readonly fault: PathFault
@@ -22,10 +20,7 @@ const uppercaseFirst = /^[a-z0-9\-._~!$&'()*+,;=:@/]*[A-Z]/
 // RFC 3986 §5.2.4: clients remove dot segments, so a server that takes them as names serves another path.
 const dotSegment = /\/\.\.?(?=\/|$)/
 
-/**
- * Returns the first fault in the raw path of a request target: an uppercase letter, or a character that is encoded or
- * would need to be; `null` if it has none. Reads up to the query, and allocates nothing for a path without faults.
- */
+/** Reads up to the query, and allocates nothing for a path without faults. */
 export function pathFault(target: string): PathFault | null {
   if (plain.test(target) && !target.includes('/.')) return null
   // The authority of the absolute form (RFC 9112 §3.2.2) is not part of the path.
@@ -34,7 +29,6 @@ export function pathFault(target: string): PathFault | null {
   return uppercaseFirst.test(path) ? 'uppercase' : 'encoding'
 }
 
-/** Returns every fault of a raw path, segment by segment. */
 export function segmentFaults(
   path: string,
   route: readonly PathSegment[] | null,
@@ -49,7 +43,6 @@ export function segmentFaults(
     })
 }
 
-/** Returns the problem of a path with faults. Takes time linear in the path, whatever the number of faults. */
 export function pathProblem(
   path: string,
   faults: readonly SegmentFault[],

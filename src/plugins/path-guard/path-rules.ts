@@ -1,6 +1,6 @@
 import { isPlural } from '../../words/plurals.js'
 import { hasUnderscore, hasUppercase, needsEncoding } from './path-text.js'
-import { isFileFormat, lastWord, type PathVocabulary } from './path-words.js'
+import { fileFormats, lastWord, type PathVocabulary } from './path-words.js'
 import {
   areOfAction,
   isOnlyCrud,
@@ -37,7 +37,6 @@ export const pathRuleNames = [
 /** Name of a path rule. */
 export type PathRule = (typeof pathRuleNames)[number]
 
-/** How a route breaks a rule, and what to write instead. */
 export interface PathBreach {
   readonly rule: PathRule
   readonly problem: string
@@ -70,7 +69,6 @@ const pathRules: Readonly<Record<PathRule, RuleOfPath>> = {
 
 const none: ReadonlySet<string> = new Set()
 
-/** Returns the breaches of all rules by a route, at most one per rule. */
 export function pathBreaches(
   methods: readonly string[],
   pattern: string,
@@ -87,17 +85,13 @@ export function pathBreaches(
   })
 }
 
-/** A route of the app, and the rules that apply to it. */
 interface RuledPath {
   readonly methods: readonly string[]
   readonly path: string
   readonly applies: (rule: PathRule) => boolean
 }
 
-/**
- * Returns the breaches of the routes of an app: each with the path that corrects all breaches of its route, and one name for
- * a collection in the paths of all.
- */
+/** Returns breaches that suggest one path for each route, and one name for a collection in the paths of all. */
 export function breachesOfAll<Route extends RuledPath>(
   routes: readonly Route[],
   vocabulary: PathVocabulary,
@@ -162,13 +156,11 @@ function isPath({ instead }: PathBreach): boolean {
   return suggestion.test(instead)
 }
 
-/** A route of the app, with its breaches. */
 export interface CheckedPath {
   readonly path: string
   readonly breaches: readonly PathBreach[]
 }
 
-/** Returns the breaches of the routes of an app. */
 export function withCommonCause<Route extends CheckedPath>(
   routes: readonly Route[],
   basePath: string,
@@ -219,7 +211,7 @@ function isSingular({ isCollection, crud, noun }: PathName): boolean {
 
 function wordsProblem({ names }: ReadRoute): string | null {
   const broken = names.filter(({ crud }) => crud.length > 0)
-  const isFile = broken.some(({ crud: [word = ''] }) => isFileFormat(word))
+  const isFile = broken.some(({ crud: [word = ''] }) => fileFormats.has(word))
   return problemOf(
     broken.map(({ read }) => read),
     'stands for a method',
@@ -234,7 +226,6 @@ function versionProblem({ base, isUnversioned, version }: ReadRoute): string | n
   return version.isRight ? `'${path}' is in front of the version` : `has no major version behind '${path}'`
 }
 
-/** An action is a POST to a path with one verb, at its end. */
 function actionProblem({ methods, names }: ReadRoute): string | null {
   const [verb, ...others] = names.filter(({ isVerb }) => isVerb)
   if (verb === undefined) return null

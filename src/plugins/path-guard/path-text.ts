@@ -25,12 +25,10 @@ export function hasUppercase(text: string): boolean {
   return /[A-Z]/.test(text.includes('%') ? text.replace(escapes, '') : text)
 }
 
-/** Whether a literal joins words with an underscore. */
 export function hasUnderscore(text: string): boolean {
   return text.includes('_')
 }
 
-/** Whether a literal has characters that are encoded or would need to be. */
 export function needsEncoding(text: string): boolean {
   return outsidePath.test(text)
 }
@@ -43,12 +41,10 @@ export function lowercase(text: string): string {
   )
 }
 
-/** Returns a literal with hyphens for underscores, and none at its ends. */
 export function hyphenated(text: string): string {
   return hasUnderscore(text) ? withoutOuterHyphens(innerHyphens(text)) : text
 }
 
-/** As {@link hyphenated}, for a literal beside a parameter, where a hyphen at the end is kept. */
 export function innerHyphens(text: string): string {
   return text.replace(/[-_]+/g, (run) => (run.includes('_') ? '-' : run))
 }
@@ -61,7 +57,6 @@ export function plainText(text: string): string {
   return /[\p{L}\p{N}]/u.test(decoded) ? anyCollection : ''
 }
 
-/** As {@link plainText}, for a literal beside a parameter. */
 export function innerPlainText(text: string): string {
   return unreserved(decodedText(text))
 }

@@ -1,12 +1,9 @@
 import { isCountedPlural, singular } from '../../words/plurals.js'
 
-/** Words of the service's domain that the rules use. */
 export interface PathVocabulary {
-  /** Collection names that the `plural` rule accepts as they are. */
   readonly collections: ReadonlySet<string>
   /** Names of what exists once, besides {@link isSingleton}. */
   readonly singletons: ReadonlySet<string>
-  /** Verbs of actions. */
   readonly verbs: ReadonlySet<string>
   /** Segments that stand for the caller's own record, such as `me`. */
   readonly selfAliases: ReadonlySet<string>
@@ -40,11 +37,7 @@ const onceAlways: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/**
- * Whether a name in kebab-case is of something that exists once, such as `health` or `profile`, so that it is not plural.
- *
- * @param hasItems whether an item follows: `/v1/profiles/:id` is a collection
- */
+/** @param hasItems whether an item follows: `/v1/profiles/:id` is a collection */
 export function isSingleton(word: string, hasItems: boolean): boolean {
   return onceAlways.has(word) || (!hasItems && onceAlone.has(word))
 }
@@ -70,34 +63,17 @@ export function isUnversionedPath(words: readonly string[]): boolean {
   return isProbe || unversioned.has(first) || (words.length === 1 && file.test(first))
 }
 
-// What a service or a gateway puts in front of the version.
-const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
+/** What a service or a gateway puts in front of the version. */
+export const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
 
-/** Whether a name in kebab-case is one that services put in front of the version. */
-export function isBaseWord(word: string): boolean {
-  return baseWords.has(word)
-}
-
-// File formats in a path, behind `download` and `export`.
-const fileFormats: ReadonlySet<string> = new Set(
+/** File formats in a path, behind {@link fileWords}. */
+export const fileFormats: ReadonlySet<string> = new Set(
   'csv doc docx excel html json ndjson ods parquet pdf tsv txt xls xlsx xml yaml zip'.split(' '),
 )
-const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
+export const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
 
-/** Whether a name in kebab-case is that of a file format. */
-export function isFileFormat(word: string): boolean {
-  return fileFormats.has(word)
-}
-
-/** Whether a name in kebab-case asks for a file, if a format follows it. */
-export function asksForFile(word: string): boolean {
-  return fileWords.has(word)
-}
-
-/** Whether a name in kebab-case is an action if it is posted to: it marks something as read. */
-export function marksAsRead(word: string): boolean {
-  return word === 'read' || word === 'read-all'
-}
+/** Actions if they are posted to: they mark something as read. */
+export const readWords: ReadonlySet<string> = new Set(['read', 'read-all'])
 
 // Also nouns, for the result of the action: `GET /v1/orders/:id/refund` reads a refund.
 const nounVerbs: ReadonlySet<string> = new Set(['archive', 'capture', 'invite', 'refund'])
@@ -127,10 +103,7 @@ const opposites: ReadonlyMap<string, string> = new Map([
   ['suspend', 'resume'],
 ])
 
-/**
- * Returns whether a name in kebab-case is a `verb`, alone or in front of its object, or `either` a verb or a noun,
- * depending on the route; `null` for any other name.
- */
+/** Returns `verb`, alone or in front of its object, or `either`: then the route decides. */
 export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'either' | null {
   if (verbs.has(word)) return nounVerbs.has(word) ? 'either' : 'verb'
   const [first = ''] = word.split('-', 1)
@@ -153,14 +126,11 @@ function isCompoundNoun(word: string): boolean {
   return compoundNouns.has(word.slice(0, word.length - last.length) + singular(last))
 }
 
-/** Returns the last word of a name in kebab-case: its noun. */
 export function lastWord(word: string): string {
   return word.slice(word.lastIndexOf('-') + 1)
 }
 
-/** A name in kebab-case with CRUD words. */
 export interface CrudName {
-  /** The CRUD words, in order. */
   readonly crud: readonly string[]
   /** The name without them; `''` if it has no other words. */
   readonly noun: string
@@ -204,12 +174,7 @@ const namedLists: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/**
- * Returns the CRUD words of a name in kebab-case, such as `get` and `all` of `get-all-users`; `null` if it has none,
- * as with the nouns `update-channels` and `wish-list`.
- *
- * @param itemFollows whether the next segment is a parameter, so that the name has items
- */
+/** Returns the CRUD words of a name, as of `get-all-users`; `null` for nouns, as `update-channels` and `wish-list`. */
 export function crudNameOf(word: string, itemFollows: boolean, methods: readonly string[]): CrudName | null {
   if (methodsOf.has(word)) return { crud: [word], noun: '' }
   const parts = word.split('-')

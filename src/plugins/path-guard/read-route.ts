@@ -2,38 +2,32 @@ import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../
 import { kebab } from './path-text.js'
 import {
   applyToCollection,
-  asksForFile,
+  baseWords,
   type CrudName,
   crudNameOf,
-  isBaseWord,
-  isFileFormat,
+  fileFormats,
+  fileWords,
   isSingleton,
   isUnversionedPath,
-  marksAsRead,
   type PathVocabulary,
+  readWords,
   verbKind,
 } from './path-words.js'
 
-/** A route as the path rules see it. */
 export interface ReadRoute {
   readonly methods: readonly string[]
   readonly pattern: string
-  /** The option `basePath`. */
   readonly basePath: string
-  /** Whether the path is the base path or below it. */
   readonly isBelowBase: boolean
-  /** The segments below the option `basePath`. */
   readonly segments: readonly ReadSegment[]
   /** The first segments if they are a base path that the option does not name: `api` of `/api/v1/users`. */
   readonly base: readonly ReadSegment[]
   readonly version: PathVersion
   /** Whether the path needs no version: a root, or an endpoint for operators, browsers or tools. */
   readonly isUnversioned: boolean
-  /** The segments but those of the base, the version and those that are blank. */
   readonly names: readonly PathName[]
 }
 
-/** A segment of a path pattern. */
 export interface ReadSegment {
   readonly segment: PathSegment
   /** The kind that is meant: a literal such as `{id}` is a parameter. */
@@ -45,7 +39,6 @@ export interface ReadSegment {
   readonly isBlank: boolean
 }
 
-/** The major version in a path. */
 export interface PathVersion {
   /** `1` if the path has none. */
   readonly major: string
@@ -55,21 +48,16 @@ export interface PathVersion {
   readonly isRight: boolean
 }
 
-/** A segment and its part in the meaning of the path. */
 export interface PathName {
   readonly read: ReadSegment
-  /** The CRUD words in it. */
   readonly crud: readonly string[]
   /** The word without them; `''` if it has no other words. */
   readonly noun: string
-  /** Whether it is a verb, alone or in front of its object. */
   readonly isVerb: boolean
-  /** Whether it names a collection. */
   readonly isCollection: boolean
 }
 
 interface CrudReading extends Pick<PathName, 'read' | 'crud' | 'noun'> {
-  /** Whether a parameter comes next, CRUD words aside. */
   readonly hasItem: boolean
 }
 
@@ -80,7 +68,6 @@ const majorVersion = /^v(0|[1-9][0-9]*)$/
 const looseVersion = /^v(?:er(?:sion)?)?[-.]?([0-9]+)(?:[-.][0-9]+)*(?:[-.]?(?:alpha|beta|rc)[-.]?[0-9]*)?$/
 const bareVersion = /^0*([0-9]{1,2})(?:\.[0-9]+)*$/
 
-/** Reads what the path of a route means, in whatever style it is written. */
 export function readRoute(
   methods: readonly string[],
   pattern: string,
@@ -108,18 +95,15 @@ export function readRoute(
   return { methods, pattern, basePath, isBelowBase, segments, base, version, isUnversioned: needsNone, names }
 }
 
-/** Returns the path up to a segment. */
 export function pathTo(segments: readonly ReadSegment[], last: ReadSegment, basePath: string): string {
   const read = segments.slice(0, segments.indexOf(last) + 1)
   return basePath + read.map(({ segment }) => `/${segment.text}`).join('')
 }
 
-/** Whether a segment is an item of the collection in front of it. */
 export function isItem(read: ReadSegment | undefined): boolean {
   return read?.kind === 'parameter' || read?.kind === 'mixed'
 }
 
-/** Whether a name has no other words than CRUD words. */
 export function isOnlyCrud({ crud, noun }: Pick<PathName, 'crud' | 'noun'>): boolean {
   return crud.length > 0 && noun === ''
 }
@@ -149,7 +133,7 @@ function readSegment(segment: PathSegment): ReadSegment {
 
 /** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
 function baseLength(segments: readonly ReadSegment[]): number {
-  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !isBaseWord(word))
+  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !baseWords.has(word))
   if (words === -1) return segments.length
   const version = segments.findIndex(
     ({ kind, word }) =>
@@ -203,7 +187,7 @@ function readCrud(
     const read = segments[index]
     if (read === undefined) continue
     const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
-    const isAction = index === segments.length - 1 && areOfAction(methods) && marksAsRead(read.word)
+    const isAction = index === segments.length - 1 && areOfAction(methods) && readWords.has(read.word)
     const found = isName && !isAction ? wordsOf(segments, index, methods) : null
     const name = { read, crud: found?.crud ?? [], noun: found?.noun ?? read.word, hasItem: isItem(next) }
     names.push(name)
@@ -220,8 +204,8 @@ function wordsOf(
 ): CrudName | null {
   const word = segments[index]?.word ?? ''
   const last = segments.length - 1
-  const isFormat = index === last && isFileFormat(word) && asksForFile(segments[index - 1]?.word ?? '')
-  const isDownload = index === last - 1 && asksForFile(word) && isFileFormat(segments[last]?.word ?? '')
+  const isFormat = index === last && fileFormats.has(word) && fileWords.has(segments[index - 1]?.word ?? '')
+  const isDownload = index === last - 1 && fileWords.has(word) && fileFormats.has(segments[last]?.word ?? '')
   if (isFormat || isDownload) return { crud: [word], noun: '' }
   return crudNameOf(word, isItem(segments[index + 1]), methods)
 }

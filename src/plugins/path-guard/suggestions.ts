@@ -19,12 +19,10 @@ import {
   type ReadSegment,
 } from './read-route.js'
 
-/** Suggests the path in lowercase. */
 export function suggestLowercase(route: ReadRoute): string {
   return withLiterals(route, lowercase, lowercase)
 }
 
-/** Suggests the path with hyphens for underscores. */
 export function suggestHyphens(route: ReadRoute): string {
   return withLiterals(route, hyphenated, innerHyphens)
 }
@@ -39,7 +37,6 @@ export function suggestPlainText(route: ReadRoute): string {
   )
 }
 
-/** Suggests the path with its collections in the plural. */
 export function suggestPlurals(route: ReadRoute): string {
   const names = new Map(route.names.map((name) => [name.read, name]))
   const texts = route.segments.map((read) => {
@@ -68,7 +65,6 @@ export function suggestWithoutCrud(route: ReadRoute, vocabulary: PathVocabulary)
   return method === null ? path : `${method} ${path}`
 }
 
-/** Suggests the path with the version in front, or the option for the base path that is. */
 export function suggestVersion({ version, segments, base, basePath }: ReadRoute): string {
   const option = `basePath: '${basePathOf(base)}'`
   if (base.length > 0 && version.isRight) return `set ${option}`
@@ -81,12 +77,10 @@ export function suggestVersion({ version, segments, base, basePath }: ReadRoute)
   return base.length > 0 ? `${path}, with ${option}` : path
 }
 
-/** Returns segments of a base path as the option `basePath` has them. */
 export function basePathOf(base: readonly ReadSegment[]): string {
   return base.map(({ segment }) => `/${segment.text}`).join('')
 }
 
-/** Suggests a POST to the path with its verb at the end. */
 export function suggestAction(route: ReadRoute, vocabulary: PathVocabulary): string {
   const names = new Map(route.names.map((name) => [name.read, name]))
   const pieces: Piece[] = []
@@ -108,7 +102,6 @@ export function suggestAction(route: ReadRoute, vocabulary: PathVocabulary): str
   return `POST ${written(route, texts.toSpliced(end, 0, verbOf(verbs, route.methods, vocabulary)))}`
 }
 
-/** Suggests the path without doubled and trailing slashes. */
 export function suggestSingleSlashes(route: ReadRoute): string {
   return written(
     route,
@@ -116,7 +109,6 @@ export function suggestSingleSlashes(route: ReadRoute): string {
   )
 }
 
-/** A segment of a suggested path. */
 interface Piece {
   readonly text: string
   /** The word in kebab-case if the segment can name a collection; `null` for versions, parameters, verbs and aliases. */

@@ -9,9 +9,8 @@ import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { isProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { Outage } from '../../time/outage.js'
-import { callers } from './caller.js'
-import { type Counter, memoryCounter } from './counter.js'
-import { type LimitsOf, limitsOf } from './limits.js'
+import { callers, type LimitsOf, limitsOf } from './caller.js'
+import { boundedCounter, type Counter, memoryCounter, sharedCounter } from './counter.js'
 import {
   quotasOf,
   type RateLimitOptions,
@@ -21,7 +20,6 @@ import {
   rateLimitRouteOptions,
 } from './options.js'
 import { exceededNames, type Limits, quotaFields, quotaProblem, type State } from './quota.js'
-import { boundedCounter, sharedCounter } from './shared-counter.js'
 
 export type {
   CallerKey,

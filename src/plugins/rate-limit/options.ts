@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
+  checksOf,
   flag,
   functionOf,
   integer,
@@ -16,7 +17,7 @@ import {
   text,
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
-import { timeWindowOf } from '../../time/time-window.js'
+import { duration, timeWindowOf } from '../../time/time-window.js'
 
 /** The caller that a request counts for: `undefined` for its address, `null` for a request that does not count. */
 export type CallerKey = string | number | null | undefined
@@ -33,23 +34,12 @@ export type CallerKey = string | number | null | undefined
  */
 export type RateLimitMax = AnyRequest<[caller: string], number | null | Promise<number | null>>
 
-/** One of several quotas. */
-export interface NamedQuotaOptions {
-  /** Name in `RateLimit-Policy` and `RateLimit`: a letter, then up to 63 letters, digits, `-` and `_`. */
-  readonly name: string
-  /** See {@link RateLimitOptions.max}. */
-  readonly max: number | RateLimitMax
-  /** See {@link RateLimitOptions.timeWindow}. */
-  readonly timeWindow: number | string
-}
-
 /** The part of a client of [ioredis](https://github.com/redis/ioredis) that @fastify/rate-limit needs. */
 export interface RateLimitRedis {
   /** Defines a method that runs a Lua script. */
   defineCommand(name: string, definition: { numberOfKeys?: number; lua: string }): void
 }
 
-/** A quota as it is declared. Counts are kept by this object, or in Redis by its name. */
 export interface Quota {
   readonly name: string
   readonly max: number | RateLimitMax
@@ -63,7 +53,6 @@ export type CreateRateLimit = FastifyInstance['createRateLimit']
 /** The largest Integer of a structured field (RFC 9651 §3.3.1), the type of `max` in the header fields. */
 const largestFieldInteger = 999_999_999_999_999
 
-/** Whether a value can be the `max` of a caller. */
 export function isMax(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= largestFieldInteger
 }
@@ -72,25 +61,29 @@ const maxNumber = integer(1, largestFieldInteger)
 const max: Check<number | RateLimitMax> = (label, received) =>
   typeof received === 'function' ? (received as RateLimitMax) : maxNumber(label, received)
 
-const timeWindow: Check<number | string> = (label, received) =>
-  timeWindowOf(received) ??
-  invalid(label, "at least a second: milliseconds, or a text such as '1 minute'", received)
+const ofNamedQuota = {
+  /** Name in `RateLimit-Policy` and `RateLimit`: a letter, then up to 63 letters, digits, `-` and `_`. */
+  name: optional(text("a letter, then up to 63 letters, digits, '-' and '_'", /^[A-Za-z][\w-]{0,63}$/)),
+  /** See {@link RateLimitOptions.max}. */
+  max: optional(max),
+  /** See {@link RateLimitOptions.timeWindow}. */
+  timeWindow: optional(duration),
+}
 
-const name = text("a letter, then up to 63 letters, digits, '-' and '_'", /^[A-Za-z][\w-]{0,63}$/)
+/** One of several quotas. */
+export interface NamedQuotaOptions extends Required<OptionsOf<typeof ofNamedQuota>> {}
 
-const namedQuota = objectOf<NamedQuotaOptions>({ name, max, timeWindow })
+const namedQuota: Check<NamedQuotaOptions> = objectOf(checksOf(ofNamedQuota)[0], [
+  'name',
+  'max',
+  'timeWindow',
+])
 
 const quotas: Check<readonly NamedQuotaOptions[]> = (label, received) => {
-  const list = listOf(namedQuota)(label, received)
-  if (list.length === 0) return invalid(label, 'at least one quota', received)
-  for (const [index, quota] of list.entries()) {
-    for (const member of ['name', 'max', 'timeWindow'] as const) {
-      if (quota[member] === undefined) {
-        return invalid(`${label}[${index}].${member}`, 'a value: each of several quotas has one', undefined)
-      }
-    }
-    if (list.findIndex((other) => other.name === quota.name) < index) {
-      return invalid(`${label}[${index}].name`, 'a name that no other quota of the list has', quota.name)
+  const list = listOf(namedQuota, 'at least one quota')(label, received)
+  for (const [index, { name }] of list.entries()) {
+    if (list.findIndex((other) => other.name === name) < index) {
+      return invalid(`${label}[${index}].name`, 'a name that no other quota of the list has', name)
     }
   }
   return list
@@ -113,7 +106,7 @@ const quotaOptions = {
    * `'1 minute'` or `'2 hours'`. At least one second.
    * @default '1 minute'
    */
-  timeWindow: optional(timeWindow),
+  timeWindow: optional(duration),
   /**
    * Several quotas in place of `max` and `timeWindow`. A request that one of them refuses takes nothing from the others.
    * @default one quota, of `max` and `timeWindow`
@@ -121,7 +114,6 @@ const quotaOptions = {
   quotas: optional(quotas),
 }
 
-/** The options of the plugin, with their defaults. */
 export const rateLimitOptions = {
   /**
    * `enforce` refuses requests beyond the quota, `report` adds no header and counts these requests, `off` does nothing.
@@ -174,12 +166,10 @@ export type RateLimitOptions = OptionsOf<typeof rateLimitOptions>
 /** Options of a route, under `config.rateLimit`; `false` for no quota. */
 export type RateLimitRouteOptions = OptionsOf<typeof rateLimitRouteOptions>
 
-/** The options of the plugin with all defaults. */
 export type ResolvedRateLimit = ResolvedOptions<typeof rateLimitOptions>
 
 type QuotaOptions = Partial<ResolvedOptions<typeof quotaOptions>>
 
-/** Returns the quotas of checked options. */
 export function quotasOf(
   label: string,
   { quotas: several, max, timeWindow }: QuotaOptions,

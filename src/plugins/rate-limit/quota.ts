@@ -2,23 +2,19 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
 import type { Quota } from './options.js'
 
-/** A quota as it applies to a caller. */
 export interface Limit {
   readonly quota: Quota
   readonly max: number
   readonly quotedName: string
 }
 
-/** What has been counted for a caller against a quota. */
 export interface State {
   readonly used: number
   /** Milliseconds until the window ends; its whole length if it has not begun. */
   readonly ttl: number
-  /** Whether the quota refuses the request. */
   readonly isExceeded: boolean
 }
 
-/** The quotas of a caller. */
 export interface Limits {
   readonly list: readonly Limit[]
   /** `RateLimit-Policy`, such as `"default";q=1000;w=60`. */
@@ -36,7 +32,6 @@ export function limitsWith(quotas: readonly Quota[], maxima: readonly number[]):
   return { list, policy: policies.join(', ') }
 }
 
-/** Returns the header fields of a response (draft-ietf-httpapi-ratelimit-headers). */
 export function quotaFields({ list, policy }: Limits, states: readonly State[]) {
   let items = ''
   for (const [index, { quotedName, max }] of list.entries()) {
@@ -49,7 +44,6 @@ export function quotaFields({ list, policy }: Limits, states: readonly State[]) 
 
 const unused: State = { used: 0, ttl: 0, isExceeded: false }
 
-/** Returns the names of the quotas that refuse a request. */
 export function exceededNames({ list }: Limits, states: readonly State[]): string[] {
   return list.flatMap(({ quota }, index) => (states[index]?.isExceeded ? [quota.name] : []))
 }

@@ -4,7 +4,6 @@ import type { HelmetOptions } from 'helmet'
 import { invalid } from '../../options.js'
 import { type HelmetHeaders, profiles, type ResolvedSecurityHeaders } from './options.js'
 
-/** The package helmet, which is loaded at registration. */
 export type Helmet = typeof defaultHelmet
 
 /** Header fields, by their names in lowercase. */
@@ -16,13 +15,11 @@ export interface Profile {
   readonly plain: Fields
 }
 
-/** The headers of a configuration. */
 export interface SecurityFields extends Profile {
   /** The headers of a page, in place of those of the profile `api`, which block all of it; `null` if they are the same. */
   readonly ofPage: Profile | null
 }
 
-/** Returns the headers of a configuration. */
 export function securityFields(
   helmet: Helmet,
   label: string,

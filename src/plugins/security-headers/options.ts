@@ -34,8 +34,6 @@ const headers = {
   crossOriginOpenerPolicy: optional(header<Headers['crossOriginOpenerPolicy']>('policy')),
   /** `Cross-Origin-Resource-Policy`: who may load a response without CORS, such as an image. @default by `profile` */
   crossOriginResourcePolicy: optional(header<Headers['crossOriginResourcePolicy']>('policy')),
-  /** `Origin-Agent-Cluster`, for pages. @default by `profile` */
-  originAgentCluster: optional(flag),
   /** `Referrer-Policy`. @default by `profile` */
   referrerPolicy: optional(header<Headers['referrerPolicy']>('policy')),
   /** `Strict-Transport-Security`, sent over TLS only (RFC 6797 §7.2). @default true */
@@ -44,18 +42,8 @@ const headers = {
   ),
   /** `X-Content-Type-Options: nosniff`. @default true */
   xContentTypeOptions: optional(flag),
-  /** `X-DNS-Prefetch-Control`, for pages. @default by `profile` */
-  xDnsPrefetchControl: optional(header<Headers['xDnsPrefetchControl']>('allow')),
-  /** `X-Download-Options`, for Internet Explorer. @default by `profile` */
-  xDownloadOptions: optional(flag),
   /** `X-Frame-Options`. @default by `profile` */
   xFrameOptions: optional(header<Headers['xFrameOptions']>('action')),
-  /** `X-Permitted-Cross-Domain-Policies`, for plugins of old browsers. @default by `profile` */
-  xPermittedCrossDomainPolicies: optional(
-    header<Headers['xPermittedCrossDomainPolicies']>('permittedPolicies'),
-  ),
-  /** `X-XSS-Protection: 0`, for old browsers. @default by `profile` */
-  xXssProtection: optional(flag),
 }
 
 const pageHeaders = objectOf(checksOf({ ...policy, ...headers })[0])
@@ -94,8 +82,8 @@ export const securityHeadersRouteOptions = { ...ownRouteOptions, ...policy, ...h
 
 /**
  * The headers, by the names of the options of helmet 8: `true` for helmet's default of a header, `false` for no such
- * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused. The
- * default of each is that of {@link SecurityHeadersOptions.profile}.
+ * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused, and so are
+ * headers that only old browsers read. The default of each is that of {@link SecurityHeadersOptions.profile}.
  */
 export interface HelmetHeaders extends PolicyOption, OptionsOf<typeof headers> {}
 
@@ -105,11 +93,10 @@ export interface SecurityHeadersOptions extends HelmetHeaders, OptionsOf<typeof 
 /** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
 export interface SecurityHeadersRouteOptions extends HelmetHeaders, OptionsOf<typeof ownRouteOptions> {}
 
-/** The options of a route with all defaults. */
 export type ResolvedSecurityHeaders = ResolvedOptions<typeof securityHeadersOptions>
 
 /** The headers of the profiles. `api` leaves out those that affect pages only (OWASP REST Security Cheat Sheet). */
-export const profiles: Readonly<Record<SecurityHeadersProfile, HelmetHeaders>> = {
+export const profiles: Readonly<Record<SecurityHeadersProfile, Headers>> = {
   api: {
     contentSecurityPolicy: {
       useDefaults: false,

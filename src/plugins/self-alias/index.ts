@@ -7,11 +7,19 @@ import { hasContent, isResponse, withHeaders } from '../../fastify/payloads.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { varyMerger } from '../../http/vary.js'
-import { invalid } from '../../options.js'
+import { invalid, isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
 import { logOf } from '../../rules/report.js'
-import { type AliasPlace, lastCollection, placeAfter, placeOf } from './alias-path.js'
+import {
+  type AliasPlace,
+  headersUnderAlias,
+  lastCollection,
+  placeAfter,
+  placeOf,
+  type ResolvedAlias,
+  withoutCaller,
+} from './alias.js'
 import { describeSelfAlias, withAliases } from './openapi.js'
 import {
   type SelfAliasOptions,
@@ -20,8 +28,6 @@ import {
   selfAliasOptions,
   selfAliasRouteOptions,
 } from './options.js'
-import { reservedProblem } from './reserved.js'
-import { headersUnderAlias, type ResolvedAlias, withoutCaller } from './response.js'
 
 export type {
   Identify,
@@ -95,10 +101,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     if (place !== null || isWritten) state.hasRoute = true
     else if (isConfigured)
       invalid(`${name} config.selfAlias`, 'in a route with one parameter, or with the name of one', { param })
-    const idMembers = [options.id, `${options.id}_str`]
-    const preValidation = isWritten
-      ? (request: FastifyRequest) => refuseReserved(request, idMembers, aliases)
-      : undefined
+    const preValidation = isWritten ? ({ body }: FastifyRequest) => refuseReserved(body, aliases) : undefined
     if (place === null || modeOf.alias === 'off') return { preValidation }
     const addVary = varyMerger(options.vary)
     const isEnforced = modeOf.alias === 'enforce'
@@ -160,20 +163,25 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
   },
 })
 
-/** Whether requests of a route may give a record its id. */
 function writesRecords(methods: readonly string[], place: AliasPlace | null, isOfRecords: boolean): boolean {
   // A PUT may create a record, and a PATCH may change its id.
   if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))
   return methods.includes('POST') && isOfRecords
 }
 
-function refuseReserved(
-  { body }: FastifyRequest,
-  members: readonly string[],
-  aliases: ReadonlySet<string>,
-): Effect | undefined {
-  const refusal = reservedProblem(body, members, aliases)
-  return refusal === null ? undefined : { rule: 'reserved', given: refusal.message, refusal }
+/** Refuses a body that gives a record an alias as its id, because no request could reach that record. */
+function refuseReserved(body: unknown, aliases: ReadonlySet<string>): Effect | undefined {
+  if (!isObject(body)) return undefined
+  const member = ['id', 'id_str'].find((name) => {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined
+    return typeof value === 'string' && aliases.has(value.toLowerCase())
+  })
+  if (member === undefined) return undefined
+  const pointer = `/${member}`
+  const message = 'is reserved for the caller'
+  const detail = `${pointer} ${message}`
+  const refusal = new ProblemError('validation', { detail, errors: [{ in: 'body', pointer, message }] })
+  return { rule: 'reserved', given: detail, refusal }
 }
 
 function replaceAlias(request: FastifyRequest, { parameter }: AliasPlace, resolved: ResolvedAlias): void {

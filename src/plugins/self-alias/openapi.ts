@@ -2,7 +2,6 @@ import type { FastifySchema } from 'fastify'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 
-/** Returns what an alias adds to the responses of a route: the header `Content-Location`, and 401. */
 export function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
   const location = isRepresented ? { 'Content-Location': { type: 'string', description: ownUrl } } : {}
   return {
@@ -15,7 +14,6 @@ export function describeSelfAlias(aliases: readonly string[], isRepresented: boo
   }
 }
 
-/** Returns the schema of a route with the aliases as another form of the parameter, for the OpenAPI document. */
 export function withAliases(
   schema: FastifySchema,
   parameter: string,

@@ -20,17 +20,13 @@ export type SelfId = string | number | bigint
 /** Returns the id of the caller's record, or a promise of it; `null` if the caller is not known. */
 export type Identify = AnyRequest<[], SelfId | null | undefined | PromiseLike<SelfId | null | undefined>>
 
-const someAliases: Check<readonly string[]> = (label, received) => {
-  const names = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/))(label, received)
-  return names.length === 0 ? invalid(label, 'at least one name', received) : names
-}
+const someAliases = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/), 'at least one name')
 
 const challenge: Check<string> = (label, received) =>
   typeof received === 'string' && received.trim() !== '' && isField('www-authenticate', received)
     ? received
     : invalid(label, "a challenge such as 'Bearer'", received)
 
-/** The options of the plugin, with their defaults. */
 export const selfAliasOptions = {
   /**
    * `enforce` replaces the alias by the caller's id, `report` changes nothing and counts requests with an alias, `off`
@@ -66,14 +62,8 @@ export const selfAliasOptions = {
    * @default ['authorization', 'cookie']
    */
   vary: option(listOf(fieldName), ['authorization', 'cookie']),
-  /**
-   * Member of a body with the id of the record; it may not be an alias.
-   * @default 'id'
-   */
-  id: option(text(), 'id'),
 }
 
-/** The options of a route. */
 export const selfAliasRouteOptions = {
   /**
    * The parameter that may be an alias.

@@ -15,7 +15,11 @@ import {
   retiredDetail,
   retiresAt,
   routePlanOf,
+  unlistedBreach,
+  type VersionStatus,
   versionPlans,
+  versionReader,
+  versionStatuses,
 } from './lifecycle.js'
 import { describeAnnouncements, describeLifecycle } from './openapi.js'
 import {
@@ -25,8 +29,8 @@ import {
   versionsOptions,
   versionsRouteOptions,
 } from './options.js'
-import { unlistedBreach, type VersionStatus, versionReader, versionStatuses } from './version-path.js'
 
+export type { VersionStatus } from './lifecycle.js'
 export type {
   LifecycleLinkOptions,
   LifecycleOptions,
@@ -34,7 +38,6 @@ export type {
   VersionsOptions,
   VersionsRouteOptions,
 } from './options.js'
-export type { VersionStatus } from './version-path.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -2,26 +2,14 @@ import type { FastifySchema } from 'fastify'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type Lifecycle, lifecycleStatus } from './lifecycle.js'
 
-type Described = FastifySchema & { readonly description?: unknown }
-
-/**
- * Returns the schema of a route with its lifecycle, for the OpenAPI document: `deprecated` from that time,
- * `x-deprecation` and `x-sunset` (RFC 3339), and a sentence in the description.
- *
- * @param now milliseconds since the epoch
- */
-export function describeLifecycle(
-  schema: FastifySchema | undefined,
-  lifecycle: Lifecycle,
-  now: number,
-): FastifySchema {
+export function describeLifecycle(schema: FastifySchema, lifecycle: Lifecycle, now: number): FastifySchema {
   const { deprecated, sunset } = lifecycle
-  const own: Described = schema ?? {}
+  const { description = [] } = schema as { readonly description?: unknown }
   const sentence = periodSentence(lifecycle, now)
   return {
-    ...own,
+    ...schema,
     ...(lifecycleStatus(lifecycle, now) === 'current' ? {} : { deprecated: true }),
-    ...(sentence === '' ? {} : { description: [own.description ?? [], sentence].flat().join('\n\n') }),
+    ...(sentence === '' ? {} : { description: [description, sentence].flat().join('\n\n') }),
     ...(deprecated === null ? {} : { 'x-deprecation': new Date(deprecated).toISOString() }),
     ...(sunset === null ? {} : { 'x-sunset': new Date(sunset).toISOString() }),
   }

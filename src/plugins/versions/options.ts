@@ -20,52 +20,9 @@ import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions 
  */
 export type VersionRule = 'listed' | 'headers' | 'retired'
 
-/** All of {@link VersionRule}. */
 export const versionRuleNames: readonly VersionRule[] = ['listed', 'headers', 'retired']
 
-/** The targets of `Link`: absolute URLs or paths. */
-export interface LifecycleLinkOptions {
-  /**
-   * A page about the deprecation: `rel="deprecation"` (RFC 9745 §3).
-   * @default none
-   */
-  readonly deprecation?: string
-  /**
-   * A page about the sunset: `rel="sunset"` (RFC 8594 §6).
-   * @default none
-   */
-  readonly sunset?: string
-  /**
-   * The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3).
-   * @default none
-   */
-  readonly successor?: string
-}
-
-/** How long a version is provided. */
-export interface LifecycleOptions {
-  /**
-   * When the deprecation begins; may be in the future. A `Date`, an RFC 3339 date-time, or a date, which is its first
-   * moment in UTC.
-   * @default never
-   */
-  readonly deprecated?: Date | string
-  /**
-   * When requests begin to be answered with 410; not before `deprecated` (RFC 9745 §4). Same forms.
-   * @default never
-   */
-  readonly sunset?: Date | string
-  /**
-   * Pages about the lifecycle.
-   * @default {}
-   */
-  readonly link?: LifecycleLinkOptions
-}
-
-/**
- * Returns the time of a `Date`, an RFC 3339 date-time or a date, in milliseconds since the epoch; `null` for anything
- * else, such as 30 February. A date is its first moment in UTC.
- */
+/** Returns the time of a `Date`, an RFC 3339 date-time or a date, in milliseconds since the epoch. */
 export function lifecycleTime(given: unknown): number | null {
   return timeOf(typeof given === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given)
 }
@@ -78,15 +35,50 @@ const time: Check<Date | string> = (label, received) =>
 // RFC 3986: the characters of a URI reference. `<` and `>` would end it in the header.
 const reference = text("a URL or a path such as '/v2'", /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/)
 
-const lifecycleOptions = {
-  deprecated: optional(time),
-  sunset: optional(time),
-  link: optional(
-    objectOf<LifecycleLinkOptions>({ deprecation: reference, sunset: reference, successor: reference }),
-  ),
+const linkOptions = {
+  /**
+   * A page about the deprecation: `rel="deprecation"` (RFC 9745 §3).
+   * @default none
+   */
+  deprecation: optional(reference),
+  /**
+   * A page about the sunset: `rel="sunset"` (RFC 8594 §6).
+   * @default none
+   */
+  sunset: optional(reference),
+  /**
+   * The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3).
+   * @default none
+   */
+  successor: optional(reference),
 }
 
-const lifecycle = objectOf<LifecycleOptions>(checksOf(lifecycleOptions)[0])
+/** The targets of `Link`: absolute URLs or paths. */
+export interface LifecycleLinkOptions extends OptionsOf<typeof linkOptions> {}
+
+const lifecycleOptions = {
+  /**
+   * When the deprecation begins; may be in the future. A `Date`, an RFC 3339 date-time, or a date, which is its first
+   * moment in UTC.
+   * @default never
+   */
+  deprecated: optional(time),
+  /**
+   * When requests begin to be answered with 410; not before `deprecated` (RFC 9745 §4). Same forms.
+   * @default never
+   */
+  sunset: optional(time),
+  /**
+   * Pages about the lifecycle.
+   * @default {}
+   */
+  link: optional<LifecycleLinkOptions>(objectOf(checksOf(linkOptions)[0])),
+}
+
+/** How long a version is provided. */
+export interface LifecycleOptions extends OptionsOf<typeof lifecycleOptions> {}
+
+const lifecycle: Check<LifecycleOptions> = objectOf(checksOf(lifecycleOptions)[0])
 
 const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received) => {
   if (!isObject(received)) return invalid(label, 'an object', received)
@@ -116,10 +108,8 @@ const ownOptions = {
   now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
 }
 
-/** The options of the plugin, with their defaults. */
 export const versionsOptions = { ...ruleOptions(versionRuleNames), ...ownOptions }
 
-/** The options of a route. */
 export const versionsRouteOptions = { ...routeRuleOptions(versionRuleNames), ...lifecycleOptions }
 
 /** Options of the plugin `versions`. */

@@ -1,24 +1,19 @@
-import { isCrossOrigin } from '../../http/cross-origin.js'
 import type { RequestFields } from '../../http/field-name.js'
+import { isCrossOrigin } from '../../http/web-origin.js'
 
-/** The rules that a request can break. */
 export type XsrfRule = 'origin' | 'token' | 'requestedWith'
 
-/** What the decision depends on, besides the header fields. */
 export interface XsrfFacts {
   readonly method: string
-  /** Whether a cookie authenticates the request. */
   readonly hasSession: boolean
-  /** Whether the route begins a session. */
   readonly login: boolean
   /** Whether the route sends JSON that only a script of an allowed page may get. */
   readonly requestedWith: boolean
-  /** Origins that count as the own one. */
   readonly origins: readonly string[]
 }
 
 /**
- * Decides about a request: `null` if nothing is asked of it, `token` if it needs a token, or the rule that it breaks.
+ * Returns the rule that a request breaks, `token` if it needs a token, or `null`.
  *
  * Unsafe methods (RFC 9110 §9.2.1) are refused from other origins, and need a token. A WebSocket handshake is a GET, has the
  * cookies of the user, and no page can add a header to it: it is refused from other origins. A request to a route that
@@ -36,15 +31,11 @@ export function decideXsrf(fields: RequestFields, facts: XsrfFacts): XsrfRule | 
   return login || isHandshake ? null : 'token'
 }
 
-/** Whether a method reads what a resource is. */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/**
- * Whether a request with an unsafe method is from a page of another origin: by `Sec-Fetch-Site`, else by `Origin`, else by
- * `Referer`. `false` without these header fields.
- */
+/** By `Sec-Fetch-Site`, else by `Origin`, else by `Referer`. */
 function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
   const { origin, referer, 'sec-fetch-site': site } = fields
   if (origin !== undefined || site !== undefined || referer === undefined)
@@ -52,18 +43,13 @@ function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
   return isCrossOrigin({ ...fields, origin: originOf(String(referer)) }, origins)
 }
 
-/**
- * Whether a browser may have sent a read for an element of a page, such as a `<script>`, whose content the page can use
- * whatever its origin. A page that calls `fetch`, a user that types a URL, and a client that sends `X-Requested-With` are
- * none: a page of another origin cannot send that header without the consent of CORS.
- */
+// A page of another origin cannot send X-Requested-With without the consent of CORS.
 function mayBeElement(fields: RequestFields): boolean {
   const { 'sec-fetch-site': site, 'x-requested-with': requestedWith } = fields
   if (site === 'same-origin' || site === 'none' || isReadByCors(fields)) return false
   return requestedWith === undefined || requestedWith === ''
 }
 
-/** Whether CORS decides who reads the response. */
 function isReadByCors({ 'sec-fetch-dest': dest, 'sec-fetch-mode': mode }: RequestFields): boolean {
   return dest === 'empty' && mode !== undefined && mode !== 'no-cors'
 }

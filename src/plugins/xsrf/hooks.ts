@@ -14,11 +14,9 @@ import { ProblemError } from '../../problem/problem-error.js'
 import type { Mode } from '../../rules/modes.js'
 import { decideXsrf, isRead, type XsrfRule } from './decision.js'
 import type { ResolvedXsrf } from './options.js'
-import { sessionAfter, sessionOfCookies } from './session.js'
-import type { XsrfTokens } from './tokens.js'
+import { sessionAfter, sessionOfCookies, type XsrfTokens } from './tokens.js'
 
-/** How the requests of a route are treated. */
-export interface XsrfPlan {
+interface XsrfPlan {
   readonly mode: Mode
   readonly login: boolean
   readonly requestedWith: boolean
@@ -33,13 +31,14 @@ interface Checked {
   readonly varies: boolean
 }
 
-/** How the requests of a route are treated. */
+/** The header in which pages send their token; Axios and Angular use it, too. */
+export const tokenHeader = 'X-XSRF-TOKEN'
+const tokenField = '_csrf'
+
 export const planOfRoute = routeSlot<XsrfPlan>('xsrf.plan')
-/** Requests that may need the cookie with the token. */
 export const checkedOf = requestSlot<Checked>('xsrf.checked')
 /** The session of a form whose token is not read yet. */
 export const awaitsForm = requestSlot<string>('xsrf.form')
-/** Replies for which the handler has set the cookie. */
 export const isIssued = replySlot<boolean>('xsrf.issued')
 
 const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
@@ -51,12 +50,10 @@ const addVary = varyMerger([
   'X-Requested-With',
 ])
 
-/** Returns the steps of the plugin. */
 export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: XsrfPlan) {
   // Otherwise a request without a cookie needs no check.
   let hasLogin = false
-  const { cookies, origins, field, header } = options
-  const headerKey = header.toLowerCase()
+  const { cookies, origins } = options
 
   function sessionOf(request: FastifyRequest): string | null {
     const ofCookies = sessionOfCookies(request.headers.cookie, cookies)
@@ -96,8 +93,9 @@ export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: 
     }
     if (rule === null) return undefined
     if (rule !== 'token' || session === null) return effectOf(rule, request)
-    if (headers[headerKey] !== undefined || !plan.readsForm || !isForm(request)) {
-      return checkToken(headers[headerKey], session, request)
+    const given = headers[tokenHeader.toLowerCase()]
+    if (given !== undefined || !plan.readsForm || !isForm(request)) {
+      return checkToken(given, session, request)
     }
     awaitsForm.set(request, session)
     return undefined
@@ -107,7 +105,7 @@ export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: 
   function checkForm(request: FastifyRequest): Effect | undefined {
     if (!isForm(request)) return undefined
     const { mode } = planOfRoute.of(request) ?? unplanned
-    const given = takeField(request, field, mode === 'enforce')
+    const given = takeToken(request, mode === 'enforce')
     const session = awaitsForm.get(request)
     return session === undefined ? undefined : checkToken(given, session, request)
   }
@@ -126,7 +124,7 @@ export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: 
       const detail = 'Send X-Requested-With, or use fetch in a page of the same origin'
       return new ProblemError('requested-with-missing', { detail })
     }
-    const missing = `Send the XSRF token of this session in ${header}`
+    const missing = `Send the XSRF token of this session in ${tokenHeader}`
     const detail =
       rule === 'origin'
         ? 'The request is from a page of another origin'
@@ -179,7 +177,6 @@ export function xsrfSteps(options: ResolvedXsrf, tokens: XsrfTokens, unplanned: 
   return { checkRequest, checkForm, setCookie, generateToken, sessionOf, expectLogin }
 }
 
-/** Whether the client has sent a bearer token that the app has verified. */
 function isByToken(request: FastifyRequest): boolean {
   if (request.headers.authorization === undefined || subjectOf(request) === null) return false
   const { rawHeaders } = request.raw
@@ -190,13 +187,13 @@ function isForm({ headers }: FastifyRequest): boolean {
   return formTypes.has(mediaTypeOf(headers['content-type']) ?? '')
 }
 
-/** Returns the value of a field of a form; `undefined` if it has none. */
-function takeField(request: FastifyRequest, field: string, removes: boolean): unknown {
+/** Returns the token of a form; `undefined` if it has none. */
+function takeToken(request: FastifyRequest, removes: boolean): unknown {
   const { body } = request
-  if (!isObject(body) || !Object.hasOwn(body, field)) return undefined
-  const value = body[field]
+  if (!isObject(body) || !Object.hasOwn(body, tokenField)) return undefined
+  const value = body[tokenField]
   if (removes) {
-    delete body[field]
+    delete body[tokenField]
     // A DELETE by a form has no content but the method and the token.
     if (request.method === 'DELETE' && Object.keys(body).length === 0) request.body = undefined
   }

@@ -3,11 +3,11 @@ import { convention } from '../../convention/convention.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
 import type { Mode } from '../../rules/modes.js'
 import { isRead } from './decision.js'
-import { awaitsForm, checkedOf, isIssued, planOfRoute, xsrfSteps } from './hooks.js'
-import { describeXsrf } from './openapi.js'
+import { awaitsForm, checkedOf, isIssued, planOfRoute, tokenHeader, xsrfSteps } from './hooks.js'
 import {
   checkRequired,
   type XsrfOptions,
@@ -82,7 +82,7 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     const given = (route.config?.xsrf as XsrfRouteOptions | undefined)?.requestedWith
     const nonJsonReason = nonJsonReasonOf(route)
     const requestedWith = given ?? (state.requestedWith && nonJsonReason === null)
-    const { login = false, header } = options
+    const { login = false } = options
     const mode: Mode = modeOf.token
     const isWrite = methods.some((method) => !isRead(method) && method !== 'OPTIONS')
     planOfRoute.set(route, { mode, login, requestedWith, readsForm: isWrite })
@@ -101,7 +101,24 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
       onRequest: steps.checkRequest,
       preValidation: isWrite && mode !== 'off' ? steps.checkForm : undefined,
       onSend: mode === 'enforce' ? steps.setCookie : undefined,
-      describe: isDescribed ? describeXsrf(isWrite && !login ? header : null) : undefined,
+      describe: isDescribed ? describeXsrf(isWrite && !login) : undefined,
     }
   },
 })
+
+// The header is optional in the document, because other clients do not need it.
+function describeXsrf(needsToken: boolean): RouteDescription {
+  return {
+    problems: problemsOf({
+      'requested-with-missing': read,
+      ...(needsToken ? { 'xsrf-token-invalid': write } : {}),
+    }),
+    ...(needsToken
+      ? { parameters: { [tokenHeader]: { schema: { type: 'string', description: token } } } }
+      : {}),
+  }
+}
+
+const token = 'The XSRF token of the session; required if a cookie authenticates the request'
+const write = 'A cookie authenticates the request, which is from another origin or has no valid XSRF token'
+const read = 'A cookie authenticates the request, which may be for an element of a page of another origin'

@@ -1,6 +1,5 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
-import { fieldName } from '../../http/field-name.js'
-import { isWebOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
   flag,
@@ -20,10 +19,7 @@ export type SessionOf = AnyRequest<[], string | null>
 
 const cookieName = text('the name of a cookie', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
-const cookies: Check<readonly string[]> = (label, received) => {
-  const names = listOf(cookieName)(label, received)
-  return names.length > 0 ? names : invalid(label, 'at least one name of a cookie', received)
-}
+const cookies = listOf(cookieName, 'at least one name of a cookie')
 
 // The message must not show the secret.
 const secret: Check<string> = (label, received) =>
@@ -35,17 +31,9 @@ const secret: Check<string> = (label, received) =>
         typeof received === 'string' ? `${received.length} characters` : typeof received,
       )
 
-const secrets: Check<string | readonly string[]> = (label, received) => {
-  if (!Array.isArray(received)) return secret(label, received)
-  return received.length > 0
-    ? listOf(secret)(label, received)
-    : invalid(label, 'at least one secret', received)
-}
-
-const origin: Check<string> = (label, received) =>
-  typeof received === 'string' && isWebOrigin(received)
-    ? received
-    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+const severalSecrets = listOf(secret, 'at least one secret')
+const secrets: Check<string | readonly string[]> = (label, received) =>
+  (Array.isArray(received) ? severalSecrets : secret)(label, received)
 
 const required = {
   /**
@@ -73,21 +61,11 @@ const others = {
    */
   cookieName: optional(cookieName),
   /**
-   * Name of the request header in which pages send their token.
-   * @default 'X-XSRF-TOKEN'
-   */
-  header: option(fieldName, 'X-XSRF-TOKEN'),
-  /**
-   * Name of the field in which HTML forms send their token. It is removed from the body before validation.
-   * @default '_csrf'
-   */
-  field: option(text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/), '_csrf'),
-  /**
    * Origins whose pages may act for the user (`'https://app.example'`), besides that of the service. They need a token too.
    * Not the same as the origins of `cors`, whose pages may read.
    * @default []
    */
-  origins: option(listOf(origin), []),
+  origins: option(listOf(webOrigin), []),
   /**
    * Whether reads that a cookie authenticates are refused if they may be for a `<script>` or another element of a page of
    * another origin.
@@ -130,7 +108,6 @@ export interface XsrfOptions extends Required<OptionsOf<typeof required>>, Optio
 /** Options of a route, under `config.xsrf`; `false` for a route that no cookie authenticates, such as a webhook. */
 export interface XsrfRouteOptions extends OptionsOf<typeof xsrfRouteOptions> {}
 
-/** The options with all defaults; those of `session` and `cookieName` depend on the request. */
 export type ResolvedXsrf = ResolvedOptions<typeof xsrfOptions>
 
 /** Checks the options that have to be given, and those that exclude each other. */

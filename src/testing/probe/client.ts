@@ -23,7 +23,6 @@ export interface InjectedResponse {
   readonly body: string
 }
 
-/** A request and its response. */
 export interface Exchange {
   /** Method and target, and the header fields that are not those of each request. */
   readonly request: string
@@ -36,7 +35,6 @@ export interface Exchange {
   header(name: string): string | undefined
 }
 
-/** Sends a request. */
 export type Send = (
   method: string,
   url: string,
@@ -44,7 +42,6 @@ export type Send = (
   payload?: string,
 ) => Promise<Exchange>
 
-/** Returns the function that sends the requests of probes. */
 export function sender(app: ProbedApp, common: Readonly<Record<string, string>>): Send {
   return async function send(method, url, own = {}, payload) {
     const headers = { ...common, ...own }

@@ -1,14 +1,10 @@
 import { isObject } from '../../options.js'
-import type { AppPath } from './app-paths.js'
 import type { Exchange, Send } from './client.js'
-import { integerFault } from './integer-fault.js'
-import { itemsOf } from './item-path.js'
+import { type AppPath, itemsOf } from './paths.js'
 import type { Verdicts } from './verdict.js'
 
-/** What the probes of a path need. */
 export interface Probe {
   readonly path: AppPath
-  /** The path with values for its parameters. */
   readonly target: string
   readonly send: Send
   readonly verdicts: Verdicts
@@ -48,7 +44,6 @@ export async function probeMethods(
   if (verdicts.addStatus('methods', options, [204])) allowed(options)
 }
 
-/** Paths with a letter in uppercase, or an encoded letter, in a literal segment. */
 export async function probeSpelling({ path, target, send, verdicts }: Probe): Promise<void> {
   const parts = target.split('/')
   const index = 1 + path.segments.findLastIndex(({ kind, text }) => kind === 'literal' && /[a-z]/.test(text))
@@ -221,4 +216,37 @@ function addNoSniff(verdicts: Verdicts, exchange: Exchange): void {
   const value = exchange.header('x-content-type-options')
   const received = value === 'nosniff' ? null : `x-content-type-options: ${value ?? 'none'}`
   verdicts.add('securityHeaders', exchange, 'X-Content-Type-Options: nosniff', received)
+}
+
+/** Returns the first integer without a twin that needs one. Not recursive: the value may be as deep as a parser allows. */
+function integerFault(json: unknown): string | null {
+  const open: unknown[] = [json]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Array.isArray(value)) open.push(...value.filter((item) => typeof item === 'object'))
+    if (!isObject(value)) continue
+    for (const [name, member] of Object.entries(value)) {
+      const twin = value[`${name}_str`] ?? value[`${name}Str`]
+      const digits = digitsOf(member)
+      if (digits !== null && twin === undefined && needsTwin(member))
+        return `${name}: ${digits} without a twin`
+      if (digits !== null && twin !== undefined && String(digitsOf(twin) ?? twin) !== digits)
+        return `${name}: ${digits} with the twin ${twin}`
+      if (typeof member === 'object') open.push(member)
+    }
+  }
+  return null
+}
+
+function digitsOf(value: unknown): string | null {
+  if (Array.isArray(value)) return value.length > 0 && value.every(isScalar) ? String(value) : null
+  return typeof value === 'bigint' || typeof value === 'number' ? String(value) : null
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null
+}
+
+function needsTwin(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(needsTwin)
+  return typeof value === 'bigint' || (Number.isInteger(value) && !Number.isSafeInteger(value))
 }

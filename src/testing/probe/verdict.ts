@@ -32,7 +32,6 @@ export interface Verdict {
   readonly received: string | null
 }
 
-/** Collects the verdicts on a path. */
 export class Verdicts {
   readonly #url: string
   readonly #all: Verdict[]
@@ -52,7 +51,6 @@ export class Verdicts {
     this.#all.push({ rule, url: this.#url, request, expected, received })
   }
 
-  /** Adds the verdict on a status, and on the problem document of an error. */
   addStatus(rule: ProbeRule, exchange: Exchange, statuses: readonly number[]): boolean {
     const { status, header } = exchange
     const isExpected = statuses.includes(status)

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createLocalJWKSet, errors, exportJWK, generateKeyPair, type JWK } from 'jose'
 import t, { type Test } from 'tap'
 import { type FindKey, KeySet } from '../../../src/plugins/bearer/key-set.js'
-import { IssuerUnavailable, TokenRefused } from '../../../src/plugins/bearer/verified-token.js'
+import { IssuerUnavailable, TokenRefused } from '../../../src/plugins/bearer/tokens.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const { publicKey } = await generateKeyPair('ES256')

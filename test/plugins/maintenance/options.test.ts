@@ -35,7 +35,6 @@ t.test('an invalid option is refused at registration, by its name', async (t) =>
     [{ jitter: -1 }, invalid, /maintenance\.jitter/],
     [{ now: 0 }, invalid, /maintenance\.now/],
     [{ schedule: 1 }, invalid, /maintenance\.schedule/],
-    [{ random: 0.5 }, invalid, /maintenance\.random/],
     [{ until }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.until/],
   ]
   for (const [options, code, message] of wrong) {

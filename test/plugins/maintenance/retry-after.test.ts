@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseHttpDate } from '../../../src/http/http-date.js'
-import { type RetryAfterParts, retryAfterField } from '../../../src/plugins/maintenance/retry-after.js'
+import { type RetryAfterParts, retryAfterField } from '../../../src/plugins/maintenance/refusal.js'
 
 const now = Date.parse('2026-11-20T08:00:00.000Z')
 

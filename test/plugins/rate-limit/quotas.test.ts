@@ -293,8 +293,8 @@ t.test('in report mode nothing is added or refused, with several quotas and a ma
 t.test('options that contradict each other fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
-    [{ quotas: [{ name: 'a', max: 1 }] }, /rateLimit\.quotas\[0\]\.timeWindow: expected a value/],
-    [{ quotas: [{ max: 1, timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.name: expected a value/],
+    [{ quotas: [{ name: 'a', max: 1 }] }, /rateLimit\.quotas\[0\]\.timeWindow: expected at least a second/],
+    [{ quotas: [{ max: 1, timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [burst, burst] }, /rateLimit\.quotas\[1\]\.name: expected a name that no other/],
     [{ quotas: [{ ...burst, name: 'a b' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, max: 0 }] }, /rateLimit\.quotas\[0\]\.max/],

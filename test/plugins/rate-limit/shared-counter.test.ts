@@ -1,10 +1,9 @@
 /** A Redis that fails, or does not answer, does not delay requests for longer than half a second. */
 import { setImmediate as flush } from 'node:timers/promises'
 import t from 'tap'
-import type { Counter } from '../../../src/plugins/rate-limit/counter.js'
-import { patience } from '../../../src/plugins/rate-limit/limits.js'
+import { patience } from '../../../src/plugins/rate-limit/caller.js'
+import { boundedCounter, type Counter } from '../../../src/plugins/rate-limit/counter.js'
 import type { State } from '../../../src/plugins/rate-limit/quota.js'
-import { boundedCounter } from '../../../src/plugins/rate-limit/shared-counter.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const states: readonly State[] = []

@@ -2,8 +2,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { privateOnly } from '../../../src/http/cache-control.js'
-import { lastCollection, ownTarget, placeAfter, placeOf } from '../../../src/plugins/self-alias/alias-path.js'
-import { withCaller, withoutCaller } from '../../../src/plugins/self-alias/response.js'
+import {
+  lastCollection,
+  ownTarget,
+  placeAfter,
+  placeOf,
+  withCaller,
+  withoutCaller,
+} from '../../../src/plugins/self-alias/alias.js'
 
 t.test('the parameter directly after a collection', async (t) => {
   const users = new Set(['users'])

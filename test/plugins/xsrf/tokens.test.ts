@@ -1,8 +1,7 @@
 import csrf from '@fastify/csrf'
 import fc from 'fast-check'
 import t from 'tap'
-import { sessionAfter, sessionOfCookies } from '../../../src/plugins/xsrf/session.js'
-import { sessionTokens } from '../../../src/plugins/xsrf/tokens.js'
+import { sessionAfter, sessionOfCookies, sessionTokens } from '../../../src/plugins/xsrf/tokens.js'
 
 const secret = 'a secret of at least 32 characters'
 const tokensWith = (...secrets: string[]) => sessionTokens(csrf.Tokens, secrets)

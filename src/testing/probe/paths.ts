@@ -1,6 +1,48 @@
+import { type PathSegment, routePath } from '../../http/route-path.js'
 import { isObject } from '../../options.js'
-import type { AppPath } from './app-paths.js'
 import type { Send } from './client.js'
+
+export interface AppPath {
+  /** The path pattern, such as `/v1/users/:id`. */
+  readonly url: string
+  readonly segments: readonly PathSegment[]
+  readonly methods: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const line = /^((?:[│ ] {3})*)([├└]── )?(.*)$/
+const methodsAndConstraints = /^(.*?) \(([A-Z, -]+)\)(?: (\{.*\}))?$/
+// Routes may give a parameter different names.
+const alternatives = /^(:\w+)(?:\|:\w+)+$/
+
+/** Reads the text of `printRoutes()`: each line has a part of a path below that of the line above it. */
+export function appPaths(printed: string): AppPath[] {
+  const parts: string[] = []
+  const paths: AppPath[] = []
+  for (const text of printed.split('\n')) {
+    const [, indentation = '', branch, content = ''] = line.exec(text) ?? []
+    if (content === '') continue
+    const [, part = content, methods, constraints] = methodsAndConstraints.exec(content) ?? []
+    if (branch !== undefined) {
+      const own = part === '(empty root node)' ? '' : part.replace(alternatives, '$1')
+      parts.splice(indentation.length / 4, Number.POSITIVE_INFINITY, own)
+    }
+    const headers = constraints === undefined ? {} : headersOf(JSON.parse(constraints))
+    if (methods === undefined || headers === null) continue
+    const url = parts.join('')
+    paths.push({ url, segments: routePath(url), methods: methods.split(', '), headers })
+  }
+  return paths
+}
+
+/** Returns the header fields of constraints; `null` for constraints of the app's own. */
+function headersOf({ version, host, ...others }: Record<string, unknown>): Record<string, string> | null {
+  if (Object.keys(others).length > 0) return null
+  return {
+    ...(typeof version === 'string' ? { 'accept-version': version } : {}),
+    ...(typeof host === 'string' ? { host } : {}),
+  }
+}
 
 /** Returns the value of a path parameter of an item that exists; `undefined` if it is not known. */
 export type ParameterValue = (name: string, url: string) => string | undefined
@@ -15,10 +57,7 @@ export function itemsOf(json: unknown, { segments }: Pick<AppPath, 'segments'>):
   return Array.isArray(items) ? items : null
 }
 
-/**
- * Returns a function that fills the parameters of a path pattern, with the given values, or with the id of the first item of
- * the list above; `null` if no item is known.
- */
+/** Fills parameters with the given values, or with the id of the first item of the list above. */
 export function pathFiller(
   send: Send,
   paths: readonly AppPath[],

@@ -1,9 +1,9 @@
+import { privateOnly } from '../../http/cache-control.js'
+import { isField } from '../../http/error-headers.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
 import { type PathSegment, routePath } from '../../http/route-path.js'
 
-/** The place of a parameter in a route pattern. */
 export interface AliasPlace {
-  /** Name of the parameter. */
   readonly parameter: string
   /** Number of segments before its own. */
   readonly before: number
@@ -48,10 +48,7 @@ function nameOf(text: string): string {
   return /^:([^(?]*)/.exec(text)?.[1] ?? ''
 }
 
-/**
- * Returns a request target with the id instead of the alias, query included; `null` if the alias is not found at its
- * place, counted from the start or, if the server rewrites its paths, from the end.
- */
+/** Returns a request target with the id instead of the alias; `null` if the alias is not at its place. */
 export function ownTarget(
   target: string,
   { before, after }: AliasPlace,
@@ -62,10 +59,65 @@ export function ownTarget(
   const segments = pathOf(target)
     .replace(/^[/\\]+/, '/')
     .split('/')
+  // A server that rewrites its paths may have others in front.
   const at = [before + 1, segments.length - 1 - after].find((index) => segments[index] === alias)
   if (at === undefined) return null
   // RFC 3986 §3.3: these characters need no encoding in a segment.
   segments[at] = encodeURIComponent(id).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
   const query = queryOf(target)
   return query === '' ? segments.join('/') : `${segments.join('/')}?${query}`
+}
+
+export interface ResolvedAlias {
+  readonly alias: string
+  readonly id: string
+}
+
+interface AliasResponse {
+  readonly method: string
+  readonly target: string
+  readonly status: number
+  readonly hasContent: boolean
+  get(name: string): string | undefined
+}
+
+export function headersUnderAlias(
+  { alias, id }: ResolvedAlias,
+  place: AliasPlace,
+  addVary: (current: string | undefined) => string,
+  response: AliasResponse,
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { 'cache-control': privateOnly(response.get('cache-control')) }
+  const vary = addVary(response.get('vary'))
+  if (vary !== '') headers.vary = vary
+  const etag = response.get('etag')
+  if (etag !== undefined) headers.etag = withCaller(etag, id)
+  if (isRepresentation(response) && response.get('content-location') === undefined) {
+    const target = ownTarget(response.target, place, alias, id)
+    if (target !== null && isField('content-location', target)) headers['content-location'] = target
+  }
+  return headers
+}
+
+/** Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). */
+function isRepresentation({ method, status, hasContent }: AliasResponse): boolean {
+  if (method === 'GET' || method === 'HEAD')
+    return status === 304 || (status >= 200 && status < 300 && status !== 204)
+  return (method === 'PUT' || method === 'PATCH') && (status === 200 || status === 201) && hasContent
+}
+
+const mark = ';self='
+
+export function withCaller(etag: string, id: string): string {
+  const end = endOf(id)
+  return etag.endsWith('"') && !etag.endsWith(end) ? `${etag.slice(0, -1)}${end}` : etag
+}
+
+/** Returns the tags of a precondition without this caller. The tags of other callers stay, and match nothing. */
+export function withoutCaller(tags: string, id: string): string {
+  return tags.includes(mark) ? tags.replaceAll(endOf(id), '"') : tags
+}
+
+function endOf(id: string): string {
+  return `${mark}${encodeURIComponent(id)}"`
 }

@@ -1,13 +1,13 @@
+import { createHash } from 'node:crypto'
+import { BoundedCache } from '../../bounded-cache.js'
 import type { Caller } from '../../fastify/caller.js'
 
-/** A token that was verified. */
 export interface VerifiedToken {
   readonly caller: Caller
   /** When it has to be verified again, in milliseconds since the epoch. */
   readonly verifyAgainAt: number
 }
 
-/** Verifies a token. */
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 /** A token is not valid. The message is for the log, and has nothing of the token. */
@@ -15,7 +15,6 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
 
-/** The issuer cannot be reached, or its response cannot be used. */
 export class IssuerUnavailable extends Error {
   override readonly name: string = 'IssuerUnavailable'
 }
@@ -53,7 +52,6 @@ function scopesOf(given: unknown, claim: string): string[] {
   return [...new Set(list as string[])].filter((scope) => scope !== '')
 }
 
-/** Whether one of the audiences of a token is one of this service's. */
 export function isForAudience(aud: unknown, audience: readonly string[]): boolean {
   return [aud].flat().some((one) => typeof one === 'string' && audience.includes(one))
 }
@@ -62,4 +60,57 @@ function deepFreeze<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null)
     for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)
+}
+
+/** The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. */
+export class TokenCache {
+  readonly #verify: VerifyToken
+  readonly #now: () => number
+  readonly #most: number
+  /** The verifications that run, so that requests with the same token share one. */
+  readonly #running = new Map<string, Promise<VerifiedToken>>()
+  #verified: BoundedCache<string, VerifiedToken>
+
+  constructor(verify: VerifyToken, most: number, now: () => number) {
+    this.#verify = verify
+    this.#now = now
+    this.#most = most
+    this.#verified = new BoundedCache(most)
+  }
+
+  /** Returns a token that was verified before. */
+  known(token: string): VerifiedToken | null {
+    return this.#current(digestOf(token))
+  }
+
+  /** Verifies a token that is not {@link known}. Throws what the function of the constructor throws. */
+  verify(token: string): Promise<VerifiedToken> {
+    const digest = digestOf(token)
+    const running = this.#running.get(digest)
+    if (running !== undefined) return running
+    const cache = this.#verified
+    const verification = this.#verify(token)
+      .then((verified) => {
+        // Into the cache of the time when it began: the keys may have changed since.
+        cache.set(digest, verified)
+        return verified
+      })
+      .finally(() => this.#running.delete(digest))
+    this.#running.set(digest, verification)
+    return verification
+  }
+
+  /** Forgets all tokens, because the keys of the issuer have changed. */
+  clear(): void {
+    this.#verified = new BoundedCache(this.#most)
+  }
+
+  #current(digest: string): VerifiedToken | null {
+    const verified = this.#verified.get(digest)
+    return verified !== undefined && this.#now() < verified.verifyAgainAt ? verified : null
+  }
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token, 'latin1').digest('base64')
 }
