@@ -1,6 +1,5 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
-import { RefResolver } from 'json-schema-ref-resolver'
-import { absoluteDocument, type SchemaDocument, valueAt } from './document.js'
+import { absoluteDocument, type SchemaDocument, subschemaWithId, valueAt } from './document.js'
 import {
   isSchemaObject,
   type Json,
@@ -37,7 +36,6 @@ export interface ReaderOptions {
 export class SchemaReader {
   readonly #shared: SchemaStore
   readonly #onUnresolved: ReaderOptions['onUnresolved']
-  readonly #resolver = new RefResolver()
   readonly #documents = new Map<Json, SchemaDocument>()
   readonly #byId = new Map<string, SchemaDocument>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
@@ -137,31 +135,23 @@ export class SchemaReader {
 
   #target(reference: string): Json | undefined {
     const [id = '', pointer = ''] = reference.split('#', 2)
-    try {
-      this.#load(id)
-      if (pointer === '' || pointer.startsWith('/'))
-        return valueAt(this.#byId.get(id)?.schema ?? this.#resolver.getSchema(id), pointer)
-      return (this.#resolver.getSchema(id, `#${pointer}`) ?? undefined) as Json | undefined
-    } catch {
-      return undefined
-    }
+    const document = this.#documentNamed(id)
+    if (document === undefined) return undefined
+    return pointer === '' || pointer.startsWith('/')
+      ? valueAt(document, pointer)
+      : subschemaWithId(document, `#${pointer}`)
   }
 
-  /** Makes a document known to the resolver; all of them where it is not known by this name. */
-  #load(id: string): void {
-    if (this.#resolver.hasSchema(id)) return
-    const document = this.#byId.get(id) ?? this.#sharedDocument(id)
-    const added = document === null ? this.#allDocuments() : [[id, document] as const]
-    for (const [name, { schema }] of added) {
-      if (this.#resolver.hasSchema(name)) continue
-      const { $id: _, ...keywords } = schema
-      this.#resolver.addSchema(keywords, name)
+  /** A document, or a part of one with this `$id`. */
+  #documentNamed(id: string): Json | undefined {
+    const known = this.#byId.get(id) ?? this.#sharedDocument(id)
+    if (known !== null) return known.schema
+    for (const name of Object.keys(this.#shared)) this.#sharedDocument(name)
+    for (const { schema } of this.#byId.values()) {
+      const part = subschemaWithId(schema, id)
+      if (part !== undefined) return part
     }
-  }
-
-  #allDocuments(): (readonly [string, SchemaDocument])[] {
-    for (const id of Object.keys(this.#shared)) this.#sharedDocument(id)
-    return [...this.#byId]
+    return undefined
   }
 
   #sharedDocument(id: string): SchemaDocument | null {
