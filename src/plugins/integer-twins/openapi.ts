@@ -6,6 +6,7 @@ import {
   type Json,
   mapSchema,
   mapSubschemas,
+  mayRefer,
   namedSchemas,
   type SchemaObject,
   type SchemaStore,
@@ -16,14 +17,7 @@ import { SchemaReader } from '../../json-schema/reader.js'
 import { mapBodies } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
-import {
-  int64Mentions,
-  isAlwaysTwinned,
-  isInt64,
-  isTwinned,
-  mentionsInt64,
-  twinName,
-} from '../../json-schema/twins.js'
+import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../json-schema/twins.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { digitBounds } from './digits-schema.js'
 
@@ -84,9 +78,8 @@ class TwinCompleter {
 
   complete(schema: Json): Json {
     if (!isSchemaObject(schema)) return schema
-    const { format, reference } = int64Mentions(schema)
-    if (!format && !reference) return schema
-    if (reference) return this.#completeNew(schema)
+    if (!mentionsInt64(schema)) return schema
+    if (mayRefer(schema)) return this.#completeNew(schema)
     const completed = known[this.#purpose].get(schema) ?? this.#completeNew(schema)
     known[this.#purpose].set(schema, completed)
     return completed
