@@ -35,7 +35,6 @@ export interface ResponseWriter {
   /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
   readonly hasTwins: boolean
   readonly write: Write
-  readonly writeWithoutTwins: Write
   /** Fastify's serializer of a schema of one media type; `null` if `reply.serialize()` finds the serializer. */
   readonly stringify: ((payload: unknown) => string) | null
 }
@@ -263,7 +262,6 @@ interface SharedWriters {
   readonly compile: CompileSerializer
   readonly twins: boolean
   readonly compiler: WriterCompiler
-  readonly withoutTwins: WriterCompiler
   /** By the JSON of the schema: in one context, equal schemas mean the same. */
   readonly bySchema: Map<string, Body>
   readonly shapes: Map<string, Shape>
@@ -286,8 +284,7 @@ function sharedWriters(
   if (known !== undefined) return known
   const compile = isCompiled ? compileConditions : compilerOf(app, route)
   const compiler = new WriterCompiler(twins, compile)
-  const withoutTwins = twins ? new WriterCompiler(false, compile) : compiler
-  const shared = { compile, twins, compiler, withoutTwins, bySchema: new Map(), shapes: new Map() }
+  const shared = { compile, twins, compiler, bySchema: new Map(), shapes: new Map() }
   ofApp.set(key, shared)
   return shared
 }
@@ -326,13 +323,12 @@ function bodyOf(app: FastifyInstance, schema: Json, shared: SharedWriters): Body
   return body
 }
 
-function bodyOfShape(shape: Shape, { twins, compiler, withoutTwins }: SharedWriters): Body {
+function bodyOfShape(shape: Shape, { twins, compiler }: SharedWriters): Body {
   const hasTwins = twins && containsInt64(shape)
   return {
     shape,
     hasTwins,
     write: hasTwins ? compiler.writerOf(shape) : lazily(() => compiler.writerOf(shape)),
-    writeWithoutTwins: lazily(() => withoutTwins.writerOf(shape)),
   }
 }
 

@@ -305,7 +305,7 @@ const noChanges: TwinChanges = { twin: null, lost: null }
 function changesOf(serialization: RouteSerialization, reply: FastifyReply, payload: unknown): TwinChanges {
   try {
     const writer = serialization.twinnedWriter(reply, payload)
-    return writer === null ? noChanges : twinChanges(payload, writer.write, writer.writeWithoutTwins)
+    return writer === null ? noChanges : twinChanges(payload, writer.write)
   } catch {
     // A payload that does not match its schema, or a getter that throws, is the app's to handle, as without this plugin.
     return noChanges

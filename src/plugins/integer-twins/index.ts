@@ -62,13 +62,11 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       )
       if (own === false || own.mode === 'off') return
       const schemas = jsonSchemasOf(route) ?? {}
-      const { body, response } = schemas
-      const declares = mentionsInt64(response)
       if (own.mode === 'report') {
         const readInputs = addInputCountHook(this, route, reporter)
         if (readInputs !== null) prepared.push({ prepare: readInputs })
         const serialization = addCountHook(this, route, reporter)
-        if (declares) prepared.push(serialization)
+        if (mentionsInt64(schemas.response)) prepared.push(serialization)
         return
       }
       describe(route, describeIntegers)
@@ -77,13 +75,6 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       contexts.add(this)
       const readSchemas = addInputHooks(this, route)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      // The validator of another library gets numbers in the place of their twins.
-      if (mentionsInt64(body) && body === route.schema?.body) {
-        const { schema = {} } = route
-        const completed = bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation')
-        if (isObjectSchema(completed.body)) declaredBodies.set(completed.body, body)
-        route.schema = { ...schema, ...completed }
-      }
       if (Object.values(schemas).some(mentionsInt64)) twinned.push({ app: this, route, serialization })
     })
     const describe = routeDescriber(app)
@@ -101,10 +92,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
   },
 )
 
-/** The bodies as the app declared them, by those to validate by. */
-const declaredBodies = new WeakMap<object, unknown>()
-
-type DescribedParts = Readonly<Partial<Record<'body' | 'params' | 'querystring' | 'query', unknown>>>
+type DescribedParts = Readonly<Partial<Record<'params' | 'querystring' | 'query', unknown>>>
 
 interface TwinnedRoute {
   readonly app: FastifyInstance
@@ -114,21 +102,13 @@ interface TwinnedRoute {
 
 /** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
 function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
-  const body = isObjectSchema(schema.body) ? (declaredBodies.get(schema.body) ?? schema.body) : schema.body
-  const described = { ...schema, ...bodyWithTwins({ body }, shared, 'input') }
+  const described: { -readonly [Part in keyof FastifySchema]: unknown } = { ...schema }
+  if (isObjectSchema(schema.body)) described.body = withTwins(schema.body as Json, shared, 'input')
   for (const part of ['params', 'querystring', 'query'] as const) {
     const declared = (schema as DescribedParts)[part]
     if (isPlainObject(declared)) Object.assign(described, { [part]: withDigits(declared as Json, shared) })
   }
-  return schema.response === undefined || !isReadable
-    ? described
-    : { ...described, response: withTwinsInResponse(schema.response, shared) }
-}
-
-function bodyWithTwins(
-  { body }: FastifySchema,
-  shared: SchemaStore,
-  purpose: 'validation' | 'input',
-): Partial<Pick<FastifySchema, 'body'>> {
-  return isObjectSchema(body) ? { body: withTwins(body as Json, shared, purpose) } : {}
+  if (schema.response !== undefined && isReadable)
+    described.response = withTwinsInResponse(schema.response, shared)
+  return described
 }

@@ -22,7 +22,7 @@ import { problemsOf, type RouteDescription } from '../../problem/route-descripti
 import { digitBounds } from './digits-schema.js'
 
 /** What a completed schema is for. */
-export type TwinPurpose = 'validation' | 'shared' | 'input' | 'output'
+export type TwinPurpose = 'shared' | 'input' | 'output'
 
 export function describeIntegers({ body }: FastifySchema): RouteDescription {
   return {
@@ -34,7 +34,7 @@ export function describeIntegers({ body }: FastifySchema): RouteDescription {
   }
 }
 
-export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'validation'): Json {
+export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'shared'): Json {
   return new TwinCompleter(shared, schema, purpose).complete(schema)
 }
 
@@ -55,7 +55,6 @@ export function completeShared(shared: SchemaStore): void {
 
 // A schema without references is completed once, however many routes have it.
 const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
-  validation: new WeakMap(),
   shared: new WeakMap(),
   input: new WeakMap(),
   output: new WeakMap(),
@@ -88,7 +87,6 @@ class TwinCompleter {
   #completeNew(schema: SchemaObject): Json {
     const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
     const completed = this.#withMemberTwins(within, schema)
-    if (this.#purpose === 'validation') return completed
     return this.#withMapTwins(this.#purpose === 'shared' ? completed : this.#withRequired(completed, schema))
   }
 
