@@ -56,8 +56,8 @@ export class RouteSerialization {
   #prepared = false
   // The app serializes all replies alike: its JSON need not follow the schemas.
   #isOfTheApp = false
-  // The app compiles the serializers: the conventions apply to the JSON that these make.
-  #isCompiled = false
+  /** Whether the app compiles the serializers: the conventions apply to the JSON that these make. Known once prepared. */
+  isCompiled = false
 
   constructor(
     app: FastifyInstance,
@@ -74,7 +74,7 @@ export class RouteSerialization {
   }
 
   get #shared(): SharedWriters {
-    return sharedWriters(this.#app, this.twins, this.#isCompiled, this.#route)
+    return sharedWriters(this.#app, this.twins, this.isCompiled, this.#route)
   }
 
   /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
@@ -83,7 +83,7 @@ export class RouteSerialization {
     this.#prepared = true
     this.#isOfTheApp = hasReplySerializer(this.#app)
     if (this.#isOfTheApp) return
-    this.#isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
+    this.isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
     try {
       this.#writers = responseWriters(this.#app, this.#response, this.#shared)
     } catch (error) {
@@ -99,11 +99,6 @@ export class RouteSerialization {
         })
       }
     }
-  }
-
-  /** Known once it is prepared. */
-  get isCompiled(): boolean {
-    return this.#isCompiled
   }
 
   /** Known once it is prepared. */
@@ -152,7 +147,7 @@ export class RouteSerialization {
     const selected = selection === null ? null : this.selected(selection, reply)
     if (selected !== null) return selected.write(this.#sentOf(reply, payload), throwLost, selected.of)
     const writer = this.#writerOf(reply)
-    if (this.#isCompiled && this.#hasSchemaOf(status)) {
+    if (this.isCompiled && this.#hasSchemaOf(status)) {
       const isOurs = writer !== null && (writer.hasTwins || (this.twins && holdsBigInt(payload)))
       return isOurs ? writer.write(this.#sentOf(reply, payload), throwLost) : null
     }
@@ -163,7 +158,7 @@ export class RouteSerialization {
   }
 
   #sentOf(reply: FastifyReply, payload: unknown): unknown {
-    if (!this.#isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
+    if (!this.isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
     try {
       return parseExact(reply.serialize(payload as object) as string)
     } catch (error) {

@@ -108,7 +108,7 @@ export class SchemaReader {
       for (const one of schemaList(part.allOf)) collect(one, depth + 1)
     }
     collect(schema, 0)
-    return new MergedNode(parts, groups)
+    return mergedNode(parts, groups)
   }
 
   #follow(reference: string): Json {
@@ -169,19 +169,16 @@ export class SchemaReader {
   }
 }
 
-class MergedNode implements SchemaNode {
-  readonly parts: readonly SchemaObject[]
-  readonly groups: readonly (readonly Alternative[])[]
-  #keywords: SchemaObject | null = null
-
-  constructor(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]) {
-    this.parts = parts
-    this.groups = groups
-  }
-
-  get keywords(): SchemaObject {
-    this.#keywords ??= mergeKeywords(this.parts.map(ownKeywords))
-    return this.#keywords
+/** Its keywords are merged when they are first read: schemas may contradict each other. */
+function mergedNode(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]): SchemaNode {
+  let merged: SchemaObject | null = null
+  return {
+    parts,
+    groups,
+    get keywords() {
+      merged ??= mergeKeywords(parts.map(ownKeywords))
+      return merged
+    },
   }
 }
 
@@ -221,21 +218,16 @@ export function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 
-const annotations: ReadonlySet<string> = new Set([
-  '$id',
-  '$schema',
-  '$comment',
-  'title',
-  'description',
-  'example',
-  'examples',
-  'deprecated',
-  'default',
-])
+// Also those that OpenAPI has of a response.
+const annotations: ReadonlySet<string> = new Set(
+  '$comment $id $schema content default deprecated description example examples headers links summary title'.split(
+    ' ',
+  ),
+)
 
 /** Whether a schema says something about a value, rather than only describing it. */
 export function constrains(schema: SchemaObject): boolean {
-  return Object.keys(schema).some((keyword) => !annotations.has(keyword))
+  return Object.keys(schema).some((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-'))
 }
 
 function referenceAlone(schema: SchemaObject): string | null {

@@ -62,15 +62,26 @@ function stateOf(request: FastifyRequest): InputState {
   return state
 }
 
-export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
+/** With a reporter, what would happen to the integers of requests is only counted. */
+export function addInputHooks(
+  app: FastifyInstance,
+  route: RouteOptions,
+  reporter: Reporter | null,
+): (() => void) | null {
   const schema = jsonSchemasOf(route)
   if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
   const { schema: given = {} } = route
-  let planned: readonly PlannedPart[] = []
-  let hasBody = false
+  const planned: PlannedPart[] = []
   states.declare(app)
+  if (mentionsInt64(schema.body)) collectBodyOf(route, () => planned.some(({ name }) => name === 'body'))
+  if (reporter === null) addExactHooks(route, planned)
+  else addCountInputsHook(route, planned, reporter)
+  return function readSchemas() {
+    planned.push(...plannedParts(app, schema, given))
+  }
+}
 
-  if (mentionsInt64(schema.body)) collectBodyOf(route, () => hasBody)
+function addExactHooks(route: RouteOptions, planned: readonly PlannedPart[]): void {
   addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
     if (hasNone(planned, request) && states.get(request) === undefined) return next()
     const state = stateOf(request)
@@ -94,10 +105,6 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     }
     next()
   })
-  return function readSchemas() {
-    planned = plannedParts(app, schema, given)
-    hasBody = planned.some(({ name }) => name === 'body')
-  }
 }
 
 function collectBodyOf(route: RouteOptions, hasBody: () => boolean): void {
@@ -130,20 +137,12 @@ function plannedParts(
   })
 }
 
-export function addInputCountHook(
-  app: FastifyInstance,
-  route: RouteOptions,
-  reporter: Reporter,
-): (() => void) | null {
-  const schema = jsonSchemasOf(route)
-  if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
-  let planned: readonly PlannedPart[] = []
-  states.declare(app)
-  if (mentionsInt64(schema.body)) collectBodyOf(route, () => true)
+function addCountInputsHook(route: RouteOptions, planned: readonly PlannedPart[], reporter: Reporter): void {
   addHook(route, 'preValidation', 'integerTwins', function countInputs(request, _reply, next) {
     const { text = null, isMalformed = false } = states.get(request) ?? {}
-    for (const { name, plan, members, isConverted } of isMalformed ? [] : planned) {
-      if (hasNone([{ name, plan, members, isConverted }], request)) continue
+    for (const part of isMalformed ? [] : planned) {
+      if (hasNone([part], request)) continue
+      const { name, plan } = part
       // Of a copy, because the integers are put in in place.
       const copy = { headers: request.headers, [name]: copyOf(request[name]) } as unknown as FastifyRequest
       const state: InputState = { text, isMalformed, inputs: {} }
@@ -156,9 +155,6 @@ export function addInputCountHook(
     }
     next()
   })
-  return () => {
-    planned = plannedParts(app, schema, route.schema ?? {})
-  }
 }
 
 function hasNone(planned: readonly PlannedPart[], request: FastifyRequest): boolean {

@@ -11,7 +11,7 @@ import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import { withDigits } from './digits-schema.js'
-import { addCountHook, addInputCountHook, addInputHooks } from './hooks.js'
+import { addCountHook, addInputHooks } from './hooks.js'
 import { completeShared, describeIntegers, withTwins, withTwinsInResponse } from './openapi.js'
 import {
   type IntegerTwinsOptions,
@@ -63,7 +63,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       if (own === false || own.mode === 'off') return
       const schemas = jsonSchemasOf(route) ?? {}
       if (own.mode === 'report') {
-        const readInputs = addInputCountHook(this, route, reporter)
+        const readInputs = addInputHooks(this, route, reporter)
         if (readInputs !== null) prepared.push({ prepare: readInputs })
         const serialization = addCountHook(this, route, reporter)
         if (mentionsInt64(schemas.response)) prepared.push(serialization)
@@ -73,7 +73,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
-      const readSchemas = addInputHooks(this, route)
+      const readSchemas = addInputHooks(this, route, null)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
       if (Object.values(schemas).some(mentionsInt64)) twinned.push({ app: this, route, serialization })
     })
