@@ -6,6 +6,7 @@ import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { holdsBigInt } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { mentionsInt64 } from '../../json-schema/twins.js'
@@ -26,7 +27,7 @@ import {
   prepareInput,
   putExactIntegers,
 } from './int64-input.js'
-import { int64PlacesOf, namesWithInt64 } from './int64-places.js'
+import { int64PlacesOf } from './int64-places.js'
 import { type TwinChanges, twinChanges } from './twin-changes.js'
 
 const parts = [
@@ -41,8 +42,6 @@ type Next = (error?: Error) => void
 interface PlannedPart {
   readonly name: Name
   readonly plan: Int64Plan
-  /** The members that may have 64-bit integers; `null` where others may too. */
-  readonly members: readonly string[] | null
   /** Whether the validator is of another library: it gets the BigInts, and may convert them. */
   readonly isConverted: boolean
 }
@@ -83,7 +82,7 @@ export function addInputHooks(
 
 function addExactHooks(route: RouteOptions, planned: readonly PlannedPart[]): void {
   addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
-    if (hasNone(planned, request) && states.get(request) === undefined) return next()
+    if (planned.length === 0) return next()
     const state = stateOf(request)
     if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
     const refusals = planned.flatMap(({ name, plan, isConverted }) => {
@@ -95,8 +94,7 @@ function addExactHooks(route: RouteOptions, planned: readonly PlannedPart[]): vo
     refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
   })
   addHook(route, 'preHandler', 'integerTwins', function putIntegers(request, reply, next) {
-    // The validator may have put in defaults.
-    if (hasNone(planned, request)) return next()
+    if (planned.length === 0) return next()
     const { inputs } = stateOf(request)
     for (const { name, plan, isConverted } of planned) {
       if (isConverted) continue
@@ -130,7 +128,6 @@ function plannedParts(
           {
             name,
             plan: { ...places, part },
-            members: namesWithInt64(places.root),
             isConverted: schema[keyword] !== given[keyword],
           },
         ]
@@ -140,13 +137,12 @@ function plannedParts(
 function addCountInputsHook(route: RouteOptions, planned: readonly PlannedPart[], reporter: Reporter): void {
   addHook(route, 'preValidation', 'integerTwins', function countInputs(request, _reply, next) {
     const { text = null, isMalformed = false } = states.get(request) ?? {}
-    for (const part of isMalformed ? [] : planned) {
-      if (hasNone([part], request)) continue
-      const { name, plan } = part
+    for (const { name, plan } of isMalformed ? [] : planned) {
       // Of a copy, because the integers are put in in place.
       const copy = { headers: request.headers, [name]: copyOf(request[name]) } as unknown as FastifyRequest
       const state: InputState = { text, isMalformed, inputs: {} }
       const refusal = preparePart(copy, name, plan, state) ?? putExact(copy, name, plan, state.inputs)
+      if (refusal === null && !holdsBigInt(copy[name])) continue
       const [example, does] =
         refusal === null
           ? [`64-bit integers of the ${plan.part} would be BigInts`, 'changed' as const]
@@ -154,14 +150,6 @@ function addCountInputsHook(route: RouteOptions, planned: readonly PlannedPart[]
       reporter.observe('integerTwins', 'input', request, example, does)
     }
     next()
-  })
-}
-
-function hasNone(planned: readonly PlannedPart[], request: FastifyRequest): boolean {
-  return planned.every(({ name, members }) => {
-    const value = request[name] as Readonly<Record<string, unknown>> | undefined
-    if (members === null || typeof value !== 'object' || value === null) return false
-    return !members.some((member) => Object.hasOwn(value, member))
   })
 }
 

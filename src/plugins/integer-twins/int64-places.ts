@@ -73,20 +73,6 @@ export function int64PlacesOf(schema: unknown, shared: SchemaStore): Int64Places
   return isSchemaObject(schema) ? new PlaceFinder(shared).find(schema) : null
 }
 
-export function namesWithInt64({ range, parts, groups }: Int64Place): readonly string[] | null {
-  const areNamed = parts.every(
-    ({ patterns, others, tuple, items }) =>
-      others === null && items === null && [...patterns.map(([, place]) => place), ...tuple].every(isNull),
-  )
-  if (range !== null || groups.length > 0 || !areNamed) return null
-  const members = parts.flatMap((part) => part.members)
-  return members.flatMap(({ name, twin }) => (twin === null ? [name] : [name, twin]))
-}
-
-function isNull(place: Int64Place | null): boolean {
-  return place === null
-}
-
 /** What the schema around alternatives says of the same value: type and format may stand in different schemas. */
 interface Context {
   readonly types: readonly Json[]
