@@ -1,5 +1,5 @@
-import { isPlainObject, type SchemaStore } from './json-schema.js'
-import { SchemaReader } from './reader.js'
+import { isPlainObject, type Json, type SchemaStore } from './json-schema.js'
+import { writtenOut } from './written-out.js'
 
 /** A schema of a JSON object. */
 export interface ObjectSchema {
@@ -52,26 +52,10 @@ function referredQuery(
   parameters: Readonly<Record<string, unknown>>,
   shared: () => SchemaStore,
 ): ObjectSchema | null {
-  const $ref = onlyReference(declared)
-  const written = $ref === null ? null : writtenOut($ref, shared())
-  return written === null ? null : onlyOne(withParameters(written, parameters))
-}
-
-function writtenOut($ref: string, shared: SchemaStore): ObjectSchema | null {
-  try {
-    const { parts } = new SchemaReader(shared).read({ $ref })
-    const [{ $id: _, ...schema } = {}] = parts
-    // An id within would stand for two schemas.
-    return parts.length === 1 && !/"\$id":"/.test(JSON.stringify(schema)) ? schema : null
-  } catch {
-    return null
-  }
-}
-
-function onlyReference(declared: unknown): string | null {
-  if (typeof declared !== 'object' || declared === null || !('$ref' in declared)) return null
-  const { $ref, ...siblings } = declared
-  return typeof $ref === 'string' && Object.keys(siblings).length === 0 ? $ref : null
+  if (!isPlainObject(declared) || Object.keys(declared).join() !== '$ref') return null
+  const written = writtenOut(declared as Json, shared())
+  const isKnown = isObjectSchema(written) && Object.keys(written).length > 0
+  return isKnown && written.allOf === undefined ? onlyOne(withParameters(written, parameters)) : null
 }
 
 export function isObjectSchema(value: unknown): value is ObjectSchema {

@@ -89,7 +89,7 @@ export class SchemaReader {
     // A reference alone is the node that it leads to.
     const target = referenceAlone(schema)
     if (target !== null) {
-      const end = this.#follow(target)
+      const end = this.follow(target)
       return isSchemaObject(end) ? this.#read(end) : anything
     }
     const seen = new Set<SchemaObject>()
@@ -102,7 +102,7 @@ export class SchemaReader {
         throw new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
       }
       seen.add(part)
-      if (typeof part.$ref === 'string') collect(this.#follow(part.$ref), depth + 1)
+      if (typeof part.$ref === 'string') collect(this.follow(part.$ref), depth + 1)
       parts.push(part)
       groups.push(...groupsOf(part))
       for (const one of schemaList(part.allOf)) collect(one, depth + 1)
@@ -111,7 +111,8 @@ export class SchemaReader {
     return mergedNode(parts, groups)
   }
 
-  #follow(reference: string): Json {
+  /** What a reference leads to, through references alone. */
+  follow(reference: string): Json {
     let target = this.#resolve(reference)
     for (let steps = 0; ; steps++) {
       const next = isSchemaObject(target) ? referenceAlone(target) : null
