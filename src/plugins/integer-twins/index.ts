@@ -102,13 +102,15 @@ interface TwinnedRoute {
 
 /** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
 function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
-  const described: { -readonly [Part in keyof FastifySchema]: unknown } = { ...schema }
-  if (isObjectSchema(schema.body)) described.body = withTwins(schema.body as Json, shared, 'input')
+  const { body, response } = schema
+  const described = { ...schema }
   for (const part of ['params', 'querystring', 'query'] as const) {
     const declared = (schema as DescribedParts)[part]
     if (isPlainObject(declared)) Object.assign(described, { [part]: withDigits(declared as Json, shared) })
   }
-  if (schema.response !== undefined && isReadable)
-    described.response = withTwinsInResponse(schema.response, shared)
-  return described
+  return {
+    ...described,
+    ...(isObjectSchema(body) && { body: withTwins(body as Json, shared, 'input') }),
+    ...(response !== undefined && isReadable && { response: withTwinsInResponse(response, shared) }),
+  }
 }
