@@ -35,7 +35,6 @@ export interface ResponseWriter {
   /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
   readonly hasTwins: boolean
   readonly write: Write
-  readonly writeWithoutTwins: Write
   /** Fastify's serializer of a schema of one media type; `null` if `reply.serialize()` finds the serializer. */
   readonly stringify: ((payload: unknown) => string) | null
 }
@@ -57,8 +56,8 @@ export class RouteSerialization {
   #prepared = false
   // The app serializes all replies alike: its JSON need not follow the schemas.
   #isOfTheApp = false
-  // The app compiles the serializers: the conventions apply to the JSON that these make.
-  #isCompiled = false
+  /** Whether the app compiles the serializers: the conventions apply to the JSON that these make. Known once prepared. */
+  isCompiled = false
 
   constructor(
     app: FastifyInstance,
@@ -75,7 +74,7 @@ export class RouteSerialization {
   }
 
   get #shared(): SharedWriters {
-    return sharedWriters(this.#app, this.twins, this.#isCompiled, this.#route)
+    return sharedWriters(this.#app, this.twins, this.isCompiled, this.#route)
   }
 
   /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
@@ -84,7 +83,7 @@ export class RouteSerialization {
     this.#prepared = true
     this.#isOfTheApp = hasReplySerializer(this.#app)
     if (this.#isOfTheApp) return
-    this.#isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
+    this.isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
     try {
       this.#writers = responseWriters(this.#app, this.#response, this.#shared)
     } catch (error) {
@@ -100,11 +99,6 @@ export class RouteSerialization {
         })
       }
     }
-  }
-
-  /** Known once it is prepared. */
-  get isCompiled(): boolean {
-    return this.#isCompiled
   }
 
   /** Known once it is prepared. */
@@ -153,7 +147,7 @@ export class RouteSerialization {
     const selected = selection === null ? null : this.selected(selection, reply)
     if (selected !== null) return selected.write(this.#sentOf(reply, payload), throwLost, selected.of)
     const writer = this.#writerOf(reply)
-    if (this.#isCompiled && this.#hasSchemaOf(status)) {
+    if (this.isCompiled && this.#hasSchemaOf(status)) {
       const isOurs = writer !== null && (writer.hasTwins || (this.twins && holdsBigInt(payload)))
       return isOurs ? writer.write(this.#sentOf(reply, payload), throwLost) : null
     }
@@ -164,7 +158,7 @@ export class RouteSerialization {
   }
 
   #sentOf(reply: FastifyReply, payload: unknown): unknown {
-    if (!this.#isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
+    if (!this.isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
     try {
       return parseExact(reply.serialize(payload as object) as string)
     } catch (error) {
@@ -263,7 +257,6 @@ interface SharedWriters {
   readonly compile: CompileSerializer
   readonly twins: boolean
   readonly compiler: WriterCompiler
-  readonly withoutTwins: WriterCompiler
   /** By the JSON of the schema: in one context, equal schemas mean the same. */
   readonly bySchema: Map<string, Body>
   readonly shapes: Map<string, Shape>
@@ -286,8 +279,7 @@ function sharedWriters(
   if (known !== undefined) return known
   const compile = isCompiled ? compileConditions : compilerOf(app, route)
   const compiler = new WriterCompiler(twins, compile)
-  const withoutTwins = twins ? new WriterCompiler(false, compile) : compiler
-  const shared = { compile, twins, compiler, withoutTwins, bySchema: new Map(), shapes: new Map() }
+  const shared = { compile, twins, compiler, bySchema: new Map(), shapes: new Map() }
   ofApp.set(key, shared)
   return shared
 }
@@ -326,13 +318,12 @@ function bodyOf(app: FastifyInstance, schema: Json, shared: SharedWriters): Body
   return body
 }
 
-function bodyOfShape(shape: Shape, { twins, compiler, withoutTwins }: SharedWriters): Body {
+function bodyOfShape(shape: Shape, { twins, compiler }: SharedWriters): Body {
   const hasTwins = twins && containsInt64(shape)
   return {
     shape,
     hasTwins,
     write: hasTwins ? compiler.writerOf(shape) : lazily(() => compiler.writerOf(shape)),
-    writeWithoutTwins: lazily(() => withoutTwins.writerOf(shape)),
   }
 }
 

@@ -3,8 +3,8 @@ import { isDecimal, rangeOf } from '../json/int64.js'
 import { type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
 
-/** Whether a value is one that a schema is for. */
-export type Match = (value: unknown) => boolean
+/** Whether a value is one that a schema is for; with `orLarge`, large integers count as integers. */
+export type Match = (value: unknown, orLarge?: boolean) => boolean
 
 /** Compiles a JSON Schema into the serializer that the app itself would use for it. */
 export type CompileSerializer = (schema: Json) => (value: unknown) => string
@@ -12,19 +12,18 @@ export type CompileSerializer = (schema: Json) => (value: unknown) => string
 /** One of several ways to write a value. */
 export interface Option {
   readonly matches: Match
-  readonly isForLargeIntegers?: boolean
 }
 
-/** Where the use of one for large integers throws, the next is tried. */
+/** Uses the option that matches. If none does, large integers count: where the use of one throws, the next is tried. */
 export function choose<One extends Option, Result>(
   options: readonly One[],
   value: unknown,
   use: (one: One) => Result,
 ): Result | undefined {
+  for (const one of options) if (one.matches(value)) return use(one)
   let failure: { readonly error: unknown } | undefined
   for (const one of options) {
-    if (!one.matches(value)) continue
-    if (one.isForLargeIntegers !== true) return use(one)
+    if (!one.matches(value, true)) continue
     try {
       return use(one)
     } catch (error) {
@@ -48,21 +47,18 @@ export function optionsOf(
   context: ShapeContext,
 ): readonly (Alternative & Option)[] {
   const hasNumbers = context.int64 && group.some(({ condition }) => mayBeNumber(condition))
-  const [first] = group
-  // The branches of an `if` share their condition.
-  if (first !== undefined && group.some(({ isMet }) => !isMet)) {
-    const strict = matcher(first.condition, context)
-    const large = hasNumbers ? largeMatcher(first.condition, context) : strict
-    const isMet: Match = (value) => strict(value) || large(value)
-    return group.map((one) => ({ ...one, matches: one.isMet ? isMet : (value) => !isMet(value) }))
+  const matchOf = (condition: Json): Match => {
+    const strict = matcher(condition, context)
+    if (!hasNumbers) return (value) => strict(value)
+    const large = largeMatcher(condition, context)
+    return (value, orLarge = false) => (orLarge && large(value)) || strict(value)
   }
-  const options = group.map((one) => ({ ...one, matches: matcher(one.condition, context) }))
-  if (!hasNumbers) return options
-  const large = group.map((one) => {
-    const matches = largeMatcher(one.condition, context)
-    return { ...one, matches, isForLargeIntegers: true }
-  })
-  return [...options, ...large]
+  const [first] = group
+  if (first === undefined || group.every(({ isMet }) => isMet))
+    return group.map((one) => ({ ...one, matches: matchOf(one.condition) }))
+  // The branches of an `if` share their condition.
+  const isMet = matchOf(first.condition)
+  return group.map((one) => ({ ...one, matches: (value) => isMet(value, true) === one.isMet }))
 }
 
 /** The test by which Fastify's serializer tells one type of a list (`type: ['string', 'null']`) from the others. */

@@ -2,6 +2,7 @@ import { nameOfToken } from '../json/json-pointer.js'
 import {
   isSchemaObject,
   type Json,
+  mapSchema,
   mapSubschemas,
   maxSchemaDepth,
   mayRefer,
@@ -42,6 +43,15 @@ export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument
 
 function isDocumentId(id: Json | undefined): id is string {
   return typeof id === 'string' && !id.startsWith('#')
+}
+
+export function subschemaWithId(document: Json, id: string): SchemaObject | undefined {
+  let found: SchemaObject | undefined
+  mapSchema(document, (one) => {
+    if (one.$id === id) found ??= one
+    return one
+  })
+  return found
 }
 
 /** The value that a JSON Pointer leads to in a document (RFC 6901), percent-encoded as in a reference. */

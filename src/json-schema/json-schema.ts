@@ -46,34 +46,28 @@ export function mapSubschemas(
   map: (subschema: Json, keyword: string) => Json,
 ): SchemaObject {
   let changed: Record<string, Json> | null = null
-  const put = (keyword: string, value: Json): void => {
-    if (value === schema[keyword]) return
-    changed ??= { ...schema }
-    changed[keyword] = value
-  }
-  const mapList = (keyword: string, list: readonly Json[]): void => {
-    const mapped = list.map((one) => map(one, keyword))
-    if (mapped.some((one, index) => one !== list[index])) put(keyword, mapped)
-  }
   for (const keyword in schema) {
     const kind = Object.hasOwn(subschemaKeywords, keyword) ? subschemaKeywords[keyword] : undefined
     const value = schema[keyword]
     if (kind === undefined || value === undefined) continue
-    if (kind === 'named') {
-      const named = namedSchemas(value)
-      // A dependency may be a list of names.
-      const mapped = named.map(([name, one]): [string, Json] => [
-        name,
-        Array.isArray(one) ? one : map(one, keyword),
-      ])
-      if (mapped.some(([, one], index) => one !== named[index]?.[1])) put(keyword, Object.fromEntries(mapped))
-    } else if (kind === 'one' && !(keyword === 'items' && Array.isArray(value))) {
-      put(keyword, map(value, keyword))
-    } else if (Array.isArray(value)) {
-      mapList(keyword, value)
-    }
+    const mapped = mapParts(kind, value, (one) => map(one, keyword))
+    if (mapped === value) continue
+    changed ??= { ...schema }
+    changed[keyword] = mapped
   }
   return changed ?? schema
+}
+
+function mapParts(kind: 'one' | 'list' | 'named', value: Json, map: (subschema: Json) => Json): Json {
+  if (Array.isArray(value)) {
+    const mapped = value.map((one) => map(one))
+    return mapped.some((one, index) => one !== value[index]) ? mapped : value
+  }
+  if (kind !== 'named') return kind === 'one' ? map(value) : value
+  const named = namedSchemas(value)
+  // A dependency may be a list of names.
+  const mapped = named.map(([name, one]) => [name, Array.isArray(one) ? one : map(one)] as const)
+  return mapped.some(([, one], index) => one !== named[index]?.[1]) ? Object.fromEntries(mapped) : value
 }
 
 /** What goes deeper than maxSchemaDepth stays as it is. */

@@ -1,5 +1,6 @@
-import { isPlainObject } from './json-schema.js'
+import { isPlainObject, type Json, type SchemaObject } from './json-schema.js'
 import { mapBodies } from './responses.js'
+import { writtenOut } from './written-out.js'
 
 /** Whether a schema describes what a client sends or what it receives. They differ by defaults and conversions. */
 export type SchemaDirection = 'input' | 'output'
@@ -120,29 +121,21 @@ function isInt64Format(format: unknown): boolean {
 /** A schema without the name of its dialect, and without definitions if none refers to itself. */
 function alone(schema: object): object {
   const { $schema: _, '~standard': _standard, ...keywords } = schema as Record<string, unknown>
-  const { definitions, ...root } = keywords
-  if (!isPlainObject(definitions)) return keywords
+  if (!isPlainObject(keywords.definitions)) return keywords
   try {
-    return inlined(root, definitions, []) as object
+    const { definitions: _definitions, ...plain } = writtenOut(
+      keywords as Json,
+      {},
+      { circle },
+    ) as SchemaObject
+    return plain
   } catch {
     return keywords
   }
 }
 
-const local = '#/definitions/'
-
-/** @throws TypeError for a reference that leads to itself */
-function inlined(part: unknown, definitions: Readonly<Record<string, unknown>>, path: string[]): unknown {
-  if (Array.isArray(part)) return part.map((one) => inlined(one, definitions, path))
-  if (!isPlainObject(part)) return part
-  const { $ref, ...others } = part
-  const own = Object.fromEntries(
-    Object.entries(others).map(([name, one]) => [name, inlined(one, definitions, path)]),
-  )
-  if (typeof $ref !== 'string') return own
-  const name = $ref.slice(local.length)
-  if (!$ref.startsWith(local) || path.includes(name)) throw new TypeError('the schema is recursive')
-  return { ...(inlined(definitions[name], definitions, [...path, name]) as object), ...own }
+function circle(): never {
+  throw new TypeError('the schema is recursive')
 }
 
 /** A JSON Schema that is one of Zod, too, for a transform of the OpenAPI document that knows Zod's schemas only. */

@@ -1,5 +1,5 @@
-import { isPlainObject, type SchemaStore } from './json-schema.js'
-import { SchemaReader } from './reader.js'
+import { isPlainObject, type Json, type SchemaStore } from './json-schema.js'
+import { writtenOut } from './written-out.js'
 
 /** A schema of a JSON object. */
 export interface ObjectSchema {
@@ -22,7 +22,10 @@ export function withQueryParameters<Schema extends RouteSchema>(
 ): Schema {
   const { querystring, query, ...rest } = schema ?? ({} as Schema)
   const declared = querystring ?? query
-  if (declared === undefined) return { ...rest, querystring: sharedQuery(parameters) } as unknown as Schema
+  if (declared === undefined) {
+    const querystring = onlyOne({ type: 'object', properties: parameters })
+    return { ...rest, querystring } as unknown as Schema
+  }
   const completed = isObjectSchema(declared)
     ? withParameters(declared, parameters)
     : (referredQuery(declared, parameters, shared) ?? declared)
@@ -33,18 +36,15 @@ function withParameters(declared: ObjectSchema, parameters: Readonly<Record<stri
   return { ...declared, properties: { ...parameters, ...declared.properties } }
 }
 
+const known = new Map<string, ObjectSchema>()
+
 // Validators are compiled once for a schema object: routes that ask for the same share it.
-const sharedQueries = new Map<string, ObjectSchema>()
-
-function sharedQuery(parameters: Readonly<Record<string, unknown>>): ObjectSchema {
-  const key = JSON.stringify(parameters)
-  const known = sharedQueries.get(key) ?? { type: 'object', properties: parameters }
-  sharedQueries.set(key, known)
-  return known
+function onlyOne(schema: ObjectSchema): ObjectSchema {
+  const key = JSON.stringify(schema)
+  const same = known.get(key) ?? schema
+  known.set(key, same)
+  return same
 }
-
-// So do routes that refer to the same: by the document, the reference and the parameters.
-const referredQueries = new WeakMap<object, Map<string, ObjectSchema>>()
 
 /** What a reference and no more leads to, with the parameters; `null` where it cannot be written out. */
 function referredQuery(
@@ -52,35 +52,10 @@ function referredQuery(
   parameters: Readonly<Record<string, unknown>>,
   shared: () => SchemaStore,
 ): ObjectSchema | null {
-  const $ref = onlyReference(declared)
-  const store = $ref === null ? {} : shared()
-  const document = store[$ref?.split('#', 1)[0] ?? '']
-  if ($ref === null || !isPlainObject(document)) return null
-  const known = referredQueries.get(document) ?? new Map<string, ObjectSchema>()
-  referredQueries.set(document, known)
-  const key = `${$ref} ${JSON.stringify(parameters)}`
-  const written = known.get(key) ?? writtenOut($ref, store)
-  if (written === null) return null
-  const completed = known.get(key) ?? withParameters(written, parameters)
-  known.set(key, completed)
-  return completed
-}
-
-function writtenOut($ref: string, shared: SchemaStore): ObjectSchema | null {
-  try {
-    const { parts } = new SchemaReader(shared).read({ $ref })
-    const [{ $id: _, ...schema } = {}] = parts
-    // An id within would stand for two schemas.
-    return parts.length === 1 && !/"\$id":"/.test(JSON.stringify(schema)) ? schema : null
-  } catch {
-    return null
-  }
-}
-
-function onlyReference(declared: unknown): string | null {
-  if (typeof declared !== 'object' || declared === null || !('$ref' in declared)) return null
-  const { $ref, ...siblings } = declared
-  return typeof $ref === 'string' && Object.keys(siblings).length === 0 ? $ref : null
+  if (!isPlainObject(declared) || Object.keys(declared).join() !== '$ref') return null
+  const written = writtenOut(declared as Json, shared())
+  const isKnown = isObjectSchema(written) && Object.keys(written).length > 0
+  return isKnown && written.allOf === undefined ? onlyOne(withParameters(written, parameters)) : null
 }
 
 export function isObjectSchema(value: unknown): value is ObjectSchema {

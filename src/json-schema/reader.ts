@@ -1,6 +1,5 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
-import { RefResolver } from 'json-schema-ref-resolver'
-import { absoluteDocument, type SchemaDocument, valueAt } from './document.js'
+import { absoluteDocument, type SchemaDocument, subschemaWithId, valueAt } from './document.js'
 import {
   isSchemaObject,
   type Json,
@@ -37,7 +36,6 @@ export interface ReaderOptions {
 export class SchemaReader {
   readonly #shared: SchemaStore
   readonly #onUnresolved: ReaderOptions['onUnresolved']
-  readonly #resolver = new RefResolver()
   readonly #documents = new Map<Json, SchemaDocument>()
   readonly #byId = new Map<string, SchemaDocument>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
@@ -91,7 +89,7 @@ export class SchemaReader {
     // A reference alone is the node that it leads to.
     const target = referenceAlone(schema)
     if (target !== null) {
-      const end = this.#follow(target)
+      const end = this.follow(target)
       return isSchemaObject(end) ? this.#read(end) : anything
     }
     const seen = new Set<SchemaObject>()
@@ -104,16 +102,17 @@ export class SchemaReader {
         throw new TypeError(`the schema goes deeper than ${maxSchemaDepth} levels`)
       }
       seen.add(part)
-      if (typeof part.$ref === 'string') collect(this.#follow(part.$ref), depth + 1)
+      if (typeof part.$ref === 'string') collect(this.follow(part.$ref), depth + 1)
       parts.push(part)
       groups.push(...groupsOf(part))
       for (const one of schemaList(part.allOf)) collect(one, depth + 1)
     }
     collect(schema, 0)
-    return new MergedNode(parts, groups)
+    return mergedNode(parts, groups)
   }
 
-  #follow(reference: string): Json {
+  /** What a reference leads to, through references alone. */
+  follow(reference: string): Json {
     let target = this.#resolve(reference)
     for (let steps = 0; ; steps++) {
       const next = isSchemaObject(target) ? referenceAlone(target) : null
@@ -137,31 +136,23 @@ export class SchemaReader {
 
   #target(reference: string): Json | undefined {
     const [id = '', pointer = ''] = reference.split('#', 2)
-    try {
-      this.#load(id)
-      if (pointer === '' || pointer.startsWith('/'))
-        return valueAt(this.#byId.get(id)?.schema ?? this.#resolver.getSchema(id), pointer)
-      return (this.#resolver.getSchema(id, `#${pointer}`) ?? undefined) as Json | undefined
-    } catch {
-      return undefined
-    }
+    const document = this.#documentNamed(id)
+    if (document === undefined) return undefined
+    return pointer === '' || pointer.startsWith('/')
+      ? valueAt(document, pointer)
+      : subschemaWithId(document, `#${pointer}`)
   }
 
-  /** Makes a document known to the resolver; all of them where it is not known by this name. */
-  #load(id: string): void {
-    if (this.#resolver.hasSchema(id)) return
-    const document = this.#byId.get(id) ?? this.#sharedDocument(id)
-    const added = document === null ? this.#allDocuments() : [[id, document] as const]
-    for (const [name, { schema }] of added) {
-      if (this.#resolver.hasSchema(name)) continue
-      const { $id: _, ...keywords } = schema
-      this.#resolver.addSchema(keywords, name)
+  /** A document, or a part of one with this `$id`. */
+  #documentNamed(id: string): Json | undefined {
+    const known = this.#byId.get(id) ?? this.#sharedDocument(id)
+    if (known !== null) return known.schema
+    for (const name of Object.keys(this.#shared)) this.#sharedDocument(name)
+    for (const { schema } of this.#byId.values()) {
+      const part = subschemaWithId(schema, id)
+      if (part !== undefined) return part
     }
-  }
-
-  #allDocuments(): (readonly [string, SchemaDocument])[] {
-    for (const id of Object.keys(this.#shared)) this.#sharedDocument(id)
-    return [...this.#byId]
+    return undefined
   }
 
   #sharedDocument(id: string): SchemaDocument | null {
@@ -179,19 +170,16 @@ export class SchemaReader {
   }
 }
 
-class MergedNode implements SchemaNode {
-  readonly parts: readonly SchemaObject[]
-  readonly groups: readonly (readonly Alternative[])[]
-  #keywords: SchemaObject | null = null
-
-  constructor(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]) {
-    this.parts = parts
-    this.groups = groups
-  }
-
-  get keywords(): SchemaObject {
-    this.#keywords ??= mergeKeywords(this.parts.map(ownKeywords))
-    return this.#keywords
+/** Its keywords are merged when they are first read: schemas may contradict each other. */
+function mergedNode(parts: readonly SchemaObject[], groups: readonly (readonly Alternative[])[]): SchemaNode {
+  let merged: SchemaObject | null = null
+  return {
+    parts,
+    groups,
+    get keywords() {
+      merged ??= mergeKeywords(parts.map(ownKeywords))
+      return merged
+    },
   }
 }
 
@@ -231,21 +219,16 @@ export function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 
-const annotations: ReadonlySet<string> = new Set([
-  '$id',
-  '$schema',
-  '$comment',
-  'title',
-  'description',
-  'example',
-  'examples',
-  'deprecated',
-  'default',
-])
+// Also those that OpenAPI has of a response.
+const annotations: ReadonlySet<string> = new Set(
+  '$comment $id $schema content default deprecated description example examples headers links summary title'.split(
+    ' ',
+  ),
+)
 
 /** Whether a schema says something about a value, rather than only describing it. */
 export function constrains(schema: SchemaObject): boolean {
-  return Object.keys(schema).some((keyword) => !annotations.has(keyword))
+  return Object.keys(schema).some((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-'))
 }
 
 function referenceAlone(schema: SchemaObject): string | null {

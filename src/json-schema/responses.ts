@@ -1,4 +1,5 @@
 import { mediaTypeOf } from '../http/media-types.js'
+import { isObject } from '../options.js'
 import { isPlainObject } from './json-schema.js'
 
 /** What a route declares as the body of an answer. */
@@ -11,14 +12,14 @@ export interface ResponseBody {
 }
 
 export function responseBodies(response: unknown): ResponseBody[] {
-  const declared = typeof response === 'object' && response !== null ? Object.entries(response) : []
+  const declared = isObject(response) ? Object.entries(response) : []
   return declared.flatMap(([key, schema]): ResponseBody[] => {
     const status = key.toLowerCase()
-    if (!hasContent(schema)) return [{ status, mediaType: null, schema }]
+    if (!isObject(schema) || !isObject(schema.content)) return [{ status, mediaType: null, schema }]
     return Object.entries(schema.content).map(([mediaType, body]) => ({
       status,
       mediaType: mediaTypeOf(mediaType),
-      schema: typeof body === 'object' && body !== null && 'schema' in body ? body.schema : undefined,
+      schema: isObject(body) ? body.schema : undefined,
     }))
   })
 }
@@ -39,7 +40,7 @@ export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>
 
 export function successBodies(response: unknown): ResponseBody[] {
   const bodies = responseBodies(response)
-  const statuses = typeof response === 'object' && response !== null ? Object.keys(response) : []
+  const statuses = isObject(response) ? Object.keys(response) : []
   if (!statuses.some(isSuccess)) return bodies.filter(({ status }) => status === 'default')
   return bodies.filter(({ status }) => isSuccess(status) && status !== '204' && status !== '205')
 }
@@ -63,7 +64,7 @@ export function producedTypes(response: unknown): readonly string[] | null {
 
 // `{ type: 'null' }` declares a response without a body.
 function isOfType(schema: unknown, type: string): boolean {
-  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === type
+  return isObject(schema) && schema.type === type
 }
 
 export function mapBodies(response: unknown, map: (schema: unknown) => unknown): unknown {
@@ -84,14 +85,4 @@ function mapValues(object: object, map: (value: unknown) => unknown): object {
   return mapped.some(([, value], index) => value !== entries[index]?.[1])
     ? Object.fromEntries(mapped)
     : object
-}
-
-function hasContent(schema: unknown): schema is { readonly content: object } {
-  return (
-    typeof schema === 'object' &&
-    schema !== null &&
-    'content' in schema &&
-    typeof schema.content === 'object' &&
-    schema.content !== null
-  )
 }

@@ -98,22 +98,13 @@ export class ShapeReader {
 
   #choice({ nullable, ...siblings }: SchemaObject, groups: readonly (readonly Alternative[])[]): Shape {
     const before = constrains(siblings) ? [siblings] : []
-    const known: { readonly schemas: readonly Json[]; readonly shape: Shape | null }[] = []
-    const shapeOfAll = (schemas: readonly Json[]): Shape | null => {
-      const same = known.find((one) => one.schemas.every((schema, index) => schema === schemas[index]))
-      if (same !== undefined) return same.shape
-      const shape = this.#all(schemas, groups.length > 1)
-      known.push({ schemas, shape })
-      return shape
-    }
     const combinations = combinationsOf(groups.map((group) => optionsOf(group, this.#context)))
     return {
       kind: 'choice',
       nullable: nullable === true,
       options: combinations.flatMap((picked): ShapeOption[] => {
-        const shape = shapeOfAll([...before, ...picked.map((option) => option.schema)])
-        const isForLargeIntegers = picked.some((option) => option.isForLargeIntegers === true)
-        return shape === null ? [] : [{ shape, matches: allMatch(picked), isForLargeIntegers }]
+        const shape = this.#all([...before, ...picked.map(({ schema }) => schema)], groups.length > 1)
+        return shape === null ? [] : [{ shape, matches: allMatch(picked) }]
       }),
     }
   }
@@ -138,18 +129,20 @@ export class ShapeReader {
     if (keywords.const !== undefined) return { ...this.#single(keywords), nullable }
     if (only === undefined) return { kind: 'null', nullable: true, allows: () => false }
     const shapes = others.map((type) => this.#single({ ...keywords, type }))
-    const options = shapes.map((shape, index) => ({ shape, matches: isOfListedType(others[index] ?? '') }))
+    const options = shapes.map((shape, index) => ({
+      shape,
+      matches: this.#matchOf(shape, isOfListedType(others[index] ?? '')),
+    }))
     const [single] = options
-    if (options.length === 1 && single !== undefined)
-      return { ...single.shape, nullable, allows: single.matches }
-    const large = shapes
-      .filter(({ kind }) => kind === 'integer' || kind === 'number')
-      .map((shape) => ({
-        shape,
-        matches: (value: unknown) => isLargeInteger(value, isInt64(shape)),
-        isForLargeIntegers: true,
-      }))
-    return { kind: 'choice', nullable, options: this.#context.int64 ? [...options, ...large] : options }
+    return options.length === 1 && single !== undefined
+      ? { ...single.shape, nullable, allows: single.matches }
+      : { kind: 'choice', nullable, options }
+  }
+
+  #matchOf(shape: Shape, isListed: Match): Match {
+    const isInteger = shape.kind === 'integer' || shape.kind === 'number'
+    if (!isInteger || !this.#context.int64) return isListed
+    return (value, orLarge = false) => isListed(value) || (orLarge && isLargeInteger(value, isInt64(shape)))
   }
 
   #single(keywords: SchemaObject): Shape {
@@ -255,7 +248,7 @@ function allMatch(picked: Picked): Match {
   const [only] = picked
   return picked.length === 1 && only !== undefined
     ? only.matches
-    : (value) => picked.every(({ matches }) => matches(value))
+    : (value, orLarge) => picked.every(({ matches }) => matches(value, orLarge))
 }
 
 const textFormats: ReadonlyMap<unknown, TextFormat> = new Map(

@@ -8,16 +8,24 @@ import {
 } from './json-schema.js'
 import { SchemaReader } from './reader.js'
 
+export interface WrittenOutOptions {
+  /** Changes each schema. */
+  readonly change?: (schema: SchemaObject, depth: number) => SchemaObject
+  /** What stands for a schema within itself. */
+  readonly circle?: () => Json
+}
+
+/** A schema with what it refers to in the place of the references. */
 export function writtenOut(
   schema: Json,
   shared: SchemaStore,
-  change: (schema: SchemaObject, depth: number) => SchemaObject,
+  { change = (part) => part, circle = () => ({}) }: WrittenOutOptions = {},
 ): Json {
   const reader = new SchemaReader(shared, { onUnresolved: () => {} })
   const around = new Set<Json>()
   const visit = (part: Json, depth: number): Json => {
     if (!isSchemaObject(part) || depth > maxSchemaDepth) return part
-    if (around.has(part)) return {}
+    if (around.has(part)) return circle()
     around.add(part)
     const written = typeof part.$ref === 'string' ? target(part, depth) : within(part, depth)
     around.delete(part)
@@ -29,10 +37,8 @@ export function writtenOut(
   }
   // What stands beside a reference describes it.
   const target = ({ $ref, ...siblings }: SchemaObject, depth: number): Json => {
-    const { parts } = reader.read({ $ref: $ref as string })
-    const [only] = parts
-    const written = only === undefined || parts.length > 1 ? {} : visit(only, depth)
-    return isSchemaObject(written) ? { ...written, ...siblings } : written
+    const written = visit(reader.follow($ref as string), depth)
+    return isSchemaObject(written) ? { ...written, ...siblings } : siblings
   }
   return visit(reader.absolute(schema, schema), 0)
 }

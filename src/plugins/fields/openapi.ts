@@ -49,14 +49,15 @@ export function withSelectedFields(
 }
 
 function optional(body: SchemaObject, lists: readonly string[], shared: SchemaStore): Json {
-  return writtenOut(body, shared, (part, depth) => {
+  const change = (part: SchemaObject, depth: number): SchemaObject => {
     const { required, ...rest } = part
     if (required === undefined) return part
     const { properties } = part
     const isList =
       depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))
     return isList ? part : rest
-  })
+  }
+  return writtenOut(body, shared, { change })
 }
 
 function isArray(schema: Json | undefined): boolean {

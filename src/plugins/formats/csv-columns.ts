@@ -81,10 +81,9 @@ function listIn(
 
 function itemsOf(shape: Shape): Shape | null {
   if (!isList(shape)) return null
-  if (shape.kind === 'array') return shape.items
-  if (shape.kind !== 'choice') return null
-  const arrays = shape.options.flatMap(({ shape: one }) => (one.kind === 'array' ? [one.items] : []))
-  return arrays.length === 1 ? (arrays[0] ?? null) : null
+  const alternatives = shape.kind === 'choice' ? shape.options.map((option) => option.shape) : [shape]
+  const items = alternatives.flatMap((one) => (one.kind === 'array' ? [one.items] : []))
+  return items.length === 1 ? (items[0] ?? null) : null
 }
 
 function objectIn(shape: Shape, orOpen = false): ObjectShape | null {

@@ -75,7 +75,7 @@ function requiredOrTwin(name: string): Json {
   return { anyOf: [{ required: [name] }, { required: [twinName(name)] }] }
 }
 
-export function mayDeclareInt64(schema: SchemaObject): boolean {
+function mayDeclareInt64(schema: SchemaObject): boolean {
   return int64RangeOf(schema.type === undefined ? { ...schema, type: 'integer' } : schema) !== null
 }
 

@@ -11,7 +11,7 @@ import { writtenOut } from '../../json-schema/written-out.js'
 
 export function withDigits(schema: Json, shared: SchemaStore): Json {
   if (!mentionsInt64(schema)) return schema
-  const plain = writtenOut(schema, shared, (part) => part)
+  const plain = writtenOut(schema, shared)
   return mapSchema(plain, (part) => {
     const range = int64RangeOf(part)
     return range === null ? part : digitsOf(part, range)

@@ -6,6 +6,7 @@ import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { holdsBigInt } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { mentionsInt64 } from '../../json-schema/twins.js'
@@ -26,7 +27,7 @@ import {
   prepareInput,
   putExactIntegers,
 } from './int64-input.js'
-import { int64PlacesOf, namesWithInt64 } from './int64-places.js'
+import { int64PlacesOf } from './int64-places.js'
 import { type TwinChanges, twinChanges } from './twin-changes.js'
 
 const parts = [
@@ -41,8 +42,6 @@ type Next = (error?: Error) => void
 interface PlannedPart {
   readonly name: Name
   readonly plan: Int64Plan
-  /** The members that may have 64-bit integers; `null` where others may too. */
-  readonly members: readonly string[] | null
   /** Whether the validator is of another library: it gets the BigInts, and may convert them. */
   readonly isConverted: boolean
 }
@@ -62,17 +61,28 @@ function stateOf(request: FastifyRequest): InputState {
   return state
 }
 
-export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() => void) | null {
+/** With a reporter, what would happen to the integers of requests is only counted. */
+export function addInputHooks(
+  app: FastifyInstance,
+  route: RouteOptions,
+  reporter: Reporter | null,
+): (() => void) | null {
   const schema = jsonSchemasOf(route)
   if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
   const { schema: given = {} } = route
-  let planned: readonly PlannedPart[] = []
-  let hasBody = false
+  const planned: PlannedPart[] = []
   states.declare(app)
+  if (mentionsInt64(schema.body)) collectBodyOf(route, () => planned.some(({ name }) => name === 'body'))
+  if (reporter === null) addExactHooks(route, planned)
+  else addCountInputsHook(route, planned, reporter)
+  return function readSchemas() {
+    planned.push(...plannedParts(app, schema, given))
+  }
+}
 
-  if (mentionsInt64(schema.body)) collectBodyOf(route, () => hasBody)
+function addExactHooks(route: RouteOptions, planned: readonly PlannedPart[]): void {
   addHook(route, 'preValidation', 'integerTwins', function prepareInputs(request, reply, next) {
-    if (hasNone(planned, request) && states.get(request) === undefined) return next()
+    if (planned.length === 0) return next()
     const state = stateOf(request)
     if (state.isMalformed) return refuse(request, reply, notUtf8(), next)
     const refusals = planned.flatMap(({ name, plan, isConverted }) => {
@@ -84,8 +94,7 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     refuseInput(request, reply, allFaults(request, planned, state, refusals), next)
   })
   addHook(route, 'preHandler', 'integerTwins', function putIntegers(request, reply, next) {
-    // The validator may have put in defaults.
-    if (hasNone(planned, request)) return next()
+    if (planned.length === 0) return next()
     const { inputs } = stateOf(request)
     for (const { name, plan, isConverted } of planned) {
       if (isConverted) continue
@@ -94,10 +103,6 @@ export function addInputHooks(app: FastifyInstance, route: RouteOptions): (() =>
     }
     next()
   })
-  return function readSchemas() {
-    planned = plannedParts(app, schema, given)
-    hasBody = planned.some(({ name }) => name === 'body')
-  }
 }
 
 function collectBodyOf(route: RouteOptions, hasBody: () => boolean): void {
@@ -123,31 +128,21 @@ function plannedParts(
           {
             name,
             plan: { ...places, part },
-            members: namesWithInt64(places.root),
             isConverted: schema[keyword] !== given[keyword],
           },
         ]
   })
 }
 
-export function addInputCountHook(
-  app: FastifyInstance,
-  route: RouteOptions,
-  reporter: Reporter,
-): (() => void) | null {
-  const schema = jsonSchemasOf(route)
-  if (schema === undefined || !parts.some(({ keyword }) => mentionsInt64(schema[keyword]))) return null
-  let planned: readonly PlannedPart[] = []
-  states.declare(app)
-  if (mentionsInt64(schema.body)) collectBodyOf(route, () => true)
+function addCountInputsHook(route: RouteOptions, planned: readonly PlannedPart[], reporter: Reporter): void {
   addHook(route, 'preValidation', 'integerTwins', function countInputs(request, _reply, next) {
     const { text = null, isMalformed = false } = states.get(request) ?? {}
-    for (const { name, plan, members, isConverted } of isMalformed ? [] : planned) {
-      if (hasNone([{ name, plan, members, isConverted }], request)) continue
+    for (const { name, plan } of isMalformed ? [] : planned) {
       // Of a copy, because the integers are put in in place.
       const copy = { headers: request.headers, [name]: copyOf(request[name]) } as unknown as FastifyRequest
       const state: InputState = { text, isMalformed, inputs: {} }
       const refusal = preparePart(copy, name, plan, state) ?? putExact(copy, name, plan, state.inputs)
+      if (refusal === null && !holdsBigInt(copy[name])) continue
       const [example, does] =
         refusal === null
           ? [`64-bit integers of the ${plan.part} would be BigInts`, 'changed' as const]
@@ -155,17 +150,6 @@ export function addInputCountHook(
       reporter.observe('integerTwins', 'input', request, example, does)
     }
     next()
-  })
-  return () => {
-    planned = plannedParts(app, schema, route.schema ?? {})
-  }
-}
-
-function hasNone(planned: readonly PlannedPart[], request: FastifyRequest): boolean {
-  return planned.every(({ name, members }) => {
-    const value = request[name] as Readonly<Record<string, unknown>> | undefined
-    if (members === null || typeof value !== 'object' || value === null) return false
-    return !members.some((member) => Object.hasOwn(value, member))
   })
 }
 
@@ -305,7 +289,7 @@ const noChanges: TwinChanges = { twin: null, lost: null }
 function changesOf(serialization: RouteSerialization, reply: FastifyReply, payload: unknown): TwinChanges {
   try {
     const writer = serialization.twinnedWriter(reply, payload)
-    return writer === null ? noChanges : twinChanges(payload, writer.write, writer.writeWithoutTwins)
+    return writer === null ? noChanges : twinChanges(payload, writer.write)
   } catch {
     // A payload that does not match its schema, or a getter that throws, is the app's to handle, as without this plugin.
     return noChanges

@@ -11,7 +11,7 @@ import { resolveOptions, resolveRouteOptions } from '../../options.js'
 import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import { withDigits } from './digits-schema.js'
-import { addCountHook, addInputCountHook, addInputHooks } from './hooks.js'
+import { addCountHook, addInputHooks } from './hooks.js'
 import { completeShared, describeIntegers, withTwins, withTwinsInResponse } from './openapi.js'
 import {
   type IntegerTwinsOptions,
@@ -62,28 +62,19 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
       )
       if (own === false || own.mode === 'off') return
       const schemas = jsonSchemasOf(route) ?? {}
-      const { body, response } = schemas
-      const declares = mentionsInt64(response)
       if (own.mode === 'report') {
-        const readInputs = addInputCountHook(this, route, reporter)
+        const readInputs = addInputHooks(this, route, reporter)
         if (readInputs !== null) prepared.push({ prepare: readInputs })
         const serialization = addCountHook(this, route, reporter)
-        if (declares) prepared.push(serialization)
+        if (mentionsInt64(schemas.response)) prepared.push(serialization)
         return
       }
       describe(route, describeIntegers)
       const serialization = serializationOf(this, route)
       serialization.twins = true
       contexts.add(this)
-      const readSchemas = addInputHooks(this, route)
+      const readSchemas = addInputHooks(this, route, null)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      // The validator of another library gets numbers in the place of their twins.
-      if (mentionsInt64(body) && body === route.schema?.body) {
-        const { schema = {} } = route
-        const completed = bodyWithTwins(schema, this.getSchemas() as SchemaStore, 'validation')
-        if (isObjectSchema(completed.body)) declaredBodies.set(completed.body, body)
-        route.schema = { ...schema, ...completed }
-      }
       if (Object.values(schemas).some(mentionsInt64)) twinned.push({ app: this, route, serialization })
     })
     const describe = routeDescriber(app)
@@ -101,10 +92,7 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
   },
 )
 
-/** The bodies as the app declared them, by those to validate by. */
-const declaredBodies = new WeakMap<object, unknown>()
-
-type DescribedParts = Readonly<Partial<Record<'body' | 'params' | 'querystring' | 'query', unknown>>>
+type DescribedParts = Readonly<Partial<Record<'params' | 'querystring' | 'query', unknown>>>
 
 interface TwinnedRoute {
   readonly app: FastifyInstance
@@ -114,21 +102,15 @@ interface TwinnedRoute {
 
 /** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
 function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
-  const body = isObjectSchema(schema.body) ? (declaredBodies.get(schema.body) ?? schema.body) : schema.body
-  const described = { ...schema, ...bodyWithTwins({ body }, shared, 'input') }
+  const { body, response } = schema
+  const described = { ...schema }
   for (const part of ['params', 'querystring', 'query'] as const) {
     const declared = (schema as DescribedParts)[part]
     if (isPlainObject(declared)) Object.assign(described, { [part]: withDigits(declared as Json, shared) })
   }
-  return schema.response === undefined || !isReadable
-    ? described
-    : { ...described, response: withTwinsInResponse(schema.response, shared) }
-}
-
-function bodyWithTwins(
-  { body }: FastifySchema,
-  shared: SchemaStore,
-  purpose: 'validation' | 'input',
-): Partial<Pick<FastifySchema, 'body'>> {
-  return isObjectSchema(body) ? { body: withTwins(body as Json, shared, purpose) } : {}
+  return {
+    ...described,
+    ...(isObjectSchema(body) && { body: withTwins(body as Json, shared, 'input') }),
+    ...(response !== undefined && isReadable && { response: withTwinsInResponse(response, shared) }),
+  }
 }

@@ -220,8 +220,7 @@ class InputReader {
   }
 
   #replace(holder: Container, key: Key, value: bigint | string): void {
-    if (this.#plan.hasAlternatives) this.#replacements.push({ holder, key, value })
-    else holder[key] = value
+    this.#replacements.push({ holder, key, value })
   }
 
   #takes(object: Container, name: string, twin: string, written: unknown, stays: boolean): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../../json-schema/json-schema.js'
 import { type Alternative, type SchemaNode, SchemaReader } from '../../json-schema/reader.js'
 import { twinName } from '../../json-schema/twins.js'
-import { acceptsTwin, Conditions, mayDeclareInt64 } from './conditions.js'
+import { acceptsTwin, Conditions } from './conditions.js'
 import { boundsOf } from './digits-schema.js'
 import type { InputRange } from './exact-integer.js'
 
@@ -66,26 +66,11 @@ export interface Int64Places {
   /** Whether the schema contains itself, so that an input may nest without an end. */
   readonly isRecursive: boolean
   readonly hasSets: boolean
-  readonly hasAlternatives: boolean
 }
 
 /** Finds the 64-bit integers that a JSON Schema declares; `null` for a schema without any. */
 export function int64PlacesOf(schema: unknown, shared: SchemaStore): Int64Places | null {
   return isSchemaObject(schema) ? new PlaceFinder(shared).find(schema) : null
-}
-
-export function namesWithInt64({ range, parts, groups }: Int64Place): readonly string[] | null {
-  const areNamed = parts.every(
-    ({ patterns, others, tuple, items }) =>
-      others === null && items === null && [...patterns.map(([, place]) => place), ...tuple].every(isNull),
-  )
-  if (range !== null || groups.length > 0 || !areNamed) return null
-  const members = parts.flatMap((part) => part.members)
-  return members.flatMap(({ name, twin }) => (twin === null ? [name] : [name, twin]))
-}
-
-function isNull(place: Int64Place | null): boolean {
-  return place === null
 }
 
 /** What the schema around alternatives says of the same value: type and format may stand in different schemas. */
@@ -104,7 +89,6 @@ class PlaceFinder {
   readonly #open = new Set<Int64Place>()
   #isRecursive = false
   #hasSets = false
-  #hasAlternatives = false
 
   constructor(shared: SchemaStore) {
     this.#reader = new SchemaReader(shared)
@@ -114,18 +98,13 @@ class PlaceFinder {
   find(schema: SchemaObject): Int64Places | null {
     const root = this.#place(this.#reader.absolute(schema, schema))
     if (root === null) return null
-    return {
-      root,
-      isRecursive: this.#isRecursive,
-      hasSets: this.#hasSets,
-      hasAlternatives: this.#hasAlternatives,
-    }
+    return { root, isRecursive: this.#isRecursive, hasSets: this.#hasSets }
   }
 
   #place(schema: Json | undefined, context = noContext): Int64Place | null {
     if (schema === undefined) return null
     const node = this.#reader.read(schema)
-    if (!this.#reaches(node)) return null
+    if (!this.#reaches(schema, node)) return null
     const own = contextOf(node, context)
     const places = this.#places.get(node) ?? new Map<string, Int64Place>()
     this.#places.set(node, places)
@@ -156,15 +135,21 @@ class PlaceFinder {
     return place
   }
 
-  #reaches(node: SchemaNode): boolean {
+  #reaches(schema: Json, node: SchemaNode): boolean {
     const known = this.#reaching.get(node)
     if (known !== undefined) return known
-    const seen = new Set([node])
-    // What is added to a set while it is walked is walked too.
-    for (const one of seen) for (const part of subschemasOf(one)) seen.add(this.#reader.read(part))
-    const reaches = [...seen].some(({ parts }) => parts.some(mayDeclareInt64))
+    const reaches = this.#mentionsInt64(schema)
     this.#reaching.set(node, reaches)
     return reaches
+  }
+
+  /** Whether a 64-bit integer is in a schema, or in what it refers to. */
+  #mentionsInt64(schema: Json): boolean {
+    try {
+      return /"format":"u?int64"/.test(JSON.stringify(this.#reader.bundle(schema)))
+    } catch {
+      return true
+    }
   }
 
   #part(part: SchemaObject, { parts }: SchemaNode): Int64Part | null {
@@ -206,7 +191,6 @@ class PlaceFinder {
     const groups = groupsOf(node)
       .map((group) => group.map((one) => ({ ...one, place: this.#place(one.schema, context) })))
       .filter((group) => group.some(({ place }) => place !== null))
-    this.#hasAlternatives ||= groups.length > 0
     return groups.map((group) =>
       group.map(({ place, ...one }) => ({ place, holds: this.#conditions.test(one) })),
     )
@@ -236,25 +220,6 @@ function groupsOf({ parts, groups }: SchemaNode): (readonly Alternative[])[] {
     })
   return [...groups, ...dependent]
 }
-
-function subschemasOf(node: SchemaNode): Json[] {
-  const within = node.parts.flatMap((part) => [
-    ...[...namedSchemas(part.properties), ...namedSchemas(part.patternProperties)].map(
-      ([, schema]) => schema,
-    ),
-    ...nested.flatMap((keyword) => part[keyword] ?? []),
-  ])
-  return [...within, ...groupsOf(node).flatMap((group) => group.map(({ schema }) => schema))]
-}
-
-const nested = [
-  'additionalProperties',
-  'unevaluatedProperties',
-  'items',
-  'prefixItems',
-  'additionalItems',
-  'unevaluatedItems',
-] as const
 
 // Ajv compiles patterns with the flag, unless its option `unicodeRegExp` is false; some are valid only without it.
 function regExpOf(pattern: string): RegExp {

@@ -6,6 +6,7 @@ import {
   type Json,
   mapSchema,
   mapSubschemas,
+  mayRefer,
   namedSchemas,
   type SchemaObject,
   type SchemaStore,
@@ -16,19 +17,12 @@ import { SchemaReader } from '../../json-schema/reader.js'
 import { mapBodies } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
-import {
-  int64Mentions,
-  isAlwaysTwinned,
-  isInt64,
-  isTwinned,
-  mentionsInt64,
-  twinName,
-} from '../../json-schema/twins.js'
+import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../json-schema/twins.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { digitBounds } from './digits-schema.js'
 
 /** What a completed schema is for. */
-export type TwinPurpose = 'validation' | 'shared' | 'input' | 'output'
+export type TwinPurpose = 'shared' | 'input' | 'output'
 
 export function describeIntegers({ body }: FastifySchema): RouteDescription {
   return {
@@ -40,7 +34,7 @@ export function describeIntegers({ body }: FastifySchema): RouteDescription {
   }
 }
 
-export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'validation'): Json {
+export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'shared'): Json {
   return new TwinCompleter(shared, schema, purpose).complete(schema)
 }
 
@@ -61,7 +55,6 @@ export function completeShared(shared: SchemaStore): void {
 
 // A schema without references is completed once, however many routes have it.
 const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
-  validation: new WeakMap(),
   shared: new WeakMap(),
   input: new WeakMap(),
   output: new WeakMap(),
@@ -84,9 +77,8 @@ class TwinCompleter {
 
   complete(schema: Json): Json {
     if (!isSchemaObject(schema)) return schema
-    const { format, reference } = int64Mentions(schema)
-    if (!format && !reference) return schema
-    if (reference) return this.#completeNew(schema)
+    if (!mentionsInt64(schema)) return schema
+    if (mayRefer(schema)) return this.#completeNew(schema)
     const completed = known[this.#purpose].get(schema) ?? this.#completeNew(schema)
     known[this.#purpose].set(schema, completed)
     return completed
@@ -95,7 +87,6 @@ class TwinCompleter {
   #completeNew(schema: SchemaObject): Json {
     const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
     const completed = this.#withMemberTwins(within, schema)
-    if (this.#purpose === 'validation') return completed
     return this.#withMapTwins(this.#purpose === 'shared' ? completed : this.#withRequired(completed, schema))
   }
 

@@ -1,3 +1,4 @@
+import { exactJson } from '../../json/exact-json.js'
 import type { Write } from '../../json/object-writer.js'
 import { numberName } from '../../json-schema/twins.js'
 
@@ -9,10 +10,10 @@ export interface TwinChanges {
   readonly lost: string | null
 }
 
-export function twinChanges(payload: unknown, writeWithTwins: Write, writeWithout: Write): TwinChanges {
+export function twinChanges(payload: unknown, write: Write): TwinChanges {
   const lostDigits = new Set<string>()
-  const written = writeWithTwins(payload, (value) => lostDigits.add(BigInt(value).toString()))
-  const added = addedTwins(JSON.parse(written), JSON.parse(writeWithout(payload, () => {})))
+  const written = write(payload, (value) => lostDigits.add(BigInt(value).toString()))
+  const added = addedTwins(JSON.parse(written), JSON.parse(exactJson(payload, false) ?? 'null'))
   const isLost = ({ twin }: AddedTwin): boolean =>
     [twin].flat(Number.POSITIVE_INFINITY).some((digits) => lostDigits.has(digits as string))
   return {
@@ -31,9 +32,11 @@ type Members = Readonly<Record<string, unknown>>
 
 function addedTwins(after: unknown, before: unknown, within = ''): AddedTwin[] {
   if (typeof after !== 'object' || after === null) return []
+  const given = (typeof before === 'object' ? before : null) as Members | null
   return Object.entries(after).flatMap(([key, value]): AddedTwin[] => {
-    const isNew = typeof before === 'object' && before !== null && !Object.hasOwn(before, key)
-    if (isNew) return [{ path: `${within}${numberName(key) ?? key}`, twin: value }]
-    return addedTwins(value, (before as Members | null)?.[key], `${within}${key}.`)
+    const number = numberName(key)
+    if (number !== null && Object.hasOwn(after, number) && !Object.hasOwn(given ?? {}, key))
+      return [{ path: `${within}${number}`, twin: value }]
+    return addedTwins(value, given?.[key], `${within}${key}.`)
   })
 }

@@ -1,5 +1,6 @@
 import { isJson } from '../../http/media-types.js'
-import { isPlainObject, type Json } from '../../json-schema/json-schema.js'
+import { isPlainObject, type Json, type SchemaObject } from '../../json-schema/json-schema.js'
+import { constrains } from '../../json-schema/reader.js'
 import { successBodies } from '../../json-schema/responses.js'
 import { problemMediaType } from '../../problem/problem-document.js'
 import { isOnlyIn, type KeyStyle } from '../../words/key-names.js'
@@ -92,22 +93,6 @@ function exclusionReason(schema: unknown, mediaType: string | null): string | nu
   return null
 }
 
-const annotations: ReadonlySet<string> = new Set([
-  '$comment',
-  '$id',
-  '$schema',
-  'content',
-  'deprecated',
-  'description',
-  'example',
-  'examples',
-  'headers',
-  'links',
-  'summary',
-  'title',
-])
-
 function describesBody(schema: unknown): boolean {
-  if (!isPlainObject(schema) || schema.type === 'null') return false
-  return Object.keys(schema).some((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-'))
+  return isPlainObject(schema) && schema.type !== 'null' && constrains(schema as SchemaObject)
 }
