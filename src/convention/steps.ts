@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hookError } from '../fastify/hook-error.js'
 import type { Phase } from '../fastify/order.js'
-import { passString } from '../fastify/reply-serializer.js'
+import { hookError, passString } from '../fastify/reply.js'
 import type { ProblemError } from '../problem/problem-error.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../rules/modes.js'

@@ -6,8 +6,8 @@ import { ProblemError } from '../problem/problem-error.js'
 import { refuse } from '../problem/send-problem.js'
 import type { Reporter } from '../rules/report.js'
 import { clip } from '../text.js'
-import { listenAlong } from './body-bytes.js'
 import { type BodyParser, bodyParsers } from './internals.js'
+import { listenAlong } from './raw-request.js'
 import { addHook } from './route.js'
 
 /** Refuses JSON that is not UTF-8, and content with a coding that no hook of the app decodes. */

@@ -12,7 +12,7 @@ import {
 import { mapBodies } from '../json-schema/responses.js'
 import type { Reporter } from '../rules/report.js'
 import { appKey, hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
-import { hasCompiledSerializer } from './reply-serializer.js'
+import { hasCompiledSerializer } from './reply.js'
 import { appSlot } from './slots.js'
 
 /** The function by which an app turns schemas of another library into JSON Schemas. */

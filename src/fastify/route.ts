@@ -12,8 +12,8 @@ import type {
   preValidationHookHandler,
   RouteOptions,
 } from 'fastify'
-import { hookError } from './hook-error.js'
 import { order, type Phase, routeHooks, type Step } from './order.js'
+import { hookError } from './reply.js'
 
 interface Hooks {
   readonly onRequest: onRequestHookHandler

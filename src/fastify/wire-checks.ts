@@ -5,7 +5,7 @@ import { isHostValue } from '../http/host-field.js'
 import { isRepeated } from '../http/raw-headers.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { refuse, sendRawProblem } from '../problem/send-problem.js'
-import { rawFieldsOf } from './raw-fields.js'
+import { rawFieldsOf } from './early-answers.js'
 import { addHook } from './route.js'
 
 /** Maximum number of field lines of a request. Node reads the first 1,000 and ignores the others. */

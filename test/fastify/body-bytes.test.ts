@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { listenAlong } from '../../src/fastify/body-bytes.js'
+import { listenAlong } from '../../src/fastify/raw-request.js'
 
 t.test('each of several listeners hears each part of a body once, and its end', async (t) => {
   const payload = Readable.from([Buffer.from('{"id":'), Buffer.from('1}')])

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { refuseWithoutHooks } from '../../src/fastify/early-refusal.js'
+import { refuseWithoutHooks } from '../../src/fastify/early-answers.js'
 import { ProblemError, serverOptions } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'

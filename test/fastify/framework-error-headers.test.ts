@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { addFrameworkErrorHeaders } from '../../src/fastify/framework-error-headers.js'
+import { addFrameworkErrorHeaders } from '../../src/fastify/early-answers.js'
 import { serverOptions } from '../../src/server-options.js'
 
 t.test('responses without hooks get the headers of all conventions, even if one of them fails', async (t) => {

@@ -1,7 +1,7 @@
 /** A string that is JSON already passes by the response schema; a handler's own serializer is respected. */
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
-import { hasSerializerOfItsOwn, passString } from '../../src/fastify/reply-serializer.js'
+import { hasSerializerOfItsOwn, passString } from '../../src/fastify/reply.js'
 
 const schema = { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } }
 

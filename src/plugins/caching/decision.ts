@@ -1,6 +1,5 @@
 import type { Effect } from '../../convention/steps.js'
-import { headerOf } from '../../fastify/header-of.js'
-import { isBytes, isResponse } from '../../fastify/payloads.js'
+import { headerOf, isBytes, isResponse } from '../../fastify/reply.js'
 import { withPrivate } from '../../http/cache-control.js'
 import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
 import { isObject } from '../../options.js'

@@ -1,4 +1,4 @@
-import { headerOf } from '../../fastify/header-of.js'
+import { headerOf } from '../../fastify/reply.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
 import { type Check, invalid, objectOf } from '../../options.js'

@@ -1,9 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Effect, Steps } from '../../convention/steps.js'
-import { headerOf } from '../../fastify/header-of.js'
 import type { OwnParameter } from '../../fastify/own-parameters.js'
-import { discard, isResponse, withHeaders } from '../../fastify/payloads.js'
-import { hasSerializerOfItsOwn, isWrittenByUs } from '../../fastify/reply-serializer.js'
+import {
+  discard,
+  hasSerializerOfItsOwn,
+  headerOf,
+  isResponse,
+  isWrittenByUs,
+  withHeaders,
+} from '../../fastify/reply.js'
 import { type RequestSelection, selectionOf, selections } from '../../fastify/selection.js'
 import type { RouteSerialization } from '../../fastify/serialization.js'
 import { privateOnly } from '../../http/cache-control.js'

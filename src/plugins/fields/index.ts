@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
 import { convention } from '../../convention/convention.js'
+import { keyStyleOf } from '../../fastify/context.js'
 import { hasReplySerializer } from '../../fastify/internals.js'
-import { keyStyleOf } from '../../fastify/key-style.js'
 import type { CompleteSchema } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { type OwnParameter, ownParameter } from '../../fastify/own-parameters.js'

@@ -1,5 +1,5 @@
 import crypto from 'node:crypto'
-import type { BodyListener } from '../../fastify/body-bytes.js'
+import type { BodyListener } from '../../fastify/raw-request.js'
 
 /** A body that a parser reads. Its parts are in memory until the request runs: a digest of its own costs more than most bodies. */
 export class ReadBody implements BodyListener {

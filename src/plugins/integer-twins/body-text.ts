@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import { listenAlong } from '../../fastify/body-bytes.js'
+import { listenAlong } from '../../fastify/raw-request.js'
 import { quoteLongNumbers } from '../../json/parse-exact.js'
 
 /** The text of a body, of which a parser keeps rounded Numbers. */

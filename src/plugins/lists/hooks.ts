@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
-import { headerOf } from '../../fastify/header-of.js'
+import { headerOf } from '../../fastify/reply.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'

@@ -6,10 +6,10 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { convention } from '../../convention/convention.js'
-import { keyStyleOf } from '../../fastify/key-style.js'
+import { keyStyleOf } from '../../fastify/context.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { parameterRemover } from '../../fastify/own-parameters.js'
-import { hasSerializerOfTheApp } from '../../fastify/reply-serializer.js'
+import { hasSerializerOfTheApp } from '../../fastify/reply.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'

@@ -1,4 +1,4 @@
-import type { MaintenanceSignal } from '../../fastify/maintenance.js'
+import type { MaintenanceSignal } from '../../fastify/context.js'
 import { timeOf } from '../../http/date-time.js'
 import type { MaintenanceNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { passString } from '../../fastify/reply-serializer.js'
+import { passString } from '../../fastify/reply.js'
 import { selectionOf } from '../../fastify/selection.js'
 import { writesTwins } from '../../fastify/serialization.js'
 import { formatHttpDate } from '../../http/http-date.js'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import type { Effect } from '../../convention/steps.js'
-import { basePathOf } from '../../fastify/base-path.js'
+import { basePathOf } from '../../fastify/context.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { routeSlot } from '../../fastify/slots.js'
 import { pathOf } from '../../http/request-target.js'

@@ -10,7 +10,7 @@ import type {
 } from 'fastify'
 import { readTypes } from '../../fastify/formats.js'
 import { type NotFoundAnswers, setNotFoundHandler } from '../../fastify/not-found-handler.js'
-import { isResponse } from '../../fastify/payloads.js'
+import { isResponse } from '../../fastify/reply.js'
 import { isCoded, isRefusal } from '../../fastify/request-content.js'
 import { replySlot, routeSlot } from '../../fastify/slots.js'
 import { expectationRefusal } from '../../fastify/wire-checks.js'

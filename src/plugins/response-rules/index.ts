@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { declareKeyStyle } from '../../fastify/key-style.js'
+import { declareKeyStyle } from '../../fastify/context.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'

@@ -1,4 +1,4 @@
-import { headerOf, type ReplyHeaders } from '../../fastify/header-of.js'
+import { headerOf, type ReplyHeaders } from '../../fastify/reply.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { addLinks, formatLinks } from '../../http/links.js'
 import { pathOf } from '../../http/request-target.js'

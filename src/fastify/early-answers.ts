@@ -1,5 +1,22 @@
+import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ProblemError } from '../problem/problem-error.js'
 import { appSlot } from './slots.js'
+
+/** Returns the problem for which all requests are refused; `null` for none. */
+export type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
+
+const earlyRefusal = appSlot<EarlyRefusal>('earlyRefusal')
+
+/** Sets a refusal that takes precedence over all others, also for requests that no hook sees. */
+export function refuseWithoutHooks(app: FastifyInstance, refusal: EarlyRefusal): void {
+  earlyRefusal.set(app, refusal)
+}
+
+/** Returns the problem of the refusal that takes precedence; `null` for none. */
+export function earlyRefusalOf(request: FastifyRequest): ProblemError | null {
+  return earlyRefusal.get(request.server)?.(request) ?? null
+}
 
 /** Sets headers on a reply, then calls `next`; or sends the reply, and does not. */
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
@@ -47,4 +64,24 @@ function settersOf(app: FastifyInstance): readonly SetHeaders[] {
     setters.unshift(...(slot.own(context) ?? []))
   }
   return setters
+}
+
+type Fields = Readonly<Record<string, string>>
+
+/** Header fields of a response, with TLS and without. */
+export interface RawFields {
+  readonly secure: Fields
+  readonly plain: Fields
+}
+
+const rawFields = appSlot<RawFields>('rawFields')
+
+export function declareRawFields(app: FastifyInstance, fields: RawFields): void {
+  if (rawFields.own(app) === undefined) rawFields.set(app, fields)
+}
+
+export function rawFieldsOf(app: FastifyInstance, socket: Duplex): Fields {
+  const fields = rawFields.get(app)
+  if (fields === undefined) return {}
+  return 'encrypted' in socket ? fields.secure : fields.plain
 }

@@ -1,5 +1,23 @@
 import type { FastifyInstance } from 'fastify'
+import type { KeyStyle } from '../words/key-names.js'
 import { appSlot } from './slots.js'
+
+const keyStyle = appSlot<KeyStyle>('keyStyle')
+
+/** Sets the key style of a context and of those below it. */
+export function declareKeyStyle(app: FastifyInstance, style: KeyStyle): void {
+  keyStyle.set(app, style)
+}
+
+/** Returns the key style of a context: its own, that of a context above it, or snake_case. */
+export function keyStyleOf(app: FastifyInstance): KeyStyle {
+  return keyStyle.get(app) ?? 'snake_case'
+}
+
+/** Returns the prefix of a context up to a major version in it: `/api` for `/api`, `/api/v1` and `/api/v1/admin`. */
+export function basePathOf({ prefix }: FastifyInstance): string {
+  return prefix.replace(/\/v[0-9]+(?=\/|$).*|\/+$/, '')
+}
 
 /** Whether an app is in maintenance, for plugins that pause their work meanwhile. */
 export interface MaintenanceSignal {
