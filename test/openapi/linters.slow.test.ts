@@ -106,13 +106,13 @@ for (const [name, documentOf] of Object.entries(documents)) {
     await t.test(`the document of ${name} in OpenAPI ${version}`, { skip }, async (t) => {
       const source = await documentOf(version)
       t.equal((JSON.parse(source) as { readonly openapi: string }).openapi, version)
-      const { default: spectralCore } =
+      const { Spectral } =
         await importCheck<typeof import('@stoplight/spectral-core')>('@stoplight/spectral-core')
-      const { default: rulesets } = await importCheck<typeof import('@stoplight/spectral-rulesets')>(
+      const { oas } = await importCheck<typeof import('@stoplight/spectral-rulesets')>(
         '@stoplight/spectral-rulesets',
       )
-      const spectral = new spectralCore.Spectral()
-      spectral.setRuleset(rulesets.oas as never)
+      const spectral = new Spectral()
+      spectral.setRuleset(oas as never)
       const ofSpectral = await spectral.run(JSON.parse(source) as Record<string, unknown>)
       t.strictSame(
         ofSpectral.filter(({ severity }) => severity === 0).map(({ code, path }) => [code, path]),

@@ -12,9 +12,9 @@ t.test('the example finds what the page shows', { skip: skipWithoutChecks() }, a
   await mkdir(folder, { recursive: true })
   await writeFile(new URL('spectral.mjs', folder), source)
   const { default: ruleset } = (await import(new URL('spectral.mjs', folder).href)) as { default: object }
-  const { default: spectralCore } =
+  const { Spectral } =
     await importCheck<typeof import('@stoplight/spectral-core')>('@stoplight/spectral-core')
-  const spectral = new spectralCore.Spectral()
+  const spectral = new Spectral()
   spectral.setRuleset(ruleset as never)
   const schema = { type: 'object', properties: { data: { type: 'array' }, total: { type: 'integer' } } }
   const results = await spectral.run({

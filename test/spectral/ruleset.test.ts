@@ -11,9 +11,9 @@ const skip = skipWithoutChecks()
 
 /** Returns what Spectral finds, a line for each. */
 async function linted(document: object, options?: ConventionsOptions): Promise<string[]> {
-  const { default: spectralCore } =
+  const { Spectral } =
     await importCheck<typeof import('@stoplight/spectral-core')>('@stoplight/spectral-core')
-  const spectral = new spectralCore.Spectral()
+  const spectral = new Spectral()
   spectral.setRuleset(conventionsRuleset(options) as never)
   const results = await spectral.run(document as Record<string, unknown>)
   return results

@@ -16,6 +16,8 @@ export function skipWithoutChecks(): string | false {
 }
 
 /** Imports one of them. */
-export function importCheck<Exports>(name: string): Promise<Exports> {
-  return import(pathToFileURL(resolve(name)).href)
+export async function importCheck<Exports extends object>(name: string): Promise<Exports> {
+  const exports: Exports & { readonly default?: Exports } = await import(pathToFileURL(resolve(name)).href)
+  // What a CommonJS module exports is its default export.
+  return exports.default ?? exports
 }
