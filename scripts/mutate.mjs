@@ -4,12 +4,13 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 
+const stryker = 'checks/node_modules/.bin/stryker'
 const args = process.argv.slice(2)
 const named = args.filter((arg) => !arg.startsWith('-'))
 const options = args.filter((arg) => arg.startsWith('-'))
 let failed = false
 for (const name of named.length > 0 ? named : readdirSync('src/plugins')) {
-  const { status } = spawnSync('npx', ['stryker', 'run', 'scripts/stryker.config.mjs', ...options], {
+  const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...options], {
     stdio: 'inherit',
     env: { ...process.env, MUTATE: name },
   })

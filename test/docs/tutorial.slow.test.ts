@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { userEnvironment } from '../package/run-command.js'
+import { checkPackages, skipWithoutChecks } from '../support/checks.js'
 import { startListening } from '../support/listening.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
@@ -21,12 +22,13 @@ const steps = page.split(/^## \d\. /m).slice(1)
 
 const obstacle =
   ((await hasCurl()) ? null : 'there is no curl') ?? (await obstacleToPostgres()) ?? (await obstacleToRedis())
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = obstacle !== null && !process.env.CI ? obstacle : skipWithoutChecks()
 
 t.test('the tutorial', { skip, timeout: 600_000 }, async (t) => {
   const folder = t.testdir({ 'package.json': '{"type":"module"}', ...curlSettings })
   await mkdir(join(folder, 'node_modules'))
   await symlink(root, join(folder, 'node_modules', 'fastify-conventions'))
+  await symlink(join(checkPackages, 'openapi-fetch'), join(folder, 'node_modules', 'openapi-fetch'))
   t.equal(steps.length, 7)
 
   for (const [index, step] of steps.entries()) {
@@ -67,7 +69,7 @@ const byHand: Readonly<Record<number, Check>> = {
     t.match(stdout, /^# pass 2$/m)
   },
   async 4(t, folder, origin) {
-    const program = join(root, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
+    const program = join(checkPackages, 'openapi-typescript', 'bin', 'cli.js')
     await run(process.execPath, [program, `${origin}/openapi.json`, '-o', 'shop.d.ts'], folder)
     const { stdout } = await run(process.execPath, ['--import', tsx, 'client.ts'], folder, {
       SHOP: origin,

@@ -12,7 +12,7 @@ const tests = readdirSync(folder, { recursive: true }).filter(
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   testRunner: 'bundles',
-  plugins: ['./scripts/stryker-runner.mjs'],
+  plugins: ['./checks/stryker-runner.mjs'],
   // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
   buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `${folder}/${file}`).join(' ')}`,
   mutate: [
