@@ -20,7 +20,7 @@ import type { Exception, Finding } from '../rules/findings.js'
 import { type Mode, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
 import { reporterOf } from '../rules/report.js'
 import { ruledRoutes } from '../rules/ruled-routes.js'
-import { type Hook, hookOfPhase, hookOfStep, type ModeOf, refusalIn, runStep, type Steps } from './steps.js'
+import { type Hook, hookOfPhase, type ModeOf, refusalIn, runStep, type Steps } from './steps.js'
 
 /** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */
 type WithMode = DeclaredOptions & { readonly mode: Option<Mode> }
@@ -197,16 +197,12 @@ export function convention<
         const step = plan[phase]
         if (isOfContext(phase)) isUniform[phase] &&= step === unknown.plan[phase]
         if (step === undefined || isBeforeApp(name, phase)) continue
-        const hook = hookOfPhase(phase, hookOfStep(runnerIn(phase), step))
+        const hook = hookOfPhase(phase, hookOfRoute(compiled, phase, phase))
         addHook(route, phase, name as Step<Phase>, hook as never)
       }
       if (plan.lastOnSend !== undefined) {
-        addHook(
-          route,
-          'onSend',
-          `${name}:last` as Step<'onSend'>,
-          hookOfStep(runnerIn('onSend'), plan.lastOnSend),
-        )
+        const hook = hookOfRoute(compiled, 'onSend', 'lastOnSend')
+        addHook(route, 'onSend', `${name}:last` as Step<'onSend'>, hook)
       }
       for (const part of [plan.describe ?? []].flat()) describe(route, part)
       if (plan.complete !== undefined) completions.push([route, plan.complete])
@@ -279,6 +275,16 @@ export function convention<
         },
       })
       return Object.assign(compiled, plan === undefined ? {} : { plan })
+    }
+
+    /** Runs a step of a route, unless the convention has been turned off there. */
+    function hookOfRoute(compiled: Compiled, phase: Phase, name: keyof Steps): Hook {
+      const runner = runnerIn(phase)
+      return function runStepOfRoute(request, reply, payload, next) {
+        const step = compiled.plan[name]
+        if (step === undefined) next(null, payload)
+        else runStep(runner, step, request, reply, payload, next)
+      }
     }
 
     /** The plugin of the app may be registered later, so this is decided when the app gets ready. */

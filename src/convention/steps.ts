@@ -87,10 +87,6 @@ export function refusalIn(phase: Phase): Runner['refuse'] {
   return phase === 'onSend' ? refuseOnSend : refuse
 }
 
-export function hookOfStep(runner: Runner, step: PayloadStep): Hook {
-  return (request, reply, payload, next) => runStep(runner, step, request, reply, payload, next)
-}
-
 /** Runs a step, and applies or counts its effects. */
 export function runStep(
   runner: Runner,

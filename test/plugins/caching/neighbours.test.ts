@@ -1,5 +1,6 @@
 /** Caching beside other plugins and hooks of the app. */
 import cors from '@fastify/cors'
+import etag from '@fastify/etag'
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
@@ -47,6 +48,30 @@ t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304
       t.equal(preflight.statusCode, 204)
       t.notOk('etag' in preflight.headers)
     }
+  }
+})
+
+t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first', async (t) => {
+  for (const order of ['before the routes', 'after the routes'] as const) {
+    const app = Fastify()
+    await app.register(caching)
+    if (order === 'before the routes') await app.register(etag)
+    let asked = 0
+    const validators = () => {
+      asked++
+      return { version: 7 }
+    }
+    app.get('/v1/users/1', { config: { caching: { validators } } }, (_, reply) =>
+      reply.header('etag', '"7"').send({ id: 1 }),
+    )
+    if (order === 'after the routes') await app.register(etag)
+    const answer = await app.inject({ url: '/v1/users/1', headers: { 'if-match': '"8"' } })
+    t.equal(answer.statusCode, 200, order)
+    t.notOk('cache-control' in answer.headers)
+    t.equal((await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })).statusCode, 304)
+    t.equal(asked, 0)
+    t.strictSame(Object.values(app.caching.counts()), [0, 0, 0])
+    t.match(app.conventions.report().findings, [{ plugin: 'caching', rule: 'overlap' }])
   }
 })
 
