@@ -13,19 +13,19 @@ export interface Effect {
   /** What broke it, for the report. Never has values of a body. */
   readonly given: string
   /** Ends the request with a problem. */
-  readonly refusal?: ProblemError
+  readonly refusal?: ProblemError | undefined
   /** Sets header fields of the response. */
-  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly headers?: Readonly<Record<string, string | string[]>> | undefined
   /** Changes the request. */
-  readonly change?: () => void
+  readonly change?: (() => void) | undefined
   /** Replaces the payload, in phases that have one. */
   readonly payload?: unknown
   /** Ends the request with a response, before the phases with a payload. */
-  readonly answer?: Answer
+  readonly answer?: Answer | undefined
   /** Counted in `enforce`, too: nothing can be done about it any more. Logged once for each of these. */
-  readonly notice?: 'each rule' | 'each route'
+  readonly notice?: 'each rule' | 'each route' | undefined
   /** Whether it is applied in each mode: the handler relies on it. */
-  readonly isNeeded?: boolean
+  readonly isNeeded?: boolean | undefined
 }
 
 /** A response that a step gives in place of the handler. */
@@ -113,7 +113,7 @@ export function runStep(
 }
 
 function settle(
-  { name, reporter, modesOf, refuse: refuseInPhase }: Runner,
+  runner: Runner,
   effects: Effects,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -124,33 +124,58 @@ function settle(
     next(null, payload)
     return
   }
-  const modeOf = modesOf(request)
+  const modeOf = runner.modesOf(request)
   let sent = payload
-  for (const effect of Array.isArray(effects) ? (effects as readonly Effect[]) : [effects as Effect]) {
-    const mode = effect.isNeeded === true ? 'enforce' : (modeOf[effect.rule] ?? modeOf['*'])
-    if (mode === 'off') continue
-    if (effect.notice !== undefined) {
-      reporter.observe(name, effect.rule, request, effect.given, 'none', effect.notice)
-    } else if (mode === 'report') count(name, effect, request, reply, reporter)
-    else if (effect.refusal !== undefined) {
-      refuseInPhase(request, reply, effect.refusal, next)
-      return
-    } else {
-      try {
-        effect.change?.()
-        if (effect.headers !== undefined) reply.headers(effect.headers)
-      } catch (error) {
-        next(hookError(error))
-        return
-      }
-      if (effect.answer !== undefined) {
-        send(reply, effect.answer)
-        return
-      }
-      if (effect.payload !== undefined) sent = effect.payload
+  if (!Array.isArray(effects)) sent = apply(runner, effects as Effect, modeOf, request, reply, sent, next)
+  else {
+    for (const effect of effects as readonly Effect[]) {
+      sent = apply(runner, effect, modeOf, request, reply, sent, next)
+      if (sent === ended) return
     }
   }
-  next(null, sent)
+  if (sent !== ended) next(null, sent)
+}
+
+/** The request has ended, or the hook has. */
+const ended = Symbol('ended')
+
+/** Applies or counts an effect. Returns the payload, or {@link ended}. */
+function apply(
+  { name, reporter, refuse: refuseInPhase }: Runner,
+  effect: Effect,
+  modeOf: ModeOf,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): unknown {
+  const { rule, given, headers, change, answer, refusal, notice } = effect
+  const mode = effect.isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
+  if (mode === 'off') return payload
+  if (notice !== undefined) {
+    reporter.observe(name, rule, request, given, 'none', notice)
+    return payload
+  }
+  if (mode === 'report') {
+    count(name, effect, request, reply, reporter)
+    return payload
+  }
+  if (refusal !== undefined) {
+    refuseInPhase(request, reply, refusal, next)
+    return ended
+  }
+  try {
+    change?.()
+    if (headers !== undefined) reply.headers(headers)
+  } catch (error) {
+    next(hookError(error))
+    return ended
+  }
+  if (answer !== undefined) {
+    send(reply, answer)
+    return ended
+  }
+  return effect.payload === undefined ? payload : effect.payload
 }
 
 function send(reply: FastifyReply, { status, headers = {}, payload, isWritten = false }: Answer): void {

@@ -149,32 +149,37 @@ export function finishResponse(
   return function finish(request, reply, payload) {
     const changes = decideResponse(plan, exchangeOf(request, reply, payload))
     const { verdict, headers, removed } = changes
+    if (verdict === 'not-modified') {
+      // The handler may have answered 304 itself.
+      if (reply.statusCode !== 304 && !isResponse(payload)) counts.notModifiedAfterHandler++
+      return {
+        rule: 'response',
+        given: '',
+        headers,
+        change() {
+          discard(payload)
+          removeHeaders(reply, removed)
+          reply.code(304)
+        },
+        // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
+        payload: isHeadSibling ? '' : null,
+      }
+    }
     const effect: Effect = {
       rule: 'response',
       given: '',
       headers,
-      ...(removed.length > 0 && { change: () => removeHeaders(reply, removed) }),
-      // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
-      ...(isHeadSibling && payload === null && { payload: '' }),
+      change: removed.length > 0 ? () => removeHeaders(reply, removed) : undefined,
+      payload: isHeadSibling && payload === null ? '' : undefined,
     }
-    if (verdict === 'proceed') {
-      // Once per route, because counting costs as much as all other work here.
-      if (!changes.lacksDate || isMissingDateNoted) return effect
-      isMissingDateNoted = true
-      return [missingDate, effect]
+    if (verdict === 'precondition-failed') {
+      discard(payload)
+      return [effect, refusalOf(request, counts)]
     }
-    discard(payload)
-    if (verdict === 'precondition-failed') return [effect, refusalOf(request, counts)]
-    // The handler may have answered 304 itself.
-    if (reply.statusCode !== 304 && !isResponse(payload)) counts.notModifiedAfterHandler++
-    return {
-      ...effect,
-      change() {
-        removeHeaders(reply, removed)
-        reply.code(304)
-      },
-      payload: isHeadSibling ? '' : null,
-    }
+    // Once per route, because counting costs as much as all other work here.
+    if (!changes.lacksDate || isMissingDateNoted) return effect
+    isMissingDateNoted = true
+    return [missingDate, effect]
   }
 }
 
