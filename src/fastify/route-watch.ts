@@ -200,7 +200,7 @@ function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporte
           unused: false,
         })
       else if (mode !== 'off') {
-        const problem = 'is declared before the plugin is loaded: no convention holds for it'
+        const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
         reporter.addFinding({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
       }
     }
@@ -226,7 +226,7 @@ function addUnused(routes: AppRoutes, registrations: readonly Watched[], reporte
       rule,
       route: '(none)',
       mode,
-      problem: 'the context that registers the plugin has no routes: no convention holds anywhere',
+      problem: 'the context that registers the plugin has no routes, so the plugin applies to none',
       instead: `${instead(plugin)} in the context of the routes, or wrap the function that does in fastify-plugin`,
     })
   }

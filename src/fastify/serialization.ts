@@ -38,7 +38,7 @@ export interface ResponseWriter {
   readonly stringify: ((payload: unknown) => string) | null
 }
 
-/** How the answers of a route become JSON, where a plugin has a say in it. */
+/** Writes the responses of a route as JSON, where fields are selected or integers have twins. */
 export class RouteSerialization {
   /** Set before the app is ready. */
   twins = false

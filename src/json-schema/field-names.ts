@@ -99,7 +99,7 @@ function shapesBelow(shapes: readonly Shape[], name: string): Shape[] {
   return objectsOf(shapes).flatMap((object) => {
     const named = indexOf(object).get(name)
     if (named !== undefined) return [named.member.shape]
-    // Names that clients think up meet no regular expression.
+    // Regular expressions of the schema are not run on names that a client chooses.
     if (object.patterns.length > 0) return [anything]
     return object.rest === null ? [] : [object.rest]
   })

@@ -15,7 +15,7 @@ const maxForms = 64
 /** All schemas that may say something about a value of one of these schemas, in whichever alternative; each once. */
 export function partsOf(reader: SchemaReader, schemas: readonly Json[]): SchemaObject[] {
   const nodes = new Set(schemas.map((schema) => reader.read(schema)))
-  // What is added to a set while it is walked is walked too.
+  // The loop also visits the parts that it adds to the set.
   for (const { groups } of nodes)
     for (const group of groups) for (const { schema } of group) nodes.add(reader.read(schema))
   return [...new Set([...nodes].flatMap(({ parts }) => parts))]

@@ -148,7 +148,7 @@ function responsesOf(
 }
 
 // As @fastify/swagger shows a route without response schemas. For the document alone: without content there is nothing for
-// Fastify to compile, and of `null` nothing is shown.
+// Fastify to compile, and the document shows no schema for `null`.
 const unknownSuccess: Responses = { 200: { description: 'Default Response', type: 'null', content: {} } }
 
 function hasHeaders({ headers, allHeaders, headersOf }: RouteDescription): boolean {

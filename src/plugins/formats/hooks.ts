@@ -162,7 +162,7 @@ function convert(
 ): string | ProblemError {
   const declared = charset.exec(contentType ?? '')?.[1] ?? 'utf-8'
   if (!/^(?:utf-?8|us-ascii)$/i.test(declared) || !isUtf8(bytes))
-    return new ProblemError('body-malformed', { detail: 'The body is not UTF-8, as XML has to be here' })
+    return new ProblemError('body-malformed', { detail: 'The body is not UTF-8. XML bodies must be UTF-8' })
   try {
     return toJson(bytes.toString())
   } catch (error) {
