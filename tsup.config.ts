@@ -13,6 +13,7 @@ const library = defineConfig({
     index: 'src/index.ts',
     ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}/index.ts`])),
     client: 'src/client/index.ts',
+    convention: 'src/convention/index.ts',
     'engines/bullmq': 'src/engines/bullmq.ts',
     'engines/pg-boss': 'src/engines/pg-boss.ts',
     'stores/postgres': 'src/stores/postgres.ts',

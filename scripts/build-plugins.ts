@@ -11,7 +11,7 @@ export const subpathsOfRoot: EsbuildPlugin = {
   setup(build) {
     const root = `./index${build.initialOptions.outExtension?.['.js'] ?? '.js'}`
     const namespace = 'subpath'
-    build.onResolve({ filter: /(^|\/)src\/plugins\/[^/]+\/index\.ts$/ }, ({ kind, path }) =>
+    build.onResolve({ filter: /(^|\/)src\/(plugins\/[^/]+|convention)\/index\.ts$/ }, ({ kind, path }) =>
       kind === 'entry-point' ? { namespace, path } : undefined,
     )
     build.onResolve({ filter: /./, namespace }, ({ path }) => ({ path, external: true }))

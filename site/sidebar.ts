@@ -53,7 +53,7 @@ export const sidebar: readonly { readonly title: string; readonly pages: readonl
   {
     title: 'Reference',
     pages: [
-      ...guides('server-options', 'decorators', 'errors', 'spectral'),
+      ...guides('server-options', 'convention', 'decorators', 'errors', 'spectral'),
       'bench/README.md',
       'CHANGELOG.md',
       'CONTRIBUTING.md',

@@ -1,3 +1,27 @@
+export type { ExplainedStep, Explanation } from './convention/explain.js'
+export {
+  type Answer,
+  type Check,
+  type ConventionDefinition,
+  type ConventionRegistration,
+  type ConventionRoute,
+  checks,
+  convention,
+  type DeclaredOptions,
+  type DescribedProblem,
+  type Option,
+  option,
+  optional,
+  type PayloadStep,
+  type RequestStep,
+  type RouteDescription,
+  type RoutePlan,
+  routeRuleOptions,
+  ruleOptions,
+  type StepEffect,
+  type StepResult,
+  type Steps,
+} from './convention/index.js'
 export type { Caller } from './fastify/caller.js'
 export type { EarlierRoute, RegistrationOptions } from './fastify/route-watch.js'
 export type { SchemaDirection, ToJsonSchema } from './json-schema/provider-schema.js'

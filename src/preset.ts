@@ -257,21 +257,7 @@ const defaults = {
  * await app.register(conventions, { pathGuard: { basePath: '/api' }, lists: false })
  * ```
  *
- * The path of a request, as `fastify/order.ts` defines it, whichever plugin is registered first:
- *
- * - onRequest: problems:admission → cors → securityHeaders → httpsOnly → maintenance → rateLimit →
- *   pathGuard → methodOverride → versions → bearer → xsrf → hooks of the app → hooks of the route →
- *   problems:expectation → problems:accept
- * - preParsing: hooks of the app → selfAlias → problems:empty-body → hooks of the route →
- *   problems:content-coding → formats → idempotency → integerTwins
- * - preValidation: hooks of the app → xsrf → formats → lists → selfAlias → methodOverride → hooks of
- *   the route → fields → integerTwins
- * - preHandler: hooks of the app → integerTwins → hooks of the route → fields → idempotency → caching
- * - preSerialization: hooks of the app → caching → hooks of the route → lists → responseRules → fields →
- *   integerTwins → serialization
- * - onSend: problems → cors → securityHeaders → hooks of the app → formats → caching → fields →
- *   hooks of the route → versions → selfAlias → caching:last → idempotency → xsrf
- * - onError: hooks of the app → versions → caching → hooks of the route
+ * The conventions run in the order of `docs/path-of-a-request.md`, whichever plugin is registered first.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready

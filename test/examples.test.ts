@@ -70,6 +70,13 @@ const programs: Readonly<Record<string, (t: Test, start: Start) => Promise<void>
     const headers = { 'if-none-match': kept.headers.get('etag') ?? '' }
     t.match(await send('/v1/prices', { headers }), { status: 304, text: '' })
   },
+  'own-convention.js': async (t, start) => {
+    const { send } = await start()
+    t.match(await send('/v1/orders/1'), { status: 400, text: '"code":"tenant-missing"' })
+    t.match(await send('/v1/orders/1', { headers: { 'x-tenant': 'acme' } }), { status: 200 })
+    t.match(await send('/v1/orders/1', { headers: { 'x-tenant': 'other' } }), { status: 404 })
+    t.match(await send('/health'), { status: 200 })
+  },
   'operation.js': async (t, start) => {
     const { send } = await start()
     const begin = (prefer: string) =>

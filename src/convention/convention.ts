@@ -1,12 +1,9 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
 import { type CompleteSchema, completeWhenRead } from '../fastify/lazy-route-schema.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from '../fastify/neighbours.js'
-import { appHooks, order, type Phase, type Step } from '../fastify/order.js'
 import { conventionPlugin } from '../fastify/plugin.js'
-import { addHookBesideCors } from '../fastify/preflight.js'
-import { addAppHook, addHook } from '../fastify/route.js'
-import type { RegistrationOptions } from '../fastify/route-watch.js'
-import { routeSlot } from '../fastify/slots.js'
+import { besideCors } from '../fastify/preflight.js'
+import { type RegistrationOptions, routesOf } from '../fastify/route-watch.js'
 import {
   checksOf,
   type DeclaredOptions,
@@ -14,21 +11,30 @@ import {
   type OptionsOf,
   type ResolvedOptions,
   resolveOptions,
+  resolveRouteOptions,
 } from '../options.js'
 import { type RouteDescription, routeDescriber } from '../problem/route-description.js'
+import {
+  type AppliedException,
+  exceptionsOf,
+  exclusionReasonOf,
+  type RuleException,
+  unmatchedExceptions,
+} from '../rules/exceptions.js'
 import type { Exception, Finding } from '../rules/findings.js'
-import { type Mode, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
-import { reporterOf } from '../rules/report.js'
-import { ruledRoutes } from '../rules/ruled-routes.js'
-import { type Hook, hookOfPhase, type ModeOf, refusalIn, runStep, type Steps } from './steps.js'
+import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
+import { type Reporter, reporterOf } from '../rules/report.js'
+import { exceptedReason } from '../rules/route-exceptions.js'
+import type { ModeOf, Part, Steps } from './steps.js'
 
 /** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */
 type WithMode = DeclaredOptions & { readonly mode: Option<Mode> }
 
-/** A registration of a convention: what its routes share. */
-export interface Registration<Options> {
+/** A registration of a convention: what {@link ConventionDefinition.setUp} gets. */
+export interface ConventionRegistration<Options> {
   /** The context that registers the convention. */
   readonly app: FastifyInstance
+  /** The options, checked, with their defaults. */
   readonly options: Options
   /** Runs a check when the app gets ready, because routes and plugins are complete only then. */
   atReady(check: () => void): void
@@ -36,8 +42,9 @@ export interface Registration<Options> {
   note(textOf: () => string): void
   /** Declares routes of the convention, once it sees routes. */
   declareRoutes(declare: () => void): void
-  /** @param effect by default the boot stops in `enforce` */
+  /** Adds a finding. With the effect `none` the app boots all the same; by default it does not, in `enforce`. */
   addFinding(finding: Omit<Finding, 'plugin' | 'effect'>, effect?: Finding['effect']): void
+  /** Lists in the report what the rules do not apply to. */
   addException(exception: Omit<Exception, 'plugin'>): void
 }
 
@@ -45,8 +52,9 @@ export interface Registration<Options> {
 export interface RouteContext<Options, Rule extends string, State> {
   /** The context of the route. */
   readonly app: FastifyInstance
-  /** Method and path pattern, as the report has it. */
+  /** Methods and path pattern, as the report has them. */
   readonly name: string
+  /** Path pattern with all prefixes. */
   readonly path: string
   readonly methods: readonly string[]
   /** The route as it was declared; `null` for the paths without a route. */
@@ -61,11 +69,11 @@ export interface RouteContext<Options, Rule extends string, State> {
   readonly modeOf: Readonly<Record<Rule, Mode>>
   /** Why no rule about the content of the API applies, such as that the route is hidden; `null` if rules apply. */
   readonly exclusionReason: string | null
-  /** What {@link Definition.setUp} returned. */
+  /** What {@link ConventionDefinition.setUp} returned. */
   readonly state: State
   /** Runs a check when the app gets ready, because shared schemas are complete only then. */
   atReady(check: () => void): void
-  /** Adds a finding about the route, unless the rule is off there. The route breaks the rule. */
+  /** Adds a finding about the route, unless the rule is off there: `enforce` does not boot. */
   addFinding(rule: Rule, problem: string, instead: string): void
   /** Notes that the route breaks rules, or may break them: an exception from them is needed. */
   breaks(rules: readonly Rule[]): void
@@ -75,7 +83,7 @@ export interface RouteContext<Options, Rule extends string, State> {
   turnOff(): void
 }
 
-/** What a convention does on a route. */
+/** What a convention does on a route: its steps, and what the OpenAPI document says of them. */
 export interface RoutePlan extends Steps {
   /** What it adds to the responses and parameters in the OpenAPI document. */
   readonly describe?: RouteDescription | readonly RouteDescription[] | undefined
@@ -83,8 +91,8 @@ export interface RoutePlan extends Steps {
   readonly complete?: CompleteSchema | undefined
 }
 
-/** A convention: its name, what it can be told, and what it does on a route. */
-export interface Definition<
+/** A convention: its name, its options, and what it does on a route. */
+export interface ConventionDefinition<
   Declared extends WithMode,
   OfRoute extends DeclaredOptions,
   Rule extends string,
@@ -92,78 +100,78 @@ export interface Definition<
 > {
   /** The name of the plugin, and of its options in `config` of a route. */
   readonly name: string
-  /** What requests and responses can break. */
+  /** What routes, requests and responses can break. */
   readonly rules: readonly Rule[]
-  /** The rules of which only requests show whether a route breaks them. */
+  /**
+   * The rules of which only requests show whether a route breaks them.
+   * @default []
+   */
   readonly rulesOfRequests?: readonly Rule[]
+  /** The options of the plugin, each with its check and its default; `...ruleOptions(rules)` among them. */
   readonly options: Declared
+  /** The options of a route; `...routeRuleOptions(rules)` among them. */
   readonly routeOptions: OfRoute
-  /** Whether the step of `onRequest` does not run for the preflights that CORS answers. */
+  /**
+   * Whether the step of `onRequest` does not run for the preflights that @fastify/cors answers.
+   * @default false
+   */
   readonly exemptsPreflights?: boolean
-  /** Plugins of the app that do the same: where the app has one, the convention is off and reads no `config`. */
+  /**
+   * Plugins of the app that do the same: where the app has one, the convention is off and reads no `config`.
+   * @default []
+   */
   readonly neighbours?: readonly (Neighbour & Pick<OverlapFinding, 'problem' | 'instead'>)[]
   /** Whether the options say that nothing is done, as `mode: 'off'` does. Then there is no row about a neighbour. */
   isOff?(options: ResolvedOptions<Declared>): boolean
-  /** Whether `config.<name>: true` is the same as `{}`. */
+  /**
+   * Whether `config.<name>: true` is the same as `{}`.
+   * @default false
+   */
   readonly acceptsTrue?: boolean
-  /** The option of a route that an array as `config.<name>` stands for. */
+  /**
+   * The option of a route that an array as `config.<name>` stands for.
+   * @default none
+   */
   readonly arrayOption?: string
   /** Runs once for each registration. What it returns is the `state` of its routes. */
-  setUp(registration: Registration<ResolvedOptions<Declared>>): State | Promise<State>
-  /** Compiles a route: once when it is declared, unless `config.<name>` is `false`. */
+  setUp?(registration: ConventionRegistration<ResolvedOptions<Declared>>): State | Promise<State>
+  /** Compiles a route: once when it is declared, unless `config.<name>` is `false`. Returns nothing to do nothing there. */
   route(
     context: RouteContext<ResolvedOptions<Declared> & OptionsOf<OfRoute>, Rule, State>,
   ): RoutePlan | undefined
 }
 
-/** What a convention does on a route, and the mode of its rules there. */
-interface Compiled {
-  plan: RoutePlan
-  modeOf: ModeOf
-}
-
-type AppHook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
-
-const phases = Object.keys(order) as Phase[]
-
-/** Makes a Fastify plugin of a convention. A route is compiled once, when it is declared. */
+/**
+ * Makes a Fastify plugin of a convention. All conventions of this package are made by it. A route is compiled once, when it
+ * is declared; what the convention returns for it runs on each request. See `docs/convention.md`.
+ *
+ * Not for what a single hook does as well: it is for rules that a team wants checked at boot, counted in `report`, excepted
+ * with a reason and shown in the OpenAPI document.
+ */
 export function convention<
   Declared extends WithMode,
   OfRoute extends DeclaredOptions,
   Rule extends string,
   State,
 >(
-  definition: Definition<Declared, OfRoute, Rule, State>,
+  definition: ConventionDefinition<Declared, OfRoute, Rule, State>,
 ): FastifyPluginAsync<OptionsOf<Declared> & RegistrationOptions> {
   type Options = ResolvedOptions<Declared>
   const { name, rules, neighbours = [] } = definition
   const [checks, defaults] = checksOf(definition.options)
   const [routeChecks] = checksOf(definition.routeOptions)
-  const compiledOn = routeSlot<Compiled>(`${name}.compiled`)
 
-  return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received) {
+  return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received, entry) {
     const options = resolveOptions<object, object>(name, received, checks, defaults) as Options
     const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
     const describe = routeDescriber(app)
-    // Exceptions are listed when all is known that a route breaks.
-    const exceptions: (() => void)[] = []
-    reporter.afterChecks(function addExceptionsOfRoutes() {
-      for (const add of exceptions.splice(0)) add()
-    })
-    const readRoute = ruledRoutes<Rule, object>({
-      plugin: name,
-      rules,
-      options: ofRules,
-      routeChecks,
-      acceptsTrue: definition.acceptsTrue === true,
-      arrayOption: definition.arrayOption,
-      app,
-    })
+    const routes = routesOf(app)
+    const exceptions = new DeclaredExceptions(name, ofRules.exceptions, reporter)
     const completions: Parameters<typeof completeWhenRead>[] = []
     const declarations: (() => void)[] = []
-    const state = await definition.setUp({
+    const state = (await definition.setUp?.({
       app,
       options,
       atReady: (check) => reporter.checkAtReady(check),
@@ -176,72 +184,43 @@ export function convention<
       declareRoutes: (declare) => void declarations.push(declare),
       addFinding: (finding, effect) => reporter.addFinding({ plugin: name, ...finding }, effect),
       addException: (exception) => reporter.addException({ plugin: name, ...exception }),
-    })
-    const unknown = compileUnknown()
-    // Reading the route of a request takes time, so it is read only if a route differs from the paths without one.
-    const isUniform = { onRequest: true, onSend: true, modes: true }
-    const modesOf = (request: FastifyRequest): ModeOf =>
-      (isUniform.modes ? unknown : (compiledOn.of(request) ?? unknown)).modeOf
-    const runnerIn = (phase: Phase) => ({ name, reporter, modesOf, refuse: refusalIn(phase) })
-    const compiledIn: [context: FastifyInstance, compiled: Compiled][] = [[app, unknown]]
+    })) as State
+    const compiled: { readonly context: FastifyInstance; readonly part: Part }[] = []
+    entry.compile = (context, route) => {
+      const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
+      if (neighbours.some(({ isIn }) => isIn(context))) return part
+      compiled.push({ context, part })
+      compile(context, route, part)
+      return part
+    }
+    entry.unknown = compileUnknown()
+    compiled.push({ context: app, part: entry.unknown })
     const isOff = options.mode === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
-
-    app.addHook('onRoute', function compileOnRoute(route) {
-      const compiled = compile(this, route)
-      compiledOn.set(route, compiled)
-      if (neighbours.length > 0) compiledIn.push([this, compiled])
-      const { plan, modeOf } = compiled
-      isUniform.modes &&= [...rules, '*'].every((rule) => modeOf[rule] === unknown.modeOf[rule])
-      for (const phase of phases) {
-        const step = plan[phase]
-        if (isOfContext(phase)) isUniform[phase] &&= step === unknown.plan[phase]
-        if (step === undefined || isBeforeApp(name, phase)) continue
-        const hook = hookOfPhase(phase, hookOfRoute(compiled, phase, phase))
-        addHook(route, phase, name as Step<Phase>, hook as never)
-      }
-      if (plan.lastOnSend !== undefined) {
-        const hook = hookOfRoute(compiled, 'onSend', 'lastOnSend')
-        addHook(route, 'onSend', `${name}:last` as Step<'onSend'>, hook)
-      }
-      for (const part of [plan.describe ?? []].flat()) describe(route, part)
-      if (plan.complete !== undefined) completions.push([route, plan.complete])
-    })
     app.addHook('onReady', function completeSchemas(done) {
       for (const completion of completions.splice(0)) completeWhenRead(...completion)
       done()
     })
-    addHooksOfContext()
     for (const declare of declarations) declare()
 
-    function compile(context: FastifyInstance, route: RouteOptions & { path: string }): Compiled {
-      if (neighbours.some(({ isIn }) => isIn(context))) return { plan: {}, modeOf: off }
-      const {
-        methods,
-        name: routeName,
-        own,
-        modeOf: ofRulesHere,
-        exclusionReason,
-        isHeadSibling,
-        addExceptions,
-      } = readRoute(route)
+    function compile(context: FastifyInstance, route: RouteOptions & { path: string }, part: Part): void {
+      const methods = [route.method].flat()
+      const routeName = `${methods.join(', ')} ${route.path}`
+      const isHeadSibling = routes.of(route) === null
+      const own = readOwn(route, `${routeName} config.${name}`)
       if (own === false) {
-        const exception = {
-          plugin: name,
-          route: routeName,
-          rules,
-          reason: exclusionReason ?? '',
-          declared: true,
-          unused: false,
-        }
-        if (!isHeadSibling) reporter.addException(exception)
-        return { plan: {}, modeOf: off }
+        const reason = exceptedReason(route, name) ?? `config.${name} is false`
+        if (!isHeadSibling)
+          reporter.addException({ plugin: name, route: routeName, rules, reason, ...isDeclared })
+        return
       }
+      const label = `${routeName} config.${name}`
+      const applied = exceptionsOf<Rule>(route.path, label, own, ofRules.exceptions)
+      const modeOf = ruleModes(rules, ofRules, own, applied)
       const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
-      const modeOf = { ...ofRulesHere, '*': merged.mode as Mode }
-      const broken = new Set(definition.rulesOfRequests)
-      if (!isHeadSibling) exceptions.push(() => addExceptions(broken))
-      const compiled: Compiled = { plan: {}, modeOf }
+      const broken = new Set<Rule>(definition.rulesOfRequests)
+      if (!isHeadSibling) exceptions.apply(routeName, route.path, applied, broken)
+      part.modeOf = { ...modeOf, '*': merged.mode as Mode }
       const plan = definition.route({
         app: context,
         name: routeName,
@@ -252,7 +231,7 @@ export function convention<
         isConfigured: (route.config as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined,
         options: merged,
         modeOf,
-        exclusionReason,
+        exclusionReason: exclusionReasonOf(route),
         state,
         atReady: (check) => reporter.checkAtReady(check),
         addFinding(rule, problem, instead) {
@@ -270,38 +249,42 @@ export function convention<
           reporter.addException({ ...exception, declared, unused: false })
         },
         turnOff() {
-          compiled.modeOf = off
-          isUniform.modes = false
+          part.modeOf = off
         },
       })
-      return Object.assign(compiled, plan === undefined ? {} : { plan })
+      if (plan === undefined) return
+      part.steps = methods.includes('OPTIONS') ? exempt(plan, true) : plan
+      for (const one of [plan.describe ?? []].flat()) describe(route, one)
+      if (plan.complete !== undefined) completions.push([route, plan.complete])
     }
 
-    /** Runs a step of a route, unless the convention has been turned off there. */
-    function hookOfRoute(compiled: Compiled, phase: Phase, name: keyof Steps): Hook {
-      const runner = runnerIn(phase)
-      return function runStepOfRoute(request, reply, payload, next) {
-        const step = compiled.plan[name]
-        if (step === undefined) next(null, payload)
-        else runStep(runner, step, request, reply, payload, next)
-      }
+    function exempt(steps: Steps, isServed: boolean): Steps {
+      const { onRequest } = steps
+      const isExempt = definition.exemptsPreflights === true && onRequest !== undefined
+      return isExempt ? { ...steps, ...besideCors(onRequest, isServed) } : steps
+    }
+
+    function readOwn(route: RouteOptions, label: string): RouteRuleOptions<Rule> | false {
+      const config = route.config as Readonly<Record<string, object | boolean | undefined>> | undefined
+      const given = config?.[name]
+      const { arrayOption, acceptsTrue } = definition
+      const written = Array.isArray(given) && arrayOption !== undefined ? { [arrayOption]: given } : given
+      return resolveRouteOptions<object, object>(label, written, routeChecks, {}, acceptsTrue)
     }
 
     /** The plugin of the app may be registered later, so this is decided when the app gets ready. */
     function turnOffBeside(other: (typeof neighbours)[number]): void {
       watchNeighbour(app, other, { plugin: name, ...other })
       reporter.checkAtReady(function turnOffRoutes() {
-        for (const [context, compiled] of compiledIn) {
-          if (!other.isIn(context)) continue
-          Object.assign(compiled, { plan: {}, modeOf: off })
-          Object.assign(isUniform, { onRequest: false, onSend: false, modes: false })
+        for (const { context, part } of compiled) {
+          if (other.isIn(context)) Object.assign(part, { steps: {}, modeOf: off })
         }
       })
     }
 
-    function compileUnknown(): Compiled {
+    function compileUnknown(): Part {
       const modeOf = { ...ruleModes(rules, ofRules), '*': options.mode as Mode }
-      const plan = definition.route({
+      const steps = definition.route({
         app,
         name: '*',
         path: '*',
@@ -319,48 +302,64 @@ export function convention<
         exclude: () => undefined,
         turnOff: () => undefined,
       })
-      return { plan: plan ?? {}, modeOf }
-    }
-
-    function addHooksOfContext(): void {
-      const onRequest = hookOfContext('onRequest')
-      const onSend = hookOfContext('onSend')
-      if (onRequest !== undefined) {
-        const step = name as Step<'onRequest'>
-        const runOnRequest = hookOfPhase('onRequest', onRequest) as AppHook
-        if (definition.exemptsPreflights === true) addHookBesideCors(app, step, runOnRequest)
-        else addAppHook(app, 'onRequest', step, runOnRequest)
-      }
-      if (onSend !== undefined) addAppHook(app, 'onSend', name as Step<'onSend'>, onSend)
-    }
-
-    /** The hook for all requests of the context; for those of paths without a route if routes have a hook of their own. */
-    function hookOfContext(phase: 'onRequest' | 'onSend'): Hook | undefined {
-      const ofUnknown = unknown.plan[phase]
-      const runner = runnerIn(phase)
-      if (isBeforeApp(name, phase)) {
-        return function runStepOfContext(request, reply, payload, next) {
-          const compiled = isUniform[phase] ? unknown : (compiledOn.of(request) ?? unknown)
-          const step = compiled.plan[phase]
-          if (step === undefined) next(null, payload)
-          else runStep(runner, step, request, reply, payload, next)
-        }
-      }
-      if (ofUnknown === undefined) return undefined
-      return function runStepOfUnknown(request, reply, payload, next) {
-        if (!request.is404) next(null, payload)
-        else runStep(runner, ofUnknown, request, reply, payload, next)
-      }
+      return { convention: name, reporter, steps: exempt(steps ?? {}, false), modeOf }
     }
   })
 }
 
-function isOfContext(phase: Phase): phase is 'onRequest' | 'onSend' {
-  return phase === 'onRequest' || phase === 'onSend'
-}
+const isDeclared = { declared: true, unused: false }
 
-/** Whether the place of a convention in a phase is before the hooks of the app. */
-function isBeforeApp(name: string, phase: Phase): boolean {
-  const places: readonly string[] = order[phase]
-  return places.indexOf(name) !== -1 && places.indexOf(name) < places.indexOf(appHooks)
+/** The option `exceptions` of a registration, and those of its routes. They are listed when all is known that routes break. */
+class DeclaredExceptions<Rule extends string> {
+  readonly #plugin: string
+  readonly #reporter: Reporter
+  readonly #paths = new Set<string>()
+  readonly #applied: (readonly [
+    route: string,
+    exception: AppliedException<Rule>,
+    broken: ReadonlySet<Rule>,
+  ])[] = []
+
+  constructor(plugin: string, ofAll: readonly RuleException<Rule>[], reporter: Reporter) {
+    this.#plugin = plugin
+    this.#reporter = reporter
+    reporter.afterChecks(() => {
+      for (const exception of unmatchedExceptions(ofAll, this.#paths))
+        this.#add(exception.url, exception, true)
+      const isNeeded = (one: AppliedException<Rule>): boolean =>
+        this.#applied.some(
+          ([, other, broken]) => other === one && one.except.some((rule) => broken.has(rule)),
+        )
+      for (const [route, exception] of this.#applied) {
+        if (isNeeded(exception)) this.#add(route, exception, false)
+        else if (!ofAll.some((one) => one === exception)) this.#add(route, exception, true)
+      }
+      const unneeded = ofAll.filter(
+        (one) => this.#applied.some(([, other]) => other === one) && !isNeeded(one),
+      )
+      for (const exception of unneeded) this.#add(exception.url, exception, true)
+    })
+  }
+
+  /** @param broken the rules that the route breaks, or may break: filled until the checks have run */
+  apply(
+    route: string,
+    path: string,
+    applied: readonly AppliedException<Rule>[],
+    broken: ReadonlySet<Rule>,
+  ): void {
+    this.#paths.add(path)
+    for (const exception of applied) this.#applied.push([route, exception, broken])
+  }
+
+  #add(route: string, { except, reason }: AppliedException<Rule>, unused: boolean): void {
+    this.#reporter.addException({
+      plugin: this.#plugin,
+      route,
+      rules: except,
+      reason,
+      declared: true,
+      unused,
+    })
+  }
 }

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Phase } from '../fastify/order.js'
 import { hookError, passString } from '../fastify/reply.js'
 import type { ProblemError } from '../problem/problem-error.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../rules/modes.js'
 import type { Reporter } from '../rules/report.js'
+import type { Phase } from './order.js'
 
 /** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
 export interface Effect {
@@ -29,7 +29,7 @@ export interface Effect {
 }
 
 /** A response that a step gives in place of the handler. */
-interface Answer {
+export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly payload?: unknown
@@ -49,20 +49,45 @@ export type RequestStep = (request: FastifyRequest, reply: FastifyReply) => Step
 /** Decides about a payload. */
 export type PayloadStep = (request: FastifyRequest, reply: FastifyReply, payload: unknown) => StepResult
 
-/** The steps of a convention on a route, by phase. */
+/**
+ * The steps of a convention on a route, by phase. The table `order` has the place of each among the steps of other
+ * conventions and the hooks of the app. A member with `last` runs after the hooks of the route.
+ */
 export interface Steps {
   readonly onRequest?: RequestStep | undefined
+  readonly lastOnRequest?: RequestStep | undefined
   /** Its payload is the stream of the body. */
   readonly preParsing?: PayloadStep | undefined
+  readonly lastPreParsing?: PayloadStep | undefined
   readonly preValidation?: RequestStep | undefined
   readonly preHandler?: RequestStep | undefined
   readonly preSerialization?: PayloadStep | undefined
+  /** Runs last in the phase `preSerialization`. Conventions that give the same function share it: it runs once. */
+  readonly serialization?: PayloadStep | undefined
   readonly onSend?: PayloadStep | undefined
-  /** Runs in the phase `onSend`, after the hooks of the route. */
   readonly lastOnSend?: PayloadStep | undefined
   /** Runs where a hook of the phase `onSend` may have failed. Only headers take effect. */
   readonly onError?: RequestStep | undefined
 }
+
+/** The phase of each member of {@link Steps}, and how the table calls it. */
+export const memberPlaces: readonly {
+  readonly member: keyof Steps
+  readonly phase: Phase
+  stepOf(convention: string): string
+}[] = [
+  { member: 'onRequest', phase: 'onRequest', stepOf: (name) => name },
+  { member: 'lastOnRequest', phase: 'onRequest', stepOf: (name) => `${name}:last` },
+  { member: 'preParsing', phase: 'preParsing', stepOf: (name) => name },
+  { member: 'lastPreParsing', phase: 'preParsing', stepOf: (name) => `${name}:last` },
+  { member: 'preValidation', phase: 'preValidation', stepOf: (name) => name },
+  { member: 'preHandler', phase: 'preHandler', stepOf: (name) => name },
+  { member: 'preSerialization', phase: 'preSerialization', stepOf: (name) => name },
+  { member: 'serialization', phase: 'preSerialization', stepOf: () => 'serialization' },
+  { member: 'onSend', phase: 'onSend', stepOf: (name) => name },
+  { member: 'lastOnSend', phase: 'onSend', stepOf: (name) => `${name}:last` },
+  { member: 'onError', phase: 'onError', stepOf: (name) => name },
+]
 
 /** The mode of each rule on a route, and under `*` that of what no rule names. */
 export type ModeOf = Readonly<Record<string, Mode>>
@@ -72,78 +97,133 @@ export type Next = (error?: Error | null, payload?: unknown) => void
 /** A hook with a payload. */
 export type Hook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
 
-/** What applies or counts the effects of a convention. */
-export interface Runner {
-  readonly name: string
+/** A convention on a route. The members change only before the app is ready. */
+export interface Part {
+  readonly convention: string
   readonly reporter: Reporter
-  /** Returns the modes of the route of a request. */
-  modesOf(request: FastifyRequest): ModeOf
-  /** Refuses a request in the phase of the step. */
-  readonly refuse: typeof refuse | typeof refuseOnSend
+  steps: Steps
+  modeOf: ModeOf
 }
 
-/** Returns how a request is refused in a phase. */
-export function refusalIn(phase: Phase): Runner['refuse'] {
-  return phase === 'onSend' ? refuseOnSend : refuse
+/** A step at its place. */
+export interface PlacedStep {
+  readonly name: string
+  readonly part: Part
+  readonly run: PayloadStep
+  /** A hook of a convention that is not a value yet. */
+  readonly hook?: Hook
 }
 
-/** Runs a step, and applies or counts its effects. */
-export function runStep(
-  runner: Runner,
-  step: PayloadStep,
+/** Sees what steps say, while a request is explained. */
+export const witness: {
+  see: ((step: PlacedStep, phase: Phase, effects: Effects) => void) | null
+} = { see: null }
+
+/** Runs steps one after the other, and applies or counts their effects. */
+export function runSteps(
+  steps: readonly PlacedStep[],
+  phase: Phase,
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
   next: Next,
+  from = 0,
 ): void {
-  let result: StepResult
+  for (let index = from; index < steps.length; index++) {
+    const step = steps[index] as PlacedStep
+    const { part, run, hook } = step
+    if (hook !== undefined) {
+      runHook(hook, steps, phase, request, reply, payload, next, index + 1)
+      return
+    }
+    let result: StepResult
+    try {
+      result = run(request, reply, payload)
+    } catch (error) {
+      next(hookError(error))
+      return
+    }
+    if (result !== undefined && 'then' in result) {
+      awaitEffects(step, result, steps, phase, request, reply, payload, next, index + 1)
+      return
+    }
+    if (witness.see !== null) witness.see(step, phase, result)
+    if (result === undefined) continue
+    payload = settle(part, result, phase, request, reply, payload, next)
+    if (payload === ended) return
+  }
+  next(null, payload)
+}
+
+// In functions of their own, so that the loop makes no closures.
+function awaitEffects(
+  step: PlacedStep,
+  promise: PromiseLike<Effects>,
+  steps: readonly PlacedStep[],
+  phase: Phase,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+  from: number,
+): void {
+  promise.then(
+    (effects) => {
+      witness.see?.(step, phase, effects)
+      const sent =
+        effects === undefined ? payload : settle(step.part, effects, phase, request, reply, payload, next)
+      if (sent !== ended) runSteps(steps, phase, request, reply, sent, next, from)
+    },
+    (error: unknown) => next(hookError(error)),
+  )
+}
+
+function runHook(
+  hook: Hook,
+  steps: readonly PlacedStep[],
+  phase: Phase,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+  from: number,
+): void {
   try {
-    result = step(request, reply, payload)
+    hook.call(request.server, request, reply, payload, (error, changed = payload) => {
+      if (error) next(error)
+      else if (!reply.sent) runSteps(steps, phase, request, reply, changed, next, from)
+    })
   } catch (error) {
     next(hookError(error))
-    return
   }
-  if (result === undefined) next(null, payload)
-  else if ('then' in result) {
-    result.then(
-      (effects) => settle(runner, effects, request, reply, payload, next),
-      (error: unknown) => next(hookError(error)),
-    )
-  } else settle(runner, result, request, reply, payload, next)
-}
-
-function settle(
-  runner: Runner,
-  effects: Effects,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-): void {
-  if (effects === undefined) {
-    next(null, payload)
-    return
-  }
-  const modeOf = runner.modesOf(request)
-  let sent = payload
-  if (!Array.isArray(effects)) sent = apply(runner, effects as Effect, modeOf, request, reply, sent, next)
-  else {
-    for (const effect of effects as readonly Effect[]) {
-      sent = apply(runner, effect, modeOf, request, reply, sent, next)
-      if (sent === ended) return
-    }
-  }
-  if (sent !== ended) next(null, sent)
 }
 
 /** The request has ended, or the hook has. */
 const ended = Symbol('ended')
 
-/** Applies or counts an effect. Returns the payload, or {@link ended}. */
+/** Applies or counts effects. Returns the payload, or {@link ended}. */
+function settle(
+  part: Part,
+  effects: Exclude<Effects, undefined>,
+  phase: Phase,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): unknown {
+  if (!Array.isArray(effects)) return apply(part, effects as Effect, phase, request, reply, payload, next)
+  let sent = payload
+  for (const effect of effects as readonly Effect[]) {
+    sent = apply(part, effect, phase, request, reply, sent, next)
+    if (sent === ended) break
+  }
+  return sent
+}
+
 function apply(
-  { name, reporter, refuse: refuseInPhase }: Runner,
+  { convention, reporter, modeOf }: Part,
   effect: Effect,
-  modeOf: ModeOf,
+  phase: Phase,
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
@@ -153,15 +233,16 @@ function apply(
   const mode = effect.isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
   if (mode === 'off') return payload
   if (notice !== undefined) {
-    reporter.observe(name, rule, request, given, 'none', notice)
+    reporter.observe(convention, rule, request, given, 'none', notice)
     return payload
   }
   if (mode === 'report') {
-    count(name, effect, request, reply, reporter)
+    count(convention, effect, request, reply, reporter)
     return payload
   }
   if (refusal !== undefined) {
-    refuseInPhase(request, reply, refusal, next)
+    if (phase === 'onSend') refuseOnSend(request, reply, refusal, next)
+    else refuse(request, reply, refusal, next)
     return ended
   }
   try {
@@ -184,7 +265,7 @@ function send(reply: FastifyReply, { status, headers = {}, payload, isWritten = 
 }
 
 function count(
-  name: string,
+  convention: string,
   { rule, given, refusal, headers }: Effect,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -192,27 +273,13 @@ function count(
 ): void {
   if (refusal === undefined) {
     const isAdded = headers !== undefined && !Object.keys(headers).some((field) => reply.hasHeader(field))
-    reporter.observe(name, rule, request, given, isAdded ? 'header added' : 'changed')
+    reporter.observe(convention, rule, request, given, isAdded ? 'header added' : 'changed')
     return
   }
   const { raw } = reply
   // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
   raw.once('finish', () => {
-    if (raw.statusCode < 400) reporter.observe(name, rule, request, given, refusal.statusCode)
-    else reporter.observe(name, rule, request, `${given}: ${raw.statusCode} anyway`, 'changed')
+    if (raw.statusCode < 400) reporter.observe(convention, rule, request, given, refusal.statusCode)
+    else reporter.observe(convention, rule, request, `${given}: ${raw.statusCode} anyway`, 'changed')
   })
-}
-
-/** Returns a hook of a phase, as Fastify calls it. */
-export function hookOfPhase(phase: Phase, hook: Hook): (...parameters: never[]) => void {
-  if (phase === 'preSerialization' || phase === 'onSend' || phase === 'preParsing') return hook
-  // A step has no use for the error.
-  if (phase === 'onError') {
-    return function runStep(request: FastifyRequest, reply: FastifyReply, _error: unknown, next: Next) {
-      hook(request, reply, undefined, () => next())
-    }
-  }
-  return function runStep(request: FastifyRequest, reply: FastifyReply, next: Next) {
-    hook(request, reply, undefined, (error) => (error ? next(error) : next()))
-  }
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Finding } from '../rules/findings.js'
 import { reporterOf } from '../rules/report.js'
-import { headSiblings, isWithin } from './internals.js'
+import { isWithin } from './internals.js'
+import { routesOf } from './route-watch.js'
 
 /** Another plugin, which does the same as a convention. */
 export interface Neighbour {
@@ -20,21 +21,14 @@ export function watchNeighbour(
   { name, isIn }: Neighbour,
   { plugin, problem, instead }: OverlapFinding,
 ): void {
-  const routesOf = new Map<FastifyInstance, string[]>([[app, []]])
-  const isHeadSibling = headSiblings(app)
-  app.addHook('onRoute', function noteContext(route) {
-    const routes = routesOf.get(this) ?? []
-    routesOf.set(this, routes)
-    if (!isHeadSibling(route)) routes.push(`${[route.method].flat().join(', ')} ${route.path}`)
-  })
   const reporter = reporterOf(app)
   reporter.checkAtReady(() => {
-    const contexts = [...routesOf.keys()].filter(isIn)
+    const declared = routesOf(app).declared.filter(({ context }) => isWithin(context, app))
+    const contexts = [...new Set([app, ...declared.map(({ context }) => context)])].filter(isIn)
     const topmost = contexts.filter((one) => !contexts.some((other) => other !== one && isWithin(one, other)))
-    const count = [...routesOf.values()].flat().length
     for (const context of topmost) {
-      const routes = [...routesOf].filter(([one]) => isWithin(one, context)).flatMap(([, names]) => names)
-      const route = routes.length === count ? '(all)' : summary(routes)
+      const routes = declared.filter((one) => isWithin(one.context, context)).map((one) => one.name)
+      const route = routes.length === declared.length ? '(all)' : summary(routes)
       reporter.addFinding(
         { plugin, rule: 'overlap', route, mode: 'report', problem: `${name} ${problem}`, instead },
         'none',

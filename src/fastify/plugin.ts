@@ -1,16 +1,13 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { bootErrors } from '../boot-errors.js'
+import { addEntry, type Entry } from '../convention/registry.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
-import { type Check, functionOf, invalid, isObject, listOf, objectOf, text } from '../options.js'
+import { type Check, functionOf, invalid, listOf, objectOf, text } from '../options.js'
 import { declareProblemSchema } from '../problem/problem-schema.js'
 import { type Mode, modes } from '../rules/modes.js'
-import { reporterOf } from '../rules/report.js'
-import { clip } from '../text.js'
-import { isMisspelt } from '../words/misspelt.js'
-import { checkInternals, headSiblings } from './internals.js'
+import { checkInternals } from './internals.js'
 import { schemaConverter } from './route-schemas.js'
-import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './route-watch.js'
+import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from './route-watch.js'
 
 /**
  * Makes a Fastify plugin of a convention: not encapsulated (what it sets up serves the context that registers it),
@@ -22,61 +19,35 @@ import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './rout
  */
 export function conventionPlugin<Options extends object>(
   name: string,
-  setUp: (app: FastifyInstance, options: Options) => void | Promise<void>,
+  setUp: (app: FastifyInstance, options: Options, entry: Entry) => void | Promise<void>,
   hasMode = true,
 ): FastifyPluginAsync<Options & RegistrationOptions> {
-  const registered = Symbol.for(`fastify-conventions.${name}`)
   return fastifyPlugin(
     async function registerConvention(
       app: FastifyInstance,
       options: Options & RegistrationOptions,
     ): Promise<void> {
       checkInternals(app)
-      if (app.hasDecorator(registered)) throw new bootErrors.FST_CONV_ALREADY_REGISTERED(name)
-      app.decorate(registered, true)
-      const { earlierRoutes, toJsonSchema, ...own } = options
+      const { earlierRoutes = [], toJsonSchema, ...own } = options
+      const mode = modeOf(own)
+      if (mode !== 'off') checkLoadedEarly(app, name)
+      const entry = addEntry(app, {
+        name,
+        mode,
+        earlierRoutes: checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
+        isConfigured: hasMode,
+      })
       if (toJsonSchema !== undefined) {
         checkConverter(`${name}.toJsonSchema`, toJsonSchema)
         if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
       }
-      if (hasMode && modeOf(own) === 'enforce') declareProblemSchema(app)
-      const setUpIsDone = watchRoutes({
-        app,
-        plugin: name,
-        mode: modeOf(own),
-        earlierRoutes: earlierRoutes === undefined ? [] : checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
-      })
-      if (hasMode) findMisspelt(app, name, modeOf(own))
-      await setUp(app, own as unknown as Options)
-      setUpIsDone()
+      if (hasMode && mode === 'enforce') declareProblemSchema(app)
+      await setUp(app, own as unknown as Options, entry)
+      entry.isSettingUp = false
     },
     { name: `fastify-conventions/${name}`, fastify: '5.x' },
   )
 }
-
-/** Finds keys of `config` that look like the name of a convention: its options would be ignored without a word. */
-function findMisspelt(app: FastifyInstance, name: string, mode: Mode): void {
-  if (mode === 'off') return
-  const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings(app)
-  app.addHook('onRoute', function findMisspeltConfig(route) {
-    if (route.config === undefined || isHeadSibling(route)) return
-    for (const [key, value] of Object.entries(route.config)) {
-      // Options are an object or `false`: `config.version: '2'` is something else.
-      if ((value !== false && !isObject(value)) || !isMisspelt(key, name)) continue
-      reporter.addFinding({
-        plugin: 'conventions',
-        rule: 'config',
-        route: `${[route.method].flat().join(', ')} ${route.path}`,
-        problem: `config.${clip(key, maxKey)} is not read by anything of this package`,
-        instead: `config.${name}`,
-        mode,
-      })
-    }
-  })
-}
-
-const maxKey = 50
 
 const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema that returns its JSON Schema')
 

@@ -1,13 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
+import type { Entry } from '../convention/registry.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
 import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../rules/exceptions.js'
-import type { Mode } from '../rules/modes.js'
-import { type Reporter, reporterOf } from '../rules/report.js'
+import type { Reporter } from '../rules/report.js'
 import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
-import { completeWhenRead } from './lazy-route-schema.js'
-import { isForTransform, noteRoute } from './route-schemas.js'
+import { sharedByCopies } from './slots.js'
 
 /** A route that is declared before the plugin, and may stay without the convention. */
 export interface EarlierRoute {
@@ -37,111 +36,93 @@ export interface RegistrationOptions {
   readonly toJsonSchema?: ToJsonSchema
 }
 
-/** A plugin of this package in a context. */
-export interface Registration {
-  readonly app: FastifyInstance
-  readonly plugin: string
-  readonly mode: Mode
-  readonly earlierRoutes: readonly EarlierRoute[]
-}
-
 /** The name of the preset. Its findings replace those of the plugins that it registers. */
 const presetName = 'conventions'
 
 /** The rule that routes are declared after the plugins. */
 const rule = 'registration'
 
-/** Watches which routes a plugin sees. */
-export function watchRoutes(registration: Registration): () => void {
-  const { app, plugin, mode } = registration
-  const reporter = reporterOf(app)
-  if (mode !== 'off') checkLoadedEarly(app, plugin)
-  const routes = routesOf(app)
-  const registrations = routes.registrationsOf(reporter)
-  const watched: Watched = { ...registration, servesRoutes: false }
-  if (registrations.length === 0) reporter.checkAtReady(() => addUnseen(routes, registrations, reporter))
-  registrations.push(watched)
-  let isSettingUp = true
-  app.addHook('onRoute', function seeRoute(route) {
-    if (noteRoute(this, route, plugin, reporter)) {
-      reporter.checkAtReady(() => {
-        if (route.schema !== undefined && isForTransform(route)) completeWhenRead(route, (schema) => schema)
-      })
-    }
-    routes.see(plugin, route)
-    watched.servesRoutes ||= !isSettingUp
-  })
-  return function setUpIsDone() {
-    isSettingUp = false
-  }
-}
-
-interface Watched extends Registration {
-  /** Whether the context has routes that are not the plugin's own. */
-  servesRoutes: boolean
-}
-
-interface Declared {
+/** A route of an app. HEAD routes that Fastify adds are not listed. */
+export interface Declared {
   readonly methods: readonly string[]
   readonly path: string
+  /** Methods and path pattern, as the report has them. */
+  readonly name: string
   readonly context: FastifyInstance
   /** The reason for which no rule applies; `null` if they do. */
   readonly exclusionReason: string | null
   readonly options: RouteOptions
+  /** The plugins that compile it, by name. */
+  readonly seenBy: Set<string>
 }
 
-/** The routes of one app, in the order in which they were declared. */
-class AppRoutes {
+/** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
+export class AppRoutes {
   readonly declared: Declared[] = []
-  readonly #registrations = new Map<Reporter, Watched[]>()
-  /** The plugins that have seen a route, by its options. */
-  readonly #seen = new WeakMap<object, string[]>()
+  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
+  readonly #entries = new Map<Reporter, Entry[]>()
 
   constructor(app: FastifyInstance) {
     const { declared } = this
+    const byOptions = this.#byOptions
     const isHeadSibling = headSiblings(app)
     // A context has the hooks that those above it had when it was created.
     for (const context of contextsAbove(app)) {
       context.addHook('onRoute', function noteRoute(options) {
         if (isHeadSibling(options)) return
         const methods = [options.method].flat()
+        const { path } = options
+        const name = `${methods.join(', ')} ${path}`
         const exclusionReason = exclusionReasonOf(options)
-        declared.push({ methods, path: options.path, context: this, exclusionReason, options })
+        const route = {
+          methods,
+          path,
+          name,
+          context: this,
+          exclusionReason,
+          options,
+          seenBy: new Set<string>(),
+        }
+        declared.push(route)
+        byOptions.set(options, route)
       })
     }
   }
 
-  registrationsOf(reporter: Reporter): Watched[] {
-    const registrations = this.#registrations.get(reporter) ?? []
-    this.#registrations.set(reporter, registrations)
-    return registrations
+  /** Returns the route with these options; `null` for a HEAD route that Fastify adds. */
+  of(options: RouteOptions): Declared | null {
+    return this.#byOptions.get(options) ?? null
   }
 
-  see(plugin: string, options: RouteOptions): void {
-    const known = this.#seen.get(options)
-    if (known === undefined) this.#seen.set(options, [plugin])
-    else known.push(plugin)
-  }
-
-  isSeen(plugin: string, { options }: Declared): boolean {
-    return this.#seen.get(options)?.includes(plugin) === true
+  /** Adds findings about the routes that a plugin does not see. */
+  watch(entry: Entry, reporter: Reporter): void {
+    const known = this.#entries.get(reporter)
+    if (known !== undefined) {
+      known.push(entry)
+      return
+    }
+    const entries = [entry]
+    this.#entries.set(reporter, entries)
+    reporter.checkAtReady(() => addUnseen(this.declared, entries, reporter))
   }
 }
 
-const appRoutes = new WeakMap<object, AppRoutes>()
+// Two copies of this package may serve one app.
+const appRoutes = sharedByCopies('routes', () => new WeakMap<object, AppRoutes>())
 
 // All copies of Fastify publish each new app on this channel. An `onRoute` hook that is added later does not see the
 // routes before it.
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { readonly fastify: FastifyInstance }
-  appRoutes.set(appKey(app), new AppRoutes(app))
+  if (!appRoutes.has(appKey(app))) appRoutes.set(appKey(app), new AppRoutes(app))
 })
 
-function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
+/** @throws FST_CONV_LOADED_LATE if the app has routes that this package could not see */
+export function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
   if (!appRoutes.has(appKey(app)) && hasRoutes(app)) throw new bootErrors.FST_CONV_LOADED_LATE(plugin)
 }
 
-function routesOf(app: FastifyInstance): AppRoutes {
+export function routesOf(app: FastifyInstance): AppRoutes {
   const routes = appRoutes.get(appKey(app)) ?? new AppRoutes(app)
   appRoutes.set(appKey(app), routes)
   return routes
@@ -179,69 +160,61 @@ export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
 }
 
 /** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
-function addUnseen(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
+function addUnseen(declared: readonly Declared[], entries: readonly Entry[], reporter: Reporter): void {
   const met = new Set<EarlierRoute>()
-  for (const route of routes.declared) {
-    const unseenBy = registrations.filter(
-      ({ app, plugin }) => isWithin(route.context, app) && !routes.isSeen(plugin, route),
+  const addException = (plugin: string, route: string, reason: string, isDeclared: boolean, unused = false) =>
+    reporter.addException({ plugin, route, rules: [rule], reason, declared: isDeclared, unused })
+  for (const route of declared) {
+    const unseenBy = entries.filter(
+      (entry) => isWithin(route.context, entry.app) && !route.seenBy.has(entry.name),
     )
-    for (const { plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
-      const name = `${route.methods.join(', ')} ${route.path}`
-      const declared = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
-      if (declared !== undefined) met.add(declared)
-      const reason = declared?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
-      if (reason !== null)
-        reporter.addException({
-          plugin,
-          route: name,
-          rules: [rule],
-          reason,
-          declared: declared !== undefined,
-          unused: false,
-        })
+    for (const { name: plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
+      const earlier = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
+      if (earlier !== undefined) met.add(earlier)
+      const reason = earlier?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
+      if (reason !== null) addException(plugin, route.name, reason, earlier !== undefined)
       else if (mode !== 'off') {
         const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
-        reporter.addFinding({ plugin, rule, route: name, mode, problem, instead: instead(plugin) })
+        reporter.addFinding({ plugin, rule, route: route.name, mode, problem, instead: instead(plugin) })
       }
     }
   }
-  for (const { plugin, earlierRoutes } of registrations) {
-    for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route))) {
-      reporter.addException({ plugin, route: url, rules: [rule], reason, declared: true, unused: true })
-    }
+  for (const { name, earlierRoutes } of entries) {
+    for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route)))
+      addException(name, url, reason, true, true)
   }
-  addUnused(routes, registrations, reporter)
+  addUnused(declared, entries, reporter)
 }
 
-function addUnused(routes: AppRoutes, registrations: readonly Watched[], reporter: Reporter): void {
-  const idle = registrations.filter(({ app, servesRoutes }) => {
-    if (servesRoutes) return false
-    const others = routes.declared.filter(({ exclusionReason }) => exclusionReason === null)
-    return others.length > 0 && others.every(({ context }) => !isWithin(context, app))
+function addUnused(declared: readonly Declared[], entries: readonly Entry[], reporter: Reporter): void {
+  const others = declared.filter(({ exclusionReason }) => exclusionReason === null)
+  const idle = entries.filter(({ app, servesRoutes }) => {
+    return !servesRoutes && others.length > 0 && others.every(({ context }) => !isWithin(context, app))
   })
-  for (const { plugin, mode } of withoutCovered(idle)) {
+  for (const { name: plugin, mode } of withoutCovered(idle)) {
     if (mode === 'off') continue
+    const problem = 'the context that registers the plugin has no routes, so the plugin applies to none'
     reporter.addFinding({
       plugin,
       rule,
       route: '(none)',
       mode,
-      problem: 'the context that registers the plugin has no routes, so the plugin applies to none',
+      problem,
       instead: `${instead(plugin)} in the context of the routes, or wrap the function that does in fastify-plugin`,
     })
   }
 }
 
-/** Returns the registrations without the plugins that the preset of the same context has registered. */
-function withoutCovered(registrations: readonly Watched[]): readonly Watched[] {
-  const presets = new Set(registrations.filter(({ plugin }) => plugin === presetName).map(({ app }) => app))
-  return registrations.filter(({ app, plugin }) => plugin === presetName || !presets.has(app))
+/** Returns the entries without the plugins that the preset of the same context has registered. */
+function withoutCovered(entries: readonly Entry[]): readonly Entry[] {
+  const presets = new Set(entries.filter(({ name }) => name === presetName).map(({ app }) => app))
+  return entries.filter(({ app, name }) => name === presetName || !presets.has(app))
 }
 
 /** Whether the route's `config` has options for one of the plugins. */
-function configuresAny({ options }: Declared, registrations: readonly Watched[]): boolean {
+function configuresAny({ options }: Declared, entries: readonly Entry[]): boolean {
   const config = (options.config ?? {}) as Readonly<Record<string, unknown>>
-  return registrations.some(({ plugin }) => config[plugin] !== undefined && config[plugin] !== false)
+  return entries.some(({ name }) => config[name] !== undefined && config[name] !== false)
 }
 
 function instead(plugin: string): string {

@@ -36,6 +36,14 @@ type Keyed<T> = { [key: symbol]: T | undefined }
 // Registered symbols: two copies of this package, such as its ESM and its CommonJS build, may serve one app.
 const keyOf = (name: string): symbol => Symbol.for(`fastify-conventions.${name}`)
 
+/** Returns a value that all copies of this package in the process share. */
+export function sharedByCopies<T>(name: string, make: () => T): T {
+  const shared = globalThis as unknown as Record<symbol, T | undefined>
+  const key = keyOf(name)
+  shared[key] ??= make()
+  return shared[key] as T
+}
+
 /** Returns a slot of routes. */
 export function routeSlot<T>(name: string): RouteSlot<T> {
   const key = keyOf(name)

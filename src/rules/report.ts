@@ -17,18 +17,10 @@ export interface ConventionsReport {
   readonly observations: readonly Observation[]
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The report of the conventions in this context. */
-    conventions: {
-      /** Returns a snapshot of the findings, exceptions and observations so far. */
-      report(): ConventionsReport
-    }
-  }
-}
-
 /** Collects what plugins find. A context and all contexts below it share one. */
 export class Reporter {
+  /** The decorator `app.conventions`. */
+  readonly face = { report: () => this.report() }
   readonly #findings: Finding[] = []
   readonly #exceptions: Exception[] = []
   readonly #checks: (() => void)[] = []
@@ -153,7 +145,7 @@ export function reporterOf(app: FastifyInstance): Reporter {
   const reporter = new Reporter()
   reporterSlot.set(app, reporter)
   const isTaken = app.hasDecorator('conventions')
-  if (!isTaken) app.decorate('conventions', { report: () => reporter.report() })
+  if (!isTaken) app.decorate<unknown>('conventions', reporter.face)
   reporter.checkAtReady(function findTakenName() {
     if (!isTaken) return
     const problem = 'app.conventions is a decorator of the app, which keeps it'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { headSiblings } from '../fastify/internals.js'
+import { prepareRoutes } from '../convention/registry.js'
 import { routeSlot } from '../fastify/slots.js'
 import { matchesUrl, type RouteException } from './exceptions.js'
 import type { Mode } from './modes.js'
@@ -24,28 +24,18 @@ export function exceptRoutes<Convention extends string>(
   mode: Mode,
 ): void {
   const reporter = reporterOf(app)
-  const isHeadSibling = headSiblings(app)
   const met = new Set<RouteException<Convention>>()
-  app.addHook('onRoute', function exceptRoute(route) {
+  prepareRoutes(app, function exceptRoute(route, declared) {
     const applied = exceptions.filter(({ url }) => matchesUrl(url, route.path))
     if (applied.length === 0) return
-    const isSibling = isHeadSibling(route)
     const reasons: Record<string, string> = {}
     for (const exception of applied) {
       const { reason, except: rules = conventions } = exception
       met.add(exception)
       for (const convention of rules) reasons[convention] ??= reason
-      const name = `${[route.method].flat().join(', ')} ${route.path}`
-      if (!isSibling) {
-        reporter.addException({
-          plugin: 'conventions',
-          route: name,
-          rules,
-          reason,
-          declared: true,
-          unused: false,
-        })
-      }
+      if (declared === null) continue
+      const excepted = { plugin: 'conventions', route: declared.name, rules, reason }
+      reporter.addException({ ...excepted, declared: true, unused: false })
     }
     const off = Object.fromEntries(Object.keys(reasons).map((convention) => [convention, false]))
     route.config = Object.assign({}, route.config, off)

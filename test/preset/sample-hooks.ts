@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
-import { order } from '../../src/fastify/order.js'
+import { order } from '../../src/convention/order.js'
 
 /** Stands for the hook that a sample route has in its options. */
 export const own = 'the hook of the route'
@@ -22,7 +22,7 @@ export const options = {
 export const expected = {
   app: {
     onRequest: [
-      'problems:admission',
+      'problems',
       'cors',
       'securityHeaders',
       'httpsOnly',
@@ -30,14 +30,13 @@ export const expected = {
       'rateLimit',
       'pathGuard',
       'methodOverride',
-      'versions',
       'bearer',
       'xsrf',
     ],
     onSend: ['problems', 'cors', 'securityHeaders', 'caching', 'versions'],
   },
   'GET /v1/users': {
-    onRequest: [own, 'problems:expectation', 'problems:accept'],
+    onRequest: [own, 'problems:last', 'problems:last'],
     preParsing: [own],
     preValidation: ['lists', own],
     preHandler: [own, 'fields', 'caching'],
@@ -46,7 +45,7 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'HEAD /v1/users': {
-    onRequest: [own, 'problems:expectation', 'problems:accept'],
+    onRequest: [own, 'problems:last', 'problems:last'],
     preParsing: [own],
     preValidation: ['lists', own],
     preHandler: [own, 'fields', 'caching'],
@@ -55,8 +54,8 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'PUT /v1/users/:id': {
-    onRequest: [own, 'problems:expectation', 'problems:accept'],
-    preParsing: ['selfAlias', own, 'problems:content-coding', 'idempotency', 'integerTwins'],
+    onRequest: [own, 'problems:last', 'problems:last'],
+    preParsing: ['selfAlias', own, 'problems:last', 'idempotency', 'integerTwins'],
     preValidation: ['xsrf', 'selfAlias', 'methodOverride', own, 'integerTwins'],
     preHandler: ['integerTwins', own, 'fields', 'idempotency', 'caching'],
     preSerialization: [own, 'serialization'],
@@ -64,8 +63,8 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'DELETE /v1/orders/:id': {
-    onRequest: [own, 'problems:expectation'],
-    preParsing: ['problems:empty-body', own, 'problems:content-coding', 'idempotency'],
+    onRequest: [own, 'problems:last'],
+    preParsing: ['problems', own, 'problems:last', 'idempotency'],
     preValidation: ['xsrf', own],
     preHandler: [own, 'idempotency'],
     preSerialization: [own, 'responseRules', 'serialization'],
@@ -108,25 +107,32 @@ export async function hooksOf(
   await app.ready()
   const ofRoutes = routes.map((route) => [
     `${[route.method].flat().join()} ${route.url}`,
-    Object.fromEntries(Object.keys(order).map((phase) => [phase, namesOf(route[phase as 'onSend'])])),
+    Object.fromEntries(Object.keys(order).map((phase) => [phase, namesOf(route, phase)])),
   ])
-  return { app: appHooksOf(app), ...Object.fromEntries(ofRoutes) }
+  const { steps } = keyOf<{ unknown: Compiled }>(app, 'registry').unknown
+  const ofApp = ['onRequest', 'onSend'].map((phase) => [
+    phase,
+    steps[`${phase} beforeApp`]?.map(({ name }) => name),
+  ])
+  return { app: Object.fromEntries(ofApp), ...Object.fromEntries(ofRoutes) }
 }
 
-function namesOf(hooks: unknown): string[] {
-  return [hooks].flat().map((hook) => {
-    const { [Symbol.for('fastify-conventions.step')]: step, name } = hook as {
-      [key: symbol]: string
-      name: string
-    }
-    return step ?? (name === own ? own : 'of Fastify')
+interface Compiled {
+  readonly steps: Readonly<Record<string, readonly { readonly name: string }[]>>
+}
+
+/** The names of the hooks of a route, with the steps in place of the hooks that run them. */
+function namesOf(route: RouteOptions, phase: string): string[] {
+  const { steps } = keyOf<Compiled>(route.config ?? {}, 'compiled')
+  return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
+    const place = keyOf<string | undefined>(hook, 'hook')
+    if (place === undefined) return hook.name === own ? own : 'of Fastify'
+    return steps[place]?.map(({ name }) => name) ?? []
   })
 }
 
-function appHooksOf(app: FastifyInstance): unknown {
-  const key = Symbol.for('fastify-conventions.hooks')
-  const phases = (app as unknown as Record<symbol, Record<string, { runs: unknown[][] }>>)[key] ?? {}
-  return Object.fromEntries(Object.entries(phases).map(([phase, { runs }]) => [phase, namesOf(runs.flat())]))
+function keyOf<T>(owner: object, name: string): T {
+  return (owner as Record<symbol, T>)[Symbol.for(`fastify-conventions.${name}`)] as T
 }
 
 function hookOf(phase: string): (...parameters: unknown[]) => void {

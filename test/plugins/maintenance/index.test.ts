@@ -226,9 +226,9 @@ const preflight = {
 for (const order of ['before', 'after'] as const) {
   t.test(`a CORS preflight is answered, with @fastify/cors registered ${order}`, async (t) => {
     const app = Fastify(serverOptions())
-    await app.register(problems)
     const corsOptions = { exposedHeaders: ['Retry-After'] }
     if (order === 'before') await app.register(cors, corsOptions)
+    await app.register(problems)
     await app.register(maintenance)
     if (order === 'after') await app.register(cors, corsOptions)
     app.get('/v1/users', async () => ({}))

@@ -4,10 +4,10 @@ export const appHooks = 'hooks of the app'
 /** Stands in {@link order} for the hooks in the options of a route, and for those that `onRoute` hooks add to it. */
 export const routeHooks = 'hooks of the route'
 
-/** The order of a request: the conventions that have a hook in each phase, and the hooks of the app among them. */
+/** The order of a request: the conventions that have a step in each phase, and the hooks of the app among them. */
 export const order = {
   onRequest: [
-    'problems:admission',
+    'problems',
     'cors',
     'securityHeaders',
     'httpsOnly',
@@ -21,17 +21,16 @@ export const order = {
     appHooks,
     routeHooks,
     // A request with an unknown expectation, or without an acceptable format, counts for maintenance and quota first.
-    'problems:expectation',
-    'problems:accept',
+    'problems:last',
   ],
   preParsing: [
     appHooks,
     'selfAlias',
-    'problems:empty-body',
+    'problems',
     routeHooks,
     // A hook of the route may decode the content.
-    'problems:content-coding',
-    // The body as JSON, for the hooks that read it.
+    'problems:last',
+    // The body as JSON, for the steps that read it.
     'formats',
     // The bytes of the body, decoded.
     'idempotency',
@@ -96,8 +95,23 @@ export const order = {
   onError: [appHooks, 'versions', 'caching', routeHooks],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** A phase of a request in which a convention may have a hook. */
+/** A phase of a request in which a convention may have a step. */
 export type Phase = keyof typeof order
 
-/** A place of a convention in a phase. */
-export type Step<P extends Phase> = Exclude<(typeof order)[P][number], typeof appHooks | typeof routeHooks>
+export const phases = Object.keys(order) as Phase[]
+
+/** A place among the hooks of a phase: before those of the app; before those of the route; after them. */
+export type Side = 'beforeApp' | 'beforeRoute' | 'afterRoute'
+
+/**
+ * Returns the rank of a step in its phase, and its side. A convention that the table does not have runs after those of
+ * this package: before the hooks of the app in the phase `onRequest`, after those of the route in the others.
+ */
+export function placeOf(phase: Phase, step: string): { readonly rank: number; readonly side: Side } {
+  const steps: readonly string[] = order[phase]
+  const [ofApp, ofRoute] = [steps.indexOf(appHooks), steps.indexOf(routeHooks)]
+  const known = steps.indexOf(step)
+  const rank =
+    known !== -1 ? known : phase === 'onRequest' && !step.endsWith(':last') ? ofApp - 0.5 : steps.length
+  return { rank, side: rank < ofApp ? 'beforeApp' : rank < ofRoute ? 'beforeRoute' : 'afterRoute' }
+}

@@ -1,0 +1,406 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, RouteOptions } from 'fastify'
+import { bootErrors } from '../boot-errors.js'
+import { completeWhenRead } from '../fastify/lazy-route-schema.js'
+import { isForTransform, noteRoute } from '../fastify/route-schemas.js'
+import { type Declared, type EarlierRoute, routesOf } from '../fastify/route-watch.js'
+import { appSlot, requestSlot, routeSlot } from '../fastify/slots.js'
+import { isObject } from '../options.js'
+import type { Mode } from '../rules/modes.js'
+import { type Reporter, reporterOf } from '../rules/report.js'
+import { clip } from '../text.js'
+import { isMisspelt } from '../words/misspelt.js'
+import { explain } from './explain.js'
+import { type Phase, phases, placeOf, type Side } from './order.js'
+import {
+  type Hook,
+  memberPlaces,
+  type Next,
+  type Part,
+  type PayloadStep,
+  type PlacedStep,
+  runSteps,
+} from './steps.js'
+
+type Route = RouteOptions & { path: string }
+
+/** A plugin of this package in a context. */
+export interface Entry {
+  readonly name: string
+  /** The context that registers it. */
+  readonly app: FastifyInstance
+  readonly mode: Mode
+  readonly earlierRoutes: readonly EarlierRoute[]
+  /** Whether its name is that of options in `config` of a route. */
+  readonly isConfigured: boolean
+  isSettingUp: boolean
+  /** Whether the context has routes that are not the plugin's own. */
+  servesRoutes: boolean
+  /** Compiles a route, once the plugin is set up. */
+  compile: ((context: FastifyInstance, route: Route) => Part) | null
+  /** What it does on paths without a route. */
+  unknown: Part | null
+}
+
+/** What the conventions do on a route: parts, and once the app is ready, the steps of each place. */
+class CompiledRoute {
+  readonly parts: Part[] = []
+  /** Hooks of conventions that are not values yet. */
+  readonly hooks: { readonly phase: Phase; readonly name: string; readonly hook: Hook }[] = []
+  steps: Readonly<Record<Place, readonly PlacedStep[]>> = noSteps
+
+  /** The places that have steps, in a route whose parts are known. */
+  placesOf(phase: Phase): ReadonlySet<Side> {
+    return new Set(
+      this.#placed()
+        .filter((step) => step.phase === phase)
+        .map(({ side }) => side),
+    )
+  }
+
+  /** @param isServed whether it is a route: only there are hooks between those of the app and the handler */
+  arrange(isServed: boolean): this {
+    const steps = Object.fromEntries(places.map((place) => [place, [] as PlacedStep[]])) as Record<
+      Place,
+      PlacedStep[]
+    >
+    for (const { phase, side, part, name, run, hook } of this.#placed()) {
+      const all = steps[`${phase} ${isServed ? side : 'beforeApp'}`]
+      if (!all.some((step) => step.run === run)) all.push({ name, part, run, ...(hook && { hook }) })
+    }
+    this.steps = steps
+    return this
+  }
+
+  #placed(): (PlacedStep & { readonly phase: Phase; readonly side: Side; readonly rank: number })[] {
+    const ofParts = this.parts.flatMap((part) =>
+      memberPlaces.flatMap(({ member, phase, stepOf }) => {
+        const run = part.steps[member]
+        const name = stepOf(part.convention)
+        return run === undefined ? [] : [{ name, part, run, phase, ...placeOf(phase, name) }]
+      }),
+    )
+    const ofHooks = this.hooks.map(({ phase, name, hook }) => {
+      return { name, part: noPart, run: hook as PayloadStep, hook, phase, ...placeOf(phase, name) }
+    })
+    return [...ofParts, ...ofHooks].sort((one, other) => one.rank - other.rank)
+  }
+}
+
+type Place = `${Phase} ${Side}`
+
+const sides: readonly Side[] = ['beforeApp', 'beforeRoute', 'afterRoute']
+const places = phases.flatMap((phase) => sides.map((side): Place => `${phase} ${side}`))
+const noSteps = Object.fromEntries(places.map((place) => [place, []])) as unknown as CompiledRoute['steps']
+const noPart = { convention: '', steps: {}, modeOf: {} } as unknown as Part
+
+/** What is shared by a context that registers a convention first, and by all contexts below it. */
+interface Root {
+  readonly reporter: Reporter
+  readonly compiled: {
+    readonly registry: Registry
+    readonly entries: readonly Entry[]
+    readonly route: CompiledRoute
+  }[]
+  readonly registries: Registry[]
+  /** Routes whose hooks are not added yet. */
+  readonly unhooked: (readonly [options: RouteOptions, route: CompiledRoute])[]
+}
+
+/** The conventions of a context. */
+class Registry {
+  /** In the order of registration. */
+  entries: readonly Entry[]
+  readonly root: Root
+  /** Called for each route before it is compiled. */
+  preparations: readonly ((options: Route, declared: Declared | null) => void)[]
+  /** Hooks for all requests of conventions that are not values yet. */
+  hooks: CompiledRoute['hooks'] = []
+  /** Paths without a route. */
+  unknown = new CompiledRoute()
+  /** Routes that are declared before the first convention. */
+  earlier = new CompiledRoute()
+
+  constructor(root: Root, above: Registry | null) {
+    this.root = root
+    this.entries = above?.entries ?? []
+    this.preparations = above?.preparations ?? []
+    this.hooks = [...(above?.hooks ?? [])]
+    root.registries.push(this)
+  }
+
+  arrange(): void {
+    const parts = this.entries.flatMap(({ unknown }) => unknown ?? [])
+    this.unknown.parts.push(...parts)
+    this.unknown.hooks.push(...this.hooks)
+    this.unknown.arrange(false)
+    this.earlier.parts.push(...parts.map(beforeAppOnly))
+    this.earlier.hooks.push(...this.hooks)
+    this.earlier.arrange(true)
+  }
+}
+
+/** The part of a route that a convention has not seen: what it does for all requests. */
+function beforeAppOnly(part: Part): Part {
+  const members = memberPlaces.filter(
+    ({ phase, stepOf }) => placeOf(phase, stepOf(part.convention)).side === 'beforeApp',
+  )
+  return { ...part, steps: Object.fromEntries(members.map(({ member }) => [member, part.steps[member]])) }
+}
+
+const registries = appSlot<Registry>('registry')
+const compiledOf = routeSlot<CompiledRoute>('compiled')
+const compiledOn = requestSlot<CompiledRoute>('compiled')
+
+/**
+ * Adds a plugin to the conventions of a context, and of those below that are created later.
+ *
+ * @throws FST_CONV_ALREADY_REGISTERED
+ */
+export function addEntry(
+  app: FastifyInstance,
+  given: Pick<Entry, 'name' | 'mode' | 'earlierRoutes' | 'isConfigured'>,
+): Entry {
+  const registry = registryOf(app)
+  if (registry.entries.some(({ name }) => name === given.name)) {
+    throw new bootErrors.FST_CONV_ALREADY_REGISTERED(given.name)
+  }
+  const entry: Entry = {
+    ...given,
+    app,
+    isSettingUp: true,
+    servesRoutes: false,
+    compile: null,
+    unknown: null,
+  }
+  registry.entries = [...registry.entries, entry]
+  routesOf(app).watch(entry, registry.root.reporter)
+  return entry
+}
+
+/** Calls a function for each route of a context, before the conventions compile it. */
+export function prepareRoutes(app: FastifyInstance, prepare: Registry['preparations'][number]): void {
+  const registry = registryOf(app)
+  registry.preparations = [...registry.preparations, prepare]
+}
+
+function registryOf(app: FastifyInstance): Registry {
+  const known = registries.own(app)
+  if (known !== undefined) return known
+  const above = registries.get(app)
+  // The hooks of the context above serve this one, too.
+  const root = above?.root ?? newRoot(app)
+  const registry = new Registry(root, above ?? null)
+  registries.set(app, registry)
+  if (above === undefined) {
+    app.addHook('onRegister', function inheritConventions(child) {
+      registryOf(child)
+    })
+  }
+  return registry
+}
+
+function newRoot(app: FastifyInstance): Root {
+  const root: Root = { reporter: reporterOf(app), compiled: [], registries: [], unhooked: [] }
+  const routes = routesOf(app)
+  Object.assign(root.reporter.face, { explain: (request: InjectOptions | string) => explain(app, request) })
+  compiledOn.declare(app)
+  app.addHook('onRequest', onRequestOfContext)
+  app.addHook('onSend', onSendOfContext)
+  app.addHook('onRoute', function compileRoute(options) {
+    compileIn(root, registries.get(this) as Registry, this, options, routes.of(options))
+  })
+  app.addHook('onReady', function arrangeSteps(done) {
+    for (const { registry, entries, route } of root.compiled) {
+      for (const { unknown } of registry.entries.filter((entry) => !entries.includes(entry))) {
+        if (unknown !== null) route.parts.push(beforeAppOnly(unknown))
+      }
+      route.hooks.push(...registry.hooks)
+      route.arrange(true)
+    }
+    for (const registry of root.registries) registry.arrange()
+    done()
+  })
+  return root
+}
+
+function compileIn(
+  root: Root,
+  registry: Registry,
+  context: FastifyInstance,
+  options: Route,
+  declared: Declared | null,
+): void {
+  const { entries, preparations } = registry
+  for (const prepare of preparations) prepare(options, declared)
+  const route = new CompiledRoute()
+  compiledOf.set(options, route)
+  const compiling = entries.filter(({ compile }) => compile !== null)
+  root.compiled.push({ registry, entries: compiling, route })
+  for (const entry of entries) {
+    const { name, compile } = entry
+    declared?.seenBy.add(name)
+    entry.servesRoutes ||= !entry.isSettingUp
+    if (noteRoute(context, options, name, root.reporter)) {
+      root.reporter.checkAtReady(() => {
+        if (options.schema !== undefined && isForTransform(options))
+          completeWhenRead(options, (schema) => schema)
+      })
+    }
+    if (declared !== null) findMisspelt(entry, options, declared.name, root.reporter)
+    if (compile !== null) route.parts.push(compile(context, options))
+  }
+  // Fastify reads the hooks of a route when all plugins are loaded, so those of `onRoute` hooks of the app are known.
+  if (root.unhooked.push([options, route]) === 1) {
+    context.after(() => {
+      for (const [one, compiled] of root.unhooked.splice(0)) addHooks(one, compiled)
+    })
+  }
+}
+
+/** Finds keys of `config` that look like the name of a convention: its options would be ignored without a word. */
+function findMisspelt(
+  { name, mode, isConfigured }: Entry,
+  { config = {} }: Route,
+  route: string,
+  reporter: Reporter,
+): void {
+  if (mode === 'off' || !isConfigured) return
+  for (const [key, value] of Object.entries(config)) {
+    // Options are an object or `false`: `config.version: '2'` is something else.
+    if ((value !== false && !isObject(value)) || !isMisspelt(key, name)) continue
+    const problem = `config.${clip(key, maxKey)} is not read by anything of this package`
+    reporter.addFinding({
+      plugin: 'conventions',
+      rule: 'config',
+      route,
+      problem,
+      instead: `config.${name}`,
+      mode,
+    })
+  }
+}
+
+const maxKey = 50
+
+type AnyHook = (...parameters: never[]) => void
+
+// A registered symbol: two copies of this package may serve one app.
+const ofConventions = Symbol.for('fastify-conventions.hook')
+
+/** Adds the hooks of the places that have steps. */
+function addHooks(options: RouteOptions, route: CompiledRoute): void {
+  for (const phase of phases) {
+    const taken = route.placesOf(phase)
+    // The app may have copied the options of another route, with the hooks of that route.
+    const own = [(options[phase] ?? []) as AnyHook | AnyHook[]]
+      .flat()
+      .filter((hook) => !(ofConventions in hook))
+    const { beforeRoute, afterRoute } = hooksOfRoutes[phase]
+    const hooks = [
+      ...(taken.has('beforeRoute') ? [beforeRoute] : []),
+      ...own,
+      ...(taken.has('afterRoute') ? [afterRoute] : []),
+    ]
+    if (hooks.length > 0) Object.assign(options, { [phase]: hooks })
+  }
+}
+
+const hooksOfRoutes = Object.fromEntries(
+  phases.map((phase) => [
+    phase,
+    { beforeRoute: hookAt(phase, 'beforeRoute'), afterRoute: hookAt(phase, 'afterRoute') },
+  ]),
+) as Readonly<Record<Phase, { readonly beforeRoute: AnyHook; readonly afterRoute: AnyHook }>>
+
+/** Returns the hook that runs the steps of a place. */
+function hookAt(phase: Phase, side: Side): AnyHook {
+  const place: Place = `${phase} ${side}`
+  const run = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void => {
+    const steps = compiledOn.get(request)?.steps[place] ?? []
+    runSteps(steps, phase, request, reply, payload, next)
+  }
+  return Object.assign(hookWith(phase, run), { [ofConventions]: place })
+}
+
+/** Returns a hook with the parameters that Fastify gives to hooks of a phase. */
+function hookWith(phase: Phase, run: Hook): AnyHook {
+  if (phase === 'preSerialization' || phase === 'onSend' || phase === 'preParsing') {
+    return function runConventions(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      payload: unknown,
+      next: Next,
+    ) {
+      run(request, reply, payload, next)
+    }
+  }
+  if (phase === 'onError') {
+    // A step has no use for the error.
+    return function runConventions(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      _error: unknown,
+      next: Next,
+    ) {
+      run(request, reply, undefined, () => next())
+    }
+  }
+  return function runConventions(request: FastifyRequest, reply: FastifyReply, next: Next) {
+    run(request, reply, undefined, (error) => (error ? next(error) : next()))
+  }
+}
+
+function onRequestOfContext(
+  this: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  next: (error?: Error) => void,
+): void {
+  const steps = routeOf(this, request).steps['onRequest beforeApp']
+  runSteps(steps, 'onRequest', request, reply, undefined, (error) => (error ? next(error) : next()))
+}
+
+function onSendOfContext(
+  this: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  next: Next,
+): void {
+  runSteps(routeOf(this, request).steps['onSend beforeApp'], 'onSend', request, reply, payload, next)
+}
+
+/** Returns what the conventions do on the route of a request. Fastify builds `routeOptions` anew at each reading. */
+function routeOf(context: FastifyInstance, request: FastifyRequest): CompiledRoute {
+  const known = compiledOn.get(request)
+  if (known !== undefined) return known
+  const route = compiledOf.of(request) ?? unservedIn(registries.get(context), request)
+  compiledOn.set(request, route)
+  return route
+}
+
+function unservedIn(registry: Registry | undefined, { is404 }: FastifyRequest): CompiledRoute {
+  return registry === undefined ? nothing : is404 ? registry.unknown : registry.earlier
+}
+
+const nothing = new CompiledRoute()
+
+/** The names of the steps of a route, or of paths without one, by place: for tests. */
+export function stepNames(
+  app: FastifyInstance,
+  options?: RouteOptions,
+): Readonly<Record<string, readonly string[]>> {
+  const route = options === undefined ? registries.get(app)?.unknown : compiledOf.get(options)
+  const all = Object.entries(route?.steps ?? {}).filter(([, steps]) => steps.length > 0)
+  return Object.fromEntries(all.map(([place, steps]) => [place, steps.map(({ name }) => name)]))
+}
+
+/** Adds a hook of a convention that is not a value yet. */
+export function addRouteHook(options: RouteOptions, phase: Phase, name: string, hook: Hook): void {
+  compiledOf.get(options)?.hooks.push({ phase, name, hook })
+}
+
+/** Adds a hook for all requests of a context, of a convention that is not a value yet. */
+export function addContextHook(app: FastifyInstance, phase: Phase, name: string, hook: Hook): void {
+  registryOf(app).hooks.push({ phase, name, hook })
+}
