@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type CompleteSchema, completeWhenRead } from '../fastify/lazy-route-schema.js'
+import { type DocumentPlan, documentRoute } from '../fastify/document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from '../fastify/neighbours.js'
 import { appHooks, order, type Phase, type Step } from '../fastify/order.js'
 import { conventionPlugin } from '../fastify/plugin.js'
@@ -15,7 +15,6 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from '../options.js'
-import { type RouteDescription, routeDescriber } from '../problem/route-description.js'
 import type { Exception, Finding } from '../rules/findings.js'
 import { type Mode, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
 import { reporterOf } from '../rules/report.js'
@@ -76,12 +75,7 @@ export interface RouteContext<Options, Rule extends string, State> {
 }
 
 /** What a convention does on a route. */
-export interface RoutePlan extends Steps {
-  /** What it adds to the responses and parameters in the OpenAPI document. */
-  readonly describe?: RouteDescription | readonly RouteDescription[] | undefined
-  /** Completes the schema of the route for the OpenAPI document. */
-  readonly complete?: CompleteSchema | undefined
-}
+export interface RoutePlan extends Steps, DocumentPlan {}
 
 /** A convention: its name, what it can be told, and what it does on a route. */
 export interface Definition<
@@ -146,7 +140,6 @@ export function convention<
     const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
-    const describe = routeDescriber(app)
     // Exceptions are listed when all is known that a route breaks.
     const exceptions: (() => void)[] = []
     reporter.afterChecks(function addExceptionsOfRoutes() {
@@ -161,7 +154,6 @@ export function convention<
       arrayOption: definition.arrayOption,
       app,
     })
-    const completions: Parameters<typeof completeWhenRead>[] = []
     const declarations: (() => void)[] = []
     const state = await definition.setUp({
       app,
@@ -204,12 +196,8 @@ export function convention<
         const hook = hookOfRoute(compiled, 'onSend', 'lastOnSend')
         addHook(route, 'onSend', `${name}:last` as Step<'onSend'>, hook)
       }
-      for (const part of [plan.describe ?? []].flat()) describe(route, part)
-      if (plan.complete !== undefined) completions.push([route, plan.complete])
-    })
-    app.addHook('onReady', function completeSchemas(done) {
-      for (const completion of completions.splice(0)) completeWhenRead(...completion)
-      done()
+      if ((plan.describe ?? plan.document) !== undefined)
+        documentRoute(this, route, name, () => compiled.plan)
     })
     addHooksOfContext()
     for (const declare of declarations) declare()

@@ -3,7 +3,6 @@ import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
 import { type Check, functionOf, invalid, isObject, listOf, objectOf, text } from '../options.js'
-import { declareProblemSchema } from '../problem/problem-schema.js'
 import { type Mode, modes } from '../rules/modes.js'
 import { reporterOf } from '../rules/report.js'
 import { clip } from '../text.js'
@@ -17,8 +16,7 @@ import { type EarlierRoute, type RegistrationOptions, watchRoutes } from './rout
  * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
  * findings.
  *
- * @param hasMode whether the plugin has the option `mode`. One that has none adds nothing to the OpenAPI document until a
- * route uses it
+ * @param hasMode whether the plugin has the option `mode`
  */
 export function conventionPlugin<Options extends object>(
   name: string,
@@ -39,7 +37,6 @@ export function conventionPlugin<Options extends object>(
         checkConverter(`${name}.toJsonSchema`, toJsonSchema)
         if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
       }
-      if (hasMode && modeOf(own) === 'enforce') declareProblemSchema(app)
       const setUpIsDone = watchRoutes({
         app,
         plugin: name,

@@ -6,8 +6,7 @@ import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../rules/except
 import type { Mode } from '../rules/modes.js'
 import { type Reporter, reporterOf } from '../rules/report.js'
 import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
-import { completeWhenRead } from './lazy-route-schema.js'
-import { isForTransform, noteRoute } from './route-schemas.js'
+import { noteRoute } from './route-schemas.js'
 
 /** A route that is declared before the plugin, and may stay without the convention. */
 export interface EarlierRoute {
@@ -63,11 +62,7 @@ export function watchRoutes(registration: Registration): () => void {
   registrations.push(watched)
   let isSettingUp = true
   app.addHook('onRoute', function seeRoute(route) {
-    if (noteRoute(this, route, plugin, reporter)) {
-      reporter.checkAtReady(() => {
-        if (route.schema !== undefined && isForTransform(route)) completeWhenRead(route, (schema) => schema)
-      })
-    }
+    noteRoute(this, route, plugin, reporter)
     routes.see(plugin, route)
     watched.servesRoutes ||= !isSettingUp
   })
