@@ -31,9 +31,7 @@ export {
   type BearerOptions,
   type BearerRouteOptions,
   bearer,
-  bearerSecuritySchemes,
   type IntrospectionOptions,
-  type OpenApiSecurityScheme,
   type OpenRoute,
 } from './plugins/bearer/index.js'
 export {

@@ -1,7 +1,6 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { bearerSecuritySchemes } from 'fastify-conventions'
 import { clientIds, endpoints } from './authorization/clients.js'
 import { scopes, userScopes } from './caller.js'
 import { items } from './collections/index.js'
@@ -73,9 +72,8 @@ Version 1, below \`/v1\`, is provided until ${provided[1].sunset}, as \`Sunset\`
         { name: 'terms', description: 'The terms of service' },
       ],
       components: {
-        securitySchemes: isEmbedded
-          ? { [securityScheme]: flowsOf(issuer) }
-          : bearerSecuritySchemes({ issuer, securityScheme }),
+        // Otherwise the one that `bearer` adds.
+        securitySchemes: isEmbedded ? { [securityScheme]: flowsOf(issuer) } : {},
       },
     },
     transformObject: (document) =>

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { type CompleteSchema, completeWhenRead } from '../fastify/lazy-route-schema.js'
+import { type DocumentPlan, documentRoute } from '../fastify/document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from '../fastify/neighbours.js'
 import { conventionPlugin } from '../fastify/plugin.js'
 import { besideCors } from '../fastify/preflight.js'
@@ -13,7 +13,6 @@ import {
   resolveOptions,
   resolveRouteOptions,
 } from '../options.js'
-import { type RouteDescription, routeDescriber } from '../problem/route-description.js'
 import {
   type AppliedException,
   exceptionsOf,
@@ -84,12 +83,7 @@ export interface RouteContext<Options, Rule extends string, State> {
 }
 
 /** What a convention does on a route: its steps, and what the OpenAPI document says of them. */
-export interface RoutePlan extends Steps {
-  /** What it adds to the responses and parameters in the OpenAPI document. */
-  readonly describe?: RouteDescription | readonly RouteDescription[] | undefined
-  /** Completes the schema of the route for the OpenAPI document. */
-  readonly complete?: CompleteSchema | undefined
-}
+export interface RoutePlan extends Steps, DocumentPlan {}
 
 /** A convention: its name, its options, and what it does on a route. */
 export interface ConventionDefinition<
@@ -166,10 +160,8 @@ export function convention<
     const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
-    const describe = routeDescriber(app)
     const routes = routesOf(app)
     const exceptions = new DeclaredExceptions(name, ofRules.exceptions, reporter)
-    const completions: Parameters<typeof completeWhenRead>[] = []
     const declarations: (() => void)[] = []
     const state = (await definition.setUp?.({
       app,
@@ -197,10 +189,6 @@ export function convention<
     compiled.push({ context: app, part: entry.unknown })
     const isOff = options.mode === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
-    app.addHook('onReady', function completeSchemas(done) {
-      for (const completion of completions.splice(0)) completeWhenRead(...completion)
-      done()
-    })
     for (const declare of declarations) declare()
 
     function compile(context: FastifyInstance, route: RouteOptions & { path: string }, part: Part): void {
@@ -254,8 +242,9 @@ export function convention<
       })
       if (plan === undefined) return
       part.steps = methods.includes('OPTIONS') ? exempt(plan, true) : plan
-      for (const one of [plan.describe ?? []].flat()) describe(route, one)
-      if (plan.complete !== undefined) completions.push([route, plan.complete])
+      if ((plan.describe ?? plan.document) !== undefined) {
+        documentRoute(context, route, name, () => part.steps as RoutePlan)
+      }
     }
 
     function exempt(steps: Steps, isServed: boolean): Steps {

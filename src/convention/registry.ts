@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import { completeWhenRead } from '../fastify/lazy-route-schema.js'
-import { isForTransform, noteRoute } from '../fastify/route-schemas.js'
+import { noteRoute } from '../fastify/route-schemas.js'
 import { type Declared, type EarlierRoute, routesOf } from '../fastify/route-watch.js'
 import { appSlot, requestSlot, routeSlot } from '../fastify/slots.js'
 import { isObject } from '../options.js'
@@ -240,12 +239,7 @@ function compileIn(
     const { name, compile } = entry
     declared?.seenBy.add(name)
     entry.servesRoutes ||= !entry.isSettingUp
-    if (noteRoute(context, options, name, root.reporter)) {
-      root.reporter.checkAtReady(() => {
-        if (options.schema !== undefined && isForTransform(options))
-          completeWhenRead(options, (schema) => schema)
-      })
-    }
+    noteRoute(context, options, name, root.reporter)
     if (declared !== null) findMisspelt(entry, options, declared.name, root.reporter)
     if (compile !== null) route.parts.push(compile(context, options))
   }

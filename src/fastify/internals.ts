@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { yamlOf } from '../json/yaml.js'
 
 const checked = new WeakSet<object>()
 
@@ -247,7 +248,7 @@ const documentMakers = new WeakSet<object>()
 
 /**
  * Completes the OpenAPI documents that @fastify/swagger (checked with 9.9) makes for a context, each before anyone gets it.
- * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns. Its YAML stays as it is.
+ * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns.
  */
 export function completeDocuments(app: FastifyInstance, complete: (document: object) => void): void {
   for (
@@ -258,13 +259,13 @@ export function completeDocuments(app: FastifyInstance, complete: (document: obj
     const make: unknown = Object.getOwnPropertyDescriptor(owner, 'swagger')?.value
     if (typeof make !== 'function' || documentMakers.has(make)) continue
     const completed = new WeakSet<object>()
-    const makeCompleted = (...options: unknown[]): unknown => {
-      const document: unknown = make(...options)
+    const makeCompleted = (options?: { readonly yaml?: boolean }): unknown => {
+      const document: unknown = make()
       if (typeof document === 'object' && document !== null && !completed.has(document)) {
         completed.add(document)
         complete(document)
       }
-      return document
+      return options?.yaml === true ? yamlOf(document) : document
     }
     documentMakers.add(makeCompleted)
     Object.assign(owner, { swagger: makeCompleted })

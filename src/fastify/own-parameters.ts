@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { isSchemaObject, type Json, type SchemaStore } from '../json-schema/json-schema.js'
 import { partsOf, propertiesOf } from '../json-schema/parts.js'
-import { isObjectSchema } from '../json-schema/query-schema.js'
 import { SchemaReader } from '../json-schema/reader.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from './route-schemas.js'
+import { isObjectSchema, queryOf } from '../json-schema/responses.js'
+import { jsonSchemasOf } from './route-schemas.js'
 
 /** A query parameter of this package. */
 export interface OwnParameter {
@@ -20,9 +20,7 @@ export function ownParameter(
   declared: unknown,
   name: string,
 ): OwnParameter {
-  const isSure =
-    declared === undefined || (isSurelyIn(route.schema?.querystring) && !hasValidatorOfTheApp(app, route))
-  if (isSure) return { remove: null, read: (request) => parametersOf(request)?.[name] }
+  if (declared === undefined) return { remove: null, read: (request) => parametersOf(request)?.[name] }
   const { removed, remove } = parameterRemover(app, route, declared, [name])
   return {
     remove,
@@ -64,28 +62,6 @@ export function parameterRemover(
     }
   }
   return { removed, remove }
-}
-
-// Keywords that look at members which `properties` names, too.
-const strict = [
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'not',
-  'if',
-  'dependencies',
-  'dependentSchemas',
-  'propertyNames',
-  'maxProperties',
-] as const
-
-function isSurelyIn(schema: unknown): boolean {
-  return isObjectSchema(schema) && !strict.some((keyword) => keyword in schema)
-}
-
-function queryOf(schema: object): unknown {
-  const { querystring, query } = schema as { readonly querystring?: unknown; readonly query?: unknown }
-  return querystring ?? query
 }
 
 function parametersOf(request: FastifyRequest): Record<string, unknown> | undefined {

@@ -3,7 +3,6 @@ import fastifyPlugin from 'fastify-plugin'
 import { addEntry, type Entry } from '../convention/registry.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
 import { type Check, functionOf, invalid, listOf, objectOf, text } from '../options.js'
-import { declareProblemSchema } from '../problem/problem-schema.js'
 import { type Mode, modes } from '../rules/modes.js'
 import { checkInternals } from './internals.js'
 import { schemaConverter } from './route-schemas.js'
@@ -14,8 +13,7 @@ import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from '.
  * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
  * findings.
  *
- * @param hasMode whether the plugin has the option `mode`. One that has none adds nothing to the OpenAPI document until a
- * route uses it
+ * @param hasMode whether the plugin has the option `mode`
  */
 export function conventionPlugin<Options extends object>(
   name: string,
@@ -41,7 +39,6 @@ export function conventionPlugin<Options extends object>(
         checkConverter(`${name}.toJsonSchema`, toJsonSchema)
         if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
       }
-      if (hasMode && mode === 'enforce') declareProblemSchema(app)
       await setUp(app, own as unknown as Options, entry)
       entry.isSettingUp = false
     },

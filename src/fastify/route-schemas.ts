@@ -1,18 +1,15 @@
 import type { FastifyInstance, FastifySchema, FastifySchemaCompiler, RouteOptions } from 'fastify'
 import { exactJson } from '../json/exact-json.js'
-import { isPlainObject } from '../json-schema/json-schema.js'
 import {
   isProviderSchema,
   jsonSchemaOf,
   mapResponses,
-  providerTwin,
   type SchemaDirection,
   type ToJsonSchema,
 } from '../json-schema/provider-schema.js'
 import { mapBodies } from '../json-schema/responses.js'
 import type { Reporter } from '../rules/report.js'
-import { appKey, hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
-import { hasCompiledSerializer } from './reply.js'
+import { hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
 import { appSlot } from './slots.js'
 
 /** The function by which an app turns schemas of another library into JSON Schemas. */
@@ -32,7 +29,6 @@ interface Conversions {
 }
 
 const conversionsOf = new WeakMap<RouteOptions, Conversions>()
-const contextOf = new WeakMap<RouteOptions, FastifyInstance>()
 const defaults = newConversions(undefined)
 const byConverter = new WeakMap<ToJsonSchema, Conversions>()
 
@@ -40,25 +36,19 @@ function newConversions(convert: ToJsonSchema | undefined): Conversions {
   return { convert, input: new WeakMap(), output: new WeakMap(), responses: new WeakMap() }
 }
 
-/** Notes the context of a route, before a convention reads its schemas. Returns whether it was not noted before. */
+/** Notes the context of a route, before a convention reads its schemas. */
 export function noteRoute(
   app: FastifyInstance,
   route: RouteOptions,
   plugin: string,
   reporter: Reporter,
-): boolean {
-  const isNew = !contextOf.has(route)
-  if (isNew) {
-    contextOf.set(route, app)
-    routesIn(app).push(route)
-    conversionsOf.set(route, conversionsIn(app))
-  }
+): void {
+  if (!conversionsOf.has(route)) conversionsOf.set(route, conversionsIn(app))
   const isHead = [route.method].flat().join() === 'HEAD'
-  if (route.schema === undefined || isHead || !readers.has(plugin)) return isNew
+  if (route.schema === undefined || isHead || !readers.has(plugin)) return
   const unread = unreadParts(route)
   const reads = unread.includes('response') || (unread.length > 0 && plugin === 'integerTwins')
   if (reads) noteUnread(route, unread, plugin, reporter)
-  return isNew
 }
 
 function conversionsIn(app: FastifyInstance): Conversions {
@@ -74,13 +64,9 @@ function conversionsIn(app: FastifyInstance): Conversions {
  * Those that cannot be converted stay as they are.
  */
 export function jsonSchemasOf(route: Pick<RouteOptions, 'schema'>): FastifySchema | undefined {
-  const written = writtenSchemaOf.get(route)
-  const schema = written === undefined ? route.schema : written()
+  const { schema } = route
   return schema && converted(schema, conversionsOf.get(route as RouteOptions) ?? defaults)
 }
-
-/** The schemas as the app wrote them, of routes whose `schema` is completed for the OpenAPI document when it is read. */
-export const writtenSchemaOf = new WeakMap<object, () => FastifySchema | undefined>()
 
 function converted(schema: FastifySchema, conversions: Conversions): FastifySchema {
   const given: Schemas = schema
@@ -173,79 +159,6 @@ const validator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) =
 }
 
 function ignore(): void {}
-
-/** Returns the schema of a route for the OpenAPI document. */
-export function documentedSchema(
-  route: RouteOptions,
-  schema: FastifySchema,
-  complete: (schema: FastifySchema) => FastifySchema,
-): FastifySchema {
-  const json = converted(schema, conversionsOf.get(route) ?? defaults)
-  const completed = complete(json)
-  if (!isForTransform(route)) return completed
-  const parts: Record<string, unknown> = { ...completed }
-  for (const name of inputs) {
-    const part = parts[name]
-    if (part === undefined) continue
-    const original = inputs.find((one) => (json as Schemas)[one] === part)
-    parts[name] =
-      original !== undefined && (schema as Schemas)[original] !== part
-        ? (schema as Schemas)[original]
-        : providerTwin(part)
-  }
-  const [before, after] = [json.response, completed.response]
-  if (typeof after === 'object' && after !== null) {
-    const originals: Readonly<Record<string, unknown>> = { ...(schema.response as object | undefined) }
-    const unchanged: Readonly<Record<string, unknown>> = { ...(before as object | undefined) }
-    parts.response = Object.fromEntries(
-      Object.entries(after).map(([status, answer]) => [
-        status,
-        answer === unchanged[status] && answer !== originals[status]
-          ? originals[status]
-          : readableAnswer(answer),
-      ]),
-    )
-  }
-  return parts as FastifySchema
-}
-
-function readableAnswer(answer: unknown): unknown {
-  const hasNoContent =
-    isPlainObject(answer) && isPlainObject(answer.content) && Object.keys(answer.content).length === 0
-  // Without content, the transform gives the description only, and @fastify/swagger fails.
-  const { content: _, ...described } = hasNoContent ? answer : {}
-  return (
-    mapBodies({ answer: hasNoContent ? described : answer }, providerTwin) as { readonly answer: unknown }
-  ).answer
-}
-
-/**
- * Whether the document of a route may be written by a transform that need not know JSON Schema: it writes all routes, if one
- * of them has a compiler of the app. Ask when the app gets ready, not earlier.
- */
-export function isForTransform(route: RouteOptions): boolean {
-  const app = contextOf.get(route)
-  if (app === undefined) return false
-  const key = appKey(app)
-  const known = hasCompiler.get(key) ?? routesIn(app).some(hasCompilerOfTheApp)
-  hasCompiler.set(key, known)
-  return known
-}
-
-const routesOfApp = new WeakMap<object, RouteOptions[]>()
-const hasCompiler = new WeakMap<object, boolean>()
-
-function routesIn(app: FastifyInstance): RouteOptions[] {
-  const known = routesOfApp.get(appKey(app)) ?? []
-  routesOfApp.set(appKey(app), known)
-  return known
-}
-
-function hasCompilerOfTheApp(route: RouteOptions): boolean {
-  const app = contextOf.get(route)
-  if (app === undefined) return false
-  return hasValidatorOfTheApp(app, route) || hasCompiledSerializer(app, route.serializerCompiler)
-}
 
 /** The plugins that read response schemas. Of them, `integerTwins` reads schemas of requests, too. */
 const readers: ReadonlySet<string> = new Set(['lists', 'responseRules', 'fields', 'integerTwins', 'formats'])

@@ -1,4 +1,5 @@
 import { isPlainObject, type Json, type SchemaObject } from './json-schema.js'
+import { SchemaReader } from './reader.js'
 import { mapBodies } from './responses.js'
 import { writtenOut } from './written-out.js'
 
@@ -123,11 +124,9 @@ function alone(schema: object): object {
   const { $schema: _, '~standard': _standard, ...keywords } = schema as Record<string, unknown>
   if (!isPlainObject(keywords.definitions)) return keywords
   try {
-    const { definitions: _definitions, ...plain } = writtenOut(
-      keywords as Json,
-      {},
-      { circle },
-    ) as SchemaObject
+    const reader = new SchemaReader({}, { onUnresolved: () => {} })
+    const absolute = reader.absolute(keywords as Json, keywords as Json)
+    const { definitions: _definitions, ...plain } = writtenOut(absolute, reader, { circle }) as SchemaObject
     return plain
   } catch {
     return keywords
@@ -136,20 +135,4 @@ function alone(schema: object): object {
 
 function circle(): never {
   throw new TypeError('the schema is recursive')
-}
-
-/** A JSON Schema that is one of Zod, too, for a transform of the OpenAPI document that knows Zod's schemas only. */
-export function providerTwin(schema: unknown): unknown {
-  if (!isPlainObject(schema) || '_zod' in schema) return schema
-  const twin = { ...schema }
-  const definition = { type: 'custom', check: 'custom' }
-  Object.defineProperty(twin, '_zod', {
-    value: {
-      def: definition,
-      traits: new Set(['$ZodType']),
-      // Zod changes what it is given.
-      toJSONSchema: () => structuredClone({ ...twin }),
-    },
-  })
-  return twin
 }

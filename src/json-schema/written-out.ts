@@ -1,12 +1,5 @@
-import {
-  isSchemaObject,
-  type Json,
-  mapSubschemas,
-  maxSchemaDepth,
-  type SchemaObject,
-  type SchemaStore,
-} from './json-schema.js'
-import { SchemaReader } from './reader.js'
+import { isSchemaObject, type Json, mapSubschemas, maxSchemaDepth, type SchemaObject } from './json-schema.js'
+import type { SchemaReader } from './reader.js'
 
 export interface WrittenOutOptions {
   /** Changes each schema. */
@@ -18,10 +11,9 @@ export interface WrittenOutOptions {
 /** A schema with what it refers to in the place of the references. */
 export function writtenOut(
   schema: Json,
-  shared: SchemaStore,
+  reader: SchemaReader,
   { change = (part) => part, circle = () => ({}) }: WrittenOutOptions = {},
 ): Json {
-  const reader = new SchemaReader(shared, { onUnresolved: () => {} })
   const around = new Set<Json>()
   const visit = (part: Json, depth: number): Json => {
     if (!isSchemaObject(part) || depth > maxSchemaDepth) return part
@@ -40,5 +32,5 @@ export function writtenOut(
     const written = visit(reader.follow($ref as string), depth)
     return isSchemaObject(written) ? { ...written, ...siblings } : siblings
   }
-  return visit(reader.absolute(schema, schema), 0)
+  return visit(schema, 0)
 }

@@ -1,13 +1,9 @@
-import type { FastifyInstance } from 'fastify'
-import { rootOf } from '../fastify/internals.js'
+import type { Content, OpenApi } from '../json-schema/openapi.js'
 import { problemMediaType } from './problem-document.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 
-const problemSchemaId = 'fastify-conventions.problem'
-
 /** JSON Schema of a problem document (RFC 9457 §3.1). A problem may have further members. */
 const problemSchema = {
-  $id: problemSchemaId,
   title: 'Problem',
   description: 'A problem document (RFC 9457)',
   type: 'object',
@@ -44,10 +40,16 @@ const problemSchema = {
   },
 }
 
-/** Adds the schema of problems to an app, so that the OpenAPI document has it once. */
-export function declareProblemSchema(app: FastifyInstance): void {
-  const root = rootOf(app)
-  if (root.getSchema(problemSchemaId) === undefined) root.addSchema(structuredClone(problemSchema))
+/** Adds the schema of problems to a document. Returns the reference to it. */
+export function addProblemSchema({ document }: OpenApi): string {
+  document.components ??= {}
+  document.components.schemas ??= {}
+  const { schemas } = document.components
+  let name = problemSchema.title
+  // The app may have a schema with this name.
+  while (Object.hasOwn(schemas, name)) name += 'Document'
+  schemas[name] = structuredClone(problemSchema)
+  return `#/components/schemas/${name}`
 }
 
 const codesOfHttp = [
@@ -60,8 +62,16 @@ const codesOfHttp = [
   'header-fields-too-large',
 ] as const satisfies readonly ProblemCode[]
 
-/** @param isClosed whether no other code can occur */
-export function problemContent(status: number, codes: readonly string[], isClosed: boolean): object {
+/**
+ * @param problem reference to the schema of problems
+ * @param isClosed whether no other code can occur
+ */
+export function problemContent(
+  problem: string,
+  status: number,
+  codes: readonly string[],
+  isClosed: boolean,
+): Content {
   const ofHttp = codesOfHttp.filter((code) => problemTypes[code].status === status)
   const known = { type: 'string', enum: [...new Set([...codes, ...ofHttp])] }
   const ofStatus = {
@@ -72,5 +82,5 @@ export function problemContent(status: number, codes: readonly string[], isClose
       code: isClosed ? known : { anyOf: [known, { type: 'string' }] },
     },
   }
-  return { [problemMediaType]: { schema: { allOf: [{ $ref: `${problemSchemaId}#` }, ofStatus] } } }
+  return { [problemMediaType]: { schema: { allOf: [{ $ref: problem }, ofStatus] } } }
 }

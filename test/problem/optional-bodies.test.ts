@@ -2,19 +2,19 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../src/index.js'
-import { tellOptionalBodies } from '../../src/problem/route-description.js'
+import { type Operation, openApiOf, withOptionalBody } from '../../src/json-schema/openapi.js'
 
 const schemas = {
   some: { type: 'object' },
   none: { type: ['object', 'null'] },
-  itself: { $ref: '#/components/schemas/itself' },
 }
 
-function isRequired(...bodies: readonly unknown[]): boolean {
+function isRequired(...bodies: readonly unknown[]): boolean | undefined {
   const content = Object.fromEntries(bodies.map((schema, index) => [`media/${index}`, { schema }]))
-  const requestBody = { required: true, content }
-  tellOptionalBodies({ paths: { '/v1/users': { get: {}, post: { requestBody } } }, components: { schemas } })
-  return requestBody.required
+  const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
+  if (openapi === null) throw new Error('no OpenAPI')
+  const operation = { requestBody: { required: true, content } } as Operation
+  return withOptionalBody(operation, openapi.reader).requestBody?.required
 }
 
 t.test('a body is optional if its schema allows null, for each media type', async (t) => {
@@ -40,14 +40,10 @@ t.test('a body is optional if its schema allows null, for each media type', asyn
     { anyOf: [{ type: 'object' }, { type: 'string' }] },
     { type: ['object', 'null'], allOf: [{ type: 'object' }] },
     { $ref: '#/components/schemas/some' },
-    { $ref: '#/components/schemas/itself' },
-    { $ref: '#/components/schemas/toString' },
-    { $ref: 'elsewhere.json' },
   ]
   for (const schema of required) t.equal(isRequired(schema), true, JSON.stringify(schema))
   t.equal(isRequired({ type: 'null' }, { type: 'object' }), true, 'one of the media types needs it')
   t.equal(isRequired(), true, 'no media type')
-  t.doesNotThrow(() => tellOptionalBodies({}))
 })
 
 t.test('the document of @fastify/swagger says which bodies may be absent', async (t) => {

@@ -1,9 +1,9 @@
-import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { RequestStep } from '../../convention/steps.js'
 import { callerFields, knownSubject } from '../../fastify/caller.js'
+import { documentRoute } from '../../fastify/document.js'
 import { rootOf } from '../../fastify/internals.js'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
@@ -12,12 +12,11 @@ import { matchesUrl } from '../../rules/exceptions.js'
 import { logOf } from '../../rules/report.js'
 import { authenticationOf, bearerRules, knownSubjectOf, knownToken, refusalsOf } from './hooks.js'
 import {
+  type DescribedPlan,
   describeRefusals,
-  describeSecurity,
-  type KnownScheme,
+  documentSecurity,
   resourceMetadata,
   resourceMetadataUrl,
-  schemeTransform,
 } from './openapi.js'
 import {
   type BearerOptions,
@@ -29,7 +28,6 @@ import {
 import { tokenVerification } from './verification.js'
 
 export type { Caller } from '../../fastify/caller.js'
-export { bearerSecuritySchemes, type OpenApiSecurityScheme } from './openapi.js'
 export type {
   BearerAlgorithm,
   BearerKeySet,
@@ -69,14 +67,11 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
   routeOptions: bearerRouteOptions,
   async setUp({ app, options: given, atReady, declareRoutes, addException }) {
     const options = resolveBearer(given)
-    const { mode, resource, open, securityScheme } = options
+    const { mode, resource, open } = options
     if (mode === 'off') return null
     const isEnforced = mode === 'enforce'
     const metadataUrl = isEnforced && resource !== null ? resourceMetadataUrl(resource) : null
-    const described = {
-      issuer: options.issuer,
-      ...(given.introspection !== undefined && { introspection: given.introspection }),
-    }
+    const document = (plan: DescribedPlan | null) => documentSecurity(given as BearerOptions, plan)
     const { tokens, warmUp } = await tokenVerification(options, app.log, () =>
       loadPeer('bearer', 'jose', () => import('jose')),
     )
@@ -86,12 +81,6 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     }
     const scopes = new Set<string>()
     const metOpen = new Set<string>()
-    // The routes of a document are read after that with the transform, which is declared first.
-    let scheme: KnownScheme | null =
-      securityScheme === undefined ? null : { name: securityScheme, takesScopes: true }
-    const noteScheme = (added: KnownScheme): void => {
-      scheme = added
-    }
 
     if (isEnforced) {
       // A `caller` of the app is set, too.
@@ -101,9 +90,9 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       knownSubject.set(app, knownSubjectOf(tokens))
     } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
 
-    const withoutToken: RouteOptions[] = []
-    app.addHook('onRoute', function noteRouteWithoutToken(route) {
-      if (isEnforced && route.config?.bearer === false) withoutToken.push(route)
+    app.addHook('onRoute', function documentRouteWithoutToken(route) {
+      if (isEnforced && route.config?.bearer === false)
+        documentRoute(this, route, 'bearer', () => ({ document: document(null) }))
     })
     let metadata = ''
     declareRoutes(function declareMetadata() {
@@ -111,23 +100,12 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       // RFC 9728 §3.1: the path belongs to the host, not to the prefix of a context.
       rootOf(app).get(
         new URL(metadataUrl).pathname.replaceAll(':', '::'),
-        {
-          config: {
-            bearer: false,
-            swaggerTransform: schemeTransform(described, securityScheme ?? 'bearer', noteScheme),
-          } as object,
-          schema: { hide: true } as object,
-        },
+        { config: { bearer: false }, schema: { hide: true } as object },
         async (_request, reply) => {
           reply.header('cache-control', 'public, max-age=3600').type('application/json')
           return metadata
         },
       )
-    })
-    app.addHook('onReady', function describeRoutesWithoutToken(done) {
-      for (const route of withoutToken.splice(0))
-        completeWhenRead(route, (schema) => describeSecurity(schema, scheme, null))
-      done()
     })
     atReady(function listOpenRoutes() {
       metadata = resourceMetadata(options, [...scopes])
@@ -146,17 +124,17 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     // The response tells an unknown path from one that is protected. Routes that are declared earlier are protected, too.
     const standard: RequestStep = (request, reply) =>
       request.is404 ? undefined : authenticate(request, reply)
-    return { open, metOpen, scopes, standard, stepFor, schemeOf: () => scheme }
+    return { open, metOpen, scopes, standard, stepFor, document }
   },
   route({ name, path, route, isConfigured, options, modeOf, state }) {
     if (state === null) return undefined
     if (route === null) return { onRequest: state.standard }
-    const { open, metOpen, scopes: known, standard, stepFor, schemeOf } = state
+    const { open, metOpen, scopes: known, standard, stepFor, document } = state
     const isEnforced = modeOf.token === 'enforce'
     const opened = open.filter(({ url }) => matchesUrl(url, path))
     for (const { url } of opened) metOpen.add(url)
     if (!isConfigured && opened.length > 0) {
-      return isEnforced ? { complete: (schema) => describeSecurity(schema, schemeOf(), null) } : undefined
+      return isEnforced ? { document: document(null) } : undefined
     }
     const { optional: isOptional = false } = options
     const own = (route.config?.bearer as BearerRouteOptions | undefined)?.scopes
@@ -167,10 +145,6 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     if (!isEnforced) return { onRequest }
     callerFields.set(route, ['authorization'])
     for (const scope of requirement.scopes) known.add(scope)
-    return {
-      onRequest,
-      describe: describeRefusals(requirement),
-      complete: (schema) => describeSecurity(schema, schemeOf(), requirement),
-    }
+    return { onRequest, describe: describeRefusals(requirement), document: document(requirement) }
   },
 })

@@ -231,9 +231,8 @@ const others = {
    */
   open: option(listOf(openRoute), []),
   /**
-   * Name of the security scheme in the OpenAPI document, to which the routes refer. If it is given, the document has to
-   * have it, see {@link bearerSecuritySchemes}. Without it, the plugin adds a scheme `bearer` to the document of
-   * @fastify/swagger, if that is registered earlier and `resource` is not `false`; otherwise routes show no scheme.
+   * Name of the security scheme in the OpenAPI document, to which the routes refer. It is added unless the document has one
+   * of this name.
    * @default 'bearer'
    */
   securityScheme: optional(text("a name such as 'bearer'", /^[\w.-]+$/)),

@@ -2,19 +2,18 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { hasReplySerializer } from '../../fastify/internals.js'
-import type { CompleteSchema } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { type OwnParameter, ownParameter } from '../../fastify/own-parameters.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../fastify/selection.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
-import { isObjectSchema } from '../../json-schema/query-schema.js'
+import { isObjectSchema, queryOf } from '../../json-schema/responses.js'
 import { invalid } from '../../options.js'
 import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
-import { describeSelection, namesFields, withFieldsParameter, withSelectedFields } from './openapi.js'
+import { describeSelection, documentFields, namesFields } from './openapi.js'
 import {
   type FieldsOptions,
   type FieldsRouteOptions,
@@ -75,7 +74,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
       atReady(() => fields.prepare())
       return countSteps(fields, options)
     }
-    const { parameter, complete } = facts.reads ? addParameter(app, route, options) : noParameter
+    const parameter = facts.reads ? ownParameter(app, route, queryOf(route.schema), 'fields') : noParameter
     const serialization = serializationOf(app, route)
     const fields = new RouteFields(facts, options, serialization)
     atReady(() => fields.prepare())
@@ -88,27 +87,12 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     return {
       ...selectSteps(fields, options, serialization, parameter),
       describe: facts.reads ? describeSelection : undefined,
-      complete: (schema) => withSelectedFields(complete(schema), facts.lists, schemasOf(app)),
+      document: documentFields(options, facts),
     }
   },
 })
 
-const noParameter: { readonly parameter: OwnParameter; readonly complete: CompleteSchema } = {
-  parameter: { remove: null, read: () => undefined },
-  complete: (schema) => schema,
-}
-
-function addParameter(app: FastifyInstance, route: Route, options: FieldsRouteOptions): typeof noParameter {
-  const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
-  const declared = querystring ?? query
-  const complete: CompleteSchema = (schema) => withFieldsParameter(schema, options, schemasOf(app))
-  // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone. A compiler of
-  // the app need not know JSON Schema.
-  const isForDocument = declared === undefined || hasValidatorOfTheApp(app, route)
-  if (!isForDocument) route.schema = complete(route.schema ?? {})
-  const parameter = ownParameter(app, route, declared, 'fields')
-  return { parameter, complete: isForDocument ? complete : noParameter.complete }
-}
+const noParameter: OwnParameter = { remove: null, read: () => undefined }
 
 function fieldsOf(this: FastifyRequest): FieldSelection | null {
   const selection = selectionOf(this) ?? null

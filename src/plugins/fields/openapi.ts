@@ -1,4 +1,3 @@
-import type { FastifySchema } from 'fastify'
 import { fieldNames } from '../../json-schema/field-names.js'
 import {
   isSchemaObject,
@@ -7,19 +6,20 @@ import {
   type SchemaObject,
   type SchemaStore,
 } from '../../json-schema/json-schema.js'
-import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
-import { bodyFor, mapBodies, responseBodies } from '../../json-schema/responses.js'
+import { type DocumentOperation, mapResponseSchemas, withParameters } from '../../json-schema/openapi.js'
+import type { SchemaReader } from '../../json-schema/reader.js'
+import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
 import { writtenOut } from '../../json-schema/written-out.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { FieldsRouteOptions } from './options.js'
-import { fieldBounds, itemOf } from './selection.js'
+import { fieldBounds, itemOf, type RouteFacts } from './selection.js'
 
-export function withFieldsParameter<Schema extends RouteSchema>(
-  schema: Schema | undefined,
+/** Adds the parameter `fields`, if the route has it, and says of responses that fields may be left out. */
+export function documentFields(
   { default: defaults }: FieldsRouteOptions,
-  shared: () => SchemaStore = () => ({}),
-): Schema {
+  { reads, lists }: Pick<RouteFacts, 'reads' | 'lists'>,
+): DocumentOperation {
   const otherwise = defaults === undefined ? 'all' : defaults.join(', ')
   const { maxNames, maxLength, maxDepth } = fieldBounds
   const limits = `At most ${maxNames} names, ${maxLength} characters, and ${maxDepth} names with dots between them`
@@ -28,27 +28,14 @@ export function withFieldsParameter<Schema extends RouteSchema>(
     anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
     description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${otherwise}`,
   }
-  return withQueryParameters(schema, { fields }, shared)
+  return (operation, { reader }) => {
+    const described = reads ? withParameters(operation, 'query', { fields }) : operation
+    // Others than 2xx are not projected.
+    return mapResponseSchemas(described, /^2(?:00|XX)$/, (body) => optional(body, lists, reader))
+  }
 }
 
-export function withSelectedFields(
-  schema: FastifySchema,
-  lists: readonly string[],
-  shared: () => SchemaStore,
-): FastifySchema {
-  const { response } = schema
-  if (!isObjectSchema(response)) return schema
-  const store = shared()
-  const selected = mapBodies(response, (body) => (isSchemaObject(body) ? optional(body, lists, store) : body))
-  // Others than 2xx are not projected.
-  const entries = Object.entries(selected as object).map(([status, answer]) => [
-    status,
-    /^2(?:00|xx)$/i.test(status) ? answer : response[status],
-  ])
-  return { ...schema, response: Object.fromEntries(entries) }
-}
-
-function optional(body: SchemaObject, lists: readonly string[], shared: SchemaStore): Json {
+function optional(body: Json, lists: readonly string[], reader: SchemaReader): Json {
   const change = (part: SchemaObject, depth: number): SchemaObject => {
     const { required, ...rest } = part
     if (required === undefined) return part
@@ -57,7 +44,7 @@ function optional(body: SchemaObject, lists: readonly string[], shared: SchemaSt
       depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))
     return isList ? part : rest
   }
-  return writtenOut(body, shared, { change })
+  return writtenOut(body, reader, { change })
 }
 
 function isArray(schema: Json | undefined): boolean {

@@ -4,21 +4,17 @@ import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, readTypes, refuseFormat } from '../../fastify/formats.js'
 import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
+import type { OpenApi, Operation } from '../../json-schema/openapi.js'
+import { queryOf } from '../../json-schema/responses.js'
 import { isObject } from '../../options.js'
 import { choiceOf, chooseFormat, notInFormats, type RouteFormats, readXml, writeFormat } from './hooks.js'
 import { mediaTypesOf, negotiationOf } from './negotiation.js'
-import {
-  describeChoice,
-  describeXmlBody,
-  withFormatParameter,
-  withMediaTypes,
-  withXmlBody,
-} from './openapi.js'
+import { describeChoice, describeXmlBody, documentFormats, documentXmlBody } from './openapi.js'
 import {
   type Format,
   type FormatsOptions,
@@ -86,9 +82,9 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
       ...bodies?.steps,
       ...(isDescribed && {
         describe: [...(responses ? [describeChoice(produces)] : []), ...(bodies ? [describeXmlBody] : [])],
-        complete: (schema: FastifySchema) => {
-          const complete = responses === null ? schema : responses.complete(schema)
-          return bodies === null ? complete : withXmlBody(complete)
+        document: (operation: Operation, openapi: OpenApi) => {
+          const described = responses?.document(operation, openapi) ?? operation
+          return bodies === null ? described : documentXmlBody(described)
         },
       }),
     }
@@ -105,9 +101,7 @@ function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
   const { app, route, options, state, atReady, addFinding } = formatted
   const { libraries, needed } = state
   const { parameter, formulas, mode } = options
-  const { schema = {} } = route
-  const declared = queryOf(schema)
-  // Later, the schema is complete with the formats.
+  const declared = queryOf(route.schema)
   const readable = jsonSchemasOf(route) ?? {}
   const negotiation = negotiationOf(produces)
   let prepared: PreparedResponses | undefined
@@ -129,21 +123,19 @@ function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
     if (finding !== null) addFinding(...finding)
     if (declaresParameter(app, declared, parameter)) addFinding(...parameterFinding(parameter))
   })
-  const complete = (one: FastifySchema): FastifySchema =>
-    withFormatParameter(one, parameter, negotiation.names, () => app.getSchemas() as SchemaStore)
+  const document = documentFormats(parameter, negotiation.names, produces, () => prepare().root)
   const formats: RouteFormats = { negotiation, parameter, writerOf: (format) => writers[format] }
-  if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, complete }
+  if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, document }
   for (const format of produces) needed.add(format)
   chosenFormat.declare(app)
   // Before other hooks, where the plugin `problems` checks `Accept`.
   refuseFormat.set(route, (request) =>
     choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
   )
-  if (declared !== undefined && !hasValidatorOfTheApp(app, route)) route.schema = complete(schema)
   const { remove } = ownParameter(app, route, declared, parameter)
   return {
     steps: { preValidation: chooseFormat(formats, remove), onSend: writeFormat(formats) },
-    complete: (one: FastifySchema) => withMediaTypes(complete(one), produces, prepare().root),
+    document,
   }
 }
 
@@ -181,9 +173,4 @@ function factsOf({ app, route, options, name }: FormattedRoute, { response }: Fa
     member: isObject(lists) && typeof lists.member === 'string' ? lists.member : null,
     shared: app.getSchemas() as SchemaStore,
   }
-}
-
-function queryOf(schema: FastifySchema): unknown {
-  const { querystring, query } = schema as { readonly querystring?: unknown; readonly query?: unknown }
-  return querystring ?? query
 }

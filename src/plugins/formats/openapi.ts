@@ -1,32 +1,34 @@
-import type { FastifySchema } from 'fastify'
 import type { Format } from '../../fastify/formats.js'
-import { isPlainObject, type SchemaStore } from '../../json-schema/json-schema.js'
-import { isObjectSchema, type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
+import {
+  type Content,
+  type DocumentOperation,
+  type Operation,
+  withParameters,
+} from '../../json-schema/openapi.js'
+import { isObjectSchema } from '../../json-schema/responses.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { mediaTypesOf } from './negotiation.js'
 
-export function withFormatParameter<Schema extends RouteSchema>(
-  schema: Schema | undefined,
+/** Adds the parameter that selects the format, and the media types of responses. */
+export function documentFormats(
   parameter: string,
   names: readonly string[],
-  shared: () => SchemaStore,
-): Schema {
-  const description = 'Format of the response; has precedence over Accept'
-  return withQueryParameters(schema, { [parameter]: { type: 'string', enum: names, description } }, shared)
-}
-
-/** JSON and XML have the same schema, with the root element as the name of XML; CSV is a text. */
-export function withMediaTypes(
-  schema: FastifySchema,
   formats: readonly Format[],
-  root: string | null,
-): FastifySchema {
-  if (!isPlainObject(schema.response)) return schema
-  const response = Object.entries(schema.response).map(([status, declared]) => [
-    status,
-    hasBody(status, declared) ? withContent(declared, formats, root) : declared,
-  ])
-  return { ...schema, response: Object.fromEntries(response) }
+  rootOf: () => string,
+): DocumentOperation {
+  const description = 'Format of the response; has precedence over Accept'
+  return (operation) => {
+    const root = rootOf()
+    const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
+      const { content } = response
+      const isSuccess = /^2(?:\d\d|XX)$/.test(status) && content !== undefined
+      return [status, isSuccess ? { ...response, content: withFormats(content, formats, root) } : response]
+    })
+    return {
+      ...withParameters(operation, 'query', { [parameter]: { type: 'string', enum: names, description } }),
+      responses: Object.fromEntries(responses),
+    }
+  }
 }
 
 export function describeChoice(formats: readonly Format[]): RouteDescription {
@@ -45,40 +47,27 @@ export const describeXmlBody: RouteDescription = {
   }),
 }
 
-export function withXmlBody(schema: FastifySchema): FastifySchema {
-  const { body, consumes = ['application/json'] } = schema as FastifySchema & {
-    readonly consumes?: readonly string[]
-  }
-  if (isPlainObject(body) && isPlainObject(body.content)) {
-    const { 'application/json': json, ...others } = body.content
-    const xml = Object.fromEntries(mediaTypesOf.xml.map((mediaType) => [mediaType, json]))
-    return { ...schema, body: { ...body, content: { 'application/json': json, ...xml, ...others } } }
-  }
-  return { ...schema, consumes: [...consumes, ...mediaTypesOf.xml] } as FastifySchema
+/** A body of XML has the schema of JSON. */
+export function documentXmlBody(operation: Operation): Operation {
+  const { requestBody } = operation
+  const { [json]: schema, ...others } = requestBody?.content ?? {}
+  if (schema === undefined) return operation
+  const xml = Object.fromEntries(mediaTypesOf.xml.map((mediaType) => [mediaType, schema]))
+  return { ...operation, requestBody: { ...requestBody, content: { [json]: schema, ...xml, ...others } } }
 }
 
-function hasBody(status: string, declared: unknown): declared is object {
-  const isSuccess = /^2(?:\d\d|xx)$/i.test(status) && status !== '204' && status !== '205'
-  if (!isSuccess || !isPlainObject(declared)) return false
-  return declared.type !== 'null' && !isPlainObject(declared.content)
-}
+const json = 'application/json'
 
-function withContent(declared: object, formats: readonly Format[], root: string | null): object {
-  const { description, headers, ...schema } = declared as {
-    readonly description?: unknown
-    readonly headers?: unknown
-  }
-  const contents = formats.flatMap((format) => {
-    const content = { schema: format === 'csv' ? { type: 'string' } : named(schema, root) }
-    return mediaTypesOf[format].map((mediaType) => [mediaType, content])
-  })
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(headers === undefined ? {} : { headers }),
-    content: { 'application/json': { schema }, ...Object.fromEntries(contents) },
-  }
-}
-
-function named(schema: object, root: string | null): object {
-  return root !== null && isObjectSchema(schema) ? { ...schema, xml: { name: root } } : schema
+/** JSON and XML have the same schema, with the root element as the name of XML; CSV is a text. */
+function withFormats(content: Content, formats: readonly Format[], root: string): Content {
+  const schema = content[json]?.schema
+  if (schema === undefined) return content
+  const named = isObjectSchema(schema) ? { ...schema, xml: { name: root } } : schema
+  const added = formats.flatMap((format) =>
+    mediaTypesOf[format].map((mediaType) => [
+      mediaType,
+      { schema: format === 'csv' ? { type: 'string' } : named },
+    ]),
+  )
+  return { ...content, ...Object.fromEntries(added), ...content }
 }

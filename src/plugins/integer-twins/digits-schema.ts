@@ -1,17 +1,12 @@
 import type { Int64Range } from '../../json/int64.js'
-import {
-  int64RangeOf,
-  type Json,
-  mapSchema,
-  type SchemaObject,
-  type SchemaStore,
-} from '../../json-schema/json-schema.js'
+import { int64RangeOf, type Json, mapSchema, type SchemaObject } from '../../json-schema/json-schema.js'
+import type { SchemaReader } from '../../json-schema/reader.js'
 import { mentionsInt64 } from '../../json-schema/twins.js'
 import { writtenOut } from '../../json-schema/written-out.js'
 
-export function withDigits(schema: Json, shared: SchemaStore): Json {
+export function withDigits(schema: Json, reader: SchemaReader): Json {
   if (!mentionsInt64(schema)) return schema
-  const plain = writtenOut(schema, shared)
+  const plain = writtenOut(schema, reader)
   return mapSchema(plain, (part) => {
     const range = int64RangeOf(part)
     return range === null ? part : digitsOf(part, range)

@@ -1,18 +1,13 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
+import { documentRoute } from '../../fastify/document.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
-import { type RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { serializationOf } from '../../fastify/serialization.js'
 import { loadAjv } from '../../json-schema/ajv.js'
-import { isPlainObject, type Json, type SchemaStore } from '../../json-schema/json-schema.js'
-import { isObjectSchema } from '../../json-schema/query-schema.js'
 import { mentionsInt64 } from '../../json-schema/twins.js'
 import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { withDigits } from './digits-schema.js'
 import { addCountHook, addInputHooks } from './hooks.js'
-import { completeShared, describeIntegers, withTwins, withTwinsInResponse } from './openapi.js'
+import { describeIntegers, documentTwins } from './openapi.js'
 import {
   type IntegerTwinsOptions,
   type IntegerTwinsRouteOptions,
@@ -50,8 +45,6 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
     const options = resolveOptions('integerTwins', received, integerTwinsChecks, integerTwinsDefaults)
     const reporter = reporterOf(app)
     const prepared: { prepare(): void }[] = []
-    const twinned: TwinnedRoute[] = []
-    const contexts = new Set<FastifyInstance>()
 
     app.addHook('onRoute', function completeOnRoute(route) {
       const own = resolveRouteOptions(
@@ -69,48 +62,19 @@ export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
         if (mentionsInt64(schemas.response)) prepared.push(serialization)
         return
       }
-      describe(route, describeIntegers)
       const serialization = serializationOf(this, route)
       serialization.twins = true
-      contexts.add(this)
       const readSchemas = addInputHooks(this, route, null)
       if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      if (Object.values(schemas).some(mentionsInt64)) twinned.push({ app: this, route, serialization })
+      const describe = describeIntegers(schemas.body)
+      documentRoute(this, route, 'integerTwins', () => ({
+        describe,
+        document: (operation, openapi) => documentTwins(operation, openapi, serialization.isReadable),
+      }))
     })
-    const describe = routeDescriber(app)
     app.addHook('onReady', function prepareRoutes(done) {
       for (const part of prepared) part.prepare()
-      for (const { app, route, serialization } of twinned) {
-        completeWhenRead(route, (schema) => {
-          serialization.prepare()
-          return describedTwins(schema, app.getSchemas() as SchemaStore, serialization.isReadable)
-        })
-      }
-      for (const context of contexts) completeShared(context.getSchemas() as SchemaStore)
       done()
     })
   },
 )
-
-type DescribedParts = Readonly<Partial<Record<'params' | 'querystring' | 'query', unknown>>>
-
-interface TwinnedRoute {
-  readonly app: FastifyInstance
-  readonly route: RouteOptions
-  readonly serialization: RouteSerialization
-}
-
-/** The schema of a route as the document is to show it; a response that only Fastify can write has no twins. */
-function describedTwins(schema: FastifySchema, shared: SchemaStore, isReadable: boolean): FastifySchema {
-  const { body, response } = schema
-  const described = { ...schema }
-  for (const part of ['params', 'querystring', 'query'] as const) {
-    const declared = (schema as DescribedParts)[part]
-    if (isPlainObject(declared)) Object.assign(described, { [part]: withDigits(declared as Json, shared) })
-  }
-  return {
-    ...described,
-    ...(isObjectSchema(body) && { body: withTwins(body as Json, shared, 'input') }),
-    ...(response !== undefined && isReadable && { response: withTwinsInResponse(response, shared) }),
-  }
-}

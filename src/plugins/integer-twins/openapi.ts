@@ -1,30 +1,35 @@
-import type { FastifySchema } from 'fastify'
 import {
   int64RangeOf,
-  isPlainObject,
   isSchemaObject,
   type Json,
   mapSchema,
   mapSubschemas,
-  mayRefer,
   namedSchemas,
   type SchemaObject,
-  type SchemaStore,
   schemaList,
 } from '../../json-schema/json-schema.js'
+import {
+  in30,
+  mapContent,
+  mapResponseSchemas,
+  type OpenApi,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+} from '../../json-schema/openapi.js'
 import { partsOf } from '../../json-schema/parts.js'
-import { SchemaReader } from '../../json-schema/reader.js'
-import { mapBodies } from '../../json-schema/responses.js'
+import type { SchemaReader } from '../../json-schema/reader.js'
+import { isObjectSchema } from '../../json-schema/responses.js'
 import { anything, type Shape } from '../../json-schema/shape.js'
 import { ShapeReader } from '../../json-schema/shape-reader.js'
 import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../json-schema/twins.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { digitBounds } from './digits-schema.js'
+import { digitBounds, withDigits } from './digits-schema.js'
 
-/** What a completed schema is for. */
-export type TwinPurpose = 'shared' | 'input' | 'output'
+/** What a completed schema is for: a component is for requests and responses. */
+export type TwinPurpose = 'component' | 'input' | 'output'
 
-export function describeIntegers({ body }: FastifySchema): RouteDescription {
+export function describeIntegers(body: unknown): RouteDescription {
   return {
     problems: problemsOf({
       ...(mentionsInt64(body)
@@ -34,60 +39,79 @@ export function describeIntegers({ body }: FastifySchema): RouteDescription {
   }
 }
 
-export function withTwins(schema: Json, shared: SchemaStore = {}, purpose: TwinPurpose = 'shared'): Json {
-  return new TwinCompleter(shared, schema, purpose).complete(schema)
+/** Adds twins to an operation, and to the components that it may refer to. A response that only Fastify can write has none. */
+export function documentTwins(operation: Operation, openapi: OpenApi, isReadable: boolean): Operation {
+  completeComponents(openapi)
+  const { parameters, requestBody } = operation
+  const described = {
+    ...operation,
+    ...(parameters && { parameters: parameters.map((one) => withDigitsOf(one, openapi)) }),
+    ...(requestBody?.content && {
+      requestBody: {
+        ...requestBody,
+        content: mapContent(requestBody.content, (schema) =>
+          isObjectSchema(schema) ? withTwins(schema, openapi, 'input') : schema,
+        ),
+      },
+    }),
+  }
+  return isReadable
+    ? mapResponseSchemas(described, /./, (schema) => withTwinsInResponse(schema, openapi))
+    : described
 }
 
-/** The response schemas of a route, by status and media type, as they are with the twins of their integers. */
-export function withTwinsInResponse(response: unknown, shared: SchemaStore): unknown {
-  return mapBodies(response, (schema) => {
-    if (!isPlainObject(schema)) return schema
-    const body = schema as SchemaObject
-    const completer = new TwinCompleter(shared, body, 'output')
-    return completer.demandingTwins('$ref' in body ? body : withTwins(body, shared, 'output'))
-  })
+const completed = new WeakSet<OpenApiDocument>()
+
+function completeComponents(openapi: OpenApi): void {
+  const { document } = openapi
+  if (completed.has(document)) return
+  completed.add(document)
+  const schemas = document.components?.schemas ?? {}
+  for (const [name, schema] of Object.entries(schemas))
+    schemas[name] = withTwins(schema, openapi, 'component')
 }
 
-export function completeShared(shared: SchemaStore): void {
-  for (const schema of Object.values(shared))
-    if (isSchemaObject(schema)) Object.assign(schema, withTwins(schema, shared, 'shared'))
+/** A 64-bit integer of a path or a query is a text of digits. */
+function withDigitsOf(parameter: Parameter, { reader }: OpenApi): Parameter {
+  const { description, schema } = parameter
+  const isInUrl = parameter.in === 'path' || parameter.in === 'query'
+  if (!isInUrl || !isSchemaObject(schema) || !mentionsInt64(schema)) return parameter
+  const one = description === undefined ? schema : { ...schema, description }
+  const { description: completed, ...digits } = withDigits(one, reader) as SchemaObject
+  return { ...parameter, ...(typeof completed === 'string' && { description: completed }), schema: digits }
 }
 
-// A schema without references is completed once, however many routes have it.
-const known: Readonly<Record<TwinPurpose, WeakMap<object, Json>>> = {
-  shared: new WeakMap(),
-  input: new WeakMap(),
-  output: new WeakMap(),
+type Context = Pick<OpenApi, 'reader' | 'is30'>
+
+export function withTwins(schema: Json, context: Context, purpose: TwinPurpose): Json {
+  return new TwinCompleter(context, purpose).complete(schema)
 }
-const completedMaps = new WeakSet<object>()
+
+export function withTwinsInResponse(schema: Json, context: Context): Json {
+  const completer = new TwinCompleter(context, 'output')
+  return completer.demandingTwins(isObjectSchema(schema) ? completer.complete(schema) : schema)
+}
 
 class TwinCompleter {
-  // A schema that is not in the store yet has no twins yet.
   readonly #reader: SchemaReader
   readonly #shapes: ShapeReader
-  readonly #root: Json
+  readonly #is30: boolean
   readonly #purpose: TwinPurpose
 
-  constructor(shared: SchemaStore, root: Json, purpose: TwinPurpose) {
-    this.#reader = new SchemaReader(shared, { onUnresolved: () => {} })
-    this.#shapes = new ShapeReader(this.#reader)
-    this.#root = root
+  constructor({ reader, is30 }: Context, purpose: TwinPurpose) {
+    this.#reader = reader
+    this.#shapes = new ShapeReader(reader)
+    this.#is30 = is30
     this.#purpose = purpose
   }
 
   complete(schema: Json): Json {
-    if (!isSchemaObject(schema)) return schema
-    if (!mentionsInt64(schema)) return schema
-    if (mayRefer(schema)) return this.#completeNew(schema)
-    const completed = known[this.#purpose].get(schema) ?? this.#completeNew(schema)
-    known[this.#purpose].set(schema, completed)
-    return completed
-  }
-
-  #completeNew(schema: SchemaObject): Json {
+    if (!isSchemaObject(schema) || !mentionsInt64(schema)) return schema
     const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
     const completed = this.#withMemberTwins(within, schema)
-    return this.#withMapTwins(this.#purpose === 'shared' ? completed : this.#withRequired(completed, schema))
+    return this.#withMapTwins(
+      this.#purpose === 'component' ? completed : this.#withRequired(completed, schema),
+    )
   }
 
   demandingTwins(schema: Json): Json {
@@ -101,7 +125,7 @@ class TwinCompleter {
   /** What is demanded of a value besides its schema; `null` for nothing. */
   #demandOf(schema: Json, depth: number): SchemaObject | null {
     if (depth > maxDemandDepth || !mentionsInt64(schema)) return null
-    const { parts } = this.#reader.read(this.#reader.absolute(schema, this.#root))
+    const { parts } = this.#reader.read(schema)
     const required: string[] = []
     const properties: Record<string, Json> = {}
     let items: SchemaObject | null = null
@@ -126,22 +150,20 @@ class TwinCompleter {
   }
 
   #withMemberTwins(completed: SchemaObject, { properties }: SchemaObject): SchemaObject {
-    const twins = new Map(
-      namedSchemas(properties)
-        .filter(([name, property]) => isTwinned(this.#shapeOf(property)) && !has(properties, twinName(name)))
-        .map(([name, property]) => [name, this.#twinOf(name, property)]),
-    )
-    if (twins.size === 0) return completed
+    const isTwinAdded = (name: string, property: Json) =>
+      isTwinned(this.#shapeOf(property)) && !has(properties, twinName(name))
+    const declared = isSchemaObject(properties) ? properties : {}
     const entries = namedSchemas(completed.properties).flatMap(([name, property]): [string, Json][] => {
-      const twin = twins.get(name)
-      return twin === undefined
-        ? [[name, property]]
-        : [
-            [name, property],
-            [twinName(name), twin],
-          ]
+      const before = declared[name] as Json
+      if (!isTwinAdded(name, before)) return [[name, property]]
+      return [
+        [name, property],
+        [twinName(name), this.#twinOf(name, before)],
+      ]
     })
-    return { ...completed, properties: Object.fromEntries(entries) }
+    return entries.length === Object.keys(declared).length
+      ? completed
+      : { ...completed, properties: Object.fromEntries(entries) }
   }
 
   #withRequired(completed: SchemaObject, { properties, required }: SchemaObject): SchemaObject {
@@ -169,40 +191,31 @@ class TwinCompleter {
   }
 
   #withMapTwins(schema: SchemaObject): SchemaObject {
-    const { additionalProperties, patternProperties } = schema
-    const rest = additionalProperties === undefined ? undefined : this.#orTwin(additionalProperties)
-    const patterns = namedSchemas(patternProperties).map(([name, one]) => [name, this.#orTwin(one)] as const)
-    const changed = patterns.some(([name, one]) => one !== (patternProperties as SchemaObject)[name])
-    if (rest === additionalProperties && !changed) return schema
-    const completed = { ...schema, ...(rest === undefined ? {} : { additionalProperties: rest }) }
-    if (!changed) return completed
-    // A pattern need not match the name of the twin, which is then one of the others.
-    const others = rest === undefined || rest === true ? {} : { _str$: anyTwin(rest) }
-    return { ...completed, patternProperties: { ...Object.fromEntries(patterns), ...others } }
-  }
-
-  #orTwin(schema: Json): Json {
-    if (!isSchemaObject(schema) || completedMaps.has(schema) || !isTwinned(this.#shapeOf(schema)))
-      return schema
-    return eitherOf(schema, this.#twinOf('another member', schema))
+    const { additionalProperties: rest } = schema
+    if (rest === undefined || !isTwinned(this.#shapeOf(rest))) return schema
+    return { ...schema, additionalProperties: { anyOf: [rest, this.#twinOf('another member', rest)] } }
   }
 
   /** The shape of a part of the schema; that of anything where it cannot be read. */
   #shapeOf(schema: Json): Shape {
     if (!mentionsInt64(schema)) return anything
     try {
-      return this.#shapes.read(schema, this.#root)
+      return this.#shapes.read(schema)
     } catch {
       return anything
     }
   }
 
   #twinOf(name: string, schema: Json): Json {
-    const parts = partsOf(this.#reader, [this.#reader.absolute(schema, this.#root)])
-    const hasNullable = parts.some(({ nullable }) => nullable === true)
+    const twin = this.#twinOf31(name, schema)
+    return this.#is30 ? in30(twin) : twin
+  }
+
+  #twinOf31(name: string, schema: Json): SchemaObject {
+    const parts = partsOf(this.#reader, [schema])
     const shape = this.#shapeOf(schema)
     const description = `The digits of ${name}, exact in any client`
-    const form = { ...twinForm([shape], hasNullable), ...annotationsOf(parts) }
+    const form = { ...twinForm([shape]), ...annotationsOf(parts) }
     if (!alternativesOf([shape]).some(isInt64)) return { ...form, description }
     const [declared, ...others] = parts
     const range = declared === undefined || others.length > 0 ? null : int64RangeOf(declared)
@@ -223,20 +236,19 @@ function annotationsOf(parts: readonly SchemaObject[]): SchemaObject {
 // Deeper, the twins of what is referred to are optional in the document.
 const maxDemandDepth = 5
 
-function twinForm(shapes: readonly Shape[], hasNullable: boolean, orNull = false): SchemaObject {
+function twinForm(shapes: readonly Shape[], orNull = false): SchemaObject {
   const alternatives = alternativesOf(shapes)
   const items = alternatives.flatMap((shape) => (shape.kind === 'array' ? [shape.items] : []))
   const isNull = orNull || alternatives.some(({ kind, nullable }) => kind === 'null' || nullable)
   const types = [
     ...(alternatives.some(isInt64) ? ['string'] : []),
     ...(items.length > 0 ? ['array'] : []),
-    ...(isNull && !hasNullable ? ['null'] : []),
+    ...(isNull ? ['null'] : []),
   ]
   return {
     type: types.length === 1 ? (types[0] as string) : types,
-    ...(isNull && hasNullable ? { nullable: true } : {}),
     // In an array, null stands for a value that is not an integer.
-    ...(items.length > 0 ? { items: twinForm(items, false, !alternativesOf(items).every(hasTwin)) } : {}),
+    ...(items.length > 0 ? { items: twinForm(items, !alternativesOf(items).every(hasTwin)) } : {}),
   }
 }
 
@@ -250,17 +262,6 @@ function alternativesOf(shapes: readonly Shape[]): readonly Shape[] {
       ? [shape, ...alternativesOf(shape.options.map((option) => option.shape))]
       : [shape],
   )
-}
-
-function anyTwin(rest: Json): Json {
-  const twin = { type: ['string', 'array', 'null'], description: 'The digits of another member' }
-  return rest === false ? twin : eitherOf(rest, twin)
-}
-
-function eitherOf(...options: readonly Json[]): Json {
-  const schema = { anyOf: options }
-  completedMaps.add(schema)
-  return schema
 }
 
 function has(schemas: Json | undefined, name: string): boolean {

@@ -1,26 +1,20 @@
-import type {
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyRequest,
-  FastifySchema,
-  RouteOptions,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { parameterRemover } from '../../fastify/own-parameters.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
 import { isPlainObject, type SchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { partsOf, propertiesOf } from '../../json-schema/parts.js'
-import type { RouteSchema } from '../../json-schema/query-schema.js'
 import { SchemaReader } from '../../json-schema/reader.js'
+import { queryOf } from '../../json-schema/responses.js'
 import { reporterOf } from '../../rules/report.js'
 import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
-import { describePages, missingMembers, offsetBreach, parameterNames, withPaging } from './openapi.js'
+import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
 import {
   type ListRules,
   type ListsOptions,
@@ -63,7 +57,7 @@ declare module 'fastify' {
 /**
  * Keyset paging for list routes. `request.page` has the parameters `limit`, `before_id`, `before_time`, `after_id` and
  * `include_total`; `reply.list(rows)` returns the payload, and sets a `Link` to the next page (RFC 8288).
- * `config: { lists: {} }` makes a route a list. The parameters are added to its query schema, and so to the OpenAPI document.
+ * `config: { lists: {} }` makes a route a list.
  *
  * Not for lists that are sorted by a value that changes or repeats: keyset paging needs a stable order.
  *
@@ -114,33 +108,20 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     }
     needFields(route, (request) => keysOf(requestedOf(request)))
     const list = { rules, reporter: state.reporter, hasMore: false }
-    const { complete, remove } = completeQuery(app, route, rules)
+    const query = queryOf(route.schema)
+    const remove =
+      query === undefined ? undefined : parameterRemover(app, route, query, parameterNames(rules)).remove
     return {
       preValidation: readPageOf(list, remove),
       preSerialization: countAnswer,
       describe: describePages,
-      complete,
+      document: documentPages(rules),
     }
   },
 })
 
 function pageOf(this: FastifyRequest): Page {
   return requestedOf(this).page as Page
-}
-
-/** Adds the parameters to the schema of a route, or to the OpenAPI document alone, and removes them before validation. */
-function completeQuery(app: FastifyInstance, route: RouteOptions, rules: ListRules) {
-  const complete = (schema: FastifySchema): FastifySchema =>
-    withPaging(schema, rules, () => app.getSchemas() as SchemaStore)
-  if (!hasValidatorOfTheApp(app, route)) {
-    route.schema = complete(route.schema ?? {})
-    return {}
-  }
-  // A compiler of the app need not know JSON Schema, nor convert texts to numbers.
-  route.schema ??= {}
-  const { querystring, query = querystring } = route.schema as RouteSchema
-  if (query === undefined) return { complete }
-  return { complete, remove: parameterRemover(app, route, query, parameterNames(rules)).remove }
 }
 
 interface Found {
@@ -164,7 +145,7 @@ function droppedMembers(app: FastifyInstance, route: RouteOptions, { member, tot
 }
 
 function offsetPaging(app: FastifyInstance, route: RouteOptions): Found[] {
-  const { querystring, query = querystring } = (jsonSchemasOf(route) ?? {}) as RouteSchema
+  const query = queryOf(jsonSchemasOf(route))
   if (!isPlainObject(query)) return []
   const reader = new SchemaReader(app.getSchemas() as SchemaStore)
   const breach = offsetBreach(propertiesOf(partsOf(reader, [query as SchemaObject])).keys())

@@ -1,18 +1,16 @@
 import { isField } from '../../json-schema/field-names.js'
 import { isSchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
-import { type RouteSchema, withQueryParameters } from '../../json-schema/query-schema.js'
+import { type DescribedSchema, type DocumentOperation, withParameters } from '../../json-schema/openapi.js'
 import { bodyFor, responseBodies } from '../../json-schema/responses.js'
 import { shapeOf } from '../../json-schema/shape-reader.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { wordsOf } from '../../words/key-names.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-export function withPaging<Schema extends RouteSchema>(
-  schema: Schema | undefined,
-  paging: PageRules,
-  shared: () => SchemaStore = () => ({}),
-): Schema {
-  return withQueryParameters(schema, parameters(paging), shared)
+/** Adds the parameters of a page. */
+export function documentPages(paging: PageRules): DocumentOperation {
+  const described = parameters(paging)
+  return (operation) => withParameters(operation, 'query', described)
 }
 
 const link = {
@@ -42,11 +40,11 @@ export function parameterNames(paging: PageRules): readonly string[] {
   return Object.keys(parameters(paging))
 }
 
-function parameters(paging: PageRules): Record<string, unknown> {
+function parameters(paging: PageRules): Record<string, DescribedSchema> {
   const { defaultLimit, maxLimit, idFormat, by } = paging
   const served = servedParameters(paging)
   const id = idFormat === 'int64' ? { type: 'integer', format: 'int64', minimum: 0 } : { type: 'string' }
-  const all: Record<PageParameter, unknown> = {
+  const all: Record<PageParameter, DescribedSchema> = {
     limit: {
       type: 'integer',
       minimum: 1,

@@ -205,6 +205,8 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
     errorHandler: refuseThrown,
     onSend: forbidStoringOnSend,
     config: {
+      // A transform of the app need not know JSON Schema. @fastify/swagger adds the member to the type.
+      ...({ swaggerTransform: false } as object),
       // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.
       caching: false,
       // A cancellation may be repeated anyway.

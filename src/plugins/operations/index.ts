@@ -1,15 +1,16 @@
-import type { FastifyReply, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { hasCallers } from '../../fastify/caller.js'
 import { keyStyleOf, maintenanceOf } from '../../fastify/context.js'
+import { documentRoute } from '../../fastify/document.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
-import { completeWhenRead } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import { conventionPlugin } from '../../fastify/plugin.js'
 import { passString } from '../../fastify/reply.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../fastify/route-schemas.js'
-import type { SchemaStore } from '../../json-schema/json-schema.js'
+import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
+import { SchemaReader } from '../../json-schema/reader.js'
+import { writtenOut } from '../../json-schema/written-out.js'
 import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
-import { routeDescriber } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
@@ -22,7 +23,7 @@ import {
   type OperationHandler,
 } from './define.js'
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
-import { describeStart, withStartResponses } from './openapi.js'
+import { describeStart, documentStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
 import { OperationResponses } from './responses.js'
@@ -149,7 +150,7 @@ export const operations = conventionPlugin<OperationsOptions>(
   function setUpOperations(app, received) {
     const service = new OperationsService(resolveOperations(received), app.log)
     const { definitions } = service
-    const starting: { readonly route: RouteOptions; readonly name: string }[] = []
+    const starting: string[] = []
     let responses: OperationResponses | null = null
     // The type base of problems and the key style are final when the app is ready.
     const responsesOf = () => responses ?? new OperationResponses(app, service, keyStyle())
@@ -243,11 +244,10 @@ export const operations = conventionPlugin<OperationsOptions>(
     const ofReplies = { startOperation: { value: start }, notReady: { value: notReady } }
     const needName = offerNames(app, { ...offered, owner: 'reply', members: ofReplies })
 
-    const describe = routeDescriber(app)
     app.addHook('onRoute', function noteStart(route) {
       if (isMounting) useOwnCompilers(this, route)
       const described = descriptionOfRoute.get(route)
-      if (described !== undefined) describe(route, described)
+      if (described !== undefined) documentRoute(this, route, 'operations', () => ({ describe: described }))
       if (route.config?.operations === undefined) return
       const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
       const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
@@ -257,19 +257,18 @@ export const operations = conventionPlugin<OperationsOptions>(
         {},
       )
       if (own === false || own.starts === undefined) return
-      route.schema ??= {}
       const { starts: name } = own
-      describe(route, () => describeStart(definitions.named(name).onePer !== null))
-      starting.push({ route, name })
+      documentRoute(this, route, 'operations', () => ({
+        describe: describeStart(definitions.named(name).onePer !== null),
+        document: documentStart(route.schema?.response, keyStyle(), resultSchemaOf(name)),
+      }))
+      starting.push(name)
       needName(`${[route.method].flat().join(', ')} ${route.path}`, 'startOperation')
     })
     app.addHook('onReady', async function startOperations() {
       responses = new OperationResponses(app, service, keyStyle())
-      for (const { route, name } of starting) {
-        const { result } = definitions.named(name)
-        const described = result === null ? null : jsonSchemaIn(app, result, 'output')
-        completeWhenRead(route, (schema) => withStartResponses(schema, keyStyle(), described))
-      }
+      // Throws if there is no such operation.
+      for (const name of starting) definitions.named(name)
       if (definitions.names.length === 0) return
       const compiler = app.validatorCompiler as FastifySchemaCompiler<object>
       definitions.compile(
@@ -287,6 +286,15 @@ export const operations = conventionPlugin<OperationsOptions>(
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
+
+    /** The schema of the result of an operation, without references to schemas of the app. */
+    function resultSchemaOf(name: string): Json | null {
+      const { result } = definitions.named(name)
+      if (result === null) return null
+      const schema = jsonSchemaIn(app, result, 'output') as Json
+      const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+      return writtenOut(reader.absolute(schema, schema), reader)
+    }
 
     async function pauseInMaintenance(): Promise<void> {
       const maintenance = maintenanceOf(app)

@@ -1,32 +1,50 @@
 import type { FastifySchema } from 'fastify'
-import { isObjectSchema } from '../../json-schema/query-schema.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import type { Json } from '../../json-schema/json-schema.js'
+import { type DocumentOperation, in30 } from '../../json-schema/openapi.js'
+import { isObjectSchema } from '../../json-schema/responses.js'
+import {
+  type DescribedHeaders,
+  headerObjects,
+  problemsOf,
+  type RouteDescription,
+} from '../../problem/route-description.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
 import { maxWait } from './starter.js'
 import { eventStream } from './status-stream.js'
 
 /**
- * The schema of a route with the responses of the operation that it starts, for the OpenAPI document alone: 202, and 200 and
- * 303 for a client that waits for the end. A route that declares a success of its own answers with that instead.
+ * Adds the responses of the operation that a route starts: 202, and 200 and 303 for a client that waits for the end. A route
+ * that declares a success of its own answers with that instead.
  *
+ * @param declared the response schemas of the route
  * @param result schema of the result; `null` for any value
  */
-export function withStartResponses(
-  schema: FastifySchema,
-  keyStyle: KeyStyle,
-  result: object | null = null,
-): FastifySchema {
-  const { response } = schema
-  const declared = isObjectSchema(response) ? response : {}
-  const status = statusSchemaIn(keyStyle, result)
-  const accepted = { ...status, description: 'Accepted: poll the Location', headers: acceptedHeaders }
-  const hasOwn = Object.keys(declared).some((name) => /^2/.test(name) && name !== '202')
-  const ended = {
-    200: { ...status, description: 'The operation has ended within the time to wait' },
-    303: { ...status, description: 'It has created a resource', headers: createdHeaders },
+export function documentStart(declared: unknown, keyStyle: KeyStyle, result: Json | null): DocumentOperation {
+  const hasSuccess = isObjectSchema(declared) && Object.keys(declared).some((name) => /^2/.test(name))
+  const hasOwn = isObjectSchema(declared) && Object.keys(declared).some((name) => /^2(?!02$)/.test(name))
+  return (operation, { is30 }) => {
+    const schema = statusSchemaIn(keyStyle, result === null || !is30 ? result : in30(result))
+    const answer = (description: string, headers?: DescribedHeaders) => ({
+      description,
+      ...(headers && { headers: headerObjects(headers) }),
+      content: { 'application/json': { schema } },
+    })
+    // Without schemas, @fastify/swagger shows a 200.
+    const { 200: unknown, ...others } = operation.responses ?? {}
+    return {
+      ...operation,
+      responses: {
+        202: answer('Accepted: poll the Location', acceptedHeaders),
+        ...(!hasOwn && {
+          200: answer('The operation has ended within the time to wait'),
+          303: answer('It has created a resource', createdHeaders),
+        }),
+        ...others,
+        ...(hasSuccess && unknown && { 200: unknown }),
+      },
+    }
   }
-  return { ...schema, response: { 202: accepted, ...(hasOwn ? {} : ended), ...declared } }
 }
 
 /** Returns what a route that starts operations takes and refuses, for the OpenAPI document. */
@@ -172,7 +190,7 @@ const link = {
 }
 
 /** JSON Schema of a status document, for serialization and for OpenAPI. */
-function statusSchemaIn(keyStyle: KeyStyle, result: object | null = null) {
+function statusSchemaIn(keyStyle: KeyStyle, result: Json | null = null) {
   const names = statusNames[keyStyle]
   return {
     type: 'object',

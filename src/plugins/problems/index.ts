@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Admission, admissionOfRoute } from '../../fastify/admission.js'
+import { documentRoute, isDescribed } from '../../fastify/document.js'
 import { EmptyBodies } from '../../fastify/empty-body.js'
 import {
   hasErrorHandler,
@@ -16,7 +17,6 @@ import { mediaTypeOf } from '../../http/media-types.js'
 import { producedTypes } from '../../json-schema/responses.js'
 import { checksOf, resolveOptions, resolveRouteOptions } from '../../options.js'
 import { declareStyle, refusalsOfRoute } from '../../problem/problem-style.js'
-import { isDescribed, routeDescriber } from '../../problem/route-description.js'
 import { refuseThrown, sending } from '../../problem/send-problem.js'
 import { validationMessage } from '../../problem/validation-issues.js'
 import { exclusionReasonOf } from '../../rules/exceptions.js'
@@ -113,7 +113,6 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
     }
   })
 
-  const describe = routeDescriber(app)
   // Not in the type.
   const { handlerTimeout: serverTimeout = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
   const content = new RequestContent((request) => modeOf(request, options) === 'enforce')
@@ -148,16 +147,16 @@ export const problems = conventionPlugin<ProblemsOptions>('problems', function s
       const ofRoute = own === false ? undefined : own.codes
       const codes = (ofRoute ?? options.codes) === undefined ? null : { ...options.codes, ...ofRoute }
       if (codes !== null) describesProblem.set(route, (status, code) => isDescribed(route, status, code))
-      describe(route, (schema) =>
-        describeErrors({
+      documentRoute(this, route, 'problems', () => ({
+        describe: describeErrors({
           methods,
           path: route.path,
-          schema,
+          schema: route.schema ?? {},
           produced,
           codes,
           hasTimeout: (route.handlerTimeout ?? serverTimeout) > 0,
         }),
-      )
+      }))
       route.errorHandler = errorHandlerOf(route.errorHandler)
       emptyBodies.addRoute(this, route)
       content.addRoute(this, route)

@@ -1,4 +1,3 @@
-import type { FastifySchema } from 'fastify'
 import { hasParameter } from '../../http/route-path.js'
 import { type DescribedProblem, problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { wordsOf } from '../../words/key-names.js'
@@ -7,7 +6,8 @@ import { wordsOf } from '../../words/key-names.js'
 export interface DescribedRoute {
   readonly methods: readonly string[]
   readonly path: string
-  readonly schema: FastifySchema
+  /** The schemas of the route. */
+  readonly schema: object
   /** Media types that the route produces; `null` if they are not known. */
   readonly produced: readonly string[] | null
   /** The codes of the app, with their statuses; `null` if the app does not declare them. */

@@ -19,7 +19,7 @@ import {
   type ResolvedAlias,
   withoutCaller,
 } from './alias.js'
-import { describeSelfAlias, withAliases } from './openapi.js'
+import { describeSelfAlias, documentAliases } from './openapi.js'
 import {
   type SelfAliasOptions,
   type SelfAliasRouteOptions,
@@ -157,7 +157,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
             methods.some((method) => ['GET', 'PUT', 'PATCH'].includes(method)),
           )
         : undefined,
-      complete: isEnforced ? (schema) => withAliases(schema, place.parameter, options.aliases) : undefined,
+      document: isEnforced ? documentAliases(place.parameter, options.aliases) : undefined,
     }
   },
 })

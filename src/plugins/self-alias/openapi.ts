@@ -1,5 +1,4 @@
-import type { FastifySchema } from 'fastify'
-import { isObjectSchema } from '../../json-schema/query-schema.js'
+import type { DocumentOperation, Parameter } from '../../json-schema/openapi.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 
 export function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
@@ -14,24 +13,19 @@ export function describeSelfAlias(aliases: readonly string[], isRepresented: boo
   }
 }
 
-export function withAliases(
-  schema: FastifySchema,
-  parameter: string,
-  aliases: readonly string[],
-): FastifySchema {
-  const { params } = schema
-  const declared = isObjectSchema(params) ? params.properties?.[parameter] : undefined
-  if (!isObjectSchema(params) || !isObjectSchema(declared)) return schema
-  const { description, ...own } = declared
+/** Adds the aliases to the parameter of the id. */
+export function documentAliases(name: string, aliases: readonly string[]): DocumentOperation {
   const sentence = `${aliases.join(' or ')}: the caller's own`
-  const either = {
-    description: typeof description === 'string' ? `${description} (${sentence})` : sentence,
-    anyOf: [own, { type: 'string', enum: [...aliases] }],
+  const withAliases = (parameter: Parameter): Parameter => {
+    const { description, schema } = parameter
+    if (parameter.in !== 'path' || parameter.name !== name || schema === undefined) return parameter
+    return {
+      ...parameter,
+      description: description === undefined ? sentence : `${description} (${sentence})`,
+      schema: { anyOf: [schema, { type: 'string', enum: [...aliases] }] },
+    }
   }
-  return {
-    ...schema,
-    params: { ...params, properties: { ...params.properties, [parameter]: either } },
-  }
+  return (operation) => ({ ...operation, parameters: (operation.parameters ?? []).map(withAliases) })
 }
 
 const ownUrl = 'The URL of the record under its own id (RFC 9110 §8.7)'

@@ -21,7 +21,7 @@ import {
   versionReader,
   versionStatuses,
 } from './lifecycle.js'
-import { describeAnnouncements, describeLifecycle } from './openapi.js'
+import { describeAnnouncements, documentLifecycle } from './openapi.js'
 import {
   type VersionsOptions,
   type VersionsRouteOptions,
@@ -126,7 +126,7 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
       // If a hook of the phase onSend fails, the step above does not run.
       onError: isEnforced ? (_request, reply) => announce(plan, reply, undefined) : undefined,
       describe: isEnforced ? describeAnnouncements(plan.lifecycle) : undefined,
-      complete: isEnforced ? (schema) => describeLifecycle(schema, plan.lifecycle, now()) : undefined,
+      document: isEnforced ? documentLifecycle(plan.lifecycle, now) : undefined,
     }
   },
 })

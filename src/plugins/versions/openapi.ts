@@ -1,17 +1,19 @@
-import type { FastifySchema } from 'fastify'
+import type { DocumentOperation } from '../../json-schema/openapi.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { type Lifecycle, lifecycleStatus } from './lifecycle.js'
 
-export function describeLifecycle(schema: FastifySchema, lifecycle: Lifecycle, now: number): FastifySchema {
+export function documentLifecycle(lifecycle: Lifecycle, now: () => number): DocumentOperation {
   const { deprecated, sunset } = lifecycle
-  const { description = [] } = schema as { readonly description?: unknown }
-  const sentence = periodSentence(lifecycle, now)
-  return {
-    ...schema,
-    ...(lifecycleStatus(lifecycle, now) === 'current' ? {} : { deprecated: true }),
-    ...(sentence === '' ? {} : { description: [description, sentence].flat().join('\n\n') }),
-    ...(deprecated === null ? {} : { 'x-deprecation': new Date(deprecated).toISOString() }),
-    ...(sunset === null ? {} : { 'x-sunset': new Date(sunset).toISOString() }),
+  return (operation) => {
+    const sentence = periodSentence(lifecycle, now())
+    const description = [operation.description ?? [], sentence].flat().filter((part) => part !== '')
+    return {
+      ...operation,
+      ...(lifecycleStatus(lifecycle, now()) !== 'current' && { deprecated: true }),
+      ...(description.length > 0 && { description: description.join('\n\n') }),
+      ...(deprecated !== null && { 'x-deprecation': new Date(deprecated).toISOString() }),
+      ...(sunset !== null && { 'x-sunset': new Date(sunset).toISOString() }),
+    }
   }
 }
 

@@ -69,16 +69,6 @@ t.test('a write with validators shows 412, and 428 if preconditions are required
     t.strictSame(Object.keys(shown('/v1/d', method)).sort(), ['200', '304', '412', '428'])
 })
 
-t.test('a document in Swagger 2.0 can be made as well', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { swagger: {} })
-  await app.register(caching)
-  app.get('/v1/users', { schema: { response: { 200: user } } }, () => ({}))
-  await app.ready()
-  const { paths } = app.swagger() as unknown as { paths: Record<string, Record<string, Operation>> }
-  t.strictSame(Object.keys(paths['/v1/users']?.get?.responses ?? {}).sort(), ['200', '304', '412'])
-})
-
 t.test('schemas that a route declares do not change', async (t) => {
   const own = { description: 'mine', ...user }
   const headers = { ETag: { type: 'string', description: 'mine' }, 'X-Own': { type: 'string' } }

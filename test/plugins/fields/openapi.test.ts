@@ -1,6 +1,14 @@
 /** The `fields` parameter as OpenAPI shows it. */
 import t from 'tap'
-import { namesFields, withFieldsParameter, withSelectedFields } from '../../../src/plugins/fields/openapi.js'
+import { type Operation, openApiOf } from '../../../src/json-schema/openapi.js'
+import { documentFields, namesFields } from '../../../src/plugins/fields/openapi.js'
+
+function documented(operation: Operation, defaults?: readonly string[], schemas: object = {}): Operation {
+  const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
+  if (openapi === null) throw new Error('no OpenAPI')
+  const options = { mode: 'enforce' as const, ...(defaults && { default: defaults }) }
+  return documentFields(options, { reads: true, lists: ['users'] })(operation, openapi)
+}
 
 t.test('a string, or a list if it is repeated; the description has the default', async (t) => {
   const text = { type: 'string' }
@@ -13,24 +21,20 @@ t.test('a string, or a list if it is repeated; the description has the default',
     [['id', 'address.city'], 'id, address.city'],
   ]
   for (const [defaults, otherwise] of rows) {
-    const options = { mode: 'enforce' as const, ...(defaults && { default: defaults }) }
-    t.strictSame(withFieldsParameter(undefined, options), {
-      querystring: {
-        type: 'object',
-        properties: {
-          fields: {
-            anyOf: [text, { type: 'array', items: text }],
-            description: `${description} Default: ${otherwise}`,
-          },
-        },
+    t.strictSame(documented({}, defaults).parameters, [
+      {
+        in: 'query',
+        name: 'fields',
+        description: `${description} Default: ${otherwise}`,
+        schema: { anyOf: [text, { type: 'array', items: text }] },
       },
-    })
+    ])
   }
 })
 
 t.test('the parameter of a route itself is not changed', async (t) => {
-  const querystring = { type: 'object', properties: { fields: { type: 'string', enum: ['id'] } } }
-  t.strictSame(withFieldsParameter({ querystring }, { mode: 'enforce' }), { querystring })
+  const parameters = [{ in: 'query', name: 'fields', schema: { type: 'string', enum: ['id'] } }]
+  t.strictSame(documented({ parameters }).parameters, parameters)
 })
 
 const text = { type: 'string' }
@@ -39,28 +43,25 @@ const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } 
 const list = (items: object): object => ({ type: 'object', properties: { users: { type: 'array', items } } })
 
 t.test('nothing is required of what fields are selected from, and the rest stays required', async (t) => {
-  const item = {
-    $id: 'item',
-    type: 'object',
-    required: ['name'],
-    properties: { name: text, of: { $ref: '#' } },
-  }
+  const $ref = '#/components/schemas/item'
+  const item = { type: 'object', required: ['name'], properties: { name: text, of: { $ref } } }
   const page = {
     type: 'object',
     required: ['users'],
-    properties: { users: { type: 'array', items: { $ref: 'item#' } } },
+    properties: { users: { type: 'array', items: { $ref } } },
   }
-  const response = { 200: page, 201: { $ref: 'item#' }, 404: item }
-  const selected = withSelectedFields({ response }, ['users'], () => ({ item })).response as typeof response
-  t.strictSame(selected[200], {
-    ...page,
-    properties: { users: { type: 'array', items: { type: 'object', properties: { name: text, of: {} } } } },
-  })
-  t.equal(selected[201], response[201], 'only 200 is selected from')
-  t.equal(selected[404], item)
-  const described = { $ref: 'item#', description: 'One' }
-  const single = withSelectedFields({ response: { 200: described } }, ['users'], () => ({ item }))
-  t.match(single.response, { 200: { description: 'One', type: 'object', required: undefined } })
+  const answer = (schema: never) => ({ content: { 'application/json': { schema } } })
+  const responses = { 200: answer(page as never), 201: answer({ $ref } as never), 404: answer(item as never) }
+  const selected = documented({ responses }, undefined, { item }).responses
+  const optional = { type: 'object', properties: { name: text, of: {} } }
+  t.strictSame(
+    selected?.[200],
+    answer({ ...page, properties: { users: { type: 'array', items: optional } } } as never),
+  )
+  t.equal(selected?.[201], responses[201], 'only 200 is selected from')
+  t.equal(selected?.[404], responses[404])
+  const single = documented({ responses: { 200: answer({ $ref } as never) } }, undefined, { item })
+  t.strictSame(single.responses?.[200], answer(optional as never))
 })
 
 t.test('the parameter is added if the schema of 200 names fields', async (t) => {

@@ -194,21 +194,6 @@ t.test('the parameter passes another validator, also one that removes unknown pa
   t.equal((await app.inject('/v1/users/1?limit=5')).payload, '{"name":"Ada","age":36}')
 })
 
-t.test('routes with the same shared query schema share one validator', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  app.addSchema({ $id: 'closed', ...closedQuery })
-  const seen: unknown[] = []
-  app.addHook('onRoute', (route) => {
-    if (route.method === 'GET') seen.push((route.schema as { querystring?: unknown }).querystring)
-  })
-  for (const url of ['/v1/users/:id', '/v1/admins/:id']) {
-    app.get(url, { schema: { querystring: { $ref: 'closed#' }, response: { 200: user } } }, () => ada)
-  }
-  t.equal(seen.length, 2)
-  t.equal(seen[0], seen[1])
-})
-
 t.test('defaults and coercion of the route’s query schema stay', async (t) => {
   const app = Fastify()
   await app.register(fields)

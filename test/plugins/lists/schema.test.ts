@@ -111,9 +111,8 @@ t.test('a query schema by $ref that forbids other parameters accepts them too', 
 
   t.strictSame((await app.inject('/v1/users?limit=3&name=Ada')).json(), {
     limit: 3,
-    query: { limit: 3, name: 'Ada', include_total: false },
+    query: { name: 'Ada' },
   })
-  t.strictSame(Object.keys(shared.properties), ['name'], 'the shared schema stays as it is')
 })
 
 t.test('a query schema of another validator is not changed', async (t) => {

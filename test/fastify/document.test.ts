@@ -1,0 +1,144 @@
+/** The OpenAPI document is completed after @fastify/swagger has made it of the schemas as the app wrote them. */
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import t from 'tap'
+import { fields, formats, integerTwins, lists, problems } from '../../src/index.js'
+
+type Operations = Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string }[]
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+}
+
+interface Document {
+  readonly paths: Operations
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+const info = { title: 'users', version: '1' }
+const user = {
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } },
+}
+const documentOf = (app: FastifyInstance) => app.swagger() as unknown as Document
+
+t.test('an operation is found by the path that @fastify/swagger writes', async (t) => {
+  const app = Fastify()
+  const servers = [{ url: 'https://{host}/api', variables: { host: { default: 'api.test' } } }, { url: '/' }]
+  await app.register(swagger, { openapi: { info, servers } })
+  await app.register(problems)
+  const paths = {
+    '/api/users': '/users',
+    '/other': '/other',
+    '/users/:id(^\\d+$)/:part': '/users/{id}/{part}',
+    '/files/*': '/files/{*}',
+    '/users::check': '/users:check',
+    '/at/:near-:far': '/at/{near}-{far}',
+  }
+  for (const url of Object.keys(paths)) app.get(url, async () => ({}))
+  app.get('/hidden', { schema: { hide: true } as object }, async () => ({}))
+  app.route({ method: ['PUT', 'POST'], url: '/both', handler: async () => ({}) })
+  await app.ready()
+  const document = documentOf(app)
+  for (const path of Object.values(paths)) t.ok(document.paths[path]?.get?.responses['500'], path)
+  for (const method of ['put', 'post']) t.ok(document.paths['/both']?.[method]?.responses['500'], method)
+  t.notOk(document.paths['/hidden'])
+})
+
+t.test('the schemas of a route stay as the app wrote them', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { info } })
+  for (const plugin of [problems, lists, fields, integerTwins, formats])
+    await app.register(plugin as FastifyPluginAsync)
+  app.addSchema({ $id: 'user', ...user })
+  const list = { type: 'object', properties: { users: { type: 'array', items: { $ref: 'user#' } } } }
+  const querystring = { type: 'object', additionalProperties: false, properties: {} }
+  const schema = { querystring, response: { 200: list } }
+  const before = JSON.stringify(schema)
+  const routes: unknown[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  const config = { lists: { total: false }, formats: ['csv'] as const }
+  app.get('/v1/users', { schema, config }, async (_request, reply) => reply.list([]))
+  await app.ready()
+  app.swagger()
+  t.equal((routes[0] as { readonly schema: unknown }).schema, schema)
+  t.equal(JSON.stringify(schema), before)
+  t.same(app.getSchema('user'), { $id: 'user', ...user })
+})
+
+t.test('the document is the same in whichever order the conventions are registered', async (t) => {
+  const plugins = [lists, fields, integerTwins, formats] as readonly FastifyPluginAsync[]
+  const documents = []
+  for (const sorted of [plugins, plugins.toReversed()]) {
+    const app = Fastify()
+    await app.register(swagger, { openapi: { info } })
+    for (const plugin of sorted) await app.register(plugin)
+    app.addSchema({ $id: 'user', title: 'User', ...user })
+    const schema = { response: { 200: { $ref: 'user#' } } }
+    app.get('/v1/users/:id', { schema, config: { formats: ['xml'] } }, async () => ({}))
+    app.post('/v1/users', { schema }, async () => ({}))
+    await app.ready()
+    const { paths, components } = documentOf(app)
+    t.match(components.schemas['def-0'], { required: ['id'], properties: { id_str: { type: 'string' } } })
+    const { content } = paths['/v1/users/{id}']?.get?.responses['200'] ?? {}
+    t.match(content?.['application/xml']?.schema, { properties: { id_str: {} }, xml: { name: 'User' } })
+    t.match(paths['/v1/users']?.post?.responses['200']?.content?.['application/json']?.schema, {
+      allOf: [{ $ref: '#/components/schemas/def-0' }, { required: ['id_str'] }],
+    })
+    documents.push(paths)
+  }
+  const [one, other] = documents.map((paths) =>
+    Object.entries(paths?.['/v1/users/{id}']?.get?.responses ?? {}).map(([, response]) => response.content),
+  )
+  t.same(one, other)
+})
+
+t.test('a schema of the app that is named Problem stays', async (t) => {
+  const app = Fastify()
+  const refResolver = { buildLocalReference: (schema: { $id?: unknown }) => String(schema.$id) }
+  await app.register(swagger, { openapi: { info }, refResolver })
+  await app.register(problems)
+  const own = { type: 'object', properties: { mine: { type: 'boolean' } } }
+  app.addSchema({ $id: 'Problem', ...own })
+  app.get('/v1/users', async () => ({}))
+  await app.ready()
+  const { paths, components } = documentOf(app)
+  t.match(components.schemas.Problem, own)
+  t.match(components.schemas.ProblemDocument, { properties: { code: {} } })
+  const { content } = paths['/v1/users']?.get?.responses['500'] ?? {}
+  t.match(content?.['application/problem+json']?.schema, {
+    allOf: [{ $ref: '#/components/schemas/ProblemDocument' }],
+  })
+})
+
+t.test('documents of contexts, and YAML, are completed too; Swagger 2 is not', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(
+    async (api) => {
+      await api.register(swagger, { openapi: { info } })
+      api.get('/users', async () => ({}))
+      api.get('/openapi.yaml', { schema: { hide: true } as object }, async () => api.swagger({ yaml: true }))
+      api.get('/openapi.json', { schema: { hide: true } as object }, async () => api.swagger())
+    },
+    { prefix: '/v1' },
+  )
+  await app.register(async (old) => {
+    await old.register(swagger, { swagger: { info } })
+    old.get('/old', async () => ({}))
+    old.get('/swagger.json', { schema: { hide: true } as object }, async () => old.swagger())
+  })
+  const json = await app.inject('/v1/openapi.json')
+  t.ok(json.json<Document>().paths['/v1/users']?.get?.responses['500'])
+  const yaml = (await app.inject('/v1/openapi.yaml')).body
+  t.match(yaml, /^openapi: "3\.0\.3"\ninfo:\n {2}title: "users"\n/)
+  t.match(yaml, '\n  "/v1/users":\n    get:\n      responses:\n')
+  t.match(yaml, '"application/problem+json":')
+  t.match(yaml, /\n {6}required:\n {8}- "type"\n/)
+  const old = (await app.inject('/swagger.json')).json<Document>()
+  t.strictSame(Object.keys(old.paths['/old']?.get?.responses ?? {}), ['200'])
+})
