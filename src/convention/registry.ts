@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { noteRoute } from '../fastify/route-schemas.js'
-import { type Declared, type EarlierRoute, routesOf } from '../fastify/route-watch.js'
+import { type Declared, routesOf, type Watcher } from '../fastify/route-watch.js'
 import { appSlot, requestSlot, routeSlot } from '../fastify/slots.js'
 import { isObject } from '../options.js'
 import type { Mode } from '../rules/modes.js'
@@ -23,17 +23,10 @@ import {
 type Route = RouteOptions & { path: string }
 
 /** A plugin of this package in a context. */
-export interface Entry {
-  readonly name: string
-  /** The context that registers it. */
-  readonly app: FastifyInstance
-  readonly mode: Mode
-  readonly earlierRoutes: readonly EarlierRoute[]
+export interface Entry extends Watcher {
   /** Whether its name is that of options in `config` of a route. */
   readonly isConfigured: boolean
   isSettingUp: boolean
-  /** Whether the context has routes that are not the plugin's own. */
-  servesRoutes: boolean
   /** Compiles a route, once the plugin is set up. */
   compile: ((context: FastifyInstance, route: Route) => Part) | null
   /** What it does on paths without a route. */

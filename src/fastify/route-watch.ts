@@ -1,9 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import type { Entry } from '../convention/registry.js'
 import type { ToJsonSchema } from '../json-schema/provider-schema.js'
 import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../rules/exceptions.js'
+import type { Mode } from '../rules/modes.js'
 import type { Reporter } from '../rules/report.js'
 import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
 import { sharedByCopies } from './slots.js'
@@ -36,6 +36,17 @@ export interface RegistrationOptions {
   readonly toJsonSchema?: ToJsonSchema
 }
 
+/** A plugin of this package in a context. */
+export interface Watcher {
+  readonly name: string
+  /** The context that registers it. */
+  readonly app: FastifyInstance
+  readonly mode: Mode
+  readonly earlierRoutes: readonly EarlierRoute[]
+  /** Whether the context has routes that are not the plugin's own. */
+  servesRoutes: boolean
+}
+
 /** The name of the preset. Its findings replace those of the plugins that it registers. */
 const presetName = 'conventions'
 
@@ -60,7 +71,7 @@ export interface Declared {
 export class AppRoutes {
   readonly declared: Declared[] = []
   readonly #byOptions = new WeakMap<RouteOptions, Declared>()
-  readonly #entries = new Map<Reporter, Entry[]>()
+  readonly #entries = new Map<Reporter, Watcher[]>()
 
   constructor(app: FastifyInstance) {
     const { declared } = this
@@ -95,7 +106,7 @@ export class AppRoutes {
   }
 
   /** Adds findings about the routes that a plugin does not see. */
-  watch(entry: Entry, reporter: Reporter): void {
+  watch(entry: Watcher, reporter: Reporter): void {
     const known = this.#entries.get(reporter)
     if (known !== undefined) {
       known.push(entry)
@@ -160,7 +171,7 @@ export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
 }
 
 /** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
-function addUnseen(declared: readonly Declared[], entries: readonly Entry[], reporter: Reporter): void {
+function addUnseen(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
   const met = new Set<EarlierRoute>()
   const addException = (plugin: string, route: string, reason: string, isDeclared: boolean, unused = false) =>
     reporter.addException({ plugin, route, rules: [rule], reason, declared: isDeclared, unused })
@@ -186,7 +197,7 @@ function addUnseen(declared: readonly Declared[], entries: readonly Entry[], rep
   addUnused(declared, entries, reporter)
 }
 
-function addUnused(declared: readonly Declared[], entries: readonly Entry[], reporter: Reporter): void {
+function addUnused(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
   const others = declared.filter(({ exclusionReason }) => exclusionReason === null)
   const idle = entries.filter(({ app, servesRoutes }) => {
     return !servesRoutes && others.length > 0 && others.every(({ context }) => !isWithin(context, app))
@@ -206,13 +217,13 @@ function addUnused(declared: readonly Declared[], entries: readonly Entry[], rep
 }
 
 /** Returns the entries without the plugins that the preset of the same context has registered. */
-function withoutCovered(entries: readonly Entry[]): readonly Entry[] {
+function withoutCovered(entries: readonly Watcher[]): readonly Watcher[] {
   const presets = new Set(entries.filter(({ name }) => name === presetName).map(({ app }) => app))
   return entries.filter(({ app, name }) => name === presetName || !presets.has(app))
 }
 
 /** Whether the route's `config` has options for one of the plugins. */
-function configuresAny({ options }: Declared, entries: readonly Entry[]): boolean {
+function configuresAny({ options }: Declared, entries: readonly Watcher[]): boolean {
   const config = (options.config ?? {}) as Readonly<Record<string, unknown>>
   return entries.some(({ name }) => config[name] !== undefined && config[name] !== false)
 }
