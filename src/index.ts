@@ -10,7 +10,6 @@ export {
   bearerSecuritySchemes,
   type IntrospectionOptions,
   type OpenApiSecurityScheme,
-  type OpenRoute,
 } from './plugins/bearer/index.js'
 export {
   type CacheDirectives,
