@@ -172,7 +172,7 @@ export {
   type VersionsRouteOptions,
   versions,
 } from './plugins/versions/index.js'
-export { type SessionOf, type XsrfOptions, type XsrfRouteOptions, xsrf } from './plugins/xsrf/index.js'
+export { type XsrfOptions, type XsrfRouteOptions, xsrf } from './plugins/xsrf/index.js'
 export {
   type ConventionName,
   type ConventionsException,
