@@ -1,4 +1,4 @@
-/** A map of at most `most` entries: a new entry removes the oldest. */
+/** A map of at most `most` entries: a new entry removes the one that was set first. */
 export class BoundedCache<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number
@@ -13,9 +13,10 @@ export class BoundedCache<Key, Value> {
     return this.#entries.get(key)
   }
 
+  /** Sets a value. It is the newest one then, also if its key is known. */
   set(key: Key, value: Value): void {
     if (this.#most < 1) return
-    if (this.#entries.size >= this.#most && !this.#entries.has(key)) {
+    if (!this.#entries.delete(key) && this.#entries.size >= this.#most) {
       this.#entries.delete(this.#oldest.next().value as Key)
     }
     this.#entries.set(key, value)

@@ -32,7 +32,6 @@ export {
   type BearerRouteOptions,
   bearer,
   type IntrospectionOptions,
-  type OpenRoute,
 } from './plugins/bearer/index.js'
 export {
   type CacheDirectives,
@@ -195,7 +194,7 @@ export {
   type VersionsRouteOptions,
   versions,
 } from './plugins/versions/index.js'
-export { type SessionOf, type XsrfOptions, type XsrfRouteOptions, xsrf } from './plugins/xsrf/index.js'
+export { type XsrfOptions, type XsrfRouteOptions, xsrf } from './plugins/xsrf/index.js'
 export {
   type ConventionName,
   type ConventionsException,

@@ -33,7 +33,7 @@ export interface AppOptions {
   /** Serves HTTP/2 and HTTP/1.1 over TLS with it; HTTP/1.1 without TLS by default. */
   readonly certificate?: Certificate | null
   /** Whose tokens the service takes. */
-  readonly bearer: Omit<BearerOptions, 'securityScheme' | 'open'>
+  readonly bearer: Omit<BearerOptions, 'securityScheme'>
   /** An authorization server to be part of the service, for development; none by default. */
   readonly authorizationServer?: AuthorizationServer | null
   /** Lets browsers log in; by default there are tokens only. */
@@ -102,7 +102,8 @@ export async function buildApp({
     rateLimit: { max: rateLimitMax, ...(redis && { redis }) },
     versions: { versions: provided },
     selfAlias: { collections: ['users'], identify: requireUser },
-    bearer: { ...bearer, securityScheme, open: [...openPages, ...playgroundPages] },
+    bearer: { ...bearer, securityScheme },
+    exceptions: [...openPages, ...playgroundPages].map((page) => ({ ...page, except: ['bearer'] as const })),
     operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },
     // In the database, so that an effect and its answer can be committed together.
     idempotency: { store: postgresIdempotency(connectionOf(database)) },

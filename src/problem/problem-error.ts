@@ -56,7 +56,6 @@ export const problemTypes = frozen({
   maintenance: { status: 503, title: 'In maintenance' },
   'server-closing': { status: 503, title: 'Server is closing' },
   'handler-timeout': { status: 503, title: 'Handler timed out' },
-  'quota-unavailable': { status: 503, title: 'Quota unavailable' },
   'operations-full': { status: 503, title: 'Too many operations' },
   'operations-unavailable': { status: 503, title: 'Operations unavailable' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency unavailable' },

@@ -36,7 +36,6 @@ const outageCodes: ReadonlySet<string> = new Set<ProblemCode>([
   'maintenance',
   'operations-full',
   'operations-unavailable',
-  'quota-unavailable',
   'server-closing',
 ])
 

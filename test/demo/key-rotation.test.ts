@@ -5,6 +5,7 @@ import { decodeProtectedHeader } from 'jose'
 import t from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import { audienceOf } from '../../examples/demo-server/settings.js'
+import { fasterClock } from '../support/faster-clock.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { serveEmbedded } from './embedded.js'
 
@@ -15,8 +16,8 @@ const clients = 8
 t.test(`no token is refused while keys are rotated ${rotations} times under load`, async (t) => {
   const database = await emptyEmbeddedDatabase()
   const { origin, server } = await serveEmbedded(t, database)
-  // Keys live for hours, and here for parts of a second: so the time between two fetches of them is the shortest there is.
-  const bearer = { issuer: origin, audience: audienceOf(origin), keysCooldown: 1000 }
+  // Keys live for hours, and here for parts of a second.
+  const bearer = { issuer: origin, audience: audienceOf(origin), ...fasterClock(5) }
   const other = await buildApp({ database, bearer, rateLimitMax: 1_000_000_000 })
   t.teardown(() => other.close())
   await other.listen({ host: '127.0.0.1', port: 0 })

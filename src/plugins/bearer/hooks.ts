@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
-import { requestSlot } from '../../fastify/slots.js'
 import { isRepeated } from '../../http/raw-headers.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
@@ -35,64 +34,30 @@ export interface ChallengeContext {
   readonly metadataUrl: string | null
 }
 
-/** The problems of a route whose requests lack a valid token, each with its challenge (RFC 6750 §3). */
-export interface Refusals {
-  readonly missing: () => ProblemError
-  readonly malformed: () => ProblemError
-  readonly invalid: () => ProblemError
-  readonly insufficient: () => ProblemError
-}
+type Refusal = (code: keyof typeof errorOf, detail: string) => ProblemError
 
-export function refusalsOf(context: ChallengeContext, scopes: readonly string[]): Refusals {
-  const scope = scopes.length === 0 ? null : scopes.join(' ')
-  return {
-    // RFC 6750 §3.1: a request without credentials gets no error code.
-    missing: problem('unauthorized', 'Send an access token as Authorization: Bearer', context, { scope }),
-    malformed: problem(
-      'authorization-malformed',
-      'Send the token once, in the header field Authorization',
-      context,
-      {
-        error: 'invalid_request',
-      },
-    ),
-    invalid: problem('invalid-token', 'The token is not valid', context, { error: 'invalid_token', scope }),
-    insufficient: problem(
-      'insufficient-scope',
-      `The token lacks a scope that is required here: ${scope ?? 'none'}`,
-      context,
-      { error: 'insufficient_scope', scope },
-    ),
+// RFC 6750 §3.1: a request without credentials gets no error code.
+const errorOf = {
+  unauthorized: null,
+  'authorization-malformed': 'invalid_request',
+  'invalid-token': 'invalid_token',
+  'insufficient-scope': 'insufficient_scope',
+} as const
+
+/** Returns a function that makes the problems of a route, each with its challenge (RFC 6750 §3). */
+export function refusalOf({ realm, metadataUrl }: ChallengeContext, scopes: readonly string[]): Refusal {
+  return function refuse(code, detail) {
+    const error = errorOf[code]
+    const parameters = {
+      realm,
+      ...(error !== null && { error, error_description: detail }),
+      ...(scopes.length > 0 && error !== 'invalid_request' && { scope: scopes.join(' ') }),
+      ...(metadataUrl !== null && { resource_metadata: metadataUrl }),
+    }
+    const challenge = Object.entries(parameters).map(([name, value]) => `${name}=${quoted(value)}`)
+    const headers = { 'www-authenticate': `Bearer ${challenge.join(', ')}` }
+    return new ProblemError(code, { detail, headers })
   }
-}
-
-function unavailable(): ProblemError {
-  return new ProblemError('authentication-unavailable', {
-    detail: 'Tokens cannot be verified at the moment; try again',
-    headers: { 'retry-after': '5', 'cache-control': 'no-store' },
-  })
-}
-
-interface Parameters {
-  readonly error?: string
-  readonly scope?: string | null
-}
-
-function problem(
-  code: 'unauthorized' | 'authorization-malformed' | 'invalid-token' | 'insufficient-scope',
-  detail: string,
-  { realm, metadataUrl }: ChallengeContext,
-  { error, scope = null }: Parameters,
-): () => ProblemError {
-  const parameters = {
-    realm,
-    ...(error === undefined ? {} : { error, error_description: detail }),
-    ...(scope === null ? {} : { scope }),
-    ...(metadataUrl === null ? {} : { resource_metadata: metadataUrl }),
-  }
-  const challenge = Object.entries(parameters).map(([name, value]) => `${name}=${quoted(value)}`)
-  const headers = { 'www-authenticate': `Bearer ${challenge.join(', ')}` }
-  return () => new ProblemError(code, { detail, headers })
 }
 
 // RFC 9110 §5.6.4
@@ -103,22 +68,22 @@ function quoted(text: string): string {
 export interface Requirement {
   readonly scopes: readonly string[]
   readonly isOptional: boolean
-  readonly refusals: Refusals
+  readonly refuse: Refusal
 }
-
-export const knownToken = requestSlot<VerifiedToken>('bearer.known')
 
 export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
 type BearerRule = (typeof bearerRules)[number]
 
 export function authenticationOf(
   tokens: TokenCache,
-  { scopes, isOptional, refusals }: Requirement,
+  { scopes, isOptional, refuse }: Requirement,
   mode: 'enforce' | 'report',
 ): RequestStep {
+  const lacking = `The token lacks a scope that is required here: ${scopes.join(' ')}`
+
   function admit({ caller }: VerifiedToken, request: FastifyRequest): Effect | undefined {
     if (!scopes.every((scope) => caller.scopes.includes(scope)))
-      return effectOf('scope', refusals.insufficient())
+      return effectOf('scope', refuse('insufficient-scope', lacking))
     if (mode === 'enforce') request.caller = caller
     return undefined
   }
@@ -126,25 +91,32 @@ export function authenticationOf(
   function fail(error: unknown, { log }: FastifyRequest): Effect | undefined {
     if (error instanceof TokenRefused) {
       log.info({ reason: error.message }, 'bearer: the token is refused')
-      return effectOf('token', refusals.invalid())
+      return effectOf('token', refuse('invalid-token', 'The token is not valid'))
     }
-    if (error instanceof IssuerUnavailable) return effectOf('issuer', unavailable())
+    if (error instanceof IssuerUnavailable) {
+      const detail = 'Tokens cannot be verified at the moment; try again'
+      const headers = { 'retry-after': '5', 'cache-control': 'no-store' }
+      return effectOf('issuer', new ProblemError('authentication-unavailable', { detail, headers }))
+    }
     if (mode === 'enforce') throw error
     log.error({ err: error }, 'bearer: the token cannot be verified')
     return undefined
   }
 
   return function authenticate(request): StepResult {
-    const known = knownToken.get(request)
-    if (known !== undefined) return admit(known, request)
     const credentials = credentialsOf(request.raw)
-    if (credentials === 'none') return isOptional ? undefined : effectOf('credentials', refusals.missing())
-    if (credentials === 'malformed') return effectOf('credentials', refusals.malformed())
-    const { token } = credentials
-    const verified = tokens.known(token)
-    if (verified !== null) return admit(verified, request)
-    return tokens.verify(token).then(
-      (verified) => admit(verified, request),
+    if (credentials === 'none') {
+      if (isOptional) return undefined
+      return effectOf('credentials', refuse('unauthorized', 'Send an access token as Authorization: Bearer'))
+    }
+    if (credentials === 'malformed') {
+      const detail = 'Send the token once, in the header field Authorization'
+      return effectOf('credentials', refuse('authorization-malformed', detail))
+    }
+    const verified = tokens.get(credentials.token)
+    if (!(verified instanceof Promise)) return admit(verified, request)
+    return verified.then(
+      (token) => admit(token, request),
       (error: unknown) => fail(error, request),
     )
   }
@@ -154,14 +126,10 @@ function effectOf(rule: BearerRule, refusal: ProblemError): Effect {
   return { rule, given: refusal.message, refusal }
 }
 
-/** Returns the lookup for hooks that run before the authentication. A token that it finds is not looked up again. */
+/** Returns the lookup for hooks that run before the authentication. */
 export function knownSubjectOf(tokens: TokenCache) {
   return function subjectOfKnownToken(request: FastifyRequest): string | null {
     const credentials = credentialsOf(request.raw)
-    if (typeof credentials === 'string') return null
-    const verified = tokens.known(credentials.token)
-    if (verified === null) return null
-    knownToken.set(request, verified)
-    return verified.caller.subject
+    return typeof credentials === 'string' ? null : (tokens.known(credentials.token)?.caller.subject ?? null)
   }
 }

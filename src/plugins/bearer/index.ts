@@ -8,9 +8,12 @@ import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
 import { invalid } from '../../options.js'
-import { matchesUrl } from '../../rules/exceptions.js'
 import { logOf } from '../../rules/report.js'
-import { authenticationOf, bearerRules, knownSubjectOf, knownToken, refusalsOf } from './hooks.js'
+import { authenticationOf, bearerRules, knownSubjectOf, refusalOf } from './hooks.js'
+import { introspector } from './introspection.js'
+import { issuerOf } from './issuer.js'
+import { jwtVerifier } from './jwt.js'
+import { keySet, type VerificationKeys } from './key-set.js'
 import {
   type DescribedPlan,
   describeRefusals,
@@ -25,7 +28,7 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { tokenVerification } from './verification.js'
+import { TokenCache } from './tokens.js'
 
 export type { Caller } from '../../fastify/caller.js'
 export type {
@@ -34,7 +37,6 @@ export type {
   BearerOptions,
   BearerRouteOptions,
   IntrospectionOptions,
-  OpenRoute,
 } from './options.js'
 
 declare module 'fastify' {
@@ -65,28 +67,41 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
   exemptsPreflights: true,
   options: bearerOptions,
   routeOptions: bearerRouteOptions,
-  async setUp({ app, options: given, atReady, declareRoutes, addException }) {
+  async setUp({ app, options: given, atReady, declareRoutes }) {
     const options = resolveBearer(given)
-    const { mode, resource, open } = options
+    const { mode, resource, introspection, jwks, now } = options
     if (mode === 'off') return null
     const isEnforced = mode === 'enforce'
     const metadataUrl = isEnforced && resource !== null ? resourceMetadataUrl(resource) : null
     const document = (plan: DescribedPlan | null) => documentSecurity(given as BearerOptions, plan)
-    const { tokens, warmUp } = await tokenVerification(options, app.log, () =>
-      loadPeer('bearer', 'jose', () => import('jose')),
-    )
+    const issuer = issuerOf(options, app.log)
+    let warmUp: () => Promise<unknown> = async () => {}
+    let tokens: TokenCache
+    if (introspection !== undefined)
+      tokens = new TokenCache(introspector(issuer, options, introspection), now)
+    else {
+      const jose = await loadPeer('bearer', 'jose', () => import('jose'))
+      let keys: VerificationKeys
+      if (jwks === undefined) {
+        const fetched = keySet(jose, issuer, options, () => tokens.clear())
+        warmUp = fetched.warmUp
+        keys = fetched
+      } else {
+        const find = jose.createLocalJWKSet(jwks as Parameters<typeof jose.createLocalJWKSet>[0])
+        keys = { find, freshUntil: () => Number.POSITIVE_INFINITY }
+      }
+      tokens = new TokenCache(jwtVerifier(jose, options, keys, app.log), now)
+    }
     const stepFor = (scopes: readonly string[], isOptional: boolean) => {
-      const refusals = refusalsOf({ realm: options.realm, metadataUrl }, scopes)
-      return authenticationOf(tokens, { scopes, isOptional, refusals }, mode)
+      const refuse = refusalOf({ realm: options.realm, metadataUrl }, scopes)
+      return authenticationOf(tokens, { scopes, isOptional, refuse }, mode)
     }
     const scopes = new Set<string>()
-    const metOpen = new Set<string>()
 
     if (isEnforced) {
       // A `caller` of the app is set, too.
       if (!app.hasRequestDecorator('caller'))
         offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
-      knownToken.declare(app)
       knownSubject.set(app, knownSubjectOf(tokens))
     } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
 
@@ -107,12 +122,8 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
         },
       )
     })
-    atReady(function listOpenRoutes() {
+    atReady(() => {
       metadata = resourceMetadata(options, [...scopes])
-      for (const { url, reason } of open) {
-        const exception = { route: url, rules: ['token'], reason }
-        addException({ ...exception, declared: true, unused: !metOpen.has(url) })
-      }
     })
     // Not earlier: the issuer may be part of this app.
     app.addHook('onListen', function fetchKeysOnListen(done) {
@@ -124,25 +135,19 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     // The response tells an unknown path from one that is protected. Routes that are declared earlier are protected, too.
     const standard: RequestStep = (request, reply) =>
       request.is404 ? undefined : authenticate(request, reply)
-    return { open, metOpen, scopes, standard, stepFor, document }
+    return { scopes, standard, stepFor, document }
   },
-  route({ name, path, route, isConfigured, options, modeOf, state }) {
+  route({ name, route, isConfigured, options, modeOf, state }) {
     if (state === null) return undefined
-    if (route === null) return { onRequest: state.standard }
-    const { open, metOpen, scopes: known, standard, stepFor, document } = state
-    const isEnforced = modeOf.token === 'enforce'
-    const opened = open.filter(({ url }) => matchesUrl(url, path))
-    for (const { url } of opened) metOpen.add(url)
-    if (!isConfigured && opened.length > 0) {
-      return isEnforced ? { document: document(null) } : undefined
-    }
+    const { scopes: known, standard, stepFor, document } = state
+    if (route === null) return { onRequest: standard }
     const { optional: isOptional = false } = options
     const own = (route.config?.bearer as BearerRouteOptions | undefined)?.scopes
     if (isOptional && own !== undefined && own.length > 0)
       invalid(`${name} config.bearer.scopes`, 'no scopes on a route whose token is optional', own)
     const requirement = { scopes: isOptional ? [] : options.scopes, isOptional }
     const onRequest = isConfigured ? stepFor(requirement.scopes, isOptional) : standard
-    if (!isEnforced) return { onRequest }
+    if (modeOf.token !== 'enforce') return { onRequest }
     callerFields.set(route, ['authorization'])
     for (const scope of requirement.scopes) known.add(scope)
     return { onRequest, describe: describeRefusals(requirement), document: document(requirement) }

@@ -1,76 +1,125 @@
 import { isObject } from '../../options.js'
-import { isSecure } from './options.js'
-import { IssuerRefused, IssuerUnavailable } from './tokens.js'
+import { Outage } from '../../time/outage.js'
+import { isSecure, type ResolvedBearer } from './options.js'
+import { IssuerUnavailable, TokenRefused } from './tokens.js'
 
-interface IssuerSettings extends FetchSettings {
-  readonly issuer: string
-  readonly allowHttp: boolean
+/** Milliseconds between two requests for keys, and after a failure. */
+export const cooldown = 5_000
+
+const timeout = 5_000
+const maxBytes = 262_144
+
+/** Milliseconds between the begins of two outages that are logged. */
+const outageInterval = 60_000
+
+/** Statuses of 4xx that are about this service, as a client of the issuer: its credentials, its speed, its requests so far. */
+const aboutService: ReadonlySet<number> = new Set([401, 407, 408, 429])
+
+interface Log {
+  info(message: string): void
+  error(values: object, message: string): void
 }
 
-export class Issuer {
-  readonly #settings: IssuerSettings
-  #metadata: unknown
+/** The authorization server that issues the tokens. */
+export interface Issuer {
+  /** Whether a request has failed a moment ago. Until that has passed, the issuer is not asked. */
+  isAway(): boolean
+  /** Fetches the keys. */
+  ask<Answer>(endpoint: 'jwks_uri', isAnswer: IsAnswer<Answer>): Promise<Answer>
+  /** Asks about a token. The issuer may refuse the question, and answers others: that is no outage. */
+  ask<Answer>(
+    endpoint: 'introspection_endpoint',
+    isAnswer: IsAnswer<Answer>,
+    question: RequestInit,
+  ): Promise<Answer>
+}
 
-  constructor(settings: IssuerSettings) {
-    this.#settings = settings
-  }
+type IsAnswer<Answer> = (value: unknown) => value is Answer
 
-  /** Sends a request to an endpoint, found by the metadata unless its URL is known. */
-  async ask(
-    name: 'jwks_uri' | 'introspection_endpoint',
-    known: string | undefined,
-    init?: RequestInit,
-  ): Promise<unknown> {
+export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log): Issuer {
+  const outage = new Outage(outageInterval, now)
+  let metadata: unknown
+  let failedAt = Number.NEGATIVE_INFINITY
+
+  const isAway = () => now() - failedAt < cooldown
+
+  async function ask<Answer>(
+    endpoint: 'jwks_uri' | 'introspection_endpoint',
+    isAnswer: IsAnswer<Answer>,
+    question?: RequestInit,
+  ): Promise<Answer> {
+    if (isAway()) throw new IssuerUnavailable('the issuer was not reached a moment ago')
+    let status = 0
     try {
-      if (known === undefined) this.#metadata ??= await this.#discover()
-      const url = known ?? endpointOf(this.#metadata, name, this.#settings)
-      return jsonOf(url, await fetchText(url, this.#settings, init))
+      const url = endpoint === 'jwks_uri' && jwksUri !== undefined ? jwksUri : await endpointOf(endpoint)
+      const response = await fetchText(url, question)
+      status = response.status
+      const answer = jsonOf(url, response)
+      if (!isAnswer(answer)) throw new IssuerUnavailable(`the response of ${url} is not what was asked for`)
+      failedAt = Number.NEGATIVE_INFINITY
+      if (outage.ends()) log.info('bearer: the issuer answers again')
+      return answer
     } catch (error) {
+      const isOfQuestion = question !== undefined && isRefusal(status)
       // An endpoint that refuses one request is still there.
-      if (!(error instanceof IssuerRefused) || error.status === 404) this.#metadata = undefined
+      if (!isOfQuestion || status === 404) metadata = undefined
+      if (isOfQuestion && !aboutService.has(status)) throw new TokenRefused((error as Error).message)
+      if (!isOfQuestion) failedAt = now()
+      if (outage.begins()) log.error({ err: error }, 'bearer: the issuer cannot be used')
       throw error
     }
   }
 
-  async #discover(): Promise<unknown> {
-    const urls = metadataUrls(this.#settings.issuer)
-    for (const url of urls) {
-      const fetched = await fetchText(url, this.#settings)
-      // An issuer has its metadata at one of the two URLs.
-      if (fetched.status < 400 || fetched.status >= 500) return jsonOf(url, fetched)
-    }
-    throw new IssuerUnavailable(`${this.#settings.issuer} has no metadata: ${urls.join(', ')}`)
-  }
-}
-
-/** Returns the URLs at which an issuer may have its metadata, in the order in which they are tried. */
-function metadataUrls(issuer: string): readonly string[] {
-  const { origin, pathname, search } = new URL(issuer)
-  const path = pathname.replace(/\/$/, '')
-  return [
-    // RFC 8414 §3.1: between the host and the path.
-    `${origin}/.well-known/oauth-authorization-server${path}${search}`,
-    // OpenID Connect Discovery 1.0 §4.1: after the path.
-    `${origin}${path}/.well-known/openid-configuration${search}`,
-  ]
-}
-
-function endpointOf(metadata: unknown, name: string, { issuer, allowHttp }: IssuerSettings): string {
-  // RFC 8414 §3.3
-  if (!isObject(metadata) || metadata.issuer !== issuer)
-    throw new IssuerUnavailable(`the metadata of ${issuer} is of another issuer`)
-  const { [name]: endpoint } = metadata
-  if (typeof endpoint !== 'string' || !isSecure(endpoint, allowHttp))
+  async function endpointOf(name: string): Promise<string> {
+    metadata ??= await discover()
+    // RFC 8414 §3.3
+    if (!isObject(metadata) || metadata.issuer !== issuer)
+      throw new IssuerUnavailable(`the metadata of ${issuer} is of another issuer`)
+    const endpoint = metadata[name]
+    if (typeof endpoint === 'string' && isSecure(endpoint, allowHttp)) return endpoint
     throw new IssuerUnavailable(
       `the metadata of ${issuer} has no ${name} that may be used: https is required`,
     )
-  return endpoint
-}
+  }
 
-interface FetchSettings {
-  readonly fetch: typeof fetch
-  /** Milliseconds. */
-  readonly timeout: number
+  async function discover(): Promise<unknown> {
+    const { origin, pathname, search } = new URL(issuer)
+    const path = pathname.replace(/\/$/, '')
+    const urls = [
+      // RFC 8414 §3.1: between the host and the path.
+      `${origin}/.well-known/oauth-authorization-server${path}${search}`,
+      // OpenID Connect Discovery 1.0 §4.1: after the path.
+      `${origin}${path}/.well-known/openid-configuration${search}`,
+    ]
+    for (const url of urls) {
+      const response = await fetchText(url)
+      if (!isRefusal(response.status)) return jsonOf(url, response)
+    }
+    throw new IssuerUnavailable(`${issuer} has no metadata: ${urls.join(', ')}`)
+  }
+
+  async function fetchText(url: string, question?: RequestInit): Promise<FetchedText> {
+    try {
+      const signal = AbortSignal.timeout(timeout)
+      const { status, body } = await fetch(url, { ...question, redirect: 'error', signal })
+      if (status !== 200 || body === null) {
+        await body?.cancel()
+        return { status, text: null }
+      }
+      const chunks: Uint8Array[] = []
+      let length = 0
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        length += chunk.byteLength
+        if (length > maxBytes) throw new RangeError(`the response has more than ${maxBytes} bytes`)
+        chunks.push(chunk)
+      }
+      return { status, text: Buffer.concat(chunks).toString('utf8') }
+    } catch (cause) {
+      throw new IssuerUnavailable(`${url} cannot be read`, { cause })
+    }
+  }
+
+  return { isAway, ask }
 }
 
 /** A response of the issuer; `text` is `null` for other statuses than 200. */
@@ -79,35 +128,11 @@ interface FetchedText {
   readonly text: string | null
 }
 
-const maxBytes = 262_144
-
-async function fetchText(
-  url: string,
-  { fetch, timeout }: FetchSettings,
-  init: RequestInit = {},
-): Promise<FetchedText> {
-  try {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) })
-    const { status, body } = response
-    if (status !== 200 || body === null) {
-      await body?.cancel()
-      return { status, text: null }
-    }
-    const chunks: Uint8Array[] = []
-    let length = 0
-    for await (const chunk of body) {
-      length += (chunk as Uint8Array).byteLength
-      if (length > maxBytes) throw new RangeError(`the response has more than ${maxBytes} bytes`)
-      chunks.push(chunk as Uint8Array)
-    }
-    return { status, text: Buffer.concat(chunks).toString('utf8') }
-  } catch (cause) {
-    throw new IssuerUnavailable(`${url} cannot be read`, { cause })
-  }
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500
 }
 
 function jsonOf(url: string, { status, text }: FetchedText): unknown {
-  if (status >= 400 && status < 500) throw new IssuerRefused(`${url} answered ${status}`, status)
   if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)
   try {
     return JSON.parse(text)

@@ -1,182 +1,139 @@
-import type { CompactJWSHeaderParameters, CryptoKey, FlattenedJWSInput, JSONWebKeySet } from 'jose'
+import type * as Jose from 'jose'
 import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
-import type { Schedule } from '../../time/schedule.js'
+import { cooldown, type Issuer } from './issuer.js'
+import type { ResolvedBearer } from './options.js'
 import { IssuerUnavailable, TokenRefused } from './tokens.js'
 
-export type FindKey = (header?: CompactJWSHeaderParameters, input?: FlattenedJWSInput) => Promise<CryptoKey>
+type FindKey = Jose.JWTVerifyGetKey
 
-/** What a {@link KeySet} needs. Durations are in milliseconds. */
-export interface KeySetSettings {
-  readonly maxAge: number
-  readonly maxStale: number
-  readonly cooldown: number
-  readonly now: () => number
-  readonly schedule: Schedule
-  readonly load: () => Promise<unknown>
-  /** Makes a function that finds keys in a set: `createLocalJWKSet` of jose. */
-  readonly finderOf: (keys: JSONWebKeySet) => FindKey
-  /** Whether an error of {@link FindKey} says that the set has no such key. */
-  readonly isNoKey: (error: unknown) => boolean
-  /** Called when keys were replaced or removed. */
-  readonly onChange: () => void
-  /** Called after each fetch; with `null` after one that worked. */
-  readonly onFetch: (error: unknown) => void
+/** The keys that verify tokens. */
+export interface VerificationKeys {
+  readonly find: FindKey
+  /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
+  freshUntil(): number
 }
 
 interface Keys {
   readonly find: FindKey
   readonly text: string
-  readonly fetchedAt: number
+  /** When the fetch began. */
+  readonly askedAt: number
   /** How many fetches had begun when this one did, itself included. */
   readonly fetchNumber: number
 }
 
+const maxAge = 600_000
+
+/** How long known keys are used while the issuer cannot be reached. */
+const maxStale = 86_400_000
+
 /** Requests that may wait at the same time for a key that is not known. */
 const maxWaiting = 1000
 const maxMissed = 1000
-const maxKeyIdLength = 256
+const maxNameLength = 256
 
-/** The keys of an issuer. Many requests share one fetch. */
-export class KeySet {
-  readonly #settings: KeySetSettings
-  #keys: Keys | null = null
-  #fetch: Promise<void> | null = null
-  #nextFetch: Promise<void> | null = null
-  #waiting = 0
-  #begun = 0
-  #beganAt = Number.NEGATIVE_INFINITY
-  /** When the last fetch has failed; -Infinity if it has worked. */
-  #failedAt = Number.NEGATIVE_INFINITY
+/**
+ * Returns the keys of an issuer. Many requests share one fetch.
+ *
+ * @param onChange called when keys were replaced or removed
+ */
+export function keySet(
+  { createLocalJWKSet, errors }: Pick<typeof Jose, 'createLocalJWKSet' | 'errors'>,
+  issuer: Issuer,
+  { now, schedule }: Pick<ResolvedBearer, 'now' | 'schedule'>,
+  onChange: () => void,
+) {
+  let known: Keys | null = null
+  let fetching: Promise<Keys> | null = null
+  let nextFetch: Promise<Keys> | null = null
+  let waiting = 0
+  let begun = 0
   /** The keys that the last fetches did not have, and when a token may ask for them again. */
-  readonly #missed = new BoundedCache<string, number>(maxMissed)
+  const missed = new BoundedCache<string, number>(maxMissed)
 
-  constructor(settings: KeySetSettings) {
-    this.#settings = settings
-  }
-
-  readonly find: FindKey = async (header, input) => {
-    const { now, cooldown } = this.#settings
-    const begunBefore = this.#begun
-    const name = `${header?.alg} ${header?.kid}`
-    for (let keys = await this.#usable(); ; keys = this.#current()) {
-      const key = await this.#keyIn(keys, header, input)
-      if (key !== null) return key
+  const find: FindKey = async (header, input) => {
+    const begunBefore = begun
+    const name = `${header.alg} ${header.kid}`
+    if (name.length > maxNameLength) throw noKey()
+    let keys = await usable()
+    for (;;) {
+      try {
+        return await keys.find(header, input)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      }
       if (keys.fetchNumber > begunBefore) break
-      // Another request has fetched the keys meanwhile.
-      if (this.#keys !== keys) continue
-      if (name.length > maxKeyIdLength || now() < (this.#missed.get(name) ?? 0)) throw noKey()
+      if (now() < (missed.get(name) ?? 0)) throw noKey()
       // A fetch that runs may have begun before the key was published: then another one follows it.
-      await (this.#fetch ?? this.#fetchNext())
+      keys = await (fetching ?? fetchNext(keys))
     }
-    if (name.length <= maxKeyIdLength) this.#missed.set(name, now() + cooldown)
+    missed.set(name, now() + cooldown)
     throw noKey()
   }
 
-  /** Fetches the keys, unless they are known. */
-  async warmUp(): Promise<void> {
-    await this.#usable()
+  async function usable(): Promise<Keys> {
+    const keys = known
+    const age = keys === null ? Number.POSITIVE_INFINITY : now() - keys.askedAt
+    if (keys === null || age >= maxAge + maxStale) return refresh()
+    // The issuer logs its failure.
+    return age < maxAge ? keys : refresh().catch(() => keys)
   }
 
-  async #keyIn(keys: Keys, ...parameters: Parameters<FindKey>): Promise<CryptoKey | null> {
-    try {
-      return await keys.find(...parameters)
-    } catch (error) {
-      if (this.#settings.isNoKey(error)) return null
-      throw error
-    }
-  }
-
-  #current(): Keys {
-    if (this.#keys === null) throw new IssuerUnavailable('the keys of the issuer are not known')
-    return this.#keys
-  }
-
-  async #usable(): Promise<Keys> {
-    const { now, maxAge, maxStale } = this.#settings
-    const age = this.#keys === null ? Number.POSITIVE_INFINITY : now() - this.#keys.fetchedAt
-    if (age >= maxAge + maxStale) {
-      if (this.#fetch === null && this.#isCoolingDown()) throw unreachable()
-      await this.#refresh()
-    } else if (age >= maxAge && !this.#isCoolingDown()) {
-      // The failure is noted by `onFetch`.
-      await this.#refresh().catch(() => {})
-    }
-    return this.#current()
-  }
-
-  /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
-  freshUntil(): number {
-    return (this.#keys?.fetchedAt ?? Number.NEGATIVE_INFINITY) + this.#settings.maxAge
-  }
-
-  /** Whether the last fetch has failed a moment ago. */
-  #isCoolingDown(): boolean {
-    const { now, cooldown } = this.#settings
-    return now() - this.#failedAt < cooldown
-  }
-
-  /** Fetches the keys as soon as the cooldown has passed; at once if it has. */
-  async #fetchNext(): Promise<void> {
-    if (this.#isCoolingDown() || this.#waiting >= maxWaiting) throw unreachable()
-    this.#nextFetch ??= this.#afterCooldown().then(() => {
-      this.#nextFetch = null
-      return this.#refresh()
+  /** Fetches the keys as soon as the cooldown has passed. */
+  async function fetchNext({ askedAt }: Keys): Promise<Keys> {
+    if (issuer.isAway() || waiting >= maxWaiting)
+      throw new IssuerUnavailable('the key of the token cannot be fetched at the moment')
+    nextFetch ??= cooledDown(askedAt).then(() => {
+      nextFetch = null
+      return refresh()
     })
-    this.#waiting += 1
+    waiting += 1
     try {
-      await this.#nextFetch
+      return await nextFetch
     } finally {
-      this.#waiting -= 1
+      waiting -= 1
     }
   }
 
-  #afterCooldown(): Promise<void> {
-    const { now, cooldown, schedule } = this.#settings
-    const left = this.#beganAt + cooldown - now()
-    return left <= 0 ? Promise.resolve() : new Promise((resolve) => void schedule(resolve, left))
+  async function cooledDown(since: number): Promise<void> {
+    const left = since + cooldown - now()
+    if (left > 0) await new Promise<void>((resolve) => void schedule(resolve, Math.min(left, cooldown)))
   }
 
-  #refresh(): Promise<void> {
-    this.#fetch ??= this.#load().finally(() => {
-      this.#fetch = null
+  function refresh(): Promise<Keys> {
+    fetching ??= load().finally(() => {
+      fetching = null
     })
-    return this.#fetch
+    return fetching
   }
 
-  async #load(): Promise<void> {
-    const { now, load, finderOf, onChange, onFetch } = this.#settings
-    this.#beganAt = now()
-    this.#begun += 1
-    const fetchNumber = this.#begun
-    try {
-      const set = keySetOf(await load())
-      const text = JSON.stringify(set)
-      const before = this.#keys
-      // The same keys stay imported.
-      const find = before?.text === text ? before.find : finderOf(set)
-      this.#keys = { find, text, fetchedAt: now(), fetchNumber }
-      this.#failedAt = Number.NEGATIVE_INFINITY
-      if (before !== null && before.text !== text) onChange()
-      onFetch(null)
-    } catch (error) {
-      this.#failedAt = now()
-      onFetch(error)
-      throw error
-    }
+  async function load(): Promise<Keys> {
+    begun += 1
+    const fetchNumber = begun
+    const askedAt = now()
+    const set = await issuer.ask('jwks_uri', isKeySet)
+    const text = JSON.stringify(set)
+    const isSame = known?.text === text
+    if (known !== null && !isSame) onChange()
+    // The same keys stay imported.
+    const keys = known !== null && isSame ? known.find : createLocalJWKSet(set)
+    known = { find: keys, text, askedAt, fetchNumber }
+    return known
+  }
+
+  return {
+    find,
+    freshUntil: () => (known?.askedAt ?? Number.NEGATIVE_INFINITY) + maxAge,
+    /** Fetches the keys, unless they are known. */
+    warmUp: usable,
   }
 }
 
-function keySetOf(received: unknown): JSONWebKeySet {
-  if (!isObject(received) || !Array.isArray(received.keys) || !received.keys.every(isObject))
-    throw new IssuerUnavailable('the response of the issuer is not a key set')
-  return received as unknown as JSONWebKeySet
+function isKeySet(received: unknown): received is Jose.JSONWebKeySet {
+  return isObject(received) && Array.isArray(received.keys) && received.keys.every(isObject)
 }
 
 function noKey(): TokenRefused {
   return new TokenRefused('the issuer has no key of this kid and alg')
-}
-
-function unreachable(): IssuerUnavailable {
-  return new IssuerUnavailable('the issuer was not reached a moment ago')
 }

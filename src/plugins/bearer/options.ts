@@ -3,7 +3,6 @@ import {
   checksOf,
   flag,
   functionOf,
-  integer,
   invalid,
   isObject,
   listOf,
@@ -22,19 +21,8 @@ import { duration } from '../../time/time-window.js'
 /** The signature algorithms that {@link BearerOptions.algorithms} may list. All are asymmetric. */
 export type BearerAlgorithm = (typeof algorithmNames)[number]
 
-const algorithmNames = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-] as const
+const defaultAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
+const algorithmNames = [...defaultAlgorithms, 'RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512'] as const
 
 /** A JSON Web Key Set (RFC 7517 §5) of public keys. */
 export interface BearerKeySet {
@@ -59,29 +47,14 @@ const scope = text(
   /^[!#-[\]-~]+$/,
 )
 
-const claim = text("the name of a claim, such as 'client_id'")
-
 const audiences = listOf(text("an audience such as 'https://api.example.com'"), 'at least one audience')
-const audience: Check<string | readonly string[]> = (label, received) =>
-  audiences(label, typeof received === 'string' ? [received] : received)
-
-const openRouteMembers = {
-  /** Path pattern as it was registered. `/docs/*` stands for `/docs`, `/docs/` and all paths below. */
-  url: optional(text("a path such as '/metrics' or '/docs/*'", /^\//)),
-  /** The reason, for the boot report. */
-  reason: optional(text()),
-}
-
-/** A route without a token whose `config` is out of reach, such as one of another plugin. */
-export interface OpenRoute extends Required<OptionsOf<typeof openRouteMembers>> {}
-
-const openRoute: Check<OpenRoute> = objectOf(checksOf(openRouteMembers)[0], ['url', 'reason'])
+const audience: Check<string | readonly string[]> = (label, received) => audiences(label, [received].flat())
 
 // A secret must not be in an error.
 const secret: Check<string> = (label, received) =>
   typeof received === 'string' && received !== ''
     ? received
-    : invalid(label, 'a non-empty string', typeof received === 'string' ? '' : typeof received)
+    : invalid(label, 'a non-empty string', typeof received)
 
 const client = {
   /** Identifier of this service as a client of the issuer. */
@@ -92,26 +65,11 @@ const client = {
 
 const ofIntrospection = {
   /**
-   * URL of the introspection endpoint.
-   * @default `introspection_endpoint` of the issuer's metadata
-   */
-  endpoint: optional(url),
-  /**
-   * How the client authenticates (RFC 6749 §2.3.1): `basic` in `Authorization`, `post` in the body.
-   * @default 'basic'
-   */
-  authentication: option(oneOf('basic', 'post'), 'basic'),
-  /**
    * How long the response of the issuer is used for further requests with the token: milliseconds, or a text such as
    * `'10s'`; at most until the token expires. A revoked token is accepted that long.
    * @default 0: the issuer is asked for each request
    */
-  cacheFor: option<number | string>((label, received) => (received === 0 ? 0 : duration(label, received)), 0),
-  /**
-   * Whether a response without `aud` is accepted. Not if the issuer has tokens for other services: these would be accepted.
-   * @default false
-   */
-  allowMissingAudience: option(flag, false),
+  cacheFor: optional<number | string>((label, received) => (received === 0 ? 0 : duration(label, received))),
 }
 
 /** Options of token introspection (RFC 7662). */
@@ -119,9 +77,10 @@ export interface IntrospectionOptions
   extends Required<OptionsOf<typeof client>>,
     OptionsOf<typeof ofIntrospection> {}
 
-const [introspectionChecks, introspectionDefaults] = checksOf({ ...client, ...ofIntrospection })
-
-const introspection: Check<IntrospectionOptions> = objectOf(introspectionChecks, ['clientId', 'clientSecret'])
+const introspection: Check<IntrospectionOptions> = objectOf(checksOf({ ...client, ...ofIntrospection })[0], [
+  'clientId',
+  'clientSecret',
+])
 
 function isPublicKey(key: unknown): boolean {
   return isObject(key) && typeof key.kty === 'string' && key.kty !== 'oct' && !('d' in key)
@@ -178,13 +137,10 @@ const others = {
    * Signature algorithms that are accepted (RFC 8725 §3.1).
    * @default ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
    */
-  algorithms: option(listOf(oneOf(...algorithmNames), 'at least one algorithm'), [
-    'RS256',
-    'PS256',
-    'ES256',
-    'EdDSA',
-    'Ed25519',
-  ]),
+  algorithms: option<readonly BearerAlgorithm[]>(
+    listOf(oneOf(...algorithmNames), 'at least one algorithm'),
+    defaultAlgorithms,
+  ),
   /**
    * The `typ` that tokens must have in their header, compared as a media type without `application/`. `false` does not
    * check it. Not `false` if the issuer signs other JWTs for the same audience, such as ID tokens: these would be accepted.
@@ -192,72 +148,25 @@ const others = {
    */
   typ: option<string | false>(
     (label, received) =>
-      received === false
-        ? false
-        : text("a type such as 'at+jwt', or false", /^[\w!#$&^.+/-]+$/)(label, received),
+      received === false ? false : text("a type such as 'at+jwt', or false")(label, received),
     'at+jwt',
   ),
-  /**
-   * Claims that a token must have besides `iss`, `sub`, `aud` and `exp`.
-   * @default ['iat', 'client_id', 'jti'] (RFC 9068 §2.2)
-   */
-  requiredClaims: option(listOf(claim), ['iat', 'client_id', 'jti']),
   /**
    * The claim with the scopes: a text with spaces between them (RFC 9068 §2.2.3), or a list of texts, such as `scp`.
    * @default 'scope'
    */
-  scopeClaim: option(claim, 'scope'),
+  scopeClaim: option(text("the name of a claim, such as 'scp'"), 'scope'),
   /**
    * Scopes that a token must have on each route that says nothing else.
    * @default []
    */
   scopes: option(listOf(scope), []),
   /**
-   * Difference between the clocks of the issuer and of this service that is tolerated, in seconds; at most 300.
-   * @default 10
-   */
-  clockTolerance: option(integer(0, 300), 10),
-  /**
-   * Resource identifier of this service, a URL, for `/.well-known/oauth-protected-resource` (RFC 9728) and the parameter
-   * `resource_metadata` of `WWW-Authenticate`. `false` for neither.
-   * @default the first audience that is a URL; without one, `false`
-   */
-  resource: optional<string | false>((label, received) =>
-    received === false ? false : url(label, received),
-  ),
-  /**
-   * Routes that need no token and whose `config` is out of reach. Your own routes use `config.bearer: false`.
-   * @default []
-   */
-  open: option(listOf(openRoute), []),
-  /**
    * Name of the security scheme in the OpenAPI document, to which the routes refer. It is added unless the document has one
    * of this name.
    * @default 'bearer'
    */
   securityScheme: optional(text("a name such as 'bearer'", /^[\w.-]+$/)),
-  /**
-   * Maximum number of verified tokens in memory, about 2 kB each. The tokens themselves are not stored, only their
-   * SHA-256. `0` verifies each request.
-   * @default 5000
-   */
-  cache: option(integer(0, 10_000_000), 5000),
-  /**
-   * Age at which the issuer's keys are fetched again before a token is verified, and cached tokens are verified again:
-   * milliseconds, or a text such as `'10 minutes'`.
-   * @default '10 minutes'
-   */
-  keysMaxAge: option(duration, 600_000),
-  /**
-   * Minimum time between two fetches from the issuer that requests cause: by a key that is not known, or after a failure.
-   * @default '5 seconds'
-   */
-  keysCooldown: option(duration, 5_000),
-  /**
-   * Time limit of a request to the issuer.
-   * @default '5 seconds'
-   */
-  timeout: option(duration, 5_000),
   /**
    * Sends the requests to the issuer: for proxies, or a certificate authority of your own.
    * @default globalThis.fetch
@@ -298,66 +207,36 @@ export interface BearerOptions extends Required<OptionsOf<typeof required>>, Opt
 /** Options of a route, under `config.bearer`; `false` for a route that needs no token. */
 export interface BearerRouteOptions extends OptionsOf<typeof bearerRouteOptions> {}
 
-type Given = ResolvedOptions<typeof bearerOptions>
-type Normalised = 'issuer' | 'audience' | 'resource' | 'introspection'
-type DurationName = 'keysMaxAge' | 'keysCooldown' | 'timeout'
-
-/** The options of introspection with their defaults; the duration in milliseconds. */
-export interface ResolvedIntrospection extends Required<Omit<IntrospectionOptions, 'endpoint' | 'cacheFor'>> {
-  readonly endpoint?: string
-  readonly cacheFor: number
-}
-
-/** The options of the plugin with all defaults; durations in milliseconds. */
-export interface ResolvedBearer
-  extends Omit<Given, Normalised | DurationName>,
-    Readonly<Record<DurationName, number>> {
+/** The options of the plugin with all defaults. */
+export interface ResolvedBearer extends ResolvedOptions<typeof bearerOptions> {
   readonly issuer: string
   readonly audience: readonly string[]
   /** The `realm` of challenges (RFC 9110 §11.5): the first audience. */
   readonly realm: string
-  /** `null` for no metadata of the resource. */
+  /** The first audience that is a URL (RFC 9728 §1.2); `null` for no metadata. */
   readonly resource: string | null
-  readonly introspection: ResolvedIntrospection | null
 }
 
-export function resolveBearer(given: Given): ResolvedBearer {
-  const { issuer, audience, allowHttp, jwksUri, jwks, introspection } = given
-  if (issuer === undefined) return invalid('bearer.issuer', 'the URL of the issuer of the tokens', issuer)
-  if (audience === undefined) return invalid('bearer.audience', 'the audience of this service', audience)
-  const urls = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
-  for (const [name, value] of Object.entries(urls)) {
+export function resolveBearer(given: ResolvedOptions<typeof bearerOptions>): ResolvedBearer {
+  const { allowHttp, jwksUri, jwks, introspection } = given
+  const issuer = url('bearer.issuer', given.issuer)
+  const audience = audiences('bearer.audience', [given.audience].flat())
+  for (const [name, value] of Object.entries({ issuer, jwksUri })) {
     if (value !== undefined && !isSecure(value, allowHttp))
       invalid(`bearer.${name}`, 'an https URL, or http on the loopback interface', value)
   }
-  const ways = { jwksUri, jwks, introspection }
-  const chosen = Object.entries(ways).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  if (chosen.length > 1) invalid('bearer', 'one of jwksUri, jwks and introspection', chosen.join(', '))
-  const audiences = [audience].flat()
-  const resource = given.resource ?? audiences.find(isUrl) ?? false
-  return Object.freeze({
-    // The checks have made the durations numbers.
-    ...(given as Given & Readonly<Record<DurationName, number>>),
-    issuer,
-    audience: audiences,
-    realm: audiences[0]?.replace(/[^ -~]+/g, '') || 'api',
-    resource: resource === false ? null : resource,
-    introspection:
-      introspection === undefined
-        ? null
-        : ({ ...introspectionDefaults, ...introspection } as ResolvedIntrospection),
-  })
+  const ways = Object.entries({ jwksUri, jwks, introspection }).filter(([, value]) => value !== undefined)
+  const names = ways.map(([name]) => name).join(', ')
+  if (ways.length > 1) invalid('bearer', 'one of jwksUri, jwks and introspection', names)
+  const realm = audience[0]?.replace(/[^ -~]+/g, '') || 'api'
+  return { ...given, issuer, audience, realm, resource: audience.find(isUrl) ?? null }
 }
+
+const loopback = /^(?:(?:.+\.)?localhost|\[::1\]|127(?:\.\d+){3})$/
 
 /** Whether a URL of the issuer may be used: keys and tokens go over it. */
 export function isSecure(text: string, allowHttp: boolean): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
-  return protocol === 'https:' || (protocol === 'http:' && (allowHttp || isLoopback(hostname)))
-}
-
-function isLoopback(host: string): boolean {
-  return (
-    host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
-  )
+  return protocol === 'https:' || (protocol === 'http:' && (allowHttp || loopback.test(hostname)))
 }

@@ -15,21 +15,13 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
 
+/** A token cannot be verified at the moment. */
 export class IssuerUnavailable extends Error {
-  override readonly name: string = 'IssuerUnavailable'
+  override readonly name = 'IssuerUnavailable'
 }
 
-/** The issuer has refused a request with a status of 4xx: because of what it was asked, so that it answers other requests. */
-export class IssuerRefused extends IssuerUnavailable {
-  override readonly name = 'IssuerRefused'
-
-  constructor(
-    message: string,
-    readonly status: number,
-  ) {
-    super(message)
-  }
-}
+/** Seconds that the clocks of the issuer and of this service may differ. */
+export const clockTolerance = 10
 
 /** Returns the caller of a token from its claims, which are frozen: several requests share them. */
 export function callerOf(claims: Record<string, unknown>, scopeClaim: string): Caller {
@@ -45,15 +37,10 @@ export function callerOf(claims: Record<string, unknown>, scopeClaim: string): C
 }
 
 function scopesOf(given: unknown, claim: string): string[] {
-  if (given === undefined || given === null) return []
-  const list: unknown = typeof given === 'string' ? given.split(' ') : given
+  const list: unknown = typeof given === 'string' ? given.split(' ') : (given ?? [])
   if (!Array.isArray(list) || !list.every((scope) => typeof scope === 'string'))
     throw new TokenRefused(`the claim ${claim} is neither a text nor a list of texts`)
   return [...new Set(list as string[])].filter((scope) => scope !== '')
-}
-
-export function isForAudience(aud: unknown, audience: readonly string[]): boolean {
-  return [aud].flat().some((one) => typeof one === 'string' && audience.includes(one))
 }
 
 function deepFreeze<Value>(value: Value): Value {
@@ -62,37 +49,38 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value)
 }
 
+/** Verified tokens in memory, about 2 kB each. */
+const maxTokens = 5000
+
 /** The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. */
 export class TokenCache {
   readonly #verify: VerifyToken
   readonly #now: () => number
-  readonly #most: number
   /** The verifications that run, so that requests with the same token share one. */
   readonly #running = new Map<string, Promise<VerifiedToken>>()
-  #verified: BoundedCache<string, VerifiedToken>
+  #verified = new BoundedCache<string, VerifiedToken>(maxTokens)
 
-  constructor(verify: VerifyToken, most: number, now: () => number) {
+  constructor(verify: VerifyToken, now: () => number) {
     this.#verify = verify
     this.#now = now
-    this.#most = most
-    this.#verified = new BoundedCache(most)
   }
 
   /** Returns a token that was verified before. */
-  known(token: string): VerifiedToken | null {
-    return this.#current(digestOf(token))
+  known(token: string, digest = digestOf(token)): VerifiedToken | null {
+    const verified = this.#verified.get(digest)
+    return verified !== undefined && this.#now() < verified.verifyAgainAt ? verified : null
   }
 
-  /** Verifies a token that is not {@link known}. Throws what the function of the constructor throws. */
-  verify(token: string): Promise<VerifiedToken> {
+  /** Returns a token that is known, or verifies it. Rejects with what the function of the constructor throws. */
+  get(token: string): VerifiedToken | Promise<VerifiedToken> {
     const digest = digestOf(token)
-    const running = this.#running.get(digest)
-    if (running !== undefined) return running
+    const known = this.known(token, digest) ?? this.#running.get(digest)
+    if (known !== undefined) return known
+    // Into the cache of the time when it began: the keys may have changed since.
     const cache = this.#verified
     const verification = this.#verify(token)
       .then((verified) => {
-        // Into the cache of the time when it began: the keys may have changed since.
-        cache.set(digest, verified)
+        if (this.#now() < verified.verifyAgainAt) cache.set(digest, verified)
         return verified
       })
       .finally(() => this.#running.delete(digest))
@@ -102,12 +90,7 @@ export class TokenCache {
 
   /** Forgets all tokens, because the keys of the issuer have changed. */
   clear(): void {
-    this.#verified = new BoundedCache(this.#most)
-  }
-
-  #current(digest: string): VerifiedToken | null {
-    const verified = this.#verified.get(digest)
-    return verified !== undefined && this.#now() < verified.verifyAgainAt ? verified : null
+    this.#verified = new BoundedCache(maxTokens)
   }
 }
 

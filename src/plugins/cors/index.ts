@@ -6,16 +6,9 @@ import { isRoot } from '../../fastify/internals.js'
 import { isPreflight } from '../../fastify/preflight.js'
 import { headerOf, hookError, isResponse, withHeaders } from '../../fastify/reply.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { varyMerger } from '../../http/vary.js'
+import { mergeVary, varyMerger } from '../../http/vary.js'
 import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
-import {
-  allowedBy,
-  type CorsPolicy,
-  corsFields,
-  type PreflightPolicy,
-  preflightFields,
-  variesByOrigin,
-} from './cors-headers.js'
+import { type CorsPolicy, corsFields, preflightFields } from './cors-headers.js'
 import {
   type CorsOptions,
   type CorsRouteOptions,
@@ -63,12 +56,13 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   routeOptions: corsRouteOptions,
   isOff: ({ origin }) => origin === false,
   setUp({ app, options }) {
-    const standard = stepsOf(policyOf('cors', options), options)
-    if (options.origin !== false && options.mode === 'enforce') {
+    const policy = policyOf('cors', options)
+    const steps = policy && stepsOf(policy)
+    if (steps !== null && options.mode === 'enforce') {
       // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
       addFrameworkErrorHeaders(app, (request, reply, next) => {
         if (decoratorOfNeighbour in request) next()
-        else standard.setEarly(request, reply, next)
+        else steps.setEarly(request, reply, next)
       })
       // The hooks of a context with a prefix do not run for paths without a route.
       if (!isRoot(app) && !app.hasRequestDecorator(decoratorOfNeighbour)) {
@@ -77,42 +71,48 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
         )
       }
     }
-    return { standard, plugin: options }
+    return steps
   },
-  route({ name, route, options, modeOf, state: { standard, plugin } }) {
-    if (plugin.origin === false || modeOf.origin === 'off') return undefined
-    const { origin, credentials, exposedHeaders } = (route?.config?.cors ?? {}) as CorsRouteOptions
-    const hasOwn = (origin ?? credentials ?? exposedHeaders) !== undefined
-    const all = [...plugin.exposedHeaders, ...(exposedHeaders ?? [])]
-    const steps = hasOwn
-      ? stepsOf(policyOf(`${name} config.cors`, { ...options, exposedHeaders: all }), plugin)
-      : standard
-    return { onRequest: modeOf.origin === 'enforce' ? steps.decide : observeOrigin, onSend: steps.vary }
+  route({ name, route, options, modeOf, state: standard }) {
+    if (standard === null || modeOf.origin === 'off') return undefined
+    const hasOwn = (route?.config?.cors as CorsRouteOptions | undefined)?.origin !== undefined
+    const policy = hasOwn ? policyOf(`${name} config.cors`, options) : null
+    if (hasOwn && policy === null) return undefined
+    const { decide, vary } = policy === null ? standard : stepsOf(policy)
+    return { onRequest: modeOf.origin === 'enforce' ? decide : observeOrigin, onSend: vary }
   },
 })
 
 const withOrigin = varyMerger('Origin')
 
-function stepsOf(policy: CorsPolicy, preflight: PreflightPolicy) {
-  const varies = variesByOrigin(policy.origin)
+function stepsOf(policy: CorsPolicy) {
+  const { allowed } = policy
 
   function decide(request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
-    const { origin, 'access-control-request-headers': requested } = request.headers
+    const { origin } = request.headers
     // Headers that are the same for all origins are always set: a cache may give the response to a page.
-    if (varies && origin === undefined) return undefined
-    return withValue(allowedBy(policy, origin ?? ''), (allowed) => {
-      const vary = headerOf(reply, 'vary')
-      const headers: Record<string, string> = varies ? { vary: withOrigin(vary) } : {}
-      Object.assign(headers, corsFields(policy, allowed, origin))
-      const effect = { rule: 'origin', given: `asked from ${origin}`, headers }
-      if (allowed === false || !isPreflight(request)) return effect
-      Object.assign(headers, preflightFields(preflight, requested, headers.vary ?? vary))
-      return { ...effect, answer: { status: 204 } }
+    if (typeof allowed === 'string') return effectOf(request, reply, allowed)
+    if (origin === undefined) return undefined
+    return withValue(allowed(origin), (isAllowed: unknown) => {
+      if (typeof isAllowed !== 'boolean')
+        throw new Error('The function for cors.origin has not returned a boolean')
+      return effectOf(request, reply, isAllowed ? origin : null)
     })
   }
 
+  function effectOf(request: FastifyRequest, reply: FastifyReply, named: string | null): Effect {
+    const { origin, 'access-control-request-headers': requested } = request.headers
+    const headers = named === null ? {} : corsFields(policy, named)
+    if (typeof allowed !== 'string') headers.vary = withOrigin(headerOf(reply, 'vary'))
+    const effect = { rule: 'origin', given: `asked from ${origin}`, headers }
+    if (!isPreflight(request)) return effect
+    Object.assign(headers, preflightFields(requested))
+    headers.vary = mergeVary(headers.vary ?? headerOf(reply, 'vary'), 'Access-Control-Request-Headers')
+    return { ...effect, answer: { status: 204 } }
+  }
+
   function setEarly(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-    if (varies) reply.header('vary', withOrigin(headerOf(reply, 'vary')))
+    if (typeof allowed !== 'string') reply.header('vary', withOrigin(headerOf(reply, 'vary')))
     whenSettled(
       () => decide(request, reply),
       (effect) => {
@@ -124,7 +124,7 @@ function stepsOf(policy: CorsPolicy, preflight: PreflightPolicy) {
     )
   }
 
-  return { decide, setEarly, vary: varies ? addOriginToVary : undefined }
+  return { decide, setEarly, vary: typeof allowed === 'string' ? undefined : addOriginToVary }
 }
 
 function observeOrigin({ headers: { origin } }: FastifyRequest): Effect | undefined {

@@ -69,14 +69,16 @@ function bounded(key: string): string {
 /** Milliseconds that a request waits for Redis, and for the functions of the app that look up a `max`. */
 export const patience = 500
 
-const kept = 60_000
+/** Number of callers that each quota keeps in memory. */
+export const keptCallers = 10_000
+
+/** Milliseconds that the result of a function for `max` is used. */
+const maxAge = 60_000
 
 export type LimitsOf = (request: Request, caller: QuotaCaller) => MaybeAsync<Limits>
 
-/** @param most number of callers whose results of functions for `max` are kept */
 export function limitsOf(
   quotas: readonly Quota[],
-  most: number,
   now: () => number = () => Date.now(),
   schedule: Schedule = scheduleTimeout,
 ): LimitsOf {
@@ -85,35 +87,29 @@ export function limitsOf(
     const limits = limitsWith(quotas, fixed)
     return () => limits
   }
-  const known = new BoundedCache<string, { readonly limits: MaybeAsync<Limits>; readonly until: number }>(
-    most,
+  const known = new BoundedCache<string, { readonly limits: MaybeAsync<Limits>; readonly from: number }>(
+    keptCallers,
   )
 
   function lookUp(request: Request, caller: QuotaCaller): MaybeAsync<Limits> {
     const found = quotas.map(({ name, max }) =>
       typeof max === 'number' ? max : withValue(max(request, caller.id), (value) => checkedMax(name, value)),
     )
-    return found.some(isPromise)
-      ? inTime(Promise.all(found), patience, 'the max of a quota', schedule).then((maxima) =>
-          limitsWith(quotas, maxima),
-        )
-      : limitsWith(quotas, found as readonly number[])
+    if (!found.some(isPromise)) return limitsWith(quotas, found as readonly number[])
+    const all = inTime(Promise.all(found), patience, 'the max of a quota', schedule)
+    return all.then((maxima) => limitsWith(quotas, maxima))
   }
 
   return function limitsOfCaller(request, caller) {
     const cached = known.get(caller.key)
     // A clock that was set back does not keep a result for longer.
-    const left = cached === undefined ? 0 : cached.until - now()
-    if (cached !== undefined && left > 0 && left <= kept) return cached.limits
+    const age = cached === undefined ? maxAge : Math.abs(now() - cached.from)
+    if (cached !== undefined && age < maxAge) return cached.limits
+    // Requests that come meanwhile wait for the same promise. A failure is not kept.
     const limits = lookUp(request, caller)
-    const until = now() + kept
-    known.set(caller.key, { limits, until })
-    if (isPromise(limits)) {
-      const keep = (result: Limits) => known.set(caller.key, { limits: result, until })
-      // Requests that come meanwhile wait for the same promise. A failure is not kept.
-      const forget = () => known.set(caller.key, { limits, until: 0 })
-      limits.then(keep, forget)
-    }
+    known.set(caller.key, { limits, from: now() })
+    if (isPromise(limits))
+      limits.then(undefined, () => known.set(caller.key, { limits, from: Number.NEGATIVE_INFINITY }))
     return limits
   }
 }

@@ -1,5 +1,5 @@
+import { BoundedCache } from '../../bounded-cache.js'
 import type { MaybeAsync } from '../../maybe-async.js'
-import { ProblemError } from '../../problem/problem-error.js'
 import { inTime } from '../../time/in-time.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { patience } from './caller.js'
@@ -19,62 +19,38 @@ interface Window {
   readonly end: number
 }
 
+/** @param callers number of callers that each quota keeps; the least recently seen are dropped first */
 export function memoryCounter(callers: number, now: () => number = () => Date.now()): Counter {
-  const windowsOf = new Map<Quota, RecentMap<Window>>()
+  const windowsOf = new Map<Quota, BoundedCache<string, Window>>()
+
+  function windowsIn(quota: Quota): BoundedCache<string, Window> {
+    let windows = windowsOf.get(quota)
+    if (windows === undefined) {
+      windows = new BoundedCache(callers)
+      windowsOf.set(quota, windows)
+    }
+    return windows
+  }
 
   return function countInMemory(_request, caller, limits) {
     const time = now()
     let isRefused = false
     const windows = limits.map(({ quota, max }) => {
-      const window = windowsOf.get(quota)?.get(caller)
-      const ttl = window === undefined ? 0 : window.end - time
+      const known = windowsIn(quota).get(caller)
+      const ttl = known === undefined ? 0 : known.end - time
       // A clock that was set back does not make a window longer.
-      const current = ttl > 0 && ttl <= quota.timeWindow ? window : undefined
-      if ((current?.used ?? 0) >= max) isRefused = true
-      return current
+      const isCurrent = known !== undefined && ttl > 0 && ttl <= quota.timeWindow
+      const window = isCurrent ? known : { used: 0, end: time + quota.timeWindow }
+      if (window.used >= max) isRefused = true
+      return window
     })
     return limits.map(({ quota, max }, index) => {
-      const window = windows[index] ?? { used: 0, end: time + quota.timeWindow }
+      const window = windows[index] as Window
       const isExceeded = window.used >= max
-      if (!isRefused) {
-        if (windows[index] === undefined) begin(quota, caller, window)
-        window.used += 1
-      }
+      if (!isRefused) window.used += 1
+      if (window.used > 0) windowsIn(quota).set(caller, window)
       return { used: window.used, ttl: window.end - time, isExceeded }
     })
-  }
-
-  function begin(quota: Quota, caller: string, window: Window): void {
-    const known = windowsOf.get(quota)
-    const windows = known ?? new RecentMap<Window>(callers)
-    if (known === undefined) windowsOf.set(quota, windows)
-    windows.set(caller, window)
-  }
-}
-
-/** A map that drops an entry only after `least` others were used since its last use. It has at most twice as many. */
-class RecentMap<Value> {
-  #recent = new Map<string, Value>()
-  #older: ReadonlyMap<string, Value> = new Map()
-  readonly #least: number
-
-  constructor(least: number) {
-    this.#least = least
-  }
-
-  get(key: string): Value | undefined {
-    const recent = this.#recent.get(key)
-    if (recent !== undefined) return recent
-    const older = this.#older.get(key)
-    if (older !== undefined) this.set(key, older)
-    return older
-  }
-
-  set(key: string, value: Value): void {
-    this.#recent.set(key, value)
-    if (this.#recent.size < this.#least) return
-    this.#older = this.#recent
-    this.#recent = new Map()
   }
 }
 
@@ -113,13 +89,13 @@ export function sharedCounter(create: CreateRateLimit): Counter {
   }
 }
 
-/** Returns a counter whose calls fail after half a second, with the problem `quota-unavailable`. */
+/** Returns a counter whose calls fail after half a second. After a failure one call at a time tries again. */
 export function boundedCounter(counter: Counter, schedule: Schedule = scheduleTimeout): Counter {
   let isAway = false
   let isAsking = false
 
   return async function countInTime(request, caller, limits) {
-    if (isAway && isAsking) throw unavailable(new Error('Redis has not answered yet'))
+    if (isAway && isAsking) throw new Error('Redis has not answered yet')
     const isQuestion = isAway
     if (isQuestion) isAsking = true
     try {
@@ -129,17 +105,9 @@ export function boundedCounter(counter: Counter, schedule: Schedule = scheduleTi
       return states
     } catch (error) {
       isAway = true
-      throw unavailable(error)
+      throw error
     } finally {
       if (isQuestion) isAsking = false
     }
   }
-}
-
-function unavailable(cause: unknown): ProblemError {
-  return new ProblemError('quota-unavailable', {
-    detail: 'Requests cannot be counted at the moment; try again',
-    headers: { 'retry-after': '5', 'cache-control': 'no-store' },
-    cause,
-  })
 }

@@ -6,10 +6,9 @@ import { keyStyleOf } from '../../fastify/context.js'
 import { serverSettings } from '../../fastify/internals.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
-import { isProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { Outage } from '../../time/outage.js'
-import { callers, type LimitsOf, limitsOf } from './caller.js'
+import { callers, keptCallers, type LimitsOf, limitsOf } from './caller.js'
 import { boundedCounter, type Counter, memoryCounter, sharedCounter } from './counter.js'
 import {
   quotasOf,
@@ -54,8 +53,7 @@ declare module '@fastify/rate-limit' {
  * `false` for none.
  *
  * Not against floods: these have to be stopped in front of the process. Without `redis` each instance counts alone. With it,
- * a request waits at most half a second for its count, and is then served uncounted, or refused with 503
- * `quota-unavailable`, see {@link RateLimitOptions.skipOnError}.
+ * a request waits at most half a second for its count, and is then served uncounted.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
@@ -75,7 +73,7 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
   options: rateLimitOptions,
   routeOptions: rateLimitRouteOptions,
   async setUp({ app, options, atReady, addFinding }) {
-    const stepsOf = await stepMaker(app, options)
+    const stepOf = await stepMaker(app, options)
     const quotas = quotasOf('rateLimit', options, (name = 'default') => name)
     atReady(function findInventedAddresses() {
       const { mode, key } = options
@@ -90,42 +88,30 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
       } as const
       addFinding(finding, 'none')
     })
-    return { stepsOf, standard: stepsOf(quotas), ofGet: new Map<string, QuotaSteps>() }
+    return { stepOf, standard: stepOf(quotas), ofGet: new Map<string, RequestStep>() }
   },
   route({ name, path, route, methods, isHeadSibling, options, modeOf, state }) {
     if (modeOf.quota === 'off') return undefined
-    const { stepsOf, standard, ofGet } = state
+    const { stepOf, standard, ofGet } = state
     const own = (route?.config?.rateLimit ?? {}) as RateLimitRouteOptions
-    const hasOwn = (own.max ?? own.timeWindow ?? own.quotas) !== undefined
-    let steps = standard
-    if (hasOwn) {
+    let onRequest = standard
+    if ((own.max ?? own.timeWindow ?? own.quotas) !== undefined) {
       const nameOf = (part?: string) => (part === undefined ? name : `${name} ${part}`)
       // GET and HEAD of a path share a quota. A path that ends in a slash may be the second form of the one without.
       const shared = isHeadSibling ? (ofGet.get(path) ?? ofGet.get(path.replace(/\/$/, ''))) : undefined
-      steps = shared ?? stepsOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
+      onRequest = shared ?? stepOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
     }
-    if (methods.includes('GET')) ofGet.set(path, steps)
-    const isEnforced = modeOf.quota === 'enforce'
-    const mayBeUnavailable = options.redis !== undefined && !options.skipOnError
-    return {
-      onRequest: isEnforced && !options.skipOnError ? steps.strict : steps.lenient,
-      describe: isEnforced ? describeQuotas(mayBeUnavailable) : undefined,
-    }
+    if (methods.includes('GET')) ofGet.set(path, onRequest)
+    return { onRequest, describe: modeOf.quota === 'enforce' ? quotasDescribed : undefined }
   },
 })
 
-/** The steps that count against quotas. If requests cannot be counted, one serves them, and the other refuses them. */
-interface QuotaSteps {
-  readonly lenient: RequestStep
-  readonly strict: RequestStep
-}
-
-async function stepMaker(app: FastifyInstance, { key, redis, cache }: ResolvedRateLimit) {
+async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit) {
   const outage = new Outage()
   // Loaded here, so that an import of this package does not load it.
   const { default: plugin, normalizeIP } = await import('@fastify/rate-limit')
   const callerOf = callers(key, normalizeIP)
-  let count: Counter = memoryCounter(cache)
+  let count: Counter = memoryCounter(keptCallers)
   if (redis !== undefined) {
     // A context of its own: the decorators would collide with those of an app that has @fastify/rate-limit.
     await app.register(async function countInRedis(child) {
@@ -151,28 +137,18 @@ async function stepMaker(app: FastifyInstance, { key, redis, cache }: ResolvedRa
     })
   }
 
-  function fail(error: unknown, request: FastifyRequest, isStrict: boolean): Effect | undefined {
-    const isUnavailable = isProblemError(error) && error.code === 'quota-unavailable'
-    if ((!isStrict || isUnavailable) && outage.begins()) {
-      const consequence = isStrict ? 'refused' : 'served uncounted'
-      request.log.error({ err: error }, `rateLimit: requests cannot be counted, and are ${consequence}`)
-    }
-    if (!isStrict) return undefined
-    if (!isUnavailable) throw error
-    return { rule: 'quota', given: error.message, refusal: error }
-  }
-
-  return function stepsOf(quotas: Parameters<typeof limitsOf>[0]): QuotaSteps {
-    const limitsOfCaller = limitsOf(quotas, cache)
-    const step =
-      (isStrict: boolean): RequestStep =>
-      (request, reply) =>
-        whenSettled(
-          () => countAgainst(limitsOfCaller, request, reply),
-          (effect) => effect,
-          (error) => fail(error, request, isStrict),
-        )
-    return { lenient: step(false), strict: step(true) }
+  return function stepOf(quotas: Parameters<typeof limitsOf>[0]): RequestStep {
+    const limitsOfCaller = limitsOf(quotas)
+    return (request, reply) =>
+      whenSettled(
+        () => countAgainst(limitsOfCaller, request, reply),
+        (effect) => effect,
+        (err) => {
+          if (outage.begins())
+            request.log.error({ err }, 'rateLimit: requests cannot be counted, and are served uncounted')
+          return undefined
+        },
+      )
   }
 }
 
@@ -189,23 +165,15 @@ function effectOf(limits: Limits, states: readonly State[], { server }: FastifyR
 // draft-ietf-httpapi-ratelimit-headers writes `violated-policies`, for a problem type of its own.
 const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
 
-function describeQuotas(mayBeUnavailable: boolean): RouteDescription {
-  return {
-    allHeaders: {
-      'RateLimit-Policy': {
-        type: 'string',
-        description: 'The quotas (draft-ietf-httpapi-ratelimit-headers)',
-      },
-      RateLimit: { type: 'string', description: 'What is left of the quotas' },
-    },
-    problems: problemsOf({
-      'quota-exceeded': 'The caller has sent too many requests',
-      ...(mayBeUnavailable ? { 'quota-unavailable': 'Requests cannot be counted at the moment' } : {}),
-    }),
-    headersOf: { 429: retryAfter, 503: retryAfter },
-  }
-}
-
 const retryAfter = {
   'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
+}
+
+const quotasDescribed: RouteDescription = {
+  allHeaders: {
+    'RateLimit-Policy': { type: 'string', description: 'The quotas (draft-ietf-httpapi-ratelimit-headers)' },
+    RateLimit: { type: 'string', description: 'What is left of the quotas' },
+  },
+  problems: problemsOf({ 'quota-exceeded': 'The caller has sent too many requests' }),
+  headersOf: { 429: retryAfter },
 }

@@ -3,7 +3,6 @@ import type { AnyRequest } from '../../fastify/any-request.js'
 import {
   type Check,
   checksOf,
-  flag,
   functionOf,
   integer,
   invalid,
@@ -11,7 +10,6 @@ import {
   listOf,
   type OptionsOf,
   objectOf,
-  option,
   optional,
   type ResolvedOptions,
   text,
@@ -26,8 +24,8 @@ export type CallerKey = string | number | null | undefined
  * Returns the `max` of a caller, such as that of a plan: an integer from 0, below 10^15; `null` or `Infinity` for no limit.
  * The result is kept for a minute.
  *
- * It runs before the app's authentication. A result that takes longer than half a second, an error and any other value are
- * failures, see {@link RateLimitOptions.skipOnError}.
+ * It runs before the app's authentication. If it fails, takes longer than half a second or returns another value, the request
+ * is served uncounted.
  *
  * @param caller what {@link RateLimitOptions.key} has returned; without `key`, the subject of a token that was verified for
  * an earlier request. Empty if the request counts for its address
@@ -129,25 +127,12 @@ export const rateLimitOptions = {
    */
   key: optional(functionOf<AnyRequest<[], CallerKey | Promise<CallerKey>>>('a function of the request')),
   /**
-   * Number of callers that each quota keeps in memory, and at most twice as many; the least recently seen are dropped first.
-   * About 250 bytes each.
-   * @default 10_000
-   */
-  cache: option(integer(1, 10_000_000), 10_000),
-  /**
    * Client of [ioredis](https://github.com/redis/ioredis), also of a cluster, with which @fastify/rate-limit counts, so that
    * several instances count together. A count that takes longer than half a second fails. The client should not queue
    * commands that cannot be sent: see docs/rate-limit.md.
    * @default none; each instance counts in memory
    */
   redis: optional(redis),
-  /**
-   * Whether requests are served uncounted while `redis`, `key` or `max` fails; the log has the begin and the end. With
-   * `false` they are refused: with 503 `quota-unavailable` and `Retry-After` while `redis` fails, with the error of `key` or
-   * `max` otherwise. In `report` mode all are served.
-   * @default true
-   */
-  skipOnError: option(flag, true),
 }
 
 /** The options of a route: a quota that is left out, and what it leaves out, is that of the plugin. */

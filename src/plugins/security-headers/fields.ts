@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type defaultHelmet from 'helmet'
 import type { HelmetOptions } from 'helmet'
 import { invalid } from '../../options.js'
-import { type HelmetHeaders, profiles, type ResolvedSecurityHeaders } from './options.js'
+import type { ResolvedSecurityHeaders } from './options.js'
 
 export type Helmet = typeof defaultHelmet
 
@@ -20,17 +20,33 @@ export interface SecurityFields extends Profile {
   readonly ofPage: Profile | null
 }
 
+/** The profile `api` leaves out what affects pages only (OWASP REST Security Cheat Sheet). */
+const ofApi: HelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+  },
+  crossOriginOpenerPolicy: false,
+  crossOriginResourcePolicy: { policy: 'same-origin' },
+  originAgentCluster: false,
+  referrerPolicy: { policy: 'no-referrer' },
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xFrameOptions: { action: 'deny' },
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+}
+
 export function securityFields(
   helmet: Helmet,
   label: string,
-  { mode: _, profile, pages, ...given }: ResolvedSecurityHeaders,
+  { mode: _, profile, ...given }: ResolvedSecurityHeaders,
 ): SecurityFields {
-  const ofPage = (own: HelmetHeaders) => profileOf(helmet, `${label}.pages`, { ...given, ...own })
-  const isOfApi = profile === 'api' && given.contentSecurityPolicy === undefined
-  return {
-    ...profileOf(helmet, label, { ...profiles[profile], ...withoutUndefined(given) }),
-    ofPage: isOfApi ? (pages === false ? noFields : ofPage(pages)) : null,
-  }
+  const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const ofPage = profileOf(helmet, label, own)
+  if (profile === 'helmet') return { ...ofPage, ofPage: null }
+  const fields = profileOf(helmet, label, { ...ofApi, ...own })
+  return { ...fields, ofPage: given.contentSecurityPolicy === undefined ? ofPage : null }
 }
 
 /** The headers of a route whose pages have no policy of this plugin. */
@@ -45,12 +61,6 @@ function withoutPolicy(fields: Fields): Fields {
   return others
 }
 
-const noFields: Profile = { plain: {}, secure: {} }
-
-function withoutUndefined(headers: object): HelmetHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
-}
-
 /** Runs helmet once. */
 function profileOf(helmet: Helmet, label: string, headers: object): Profile {
   const fields: Record<string, string> = {}
@@ -61,7 +71,7 @@ function profileOf(helmet: Helmet, label: string, headers: object): Profile {
     removeHeader: () => {},
   }
   // Fastify sends no X-Powered-By that helmet would have to remove.
-  const options = { ...withoutUndefined(headers), xPoweredBy: false } as HelmetOptions
+  const options: HelmetOptions = { ...headers, xPoweredBy: false }
   try {
     helmet(options)({} as IncomingMessage, response as unknown as ServerResponse, rethrow)
   } catch (error) {

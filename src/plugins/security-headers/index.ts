@@ -117,24 +117,22 @@ function stepsOf(
   }
 
   // The headers of an API would block all that a page loads, and a header that the app has set later stays.
-  function keepFieldsOfApp(
+  function setFieldsOfPage(
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
   ): Effect | undefined {
-    if (isExcluded(request)) return undefined
-    const hasRaw = reply.raw.getHeaderNames().length > 0
-    const page = ofPage !== null && isPage(reply, payload) ? ofPage : null
-    if (!hasRaw && page === null) return undefined
-    const ofApi = fieldsFor(request, fields)
-    return {
-      rule: 'missing',
-      given: '',
-      change: () => {
-        if (hasRaw) keepRawFields(reply, ofApi)
-        if (page !== null) setFieldsOfPage(reply, ofApi, fieldsFor(request, page))
-      },
+    if (ofPage === null || !isPage(reply, payload) || isExcluded(request)) return undefined
+    const [ours, own] = [fieldsFor(request, fields), fieldsFor(request, ofPage)]
+    const change = (): void => {
+      for (const name of Object.keys({ ...ours, ...own })) {
+        const value = reply.getHeader(name)
+        if (value !== undefined && value !== ours[name]) continue
+        if (own[name] === undefined) reply.removeHeader(name)
+        else reply.header(name, own[name])
+      }
     }
+    return { rule: 'missing', given: '', change }
   }
 
   function countMissing(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
@@ -145,7 +143,7 @@ function stepsOf(
     return missing.length === 0 ? undefined : effectOf(all, missing)
   }
 
-  return { enforce: { onRequest: setFields, onSend: keepFieldsOfApp }, report: { onSend: countMissing } }
+  return { enforce: { onRequest: setFields, onSend: setFieldsOfPage }, report: { onSend: countMissing } }
 }
 
 function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)): Effect {
@@ -155,25 +153,6 @@ function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)
 
 function isMissing(reply: FastifyReply, name: string): boolean {
   return !reply.hasHeader(name) && !reply.raw.hasHeader(name)
-}
-
-/** Fastify overrides the fields of the raw response by those of the reply. */
-function keepRawFields(reply: FastifyReply, ofApi: Fields): void {
-  for (const name in ofApi) {
-    const raw = reply.raw.getHeader(name)
-    if (raw !== undefined && reply.getHeader(name) === ofApi[name]) reply.header(name, raw)
-  }
-}
-
-function setFieldsOfPage(reply: FastifyReply, ofApi: Fields, ofPage: Fields): void {
-  for (const name of Object.keys({ ...ofApi, ...ofPage })) {
-    const value = reply.getHeader(name)
-    // The app has set it.
-    if (value !== undefined && value !== ofApi[name]) continue
-    const own = ofPage[name]
-    if (own === undefined) reply.removeHeader(name)
-    else reply.header(name, own)
-  }
 }
 
 // Most responses are JSON: their media type need not be parsed.

@@ -5,9 +5,8 @@ import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { nonJsonReasonOf } from '../../rules/exceptions.js'
-import type { Mode } from '../../rules/modes.js'
 import { isRead } from './decision.js'
-import { awaitsForm, checkedOf, isIssued, planOfRoute, tokenHeader, xsrfSteps } from './hooks.js'
+import { checkedOf, isIssued, tokenHeader, xsrfSteps } from './hooks.js'
 import {
   checkRequired,
   type XsrfOptions,
@@ -17,7 +16,7 @@ import {
 } from './options.js'
 import { sessionTokens } from './tokens.js'
 
-export type { SessionOf, XsrfOptions, XsrfRouteOptions } from './options.js'
+export type { XsrfOptions, XsrfRouteOptions } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,10 +27,8 @@ declare module 'fastify' {
     /**
      * Returns a new XSRF token for an HTML form, and sets its cookie; `null` if the request has no session. The page must not
      * be stored by shared caches.
-     *
-     * @param session the id of a session that this response begins; only with the option `session`
      */
-    generateXsrfToken(session?: string): string | null
+    generateXsrfToken(): string | null
   }
 }
 
@@ -63,48 +60,45 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     const { mode, secret } = options
     const { default: csrf } = await loadPeer('xsrf', '@fastify/csrf', () => import('@fastify/csrf'))
     const tokens = sessionTokens(csrf.Tokens, [secret].flat())
-    const steps = xsrfSteps(options, tokens, { mode, login: false, requestedWith: false, readsForm: false })
-    for (const slot of [isIssued, checkedOf, awaitsForm]) slot.declare(app)
-    function generateXsrfToken(this: FastifyReply, session?: string): string | null {
-      if (session !== undefined && options.session === undefined) {
-        throw new TypeError('generateXsrfToken() takes a session only with the option xsrf.session')
-      }
-      return steps.generateToken(this, session ?? steps.sessionOf(this.request))
+    const { stepsFor, generateToken } = xsrfSteps(options, tokens)
+    for (const slot of [isIssued, checkedOf]) slot.declare(app)
+    function generateXsrfToken(this: FastifyReply): string | null {
+      return generateToken(this)
     }
     const members = { generateXsrfToken: { value: generateXsrfToken } }
     offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
-    return { isOff: mode === 'off', requestedWith: options.requestedWith, steps, addFinding }
+    return { requestedWith: options.requestedWith, stepsFor, addFinding }
   },
   route({ name, methods, route, isHeadSibling, options, modeOf, exclude, state }) {
-    const { steps } = state
-    if (state.isOff) return undefined
-    if (route === null) return { onRequest: steps.checkRequest }
-    const given = (route.config?.xsrf as XsrfRouteOptions | undefined)?.requestedWith
+    const { mode, login = false } = options
+    if (mode === 'off') return undefined
+    const isEnforced = modeOf.token === 'enforce'
+    // Routes that were declared before the plugin are protected, too.
+    if (route === null) return { onRequest: state.stepsFor({ ...plain, isEnforced }).checkRequest }
+    const own = (route.config?.xsrf as XsrfRouteOptions | undefined)?.requestedWith
     const nonJsonReason = nonJsonReasonOf(route)
-    const requestedWith = given ?? (state.requestedWith && nonJsonReason === null)
-    const { login = false } = options
-    const mode: Mode = modeOf.token
+    const requestedWith = own ?? (state.requestedWith && nonJsonReason === null)
     const isWrite = methods.some((method) => !isRead(method) && method !== 'OPTIONS')
-    planOfRoute.set(route, { mode, login, requestedWith, readsForm: isWrite })
     if (state.requestedWith && !requestedWith) {
       const isDeclared = nonJsonReason === null
       exclude(nonJsonReason ?? 'config.xsrf.requestedWith is false', ['requestedWith'], isDeclared)
     }
-    if (login && !isWrite && !isHeadSibling && options.mode !== 'off') {
+    if (login && !isWrite && !isHeadSibling) {
       const problem = 'no method of the route can begin a session: GET and HEAD are safe'
       const instead = 'POST, or no config.xsrf.login'
-      state.addFinding({ rule: 'login', route: name, problem, instead, mode: options.mode })
+      state.addFinding({ rule: 'login', route: name, problem, instead, mode })
     }
-    if (login && mode !== 'off') steps.expectLogin()
-    const isDescribed = mode === 'enforce' && (isWrite || requestedWith)
+    const steps = state.stepsFor({ isEnforced, login, requestedWith, readsForm: isWrite })
     return {
       onRequest: steps.checkRequest,
-      preValidation: isWrite && mode !== 'off' ? steps.checkForm : undefined,
-      onSend: mode === 'enforce' ? steps.setCookie : undefined,
-      describe: isDescribed ? describeXsrf(isWrite && !login) : undefined,
+      preValidation: isWrite ? steps.checkForm : undefined,
+      onSend: isEnforced ? steps.setCookie : undefined,
+      describe: isEnforced && (isWrite || requestedWith) ? describeXsrf(isWrite && !login) : undefined,
     }
   },
 })
+
+const plain = { login: false, requestedWith: false, readsForm: false }
 
 // The header is optional in the document, because other clients do not need it.
 function describeXsrf(needsToken: boolean): RouteDescription {

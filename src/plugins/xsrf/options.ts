@@ -1,9 +1,7 @@
-import type { AnyRequest } from '../../fastify/any-request.js'
 import { webOrigin } from '../../http/web-origin.js'
 import {
   type Check,
   flag,
-  functionOf,
   invalid,
   listOf,
   type OptionsOf,
@@ -14,9 +12,6 @@ import {
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 
-/** Returns what identifies the session of a request; `null` if its cookies authenticate no user. */
-export type SessionOf = AnyRequest<[], string | null>
-
 const cookieName = text('the name of a cookie', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
 const cookies = listOf(cookieName, 'at least one name of a cookie')
@@ -25,11 +20,7 @@ const cookies = listOf(cookieName, 'at least one name of a cookie')
 const secret: Check<string> = (label, received) =>
   typeof received === 'string' && received.length >= 32
     ? received
-    : invalid(
-        label,
-        'a text of at least 32 characters',
-        typeof received === 'string' ? `${received.length} characters` : typeof received,
-      )
+    : invalid(label, 'a text of at least 32 characters', typeof received)
 
 const severalSecrets = listOf(secret, 'at least one secret')
 const secrets: Check<string | readonly string[]> = (label, received) =>
@@ -48,18 +39,6 @@ const required = {
 }
 
 const others = {
-  /**
-   * Returns what identifies the session of a request, for cookies whose value changes during a session, such as those of
-   * @fastify/secure-session. It runs only for requests with one of the cookies, before the hooks of the app, and so has to
-   * read the cookie itself.
-   * @default the values of the cookies
-   */
-  session: optional(functionOf<SessionOf>('a function that returns a text or null')),
-  /**
-   * Name of the cookie from which pages read their token. With the prefix `__Host-` or `__Secure-` it needs HTTPS.
-   * @default '__Host-XSRF-TOKEN' over HTTPS, 'XSRF-TOKEN' over plain HTTP
-   */
-  cookieName: optional(cookieName),
   /**
    * Origins whose pages may act for the user (`'https://app.example'`), besides that of the service. They need a token too.
    * Not the same as the origins of `cors`, whose pages may read.
@@ -110,11 +89,8 @@ export interface XsrfRouteOptions extends OptionsOf<typeof xsrfRouteOptions> {}
 
 export type ResolvedXsrf = ResolvedOptions<typeof xsrfOptions>
 
-/** Checks the options that have to be given, and those that exclude each other. */
-export function checkRequired({ cookies: names, secret: given, cookieName: own }: ResolvedXsrf): void {
+/** Checks the options that have to be given. */
+export function checkRequired({ cookies: names, secret: given }: ResolvedXsrf): void {
   cookies('xsrf.cookies', names)
   secrets('xsrf.secret', given === '' ? undefined : given)
-  if (own !== undefined && names.includes(own)) {
-    invalid('xsrf.cookieName', 'a name that is not in xsrf.cookies', own)
-  }
 }

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import fastifyCors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
 import { knownSubject } from '../../../src/fastify/caller.js'
 import {
@@ -16,8 +16,10 @@ import {
   operations,
   problems,
 } from '../../../src/index.js'
+import { TokenCache } from '../../../src/plugins/bearer/tokens.js'
 import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
 import { keepLogs } from '../../support/logs.js'
+import { manualClock } from '../../support/manual-clock.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const issuer = await testIssuer()
@@ -127,9 +129,6 @@ t.test('tokens that are not valid are a 401 that does not say why, and a log tha
     ['without sub', await issuer.token({ claims: { sub: undefined } }), /sub/],
     ['with a sub that is not a text', await issuer.token({ claims: { sub: 7 } }), /sub/],
     ['without exp', await issuer.token({ claims: { exp: undefined } }), /exp/],
-    ['without iat', await issuer.token({ claims: { iat: undefined } }), /iat/],
-    ['without client_id', await issuer.token({ claims: { client_id: undefined } }), /client_id/],
-    ['without jti', await issuer.token({ claims: { jti: undefined } }), /jti/],
     ['of a key that is not known', await other.token(), /no key|NO_MATCHING/],
     ['bound to a key', await issuer.token({ claims: { cnf: { jkt: 'x' } } }), /cnf/],
     ['with scopes that are no texts', await issuer.token({ claims: { scope: [1] } }), /scope/],
@@ -368,31 +367,9 @@ t.test('RFC 9728: the metadata names the issuer and the scopes of all routes', a
     bearer_methods_supported: ['header'],
     scopes_supported: ['api', 'users:list', 'users:read'],
   })
-  const without = await serviceWith({ resource: false })
+  const without = await serviceWith({ audience: 'api' })
   t.equal((await without.inject('/.well-known/oauth-protected-resource')).statusCode, 404)
-  t.equal((await without.inject('/protected')).headers['www-authenticate'], 'Bearer realm="https://api.test"')
-})
-
-t.test('open routes of other plugins need no token, and are in the report', async (t) => {
-  const app = Fastify()
-  await app.register(bearer, {
-    ...issuer.options,
-    open: [
-      { url: '/docs/*', reason: 'the documentation' },
-      { url: '/gone', reason: 'a path without a route' },
-    ],
-  })
-  for (const url of ['/docs', '/docs/', '/docs/index']) app.get(url, async () => ({}))
-  app.get('/docs-internal', async () => ({}))
-  app.get('/docs/secret', { config: { bearer: {} } }, async () => ({}))
-  for (const url of ['/docs', '/docs/', '/docs/index']) t.equal((await app.inject(url)).statusCode, 200, url)
-  t.equal((await app.inject('/docs-internal')).statusCode, 401)
-  t.equal((await app.inject('/docs/secret')).statusCode, 401, 'config of the route wins')
-  t.match(app.conventions.report().exceptions, [
-    { plugin: 'bearer', route: 'GET /.well-known/oauth-protected-resource' },
-    { plugin: 'bearer', route: '/docs/*', unused: false },
-    { plugin: 'bearer', route: '/gone', unused: true },
-  ])
+  t.equal((await without.inject('/protected')).headers['www-authenticate'], 'Bearer realm="api"')
 })
 
 t.test('nothing of a token is in the log', async (t) => {
@@ -567,21 +544,67 @@ t.test('operations whose callers are not known are a finding that does not stop 
   ])
 })
 
-t.test('several keys for a token that names none: each is tried', async (t) => {
-  const pairs = await Promise.all([1, 2, 3].map(() => generateKeyPair('ES256')))
-  const keys = await Promise.all(pairs.slice(0, 2).map(({ publicKey }) => exportJWK(publicKey)))
+t.test('a token that names none of several keys is refused', async (t) => {
+  const pairs = await Promise.all([1, 2].map(() => generateKeyPair('ES256')))
+  const keys = await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey)))
   const app = await serviceWith({ jwks: { keys } })
-  const { iss, aud, ...claims } = decodeJwt(await issuer.token())
-  for (const [index, { privateKey }] of pairs.entries()) {
-    const token = await new SignJWT({ iss, aud, ...claims } as JWTPayload)
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
-      .sign(privateKey)
-    const { statusCode } = await app.inject({
-      url: '/protected',
-      headers: { authorization: `Bearer ${token}` },
-    })
-    t.equal(statusCode, index < 2 ? 200 : 401)
-  }
+  const signer = new SignJWT(decodeJwt(await issuer.token())).setProtectedHeader({
+    alg: 'ES256',
+    typ: 'at+jwt',
+  })
+  const token = await signer.sign((pairs[0] as (typeof pairs)[number]).privateKey)
+  const answer = await app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })
+  isProblem(t, injected(answer), { status: 401, code: 'invalid-token' })
+})
+
+t.test('a key that the issuer has removed: its cached tokens are refused after 10 minutes', async (t) => {
+  const clock = manualClock('2026-01-01T00:00:00Z')
+  const { now, schedule } = clock
+  const [one, two] = [await testIssuer({ now }), await testIssuer({ now })]
+  let fetches = 0
+  const published = { keys: one.options.jwks.keys }
+  const app = await serviceWith({
+    jwks: undefined,
+    jwksUri: 'https://id.test/jwks',
+    fetch: async () => {
+      fetches += 1
+      return Response.json(published)
+    },
+    now,
+    schedule,
+  } as object)
+  const token = await one.token({ expiresIn: 3600 })
+  const read = async () =>
+    (await app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })).statusCode
+  t.equal(await read(), 200)
+  published.keys = two.options.jwks.keys
+  clock.skip(10 * 60_000 - 1)
+  t.equal(await read(), 200)
+  t.equal(fetches, 1)
+  clock.skip(1)
+  t.equal(await read(), 401)
+  t.equal(fetches, 2)
+})
+
+t.test('a verification that began before the keys changed is not kept', async (t) => {
+  const verified = { caller: { subject: 'ada', scopes: [], claims: {} }, verifyAgainAt: 1 }
+  let finish = () => {}
+  const tokens = new TokenCache(
+    () =>
+      new Promise((resolve) => {
+        finish = () => resolve(verified)
+      }),
+    () => 0,
+  )
+  const begun = tokens.get('token')
+  tokens.clear()
+  finish()
+  t.equal(await begun, verified)
+  t.equal(tokens.known('token'), null)
+  const again = tokens.get('token')
+  finish()
+  await again
+  t.equal(tokens.known('token'), verified)
 })
 
 t.test(
@@ -657,8 +680,8 @@ t.test(
 t.test('invalid options are refused', async (t) => {
   const { issuer: url, audience } = issuer.options
   const rows: readonly (readonly [options: object, message: RegExp])[] = [
-    [{ audience }, /bearer\.issuer: expected the URL of the issuer/],
-    [{ issuer: url }, /bearer\.audience: expected the audience/],
+    [{ issuer: undefined }, /bearer\.issuer: expected an absolute URL/],
+    [{ audience: undefined }, /bearer\.audience\[0\]: expected an audience such as/],
     [{ audience: [] }, /bearer\.audience: expected at least one/],
     [{ issuer: 'id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
@@ -685,15 +708,10 @@ t.test('invalid options are refused', async (t) => {
       /cacheFor: expected at least a second/,
     ],
     [{ scopes: ['a b'] }, /bearer\.scopes\[0\]: expected a scope/],
-    [{ clockTolerance: 301 }, /bearer\.clockTolerance/],
-    [{ resource: 'api' }, /bearer\.resource/],
-    [{ open: [{ url: '/a' }] }, /bearer\.open\[0\]\.reason: expected a non-empty string/],
     [{ tokens: 1 }, /bearer\.tokens: there is no such option/],
   ]
   for (const [options, message] of rows) {
-    const given = Object.keys(options).length === 1 && ('audience' in options || 'issuer' in options)
-    const all =
-      given && message.source.includes('expected the') ? options : { issuer: url, audience, ...options }
+    const all = { issuer: url, audience, ...options }
     await t.rejects(async () => Fastify().register(bearer, all as BearerOptions), { message })
   }
   const app = await serviceWith()

@@ -25,8 +25,10 @@ async function serviceWith(
   await app.register(bearer, {
     issuer,
     audience,
-    introspection: { clientId: 'api', clientSecret: 'SECRET', endpoint, ...introspection },
+    introspection: { clientId: 'api', clientSecret: 'SECRET', ...introspection },
     fetch: async (url, init) => {
+      if (String(url).includes('.well-known'))
+        return Response.json({ issuer, introspection_endpoint: endpoint })
       requests.push({ url: String(url), init })
       if (state.isAway) throw new TypeError('fetch failed')
       return new Response(JSON.stringify(state.answer), { status: state.status })
@@ -59,15 +61,11 @@ t.test('the issuer says who the caller of an opaque token is', async (t) => {
   })
 })
 
-t.test('RFC 6749 §2.3.1: id and secret are encoded, in the header or in the body', async (t) => {
+t.test('RFC 6749 §2.3.1: id and secret are encoded', async (t) => {
   const credentials = { clientId: 'a:b', clientSecret: 'ü &' }
   const basic = await serviceWith(t, credentials)
   await basic.ask()
   t.match(basic.requests[0]?.init?.headers, { authorization: `Basic ${btoa('a%3Ab:%C3%BC+%26')}` })
-  const post = await serviceWith(t, { ...credentials, authentication: 'post' })
-  await post.ask()
-  t.match(post.requests[0]?.init?.body, /&client_id=a%3Ab&client_secret=%C3%BC\+%26$/)
-  t.notOk(Object.hasOwn((post.requests[0]?.init?.headers ?? {}) as object, 'authorization'))
 })
 
 t.test('the endpoint is found by the metadata of the issuer', async (t) => {
@@ -77,14 +75,7 @@ t.test('the endpoint is found by the metadata of the issuer', async (t) => {
     const metadata = { issuer, introspection_endpoint: endpoint }
     return new Response(JSON.stringify(String(url).includes('.well-known') ? metadata : active))
   }
-  const { ask } = await serviceWith(
-    t,
-    {},
-    {
-      introspection: { clientId: 'api', clientSecret: 'SECRET' },
-      fetch: fetch as typeof globalThis.fetch,
-    },
-  )
+  const { ask } = await serviceWith(t, {}, { fetch: fetch as typeof globalThis.fetch })
   t.equal((await ask()).statusCode, 200)
   t.equal((await ask()).statusCode, 200)
   t.same(asked, [`${issuer}/.well-known/oauth-authorization-server`, endpoint, endpoint])
@@ -115,15 +106,29 @@ t.test('tokens that are not for this service are refused', async (t) => {
 })
 
 t.test('what else an issuer may say is accepted', async (t) => {
-  for (const [answer, options] of [
-    [{ ...active, aud: ['https://else.test', audience] }, {}],
-    [{ ...active, sub: undefined, client_id: 'ada' }, {}],
-    [{ ...active, iss: undefined, exp: undefined, token_type: 'Bearer' }, {}],
-    [{ ...active, aud: undefined }, { allowMissingAudience: true }],
-  ] as const) {
-    const { ask, state } = await serviceWith(t, options)
+  for (const answer of [
+    { ...active, aud: ['https://else.test', audience] },
+    { ...active, sub: undefined, client_id: 'ada' },
+    { ...active, iss: undefined, exp: undefined, token_type: 'Bearer' },
+  ]) {
+    const { ask, state } = await serviceWith(t)
     state.answer = answer
     t.match((await ask()).json(), { subject: 'ada' })
+  }
+})
+
+t.test('exp and nbf are compared with a tolerance of 10 seconds', async (t) => {
+  const now = 1_800_000_000
+  for (const [claims, status] of [
+    [{ exp: now - 9 }, 200],
+    [{ exp: now - 10 }, 401],
+    [{ nbf: now + 10 }, 200],
+    [{ nbf: now + 11 }, 401],
+    [{ nbf: 'soon' }, 401],
+  ] as const) {
+    const { ask, state } = await serviceWith(t, {}, { now: () => now * 1000 })
+    state.answer = { ...active, ...claims }
+    t.equal((await ask()).statusCode, status, JSON.stringify(claims))
   }
 })
 

@@ -77,7 +77,6 @@ t.test('origins are given as a list, a regular expression, a function or a promi
     /^https:\/\/[a-z]+\.example$/,
     (origin) => origin === page,
     async (origin: string | undefined) => origin === page,
-    true,
   ]
   for (const origin of ways as readonly NonNullable<CorsOptions['origin']>[]) {
     const app = await appWith({ origin })
@@ -95,9 +94,6 @@ t.test('a regular expression matches whole origins, wherever it comes from', asy
     either,
     new RegExp(either.source, 'gmy'),
     ['https://c.example', either],
-    () => /https:\/\/app\.example|https:\/\/b\.example/,
-    () => ['https://c.example', either],
-    async () => either,
   ]
   for (const origin of ways as readonly NonNullable<CorsOptions['origin']>[]) {
     const app = await appWith({ origin, credentials: true })
@@ -120,6 +116,7 @@ t.test('a function of origins that fails is a 500', async (t) => {
     async () => Promise.reject(new Error('async')),
     () => undefined as never,
     async () => undefined as never,
+    () => [page] as never,
   ]
   for (const origin of failing) {
     const app = await appWith({ origin })
@@ -155,30 +152,24 @@ t.test('a preflight is answered before all other hooks, for every method of a RE
   t.equal((await app.inject({ ...request, url: '/v1/nothing' })).statusCode, 204, 'known path or not')
 })
 
-t.test('a preflight from another origin gets no permission', async (t) => {
-  const app = await appWith()
-  const answer = await corsOf(app, asks('DELETE'), other)
-  t.notOk('access-control-allow-origin' in answer)
-  t.match(answer.vary, /^Origin/)
-})
+t.test(
+  'a preflight from another origin gets no permission, whatever says which origins are allowed',
+  async (t) => {
+    for (const origin of [[page], () => false, async () => false]) {
+      const app = await appWith({ origin })
+      const request = { ...asks('DELETE'), headers: { ...asks('DELETE').headers, origin: other } }
+      const { statusCode, headers } = await app.inject(request)
+      t.equal(statusCode, 204)
+      t.notOk('access-control-allow-origin' in headers)
+      t.match(headers.vary, /^Origin/)
+    }
+  },
+)
 
-t.test('methods, headers and time of a preflight are options', async (t) => {
-  const app = await appWith({
-    origin: [page],
-    methods: ['GET', 'DELETE'],
-    allowedHeaders: ['Authorization', 'X-Tenant'],
-    maxAge: 0,
-    credentials: true,
-  })
-  const request = asks('GET', { origin: page, 'access-control-request-headers': 'x-evil' })
-  const { headers } = await app.inject(request)
-  t.match(headers, {
-    'access-control-allow-methods': 'GET, DELETE',
-    'access-control-allow-headers': 'Authorization, X-Tenant',
-    'access-control-allow-credentials': 'true',
-    'access-control-max-age': '0',
-    vary: 'Origin',
-  })
+t.test('with credentials, pages may send cookies', async (t) => {
+  const app = await appWith({ origin: [page], credentials: true })
+  for (const request of [users, asks('GET')])
+    t.match(await corsOf(app, request, page), { 'access-control-allow-credentials': 'true' })
 })
 
 t.test('an OPTIONS that is not a preflight names the methods in Allow', async (t) => {
@@ -269,16 +260,9 @@ t.test('a route may allow fewer or more origins, its HEAD too', async (t) => {
   const app = await appWith({ origin: [page], exposedHeaders: ['X-Tenant'] })
   app.get('/v1/public', { config: { cors: { origin: '*' } } }, () => ({}))
   app.get('/v1/private', { config: { cors: false } }, () => ({}))
-  app.get('/v1/more', { config: { cors: { exposedHeaders: ['X-More'], credentials: true } } }, () => ({}))
   t.equal((await corsOf(app, { url: '/v1/public' }, other))['access-control-allow-origin'], '*')
   t.notOk('access-control-allow-origin' in (await corsOf(app, { url: '/v1/private' }, page)))
-  for (const method of ['GET', 'HEAD'] as const) {
-    t.match(await corsOf(app, { method, url: '/v1/more' }, page), {
-      'access-control-allow-origin': page,
-      'access-control-allow-credentials': 'true',
-      'access-control-expose-headers': `${exposed}, X-Tenant, X-More`,
-    })
-  }
+  t.match(await corsOf(app, users, page), { 'access-control-expose-headers': `${exposed}, X-Tenant` })
   const everybody = await appWith({ origin: '*' })
   everybody.get('/v1/some', { config: { cors: { origin: [page] } } }, () => ({}))
   t.match(await corsOf(everybody, { url: '/v1/some' }, page), { vary: 'Origin' })
@@ -291,7 +275,7 @@ t.test(
     const app = await appWith({ origin: '*' })
     const vary = (_: unknown, reply: FastifyReply) => reply.header('vary', 'Accept').send({})
     app.get('/v1/some', { config: { cors: { origin: [page] } } }, vary)
-    app.get('/v1/all', { config: { cors: { exposedHeaders: ['X-More'] } } }, vary)
+    app.get('/v1/all', vary)
     t.match(await corsOf(app, { url: '/v1/some' }, page), { vary: 'Accept, Origin' })
     t.match(await corsOf(app, { url: '/v1/all' }, page), { vary: 'Accept' })
   },
@@ -382,15 +366,15 @@ t.test('a route at the root of a prefix has its own options, with and without th
   const app = await appWith()
   await app.register(
     async (child) => {
-      child.get('/', { config: { cors: { exposedHeaders: ['X-More'] } } }, () => ({}))
+      child.get('/', { config: { cors: { origin: other } } }, () => ({}))
     },
     { prefix: '/v1/part' },
   )
   for (const method of ['GET', 'HEAD'] as const)
     for (const url of ['/v1/part', '/v1/part/'])
       t.equal(
-        (await corsOf(app, { method, url }, page))['access-control-expose-headers'],
-        `${exposed}, X-More`,
+        (await corsOf(app, { method, url }, page))['access-control-allow-origin'],
+        other,
         `${method} ${url}`,
       )
 })
@@ -415,14 +399,10 @@ t.test('an invalid option fails the boot by its name', async (t) => {
     [{ origin: 'null' }, /cors\.origin: expected an origin/],
     [{ origin: /app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
     [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, because credentials is true/],
-    [{ origin: true, credentials: true }, /cors\.origin: expected named origins/],
-    [{ origin: page, methods: ['get'] }, /cors\.methods\[0\]/],
-    [{ origin: page, methods: ['GET', 'xPUT'] }, /cors\.methods\[1\]/],
-    [{ origin: page, methods: ['PUTx'] }, /cors\.methods\[0\]/],
+    [{ origin: true }, /cors\.origin: expected an origin/],
     [{ origin: 7 }, /cors\.origin: expected/],
     [{ origin: (_: string, done: () => void) => done() }, /cors\.origin: .*without a callback/],
     [{ origin: /^https:\/\/app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
-    [{ origin: page, maxAge: -1 }, /cors\.maxAge/],
     [
       { origin: page, exposedHeaders: ['a b'] },
       /cors\.exposedHeaders\[0\]: expected the name of a header field/,
@@ -433,6 +413,6 @@ t.test('an invalid option fails the boot by its name', async (t) => {
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(cors, options)), { message }, String(message))
   const app = await appWith()
-  for (const own of [{ origin: 'x' }, { credentials: true, origin: '*' }, { maxAge: 5 }])
+  for (const own of [{ origin: 'x' }, { exposedHeaders: [] }, { maxAge: 5 }])
     t.throws(() => app.get('/v1/x', { config: { cors: own } }, () => ({})), /GET \/v1\/x config\.cors\./)
 })

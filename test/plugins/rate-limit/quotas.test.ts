@@ -1,7 +1,7 @@
 /** Several quotas at once, and quotas by caller. */
 import { mock } from 'node:test'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { knownSubject } from '../../../src/fastify/caller.js'
 import { bearer } from '../../../src/plugins/bearer/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
@@ -11,8 +11,14 @@ import { testIssuer } from '../../../src/testing/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { until } from '../../support/until.js'
 
-t.beforeEach(() => mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20, 12) }))
-t.afterEach(() => mock.timers.reset())
+/** A test with a clock that it moves. A hook of `t` would set the clock of all later files of the process. */
+function timed(name: string, run: (t: Test) => Promise<unknown>): void {
+  t.test(name, async (t) => {
+    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20, 12) })
+    t.teardown(() => mock.timers.reset())
+    await run(t)
+  })
+}
 
 async function appWith(
   options: RateLimitOptions,
@@ -51,7 +57,7 @@ const burst = { name: 'burst', max: 2, timeWindow: '1s' } as const
 const daily = { name: 'daily', max: 5, timeWindow: '1 day' } as const
 const byUser: Pick<RateLimitOptions, 'key'> = { key: ({ headers }) => headers['x-user']?.toString() }
 
-t.test('the fields list all quotas, and a 429 names the exceeded one and its Retry-After', async (t) => {
+timed('the fields list all quotas, and a 429 names the exceeded one and its Retry-After', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   const first = await ask(app)
   t.equal(first.headers['ratelimit-policy'], '"burst";q=2;w=1, "daily";q=5;w=86400')
@@ -69,7 +75,7 @@ t.test('the fields list all quotas, and a 429 names the exceeded one and its Ret
   })
 })
 
-t.test('a request that one quota refuses takes nothing from the others', async (t) => {
+timed('a request that one quota refuses takes nothing from the others', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   t.same(await statuses(app, '/v1/users', 10), [200, 200, ...Array(8).fill(429)])
   mock.timers.tick(1000)
@@ -85,7 +91,7 @@ t.test('a request that one quota refuses takes nothing from the others', async (
   t.equal(refused.left, '"burst";r=1;t=1, "daily";r=0;t=86398')
 })
 
-t.test('if several quotas refuse a request, the one that ends last decides about Retry-After', async (t) => {
+timed('if several quotas refuse a request, the one that ends last decides about Retry-After', async (t) => {
   const app = await appWith({ quotas: [daily, { ...burst, max: 5 }] })
   await statuses(app, '/v1/users', 5)
   t.match(await ask(app), {
@@ -94,7 +100,7 @@ t.test('if several quotas refuse a request, the one that ends last decides about
   })
 })
 
-t.test('a route has several quotas of its own, shared with its HEAD', async (t) => {
+timed('a route has several quotas of its own, shared with its HEAD', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   app.get('/v1/exports', { config: { rateLimit: { quotas: [burst, { ...daily, max: 3 }] } } }, () => ({}))
   app.get('/v1/simple', { config: { rateLimit: { max: 7 } } }, () => ({}))
@@ -110,7 +116,7 @@ t.test('a route has several quotas of its own, shared with its HEAD', async (t) 
   t.equal((await ask(app, '/v1/simple')).left, '"GET /v1/simple";r=6;t=60')
 })
 
-t.test(
+timed(
   'max by caller: a function of the request and the caller, sync or async, kept for a minute',
   async (t) => {
     for (const isAsync of [false, true]) {
@@ -152,19 +158,20 @@ t.test(
   },
 )
 
-t.test('concurrent requests of a caller wait for one result of max, and a failure is not kept', async (t) => {
+timed('concurrent requests of a caller wait for one result of max, and a failure is not kept', async (t) => {
   const answers: { resolve(max: number): void; reject(error: Error): void }[] = []
   const max = () => new Promise<number>((resolve, reject) => answers.push({ resolve, reject }))
-  const app = await appWith({ ...byUser, max, skipOnError: false })
+  const app = await appWith({ ...byUser, max })
   await app.ready()
   const failing = [ask(app, as('ann')), ask(app, as('ann')), ask(app, as('bob'))]
   await until(
     async () => answers.length,
     (length) => length === 2,
   )
-  answers[0]?.reject(new ProblemError('authentication-unavailable', { detail: 'The plans cannot be read' }))
+  answers[0]?.reject(new Error('no plans'))
   answers[1]?.resolve(3)
-  t.match(await Promise.all(failing), [{ status: 503 }, { status: 503 }, { left: '"default";r=2;t=60' }])
+  const uncounted = { status: 200, left: undefined }
+  t.match(await Promise.all(failing), [uncounted, uncounted, { left: '"default";r=2;t=60' }])
   const next = ask(app, as('ann'))
   await until(
     async () => answers.length,
@@ -174,7 +181,7 @@ t.test('concurrent requests of a caller wait for one result of max, and a failur
   t.match(await next, { left: '"default";r=4;t=60' })
 })
 
-t.test('a max that fails or is no max follows skipOnError', async (t) => {
+timed('with a max that fails or is no max, requests are served uncounted', async (t) => {
   const broken: readonly (() => unknown)[] = [
     () => {
       throw new Error('no plans')
@@ -190,15 +197,13 @@ t.test('a max that fails or is no max follows skipOnError', async (t) => {
   ]
   for (const max of broken) {
     const { logger, lines } = keepLogs()
-    const lenient = await appWith({ max: max as () => number }, { logger })
-    t.same(await statuses(lenient, '/v1/users', 2), [200, 200], String(max))
+    const app = await appWith({ max: max as () => number }, { logger })
+    t.same(await statuses(app, '/v1/users', 2), [200, 200], String(max))
     t.equal(lines.filter(({ level }) => level === levels.error).length, 1)
-    const strict = await appWith({ max: max as () => number, skipOnError: false })
-    t.match(await ask(strict), { status: 500 })
   }
 })
 
-t.test('several quotas by plan: a limit of one does not lift the other', async (t) => {
+timed('several quotas by plan: a limit of one does not lift the other', async (t) => {
   const app = await appWith({
     ...byUser,
     quotas: [burst, { ...daily, max: async (_, caller) => (caller === 'gold' ? null : 1) }],
@@ -212,7 +217,7 @@ t.test('several quotas by plan: a limit of one does not lift the other', async (
   t.match(await ask(app, as('free')), { body: { violated_policies: ['daily'] } })
 })
 
-t.test('a verified token has a quota of its own; wrong tokens count for their address', async (t) => {
+timed('a verified token has a quota of its own; wrong tokens count for their address', async (t) => {
   const app = Fastify()
   await app.register(rateLimit, { max: 3 })
   await app.register(problems)
@@ -249,7 +254,7 @@ t.test('a verified token has a quota of its own; wrong tokens count for their ad
   t.match(await ask(app, token('Bearer a2')), { status: 429 }, 'but a new token cannot be verified')
 })
 
-t.test('with bearer, whichever is registered first, a verified token has a quota of its own', async (t) => {
+timed('with bearer, whichever is registered first, a verified token has a quota of its own', async (t) => {
   const issuer = await testIssuer()
   for (const isLast of [false, true]) {
     const app = Fastify()
@@ -273,14 +278,14 @@ t.test('with bearer, whichever is registered first, a verified token has a quota
   }
 })
 
-t.test('max by plan, for the subject of a verified token', async (t) => {
+timed('max by plan, for the subject of a verified token', async (t) => {
   const app = await appWith({ max: (_, caller) => (caller === 'ann' ? 100 : 10) })
   knownSubject.set(app, ({ headers }) => (headers['x-user'] === 'ann' ? 'ann' : null))
   t.match(await ask(app, as('ann')), { left: '"default";r=99;t=60' })
   t.match(await ask(app, as('bob')), { left: '"default";r=9;t=60' })
 })
 
-t.test('in report mode nothing is added or refused, with several quotas and a max by caller', async (t) => {
+timed('in report mode nothing is added or refused, with several quotas and a max by caller', async (t) => {
   const app = await appWith({ mode: 'report', quotas: [burst, { ...daily, max: async () => 5 }] })
   t.same(await statuses(app, '/v1/users', 3), [200, 200, 200])
   t.match(await ask(app), { status: 200, left: undefined })
@@ -290,7 +295,7 @@ t.test('in report mode nothing is added or refused, with several quotas and a ma
   )
 })
 
-t.test('options that contradict each other fail the boot, by name', async (t) => {
+timed('options that contradict each other fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
     [{ quotas: [{ name: 'a', max: 1 }] }, /rateLimit\.quotas\[0\]\.timeWindow: expected at least a second/],

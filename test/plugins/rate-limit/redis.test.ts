@@ -184,29 +184,13 @@ for (const [absence, leave, comeBack] of absences) {
           t.ok(one.told('info').length >= 1)
         },
       )
-
-      await t.test('with skipOnError: false, requests are refused with Retry-After', async (t) => {
-        const redis = await server(t)
-        const one = await instance(t, redis, { skipOnError: false }, client)
-        await leave(redis)
-        for (let asked = 0; asked < 2; asked += 1) {
-          const answer = await fetched((await one.ask()).response)
-          const { detail } = isProblem(t, answer, { status: 503, code: 'quota-unavailable' })
-          t.notMatch(detail, /redis|ECONN|connect|stream/i, 'nothing of the cause')
-          t.match(headerOf(answer, 'retry-after'), /^[1-9]\d*$/)
-          t.equal(headerOf(answer, 'cache-control'), 'no-store')
-        }
-        t.strictSame(one.told('error'), ['rateLimit: requests cannot be counted, and are refused'])
-        await comeBack(redis)
-        await leftOnceCounted(one)
-      })
     })
   }
 }
 
 t.test('in report mode, no request is refused while Redis is down', { skip }, async (t) => {
   const redis = await server(t)
-  const one = await instance(t, redis, { mode: 'report', skipOnError: false })
+  const one = await instance(t, redis, { mode: 'report' })
   await redis.kill()
   t.equal((await one.ask()).status, 200)
 })

@@ -179,11 +179,7 @@ t.test('errors, 404s and responses of later hooks have the headers too', async (
 
 t.test('headers that a handler sets take precedence', async (t) => {
   const app = await appWith()
-  app.get('/v1/users', (_, reply) => {
-    // Fastify sends its own header fields over those of the raw response.
-    reply.raw.setHeader('x-frame-options', 'ALLOWALL')
-    return reply.header('X-Frame-Options', 'SAMEORIGIN').send({})
-  })
+  app.get('/v1/users', (_, reply) => reply.header('X-Frame-Options', 'SAMEORIGIN').send({}))
   app.get('/v1/less', (_, reply) => reply.removeHeader('x-frame-options').send({}))
   app.get('/v1/none', {
     config: { securityHeaders: false },
@@ -242,22 +238,6 @@ t.test('an HTML page gets the headers of helmet, except those that the app sets'
   const policy = "default-src 'self' https://cdn.example"
   t.same(await headersOf(app, '/v1/own', overTls), { ...ofHelmet, 'content-security-policy': policy })
   t.match((await headersOf(app, '/v1/strict'))['content-security-policy'], /img-src 'none'/)
-})
-
-t.test('pages: the headers of all pages, or none', async (t) => {
-  const send = (app: FastifyInstance) =>
-    app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
-  const directives = { 'script-src': ["'self'", 'https://unpkg.example'] }
-  const own = await appWith({ pages: { contentSecurityPolicy: { directives }, xFrameOptions: false } })
-  send(own)
-  own.get('/v1/users', () => ({}))
-  const headers = await headersOf(own, '/v1/page')
-  t.match(headers['content-security-policy'], /script-src 'self' https:\/\/unpkg\.example;/)
-  t.notOk('x-frame-options' in headers)
-  t.same(await headersOf(own, '/v1/users'), ofApi)
-  const none = await appWith({ pages: false })
-  send(none)
-  t.same(await headersOf(none, '/v1/page'), {})
 })
 
 t.test('the report names the routes of all contexts below that of a helmet', async (t) => {
@@ -382,7 +362,7 @@ t.test('invalid options fail the boot, by name', async (t) => {
       { hsts: false },
       /securityHeaders\.hsts: there is no such option; expected one of .*strictTransportSecurity/,
     ],
-    [{ strictTransportSecurity: { maxage: 1 } }, /strictTransportSecurity\.maxage: there is no such option/],
+    [{ strictTransportSecurity: { maxage: 1 } }, /what helmet takes \(Strict-Transport-Security received an/],
     [{ xXssProtection: false }, /securityHeaders\.xXssProtection: there is no such option/],
     [{ xFrameOptions: 'DENY' }, /securityHeaders\.xFrameOptions: expected true, false or an object/],
     [
@@ -394,12 +374,7 @@ t.test('invalid options fail the boot, by name', async (t) => {
       /what helmet takes \(Content-Security-Policy/,
     ],
     [{ contentSecurityPolicy: { directives: { 'img-src': [() => 'x'] } } }, /without functions/],
-    [{ pages: true }, /securityHeaders\.pages/],
-    [{ pages: { hsts: true } }, /pages\.hsts: there is no such option/],
-    [
-      { pages: { contentSecurityPolicy: { directives: { 'img-src': [() => 'x'] } } } },
-      /pages\.contentSecurityPolicy: expected a policy without functions/,
-    ],
+    [{ pages: {} }, /securityHeaders\.pages: there is no such option/],
   ]
   for (const [options, message] of mistakes) {
     await t.rejects(Promise.resolve(Fastify().register(securityHeaders, options)), { message })
