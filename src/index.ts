@@ -35,7 +35,6 @@ export {
 } from './plugins/bearer/index.js'
 export {
   type CacheDirectives,
-  type CachingCounts,
   type CachingOptions,
   type CachingRouteOptions,
   type CachingRule,

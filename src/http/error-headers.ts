@@ -1,26 +1,29 @@
 import { isFieldName } from './field-name.js'
 
-// They describe the body of the error, which the problem document replaces.
-const ofBody: ReadonlySet<string> = new Set([
+/** The header fields that describe the content of a response. */
+export const contentFields: readonly string[] = [
   'content-type',
   'content-length',
-  'content-encoding',
   'transfer-encoding',
   'trailer',
-])
-
-/** The header fields of the response that a problem replaces: its representation is another one (RFC 9110 §8). */
-export const replacedByProblem: readonly string[] = [
   'content-encoding',
-  'content-length',
   'content-language',
-  'content-location',
   'content-disposition',
   'content-range',
   'content-digest',
   'repr-digest',
   'digest',
   'content-md5',
+]
+
+// The problem document has its own.
+const ofBody: ReadonlySet<string> = new Set([...contentFields.slice(0, 5)])
+
+/** The header fields of the response that a problem replaces: its representation is another one (RFC 9110 §8). */
+export const replacedByProblem: readonly string[] = [
+  ...contentFields.slice(4),
+  'content-length',
+  'content-location',
   'etag',
   'last-modified',
   'expires',

@@ -33,7 +33,7 @@ const policies = {
   notes: {},
   profiles: { cacheControl: { private: true, maxAge: 60 } },
   rates: { cacheControl: { public: true, maxAge: 1, staleWhileRevalidate: 60 } },
-  secrets: { confidential: true },
+  secrets: { cacheControl: { noStore: true } },
 } as const satisfies Record<string, CachingRouteOptions>
 
 /** Greetings by language. */

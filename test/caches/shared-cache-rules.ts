@@ -15,7 +15,6 @@ export async function keepsSharedCacheRules(
   origin: Origin,
   isStale: (answer: CacheAnswer) => boolean,
 ): Promise<void> {
-  const saved = origin.app.caching.counts().notModifiedBeforeHandler
   // These grow stale while the others are tested.
   await cache.call('/v1/prices/changed')
   await cache.call('/v1/rates/late')
@@ -111,7 +110,6 @@ export async function keepsSharedCacheRules(
     t.match(answer, { status: 200, text: 'same' })
     t.equal(answer.headers.get('etag'), price.headers.get('etag'))
     t.equal(origin.made(path), 1, 'the handler did not run again')
-    t.equal(origin.app.caching.counts().notModifiedBeforeHandler, saved + 1)
   })
 
   await t.test('what is stale and has changed is fetched anew', async (t) => {

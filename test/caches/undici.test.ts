@@ -34,13 +34,11 @@ t.test('the cache of undici, private', async (t) => {
 
   await t.test('the response of a route without options is validated before each use', async (t) => {
     const path = '/v1/notes/said-nothing'
-    const saved = origin.app.caching.counts().notModifiedBeforeHandler
     t.match(await cache.call(path), { status: 200, text: 'said-nothing' })
     // Only this once: undici lets go of what it has where a 304 comes with Cache-Control, as it must.
     t.match(await cache.call(path), { status: 200, text: 'said-nothing' })
     t.equal(origin.asked(path), 2)
     t.equal(origin.made(path), 1)
-    t.equal(origin.app.caching.counts().notModifiedBeforeHandler, saved + 1)
     origin.write(path, 'new')
     t.match(await cache.call(path), { status: 200, text: 'new' })
   })

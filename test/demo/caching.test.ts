@@ -27,7 +27,6 @@ await onEachDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
   await seed(actual)
-  const counts = () => client.app.caching.counts()
 
   for (const [path, cacheControl, validators] of routes) {
     await t.test(`${path}: ${cacheControl}`, async (t) => {
@@ -72,7 +71,6 @@ await onEachDatabase(async (t, actual) => {
     await t.test(`${name}: an unchanged item is a 304, and its row is not read`, async (t) => {
       const path = `/v1/${name}/${firstId}`
       const full = await client.get(path)
-      const before = counts()
       columnsRead()
       const conditions: Record<string, string>[] = [
         { 'if-none-match': tagOf(full) },
@@ -92,10 +90,6 @@ await onEachDatabase(async (t, actual) => {
           t.strictSame(columnsRead(), [['updated_at']], 'the version, and nothing else')
         }
       }
-      t.strictSame(counts(), {
-        ...before,
-        notModifiedBeforeHandler: before.notModifiedBeforeHandler + 2 * conditions.length,
-      })
     })
 
     await t.test(`${name}: a changed item is a 200`, async (t) => {
@@ -114,10 +108,8 @@ await onEachDatabase(async (t, actual) => {
     const full = await client.get(path)
     t.strictSame(Object.keys(itemsOf(full, 'orders')[0] ?? {}), ['status'])
     const headers = { 'if-none-match': tagOf(full) }
-    const before = counts()
     const again = await client.call('GET', path, { headers })
     t.match(again, { status: 304, text: '' })
-    t.equal(counts().notModifiedAfterHandler, before.notModifiedAfterHandler + 1)
     await newOrder(client)
     t.match(await client.call('GET', path, { headers }), { status: 200 })
     const { json } = await client.get(path)

@@ -86,7 +86,6 @@ async function guardsWrites(t: Test, client: Client, name: CollectionName): Prom
   t.not(second, first, 'a write changes the tag')
 
   const whole = await client.get(`${path}?fields=*`)
-  const failed = client.app.caching.counts().preconditionFailed
   const stale: Record<string, string>[] = [
     { 'if-match': first },
     { 'if-match': `"a", ${first}` },
@@ -110,7 +109,6 @@ async function guardsWrites(t: Test, client: Client, name: CollectionName): Prom
       )
     }
   }
-  t.equal(client.app.caching.counts().preconditionFailed, failed + 3 * stale.length)
   t.strictSame((await client.get(`${path}?fields=*`)).json, whole.json, 'nothing changed')
   t.match(await client.call('GET', path, { headers: { 'if-match': first } }), { status: 412 }, 'a read too')
 

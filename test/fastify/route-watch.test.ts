@@ -211,7 +211,11 @@ t.test('wildcard, WebSocket and hidden routes are listed, unless they configure 
   const app = Fastify()
   app.get('/files/*', handler)
   app.get('/docs', { schema: { hide: true } }, handler)
-  app.get('/secret', { schema: { hide: true }, config: { caching: { confidential: true } } }, handler)
+  app.get(
+    '/secret',
+    { schema: { hide: true }, config: { caching: { cacheControl: { noStore: true } } } },
+    handler,
+  )
   await app.register(conventions, { mode: 'report' })
 
   const { findings, exceptions } = await reportOf(app)

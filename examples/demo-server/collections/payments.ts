@@ -101,7 +101,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         lists: { member: 'payments' },
         fields: {},
         formats: ['xml', 'csv'],
-        caching: { confidential: true },
+        caching: { cacheControl: { noStore: true } },
       },
     },
     async function listPayments(request, reply) {
@@ -157,7 +157,7 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         bearer: reading,
         fields: {},
         formats: ['xml'],
-        caching: { confidential: true, validators: findVersion },
+        caching: { cacheControl: { noStore: true }, validators: findVersion },
       },
     },
     async function readPayment(request) {

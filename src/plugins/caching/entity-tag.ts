@@ -1,10 +1,6 @@
 import crypto from 'node:crypto'
-
-/** Maximum length of a list of entity tags, in characters: that of a header section in Node.js. */
-export const maxListLength = 16_384
-
-/** Maximum number of entity tags in a list. */
-export const maxListedTags = 1_000
+import { type Format, tagOfFormat } from '../../fastify/formats.js'
+import { directiveName, firstMembers, memberParts } from '../../http/list-header.js'
 
 // RFC 9110 §8.8.3: etagc = %x21 / %x23-7E / obs-text. Node.js gives each byte of obs-text as one character.
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
@@ -20,24 +16,11 @@ export function isEntityTag(text: string): boolean {
 
 /**
  * Returns the value of `If-Match` or `If-None-Match` (RFC 9110 §13.1.1, §13.1.2): `*`, or its entity tags; `null` for
- * anything else, such as `*` in a list, and beyond {@link maxListLength} and {@link maxListedTags}.
+ * anything else, such as `*` in a list.
  */
 export function parseEntityTags(fieldValue: string): '*' | readonly string[] | null {
-  if (fieldValue.length > maxListLength) return null
   if (/^[ \t]*\*[ \t]*$/.test(fieldValue)) return '*'
-  if (!wholeList.test(fieldValue)) return null
-  const tags = fieldValue.match(anyTag) ?? []
-  return tags.length > maxListedTags ? null : tags
-}
-
-/** Whether two entity tags match by strong comparison (RFC 9110 §8.8.3.2): equal, and neither is weak. */
-export function strongMatch(one: string, other: string): boolean {
-  return one === other && !isWeak(one)
-}
-
-/** Whether two entity tags match by weak comparison (RFC 9110 §8.8.3.2): equal but for `W/`. */
-export function weakMatch(one: string, other: string): boolean {
-  return one.slice(isWeak(one) ? 2 : 0) === other.slice(isWeak(other) ? 2 : 0)
+  return wholeList.test(fieldValue) ? (fieldValue.match(anyTag) ?? []) : null
 }
 
 /** Whether an entity tag is weak. */
@@ -45,7 +28,7 @@ export function isWeak(etag: string): boolean {
   return etag.startsWith('W/')
 }
 
-/** Returns an entity tag as it is, and any other text as a strong one (RFC 9110 §8.8.3). */
+/** Returns an entity tag as it is, and any other text as a strong one. @throws TypeError */
 export function entityTagOf(text: string): string {
   const etag = isEntityTag(text) ? text : `"${text}"`
   if (!isEntityTag(etag) || /[^\x20-\x7e]/.test(etag)) {
@@ -66,10 +49,7 @@ export function tagOfVersion(version: string): string {
   return /[^\x21\x23\x24\x26-\x7e]/.test(version) ? `"${encodeURIComponent(version)}"` : `"${version}"`
 }
 
-/**
- * Returns a strong entity tag of the bytes of a representation (RFC 9110 §8.8.3): equal for equal bytes, in all processes
- * and versions of the service. It is not secret and does not resist forged collisions.
- */
+/** Returns a strong entity tag of bytes, the same in all processes. It does not resist forged collisions. */
 export function byteTag(bytes: string | Uint8Array): string {
   // 27 digits of Base64 are 20 bytes without padding.
   return `"${sha1(bytes).slice(0, 27)}"`
@@ -77,9 +57,34 @@ export function byteTag(bytes: string | Uint8Array): string {
 
 // Node.js 20.12 and later have `crypto.hash`, which costs half as much.
 const sha1: (bytes: string | Uint8Array) => string =
-  typeof crypto.hash === 'function' ? (bytes) => crypto.hash('sha1', bytes, 'base64') : sha1ByPieces
+  typeof crypto.hash === 'function'
+    ? (bytes) => crypto.hash('sha1', bytes, 'base64')
+    : (bytes) => crypto.createHash('sha1').update(bytes).digest('base64')
 
-/** Returns the same digest on a Node.js without `crypto.hash`. */
-export function sha1ByPieces(bytes: string | Uint8Array): string {
-  return crypto.createHash('sha1').update(bytes).digest('base64')
+/** The content codings of plugins that compress (RFC 9110 §8.4.1, RFC 7932, RFC 8878). */
+export const codings: readonly string[] = ['br', 'deflate', 'gzip', 'zstd']
+
+/** Returns the entity tag of a representation in a content coding; a weak one is that of all codings. */
+export function codedTag(etag: string, coding: string): string {
+  return etag.startsWith('"') ? `${etag.slice(0, -1)}--${coding}"` : etag
+}
+
+/** Returns the tags by which clients may know a representation: with the codings, and of a resource in the formats too. */
+export function formsOf(
+  etag: string,
+  inCodings: readonly string[],
+  inFormats: readonly Format[] = [],
+): readonly string[] {
+  const tags = [etag, ...inFormats.map((format) => tagOfFormat(etag, format))]
+  return tags.flatMap((one) => [one, ...inCodings.map((coding) => codedTag(one, coding))])
+}
+
+/** Returns the codings that `Accept-Encoding` accepts (RFC 9110 §12.5.3). Without the field, plugins do not compress. */
+export function acceptedCodings(acceptEncoding: unknown): readonly string[] {
+  const accepted = new Map<string, boolean>()
+  for (const member of firstMembers(String(acceptEncoding ?? ''))) {
+    const [name = '', weight = ''] = memberParts(member)
+    accepted.set(directiveName(name), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight))
+  }
+  return codings.filter((coding) => accepted.get(coding) ?? accepted.get('*') ?? false)
 }

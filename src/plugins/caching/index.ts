@@ -1,22 +1,10 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { convention } from '../../convention/convention.js'
-import { callerFields } from '../../fastify/caller.js'
-import { keyStyleOf } from '../../fastify/context.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { headerOf } from '../../fastify/reply.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
+import { needFields } from '../../fastify/selection.js'
 import { foreignReasonOf } from '../../rules/exceptions.js'
-import {
-  type CachingCounts,
-  checkPreconditions,
-  completeLast,
-  expectedVersion,
-  finishResponse,
-  forbidStoring,
-  foundInPayload,
-  readPayload,
-} from './hooks.js'
+import { expectedVersion, stepsOf } from './hooks.js'
 import { describeCaching } from './openapi.js'
 import {
   type CachingOptions,
@@ -26,12 +14,12 @@ import {
   cachingRuleNames,
   type VersionOf,
 } from './options.js'
-import { callerFindings, findingsOf, planOf } from './plan.js'
+import { planOf } from './plan.js'
 import { isRead } from './preconditions.js'
-import { type CachingFields, cachingHelper } from './reply-helpers.js'
+import { type CachingFields, cachingHelper } from './reply-caching.js'
+import { forbidStoring, knownValidators } from './response.js'
 
 export type { CacheDirectives } from './cache-control.js'
-export type { CachingCounts } from './hooks.js'
 export type {
   CachingOptions,
   CachingRouteOptions,
@@ -40,19 +28,12 @@ export type {
   ResourceVersion,
   RouteValidators,
 } from './options.js'
-export type { CachingFields, ModificationTimes } from './reply-helpers.js'
+export type { CachingFields, ModificationTimes } from './reply-caching.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Options of `caching` for this route; `false` turns it off. */
     caching?: CachingRouteOptions | false
-  }
-  interface FastifyInstance {
-    /** What caching has saved. */
-    caching: {
-      /** Returns how many conditional requests were answered without all of the work, since the start. */
-      counts(): Readonly<CachingCounts>
-    }
   }
   interface FastifyRequest<RouteGeneric, RawServer, RawRequest, SchemaCompiler, TypeProvider, ContextConfig> {
     /**
@@ -98,29 +79,18 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     instead: `no ${name}, or caching: false`,
   })),
   setUp({ app, options: { mode, now } }) {
-    const counts: CachingCounts = {
-      notModifiedBeforeHandler: 0,
-      notModifiedAfterHandler: 0,
-      preconditionFailed: 0,
-    }
     expectedVersion.declare(app)
-    foundInPayload.declare(app)
+    knownValidators.declare(app)
     const offered = { plugin: 'caching', mode }
-    const value = { counts: () => ({ ...counts }) }
-    offerNames(app, { ...offered, owner: 'app', members: { caching: { value } } })
     offerNames(app, { ...offered, owner: 'reply', members: { caching: { value: cachingHelper(now) } } })
-    const members = { expectedVersion: { get: versionOf } }
-    return { counts, needVersion: offerNames(app, { ...offered, owner: 'request', members }) }
+    return offerNames(app, { ...offered, owner: 'request', members: { expectedVersion: { get: versionOf } } })
   },
-  route({ app, name, methods, route, isHeadSibling, isConfigured, options, state, ...context }) {
-    const { counts, needVersion } = state
+  route(context) {
+    const { name, methods, route, isHeadSibling, isConfigured, options, state: needVersion } = context
     // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
     if (route === null) {
       return {
-        onSend: (_request, reply) =>
-          reply.statusCode < 400 || headerOf(reply, 'cache-control') === 'no-store'
-            ? undefined
-            : forbidStoring(reply),
+        onSend: (_request, reply) => (reply.statusCode < 400 ? undefined : forbidStoring(reply)),
       }
     }
     // A route with foreign content is cached only if it has options of its own.
@@ -129,31 +99,16 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
       context.exclude(foreign)
       return undefined
     }
-    const plan = planOf({ methods, route, options, isHeadSibling, keyStyle: keyStyleOf(app), ...context })
-    if (plan.mode === 'off') return undefined
-    const reads = methods.some(isRead)
-    const own = (route.config?.caching ?? {}) as CachingRouteOptions
-    for (const [rule, problem, instead] of findingsOf(plan, own, name, reads, hiddenFieldsOf(route))) {
-      context.addFinding(rule, problem, instead)
+    if (options.mode === 'off') return undefined
+    const plan = planOf({ ...context, route })
+    const { reads, isReport, validators, lastModified } = plan
+    if (validators !== undefined && !isHeadSibling && !methods.every(isRead)) {
+      needVersion(name, 'expectedVersion')
     }
-    if (plan.isShared && reads) {
-      context.atReady(() => {
-        for (const finding of callerFindings(callerFields.get(route))) context.addFinding(...finding)
-      })
-    }
-    const { validators, validatorsOf, lastModified } = plan
-    const isEnforced = plan.mode === 'enforce'
-    if (validators !== null && !isHeadSibling && !methods.every(isRead)) needVersion(name, 'expectedVersion')
-    if (reads && lastModified !== false && isEnforced) needFields(route, () => [lastModified], true)
-    const readsPayload = validatorsOf !== null || (reads && lastModified !== false)
+    if (reads && lastModified !== false && !isReport) needFields(route, () => [lastModified], true)
     return {
-      preHandler: validators === null ? undefined : checkPreconditions(plan, counts, validators),
-      preSerialization: readsPayload ? readPayload(plan) : undefined,
-      onSend: finishResponse(plan, counts, isHeadSibling),
-      lastOnSend: isEnforced && reads ? completeLast : undefined,
-      // A response may fail after `onSend`, in a later hook or in a stream, and is an error then.
-      onError: isEnforced ? (_request, reply) => forbidStoring(reply) : undefined,
-      describe: isEnforced && !isHeadSibling ? describeCaching(methods, plan) : undefined,
+      ...stepsOf(plan),
+      describe: isReport || isHeadSibling ? undefined : describeCaching(methods, plan),
     }
   },
 })

@@ -43,24 +43,28 @@ const writeParameters = Object.freeze({
 /** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
 export function describeCaching(
   methods: readonly string[],
-  plan: Pick<CachingPlan, 'etag' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
+  plan: Pick<CachingPlan, 'tagsBytes' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
 ): RouteDescription {
+  const { tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
   const reads = methods.some(isRead)
-  const guards = plan.validators !== null && !methods.every(isRead)
-  const isTagged = plan.etag !== false || plan.validators !== null || plan.validatorsOf !== null
+  const guards = validators !== undefined && !methods.every(isRead)
+  const isTagged = tagsBytes || validators !== undefined || validatorsOf !== undefined
   const ofRead = { ...(isTagged ? readTag : {}), ...readDate }
   return {
     allHeaders: cacheControl,
-    headers: reads ? ofRead : plan.validatorsOf !== null ? writeHeaders : {},
-    ...(reads ? { statuses: { 304: 'Not modified: the copy of the client is current' } } : {}),
-    // Beside a tag it has no date.
-    ...(reads ? { headersOf: { 304: { ...(isTagged ? readTag : readDate), ...varyHeader } } } : {}),
-    parameters: { ...(reads ? readParameters : {}), ...(guards ? writeParameters : {}) },
+    headers: reads ? ofRead : validatorsOf !== undefined ? writeHeaders : {},
+    ...(reads && {
+      statuses: { 304: 'Not modified: the copy of the client is current' },
+      // Beside a tag it has no date.
+      headersOf: { 304: { ...(isTagged ? readTag : readDate), ...varyHeader } },
+    }),
+    parameters: { ...(reads && readParameters), ...(guards && writeParameters) },
     problems: problemsOf({
-      ...(reads || guards ? { 'precondition-failed': 'A precondition of the request does not hold' } : {}),
-      ...(guards && plan.isPreconditionRequired
-        ? { 'precondition-required': 'A precondition is needed: If-Match, or If-None-Match: *' }
-        : {}),
+      ...((reads || guards) && { 'precondition-failed': 'A precondition of the request does not hold' }),
+      ...(guards &&
+        isPreconditionRequired && {
+          'precondition-required': 'A precondition is needed: If-Match, or If-None-Match: *',
+        }),
     }),
   }
 }

@@ -14,22 +14,16 @@ import {
   text,
 } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
-import { type CacheDirectives, cacheControlFaults } from './cache-control.js'
+import { type CacheDirectives, directives } from './cache-control.js'
 
 /**
- * The rules of caching: `directives` (no contradictions), `expires` (a date within a year), `confidential` (no directives
- * that allow storing, or that let shared caches store what authenticated callers get), `hidden` (no header shows a hidden field), `last-modified` (a 200 has `Last-Modified`).
+ * The rules of caching: `private` (no header shows a hidden field, and no shared cache stores what depends on the caller)
+ * and `last-modified` (a 200 has `Last-Modified`).
  */
-export type CachingRule = 'directives' | 'expires' | 'confidential' | 'hidden' | 'last-modified'
+export type CachingRule = 'private' | 'last-modified'
 
 /** All of {@link CachingRule}. */
-export const cachingRuleNames: readonly CachingRule[] = [
-  'directives',
-  'expires',
-  'confidential',
-  'hidden',
-  'last-modified',
-]
+export const cachingRuleNames: readonly CachingRule[] = ['private', 'last-modified']
 
 /** What distinguishes a version of a resource from all others: a counter, or the time of the last change as stored. */
 export type ResourceVersion = string | number | bigint
@@ -73,20 +67,8 @@ export type ReadValidators = AnyFunction<
   RouteValidators | null | undefined
 >
 
-const directives: Check<CacheDirectives | false> = (label, received) => {
-  if (received === false) return false
-  if (typeof received !== 'object' || received === null || Array.isArray(received))
-    return invalid(label, 'directives or false', received)
-  return received as CacheDirectives
-}
-
-const validDirectives: Check<CacheDirectives | false> = (label, received) => {
-  const checked = directives(label, received)
-  const [fault] = checked === false ? [] : cacheControlFaults(checked)
-  return fault === undefined
-    ? checked
-    : invalid(label, `directives without contradictions: ${fault}`, received)
-}
+const directivesOrNone: Check<CacheDirectives | false> = (label, received) =>
+  received === false ? false : directives(label, received)
 
 const memberOrNone: Check<string | false> = (label, received) =>
   received === false ? false : text('the name of a member, or false')(label, received)
@@ -96,20 +78,23 @@ const time: Check<Date | number | string> = (label, received) =>
     ? received
     : invalid(label, 'a Date, milliseconds or an HTTP-date', received)
 
-const etag = oneOf('strong', 'weak', false)
+/** Whether a request has `Authorization` or `Cookie`. */
+export function hasCredentials({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined
+}
 
 const ownOptions = {
   /**
    * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
+   * `noStore` is for confidential data: it holds even if the handler sets another value.
    * @default { noCache: true }: caches store the response and validate it before each use
    */
-  cacheControl: option(validDirectives, { noCache: true }),
+  cacheControl: option(directivesOrNone, { noCache: true }),
   /**
-   * The `ETag` of a 200 without one, made from its bytes: `strong`, `weak` if something behind the app changes the bytes,
-   * or `false`. Streams get none.
-   * @default 'strong'
+   * Whether a 200 without `ETag` gets one, made from its bytes. Streams and empty payloads get none.
+   * @default true
    */
-  etag: option(etag, 'strong'),
+  etag: option(flag, true),
   /**
    * Member of a representation with the time of its last modification (a `Date` or RFC 3339 text). In a list, the latest
    * counts. Read before `fields` projects the payload. `false` for none.
@@ -129,21 +114,17 @@ const ownOptions = {
   now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
 }
 
-function hasCredentials({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return headers.authorization !== undefined || headers.cookie !== undefined
-}
-
 const ownRouteOptions = {
-  /** As the option of the plugin, for this route. Directives that contradict each other are a finding. */
-  cacheControl: optional(directives),
   /** As the option of the plugin, for this route. */
-  etag: optional(etag),
+  cacheControl: optional(directivesOrNone),
+  /** As the option of the plugin, for this route. */
+  etag: optional(flag),
   /** As the option of the plugin, for this route. */
   lastModified: optional(memberOrNone),
   /**
    * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
    * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use
-   * `cacheControl: { maxAge }` or `reply.expires()`.
+   * `cacheControl: { maxAge }` or `reply.caching({ expires })`.
    * @default none
    */
   expires: optional(time),
@@ -152,12 +133,6 @@ const ownRouteOptions = {
    * @default []
    */
   vary: optional(listOf(fieldName)),
-  /**
-   * Whether no cache may store the response: `Cache-Control: no-store`, even if the handler sets another value.
-   * Directives that allow storing are a finding.
-   * @default false
-   */
-  confidential: optional(flag),
   /**
    * Finds the validators of the requested resource before the handler runs: a match is answered with 304, a mismatch with
    * 412, and the handler does not run. Use the same function for the routes that read and those that write. Not if

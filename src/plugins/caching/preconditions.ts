@@ -1,13 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RequestFields } from '../../http/field-name.js'
+import { otherFormats } from '../../fastify/formats.js'
 import { parseHttpDate } from '../../http/http-date.js'
-import { acceptsCoding, listedForm, plainTags, uncodedTags } from './compression.js'
-import { isEntityTag, isWeak, parseEntityTags, strongMatch, weakMatch } from './entity-tag.js'
+import { isRepeated } from '../../http/raw-headers.js'
+import { acceptedCodings, codings, formsOf, isEntityTag, isWeak, parseEntityTags } from './entity-tag.js'
 
-/** The validators of the selected representation before the method is performed (RFC 9110 §8.8). */
+/** The validators of the current representation (RFC 9110 §8.8). */
 export interface Validators {
-  /** Whether there is a current representation of the target resource. If `false`, the other members are ignored. */
-  readonly exists?: boolean | undefined
   /** Entity tag, as in `ETag`. Any other text matches no tag. */
   readonly etag?: string | undefined
   /** Modification date, in milliseconds since the epoch; fractions of a second are ignored, as `Last-Modified` has none. */
@@ -18,15 +16,10 @@ export interface Validators {
 export interface ConditionalRequest {
   readonly method: string
   readonly headers: IncomingHttpHeaders
-  /** Who sends it, if something in the app found out. */
-  readonly caller?: unknown
-  readonly raw: { readonly headersDistinct?: Readonly<Record<string, readonly string[] | undefined>> }
+  readonly raw: { readonly rawHeaders: readonly string[] }
 }
 
-/**
- * The result of preconditions: perform the method (`proceed`), answer 304 (`not-modified`), or answer 412
- * (`precondition-failed`).
- */
+/** Perform the method (`proceed`), answer 304 (`not-modified`), or answer 412 (`precondition-failed`). */
 export type PreconditionVerdict = 'proceed' | 'not-modified' | 'precondition-failed'
 
 /** Whether a method reads: `GET` or `HEAD`. */
@@ -35,164 +28,137 @@ export function isRead(method: string): boolean {
 }
 
 /** Whether a request has a precondition that an origin server evaluates (RFC 9110 §13.1.1–§13.1.4). */
-export function isConditional(fields: RequestFields): boolean {
-  return hasWritePrecondition(fields) || fields['if-modified-since'] !== undefined
-}
-
-/** Whether a request has a precondition that counts for a write. */
-export function hasWritePrecondition(fields: RequestFields): boolean {
-  return namesTags(fields) || fields['if-unmodified-since'] !== undefined
+export function isConditional({ method, headers }: ConditionalRequest): boolean {
+  return (
+    namesTags(headers) ||
+    headers['if-unmodified-since'] !== undefined ||
+    (headers['if-modified-since'] !== undefined && isRead(method))
+  )
 }
 
 /** Whether a request has a precondition with entity tags. */
-export function namesTags(fields: RequestFields): boolean {
-  return fields['if-none-match'] !== undefined || fields['if-match'] !== undefined
+export function namesTags(headers: IncomingHttpHeaders): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-match'] !== undefined
 }
 
 /**
- * Whether a response with this status to a GET or HEAD has the selected representation, or a part of it: 200, 203 and
- * 206 (RFC 9110 §15.3.1, §15.3.4, §15.3.7). Preconditions are evaluated for no other response (§13.2.1).
+ * Evaluates preconditions in the order of RFC 9110 §13.2.2.
+ *
+ * @param validators those of the current representation; `null` if there is none
  */
-export function hasRepresentation(status: number): boolean {
-  return status === 200 || status === 203 || status === 206
-}
-
-/** Evaluates the preconditions of a request. Tags with a content coding count as the tag of the uncoded content. */
-export function evaluateRequest(
-  { method, headers, raw }: ConditionalRequest,
-  validators: Validators,
+export function evaluatePreconditions(
+  request: ConditionalRequest,
+  validators: Validators | null,
   now: number,
 ): PreconditionVerdict {
-  const { etag } = validators
-  // Of a repeated date, `headers` has the first only, but such a field is ignored (RFC 9110 §13.1.3, §13.1.4).
-  const dates = (name: 'if-modified-since' | 'if-unmodified-since') =>
-    headers[name] === undefined ? undefined : (raw.headersDistinct?.[name] ?? headers[name])
-  const fields = {
-    'if-match': uncoded(headers['if-match'], etag, isRead(method) ? uncodedTags : plainTags),
-    'if-none-match': uncoded(headers['if-none-match'], etag, (tags, tag) =>
-      uncodedTags(tags, tag, codingsOf(headers)),
-    ),
-    'if-modified-since': dates('if-modified-since'),
-    'if-unmodified-since': dates('if-unmodified-since'),
-  }
-  return evaluatePreconditions(method, fields, validators, now)
-}
-
-function uncoded(
-  tags: string | undefined,
-  etag: string | undefined,
-  replace: (tags: string, etag: string) => string,
-): string | undefined {
-  return tags === undefined || etag === undefined ? tags : replace(tags, etag)
-}
-
-/** Returns the entity tag of a 304: the form by which the client has it, with a content coding or without. */
-export function tagOfNotModified(headers: IncomingHttpHeaders, etag: string): string {
-  return listedForm(etag, headers['if-none-match'] ?? '', codingsOf(headers))
-}
-
-// A cache sends the tags of all that it stored (RFC 9111 §4.3.1), also of codings that this client does not accept.
-function codingsOf(headers: IncomingHttpHeaders): (coding: string) => boolean {
-  return (coding) => acceptsCoding(headers['accept-encoding']?.toString(), coding)
-}
-
-/** Evaluates preconditions in the order of RFC 9110 §13.2.2. */
-export function evaluatePreconditions(
-  method: string,
-  fields: RequestFields,
-  validators: Validators,
-  now?: number,
-): PreconditionVerdict {
+  const { method, headers } = request
   // §13.2.1: methods that neither select nor modify a representation.
   if (method === 'OPTIONS' || method === 'TRACE' || method === 'CONNECT') return 'proceed'
   const reads = isRead(method)
+  const modified = validators?.lastModified
+  const second = modified === undefined ? undefined : Math.floor(modified / 1000) * 1000
 
-  const ifMatch = textOf(fields['if-match'])
-  if (ifMatch !== undefined) {
+  if (headers['if-match'] !== undefined) {
     // Step 1.
-    if (!ifMatchHolds(ifMatch, validators)) return 'precondition-failed'
-  } else {
+    if (!ifMatchHolds(request, headers['if-match'], validators)) return 'precondition-failed'
+  } else if (second !== undefined) {
     // Step 2; §13.1.4: ignored beside If-Match.
-    const since = dateOf(fields['if-unmodified-since'], now)
-    const modified = modifiedAt(validators)
-    if (since !== null && modified !== null) {
-      // §8.8.2.2: within the same second the resource may change again, and a date would not tell the two apart.
-      const isWeak = !reads && now !== undefined && now < modified + 1000
-      if (isWeak || modified > since) return 'precondition-failed'
-    }
+    const since = dateOf(request, 'if-unmodified-since', now)
+    // §8.8.2.2: within the same second the resource may change again, and a date would not tell the two apart.
+    const isWeakDate = !reads && now < second + 1000
+    if (since !== null && (isWeakDate || second > since)) return 'precondition-failed'
   }
 
-  const ifNoneMatch = textOf(fields['if-none-match'])
-  if (ifNoneMatch !== undefined) {
+  if (headers['if-none-match'] !== undefined) {
     // Step 3.
-    const holds = ifNoneMatchHolds(ifNoneMatch, validators)
-    if (holds === null) return reads ? 'proceed' : 'precondition-failed'
-    if (!holds) return reads ? 'not-modified' : 'precondition-failed'
-  } else if (reads) {
+    const holds = ifNoneMatchHolds(request, headers['if-none-match'], validators)
+    if (reads) return holds === false ? 'not-modified' : 'proceed'
+    return holds === true ? 'proceed' : 'precondition-failed'
+  }
+  if (reads && second !== undefined) {
     // Step 4; §13.1.3: ignored beside If-None-Match, and for other methods.
-    const since = dateOf(fields['if-modified-since'], now)
-    const modified = modifiedAt(validators)
-    if (since !== null && modified !== null && modified <= since) return 'not-modified'
+    const since = dateOf(request, 'if-modified-since', now)
+    if (since !== null && second <= since) return 'not-modified'
   }
   // Step 5 is about Range, which this package does not serve. Step 6.
   return 'proceed'
 }
 
-function modifiedAt({ exists, lastModified }: Validators): number | null {
-  if (exists === false || lastModified === undefined || !Number.isFinite(lastModified)) return null
-  return Math.floor(lastModified / 1000) * 1000
-}
-
-/** RFC 9110 §13.1.1. */
-function ifMatchHolds(fieldValue: string, { exists, etag }: Validators): boolean {
-  if (exists === false) return false
-  if (fieldValue === etag && isEntityTag(etag)) return !isWeak(etag)
-  const listed = parseEntityTags(fieldValue)
+/** RFC 9110 §13.1.1: by strong comparison. */
+function ifMatchHolds(request: ConditionalRequest, field: string, validators: Validators | null): boolean {
+  if (validators === null) return false
+  const listed = parseEntityTags(field)
   if (listed === '*') return true
-  if (listed === null || etag === undefined || !isEntityTag(etag)) return false
-  return listed.some((tag) => strongMatch(tag, etag))
+  const { etag } = validators
+  if (listed === null || etag === undefined) return false
+  // A write is of the resource, whichever format the client has read.
+  const forms = field.includes('--')
+    ? formsOf(etag, codings, isRead(request.method) ? [] : otherFormats)
+    : [etag]
+  return listed.some((tag) => !isWeak(tag) && forms.includes(tag))
 }
 
-/** RFC 9110 §13.1.2; `null` if the field value is neither `*` nor a list. */
-function ifNoneMatchHolds(fieldValue: string, { exists, etag }: Validators): boolean | null {
-  if (fieldValue === etag && isEntityTag(etag)) return exists === false
-  const listed = parseEntityTags(fieldValue)
+/** RFC 9110 §13.1.2: by weak comparison. Returns `null` if the field value is neither `*` nor a list. */
+function ifNoneMatchHolds(
+  { headers }: ConditionalRequest,
+  field: string,
+  validators: Validators | null,
+): boolean | null {
+  const etag = validators?.etag
+  // Most clients send the tag as they got it.
+  if (field === etag && isEntityTag(etag)) return false
+  const listed = parseEntityTags(field)
   if (listed === null) return null
-  if (exists === false) return true
+  if (validators === null) return true
   if (listed === '*') return false
-  return etag === undefined || !isEntityTag(etag) || !listed.some((tag) => weakMatch(tag, etag))
+  if (etag === undefined) return true
+  const forms = (field.includes('--') ? formsAccepted(etag, headers) : [etag]).map(opaqueTag)
+  return !listed.some((tag) => forms.includes(opaqueTag(tag)))
 }
 
-function textOf(field: string | readonly string[] | undefined): string | undefined {
-  return field === undefined || typeof field === 'string' ? field : field.join(', ')
+/** Returns the entity tag of a 304: the form by which the client has it, with a content coding or without. */
+export function tagOfNotModified(headers: IncomingHttpHeaders, etag: string): string {
+  const field = headers['if-none-match']
+  if (field === undefined || field === etag || !field.includes('--')) return etag
+  return formsAccepted(etag, headers).find((form) => field.includes(form)) ?? etag
 }
 
-function dateOf(field: string | readonly string[] | undefined, now: number | undefined): number | null {
-  const [date, ...others] = [field ?? []].flat()
-  return date === undefined || others.length > 0 ? null : parseHttpDate(date, now)
+// A cache sends the tags of all that it stored (RFC 9111 §4.3.1), also of codings that this client does not accept.
+function formsAccepted(etag: string, headers: IncomingHttpHeaders): readonly string[] {
+  return formsOf(etag, acceptedCodings(headers['accept-encoding']))
+}
+
+function opaqueTag(etag: string): string {
+  return isWeak(etag) ? etag.slice(2) : etag
+}
+
+function dateOf(
+  { headers, raw }: ConditionalRequest,
+  name: 'if-modified-since' | 'if-unmodified-since',
+  now: number,
+): number | null {
+  const value = headers[name]
+  // Of a repeated date, `headers` has the first only, but such a field is ignored (RFC 9110 §13.1.3, §13.1.4).
+  return value === undefined || isRepeated(raw.rawHeaders, name) ? null : parseHttpDate(value, now)
 }
 
 /** The `detail` of a 428. */
 export const howToGuard = 'Send If-Match with the ETag of what was read, or If-None-Match: * to create'
 
 /** Returns the `detail` of a 412: what failed, and what to do. */
-export function failureDetail({
-  'if-match': match,
-  'if-none-match': noneMatch,
-}: IncomingHttpHeaders): string {
-  if (match !== undefined) {
-    const tags = parseEntityTags(match)
-    if (tags === null) return `If-Match ${listExpected}`
-    if (tags !== '*' && tags.every(isWeak))
-      return 'If-Match compares strong entity tags; one that begins with W/ never matches (RFC 9110 §13.1.1)'
-    return 'If-Match does not name the current representation: read it again'
+export function failureDetail(headers: IncomingHttpHeaders): string {
+  const match = headers['if-match'] !== undefined
+  const name = match ? 'If-Match' : 'If-None-Match'
+  const field = headers['if-match'] ?? headers['if-none-match']
+  if (field === undefined) {
+    return 'It was modified since, or less than a second ago: read it again, and send its ETag in If-Match'
   }
-  if (noneMatch !== undefined) {
-    if (parseEntityTags(noneMatch) === null) return `If-None-Match ${listExpected}`
-    return 'If-None-Match names what exists already'
+  const tags = parseEntityTags(field)
+  if (tags === null) {
+    return `${name} must be * or a list of entity tags, each in double quotes as in ETag, such as "v7" (RFC 9110 §8.8.3)`
   }
-  return 'It was modified since, or less than a second ago: read it again, and send its ETag in If-Match'
+  if (!match) return 'If-None-Match names what exists already'
+  return tags !== '*' && tags.every(isWeak)
+    ? 'If-Match compares strong entity tags; one that begins with W/ never matches (RFC 9110 §13.1.1)'
+    : 'If-Match does not name the current representation: read it again'
 }
-
-const listExpected =
-  'must be * or a list of entity tags, each in double quotes as in ETag, such as "v7" (RFC 9110 §8.8.3)'

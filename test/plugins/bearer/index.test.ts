@@ -505,7 +505,7 @@ t.test('a protected route that shared caches may store does not boot', async (t)
   for (const cacheControl of [{ public: true, maxAge: 60 }, { sMaxAge: 60 }]) {
     const app = await build({ caching: { cacheControl } })
     await t.rejects(async () => app.ready(), {
-      message: /GET \/v1\/users +caching\.confidential +callers are auth/,
+      message: /GET \/v1\/users +caching\.private +callers are auth/,
     })
     await (await build({ caching: { cacheControl }, bearer: false })).ready()
   }

@@ -2,12 +2,9 @@
 import { Readable } from 'node:stream'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
-import fc from 'fast-check'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { caching, problems } from '../../../src/index.js'
-import { acceptsCoding, codedTag, listedForm, uncodedTags } from '../../../src/plugins/caching/compression.js'
-import { isEntityTag } from '../../../src/plugins/caching/entity-tag.js'
 import { exchange, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
@@ -176,6 +173,12 @@ async function keepsCodingsApart(t: Test, port: number): Promise<void> {
     ['identity', 200],
     ['gzip;q=0, br', 200],
     ['gzip;q=0.000, *', 200],
+    ['gzip ; Q=0.0', 200],
+    ['*;q=0', 200],
+    ['*;q=0, GZIP', 304],
+    ['gzip;q=0.001', 304],
+    ['xgzip', 200],
+    ['', 200],
   ] as const) {
     const headers = { 'accept-encoding': acceptEncoding, 'if-none-match': etag }
     const { status: received } = await ask(port, 'GET', '/v1/small', headers)
@@ -200,9 +203,9 @@ async function writes(t: Test, port: number): Promise<void> {
 
 t.test('a weak tag is valid for all codings', async (t) => {
   const app = Fastify()
-  await app.register(caching, { etag: 'weak' })
+  await app.register(caching)
   await app.register(compress, { threshold: 0 })
-  app.get('/v1/small', () => small)
+  app.get('/v1/small', (_, reply) => reply.caching({ etag: 'W/"a"' }).send(small))
   const plain = await app.inject('/v1/small')
   const coded = await app.inject({ url: '/v1/small', headers: { 'accept-encoding': 'gzip' } })
   t.equal(coded.headers['content-encoding'], 'gzip')
@@ -238,83 +241,4 @@ t.test('without a plugin that compresses there is no Vary: accept-encoding', asy
   t.notOk('vary' in (await app.inject({ url: '/v1/small', headers })).headers)
   const inner = await app.inject({ url: '/v1/inner', headers })
   t.match(inner.headers, { vary: 'accept-encoding', etag: /--gzip"$/, 'content-encoding': 'gzip' })
-})
-
-t.test('§8.8.3.3: a strong tag contains the coding, a weak tag is valid for all codings', async (t) => {
-  t.equal(codedTag('"a"', 'gzip'), '"a--gzip"')
-  t.equal(codedTag('""', 'br'), '"--br"')
-  t.equal(codedTag('W/"a"', 'gzip'), 'W/"a"')
-})
-
-t.test('the coding is removed from each strong tag of a list, and from nothing else', async (t) => {
-  const cases: readonly (readonly [list: string, tag: string, uncoded: string])[] = [
-    ['"a--gzip"', '"a"', '"a"'],
-    ['"a--br", "b--br","a--zstd"', '"a"', '"a", "b--br","a"'],
-    ['W/"a--gzip"', '"a"', 'W/"a"'],
-    ['"a--lzma"', '"a"', '"a--lzma"'],
-    ['"a--gzip--gzip"', '"a--gzip"', '"a--gzip"'],
-    ['"a--gzip"', 'W/"a"', '"a--gzip"'],
-    ['"a"', '"a"', '"a"'],
-    ['*', '"a"', '*'],
-    ['"$&--gzip"', '"$&"', '"$&"'],
-    ['"$$--gzip"', '"$$"', '"$$"'],
-    ['"$1$`--gzip"', '"$1$`"', '"$1$`"'],
-  ]
-  for (const [list, tag, uncoded] of cases) t.equal(uncodedTags(list, tag), uncoded, `${list} of ${tag}`)
-  t.equal(
-    uncodedTags('"a--gzip", "a--br"', '"a"', (coding) => coding === 'br'),
-    '"a--gzip", "a"',
-  )
-})
-
-t.test('a matching tag is returned as the list has it', async (t) => {
-  const any = () => true
-  t.equal(listedForm('"a"', '"a--gzip"', any), '"a--gzip"')
-  t.equal(listedForm('"a"', 'W/"a--br"', any), '"a--br"')
-  t.equal(listedForm('"a"', '"a--gzip", "a"', any), '"a"')
-  t.equal(listedForm('"a"', '"b--gzip"', any), '"a"')
-  t.equal(listedForm('"a"', '*', any), '"a"')
-  t.equal(
-    listedForm('"a"', '"a--gzip"', () => false),
-    '"a"',
-  )
-})
-
-t.test('for every tag and coding: adding and removing the coding returns the tag', async (t) => {
-  const opaque = fc.string({
-    unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
-  })
-  const tags = opaque.map((text) => `"${text.replaceAll('"', '')}"`)
-  fc.assert(
-    fc.property(tags, fc.constantFrom('br', 'deflate', 'gzip', 'zstd'), (tag, coding) => {
-      const coded = codedTag(tag, coding)
-      return (
-        isEntityTag(coded) && uncodedTags(coded, tag) === tag && listedForm(tag, coded, () => true) === coded
-      )
-    }),
-  )
-  t.pass()
-})
-
-t.test('§12.5.3: the codings that a client accepts', async (t) => {
-  const cases: readonly (readonly [acceptEncoding: string | undefined, coding: string, accepts: boolean])[] =
-    [
-      [undefined, 'gzip', false],
-      ['', 'gzip', false],
-      ['gzip', 'gzip', true],
-      ['GZIP', 'gzip', true],
-      ['br, gzip;q=0.5', 'gzip', true],
-      ['gzip;q=0', 'gzip', false],
-      ['gzip ; q=0.000', 'gzip', false],
-      ['gzip;Q=0.0', 'gzip', false],
-      ['gzip;q=0.001', 'gzip', true],
-      ['*', 'gzip', true],
-      ['*;q=0', 'gzip', false],
-      ['*;q=0, gzip', 'gzip', true],
-      ['gzip;q=0, *', 'gzip', false],
-      ['identity', 'gzip', false],
-      ['xgzip', 'gzip', false],
-    ]
-  for (const [acceptEncoding, coding, accepts] of cases)
-    t.equal(acceptsCoding(acceptEncoding, coding), accepts, String(acceptEncoding))
 })

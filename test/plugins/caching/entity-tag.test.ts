@@ -1,17 +1,13 @@
 /** RFC 9110 §8.8.3: entity tags, lists of them, how they are compared, and what they are made of. */
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import {
   byteTag,
   entityTagOf,
   isEntityTag,
-  maxListedTags,
-  maxListLength,
   parseEntityTags,
-  sha1ByPieces,
-  strongMatch,
   tagOfVersion,
-  weakMatch,
 } from '../../../src/plugins/caching/entity-tag.js'
 
 const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
@@ -77,25 +73,6 @@ t.test('RFC 9110 §8.8.3: text without quotes, or with other characters, is not 
   }
 })
 
-t.test('RFC 9110 §8.8.3.2: strong and weak comparison, by the table of the RFC', async (t) => {
-  const rows: readonly (readonly [one: string, other: string, strong: boolean, weak: boolean])[] = [
-    ['W/"1"', 'W/"1"', false, true],
-    ['W/"1"', 'W/"2"', false, false],
-    ['W/"1"', '"1"', false, true],
-    ['"1"', '"1"', true, true],
-    ['"1"', '"2"', false, false],
-    ['"a"', '"A"', false, false],
-    ['""', '""', true, true],
-    ['W/"W/1"', '"1"', false, false],
-  ]
-  for (const [one, other, strongly, weakly] of rows) {
-    t.equal(strongMatch(one, other), strongly, `strongly, ${one} and ${other}`)
-    t.equal(strongMatch(other, one), strongly, `strongly, ${other} and ${one}`)
-    t.equal(weakMatch(one, other), weakly, `weakly, ${one} and ${other}`)
-    t.equal(weakMatch(other, one), weakly, `weakly, ${other} and ${one}`)
-  }
-})
-
 t.test('RFC 9110 §5.6.1: a list may have whitespace, empty elements, and commas in tags', async (t) => {
   const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
     ['"a", "b"', [strong('a'), strong('b')]],
@@ -143,16 +120,6 @@ t.test('RFC 9110 §5.6.1: an invalid list has no tags, even if parts of it are v
   ]) {
     t.equal(parseEntityTags(text), null, JSON.stringify(text))
   }
-})
-
-t.test('a list has a maximum length and a maximum number of tags', async (t) => {
-  const opaque = 'a'.repeat(maxListLength - 2)
-  t.same(parseEntityTags(`"${opaque}"`), [strong(opaque)])
-  t.equal(parseEntityTags(`"${opaque}a"`), null)
-  const list = (count: number): string => Array.from({ length: count }, () => '""').join(',')
-  t.equal(parseEntityTags(list(maxListedTags))?.length, maxListedTags)
-  t.equal(parseEntityTags(list(maxListedTags + 1)), null)
-  t.equal(parseEntityTags(list(maxListedTags).replaceAll(',', ', ,,'))?.length, maxListedTags)
 })
 
 t.test('a list of tags has these tags, whatever whitespace separates them', async () => {
@@ -220,7 +187,8 @@ t.test('for any bytes it is a strong entity tag, the same on all versions of Nod
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()), (bytes) => {
       const tag = byteTag(bytes)
-      return isEntityTag(tag) && tag.startsWith('"') && `${tag.slice(1, -1)}=` === sha1ByPieces(bytes)
+      const digest = createHash('sha1').update(bytes).digest('base64')
+      return isEntityTag(tag) && tag.startsWith('"') && `${tag.slice(1, -1)}=` === digest
     }),
   )
   t.pass()

@@ -5,7 +5,7 @@ import { latestTime, payloadDate } from '../../../src/plugins/caching/last-modif
 
 const now = Date.parse('2026-11-20T12:00:00.700Z')
 const latestModified = (payload: unknown, member: string): number | null =>
-  payloadDate(payload, member, now)?.time ?? null
+  payloadDate(payload, member, now)?.lastModified ?? null
 const at = (time: string): number => Date.parse(`2026-11-${time}Z`)
 
 t.test('Last-Modified of an item is its own time', async (t) => {

@@ -70,7 +70,6 @@ t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first',
     t.notOk('cache-control' in answer.headers)
     t.equal((await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })).statusCode, 304)
     t.equal(asked, 0)
-    t.strictSame(Object.values(app.caching.counts()), [0, 0, 0])
     t.match(app.conventions.report().findings, [{ plugin: 'caching', rule: 'overlap' }])
   }
 })
@@ -324,7 +323,11 @@ t.test('options of its own put a wildcard, hidden or proxy route under caching',
   await app.register(caching)
   const config = { caching: { cacheControl: { maxAge: 60 } } }
   app.get('/files/*', { config }, (_, reply) => reply.header('etag', 'W/"file"').send('x'))
-  app.get('/metrics', { schema: { hide: true }, config: { caching: { confidential: true } } }, () => 'x')
+  app.get(
+    '/metrics',
+    { schema: { hide: true }, config: { caching: { cacheControl: { noStore: true } } } },
+    () => 'x',
+  )
   app.get('/page', { schema: { hide: true }, config: { caching: {} } }, () => 'x')
   app.all('/proxy', { config }, () => 'x')
   for (const method of ['GET', 'HEAD'] as const) {

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { describeCaching } from '../../../src/plugins/caching/openapi.js'
 
-const plan = { etag: 'strong', validators: null, validatorsOf: null, isPreconditionRequired: false } as const
+const plan = {
+  tagsBytes: true,
+  validators: undefined,
+  validatorsOf: undefined,
+  isPreconditionRequired: false,
+}
 
 t.test('the additions to a route, by its methods and options', async (t) => {
   const statuses = (...given: Parameters<typeof describeCaching>) => {
@@ -27,7 +32,7 @@ t.test('the headers of a read: those that are sent', async (t) => {
   }
   const all = ['Cache-Control']
   t.strictSame(headers(plan), [all, ['ETag', 'Last-Modified'], ['ETag', 'Vary']])
-  const untagged = { ...plan, etag: false } as const
+  const untagged = { ...plan, tagsBytes: false }
   t.strictSame(headers(untagged), [all, ['Last-Modified'], ['Last-Modified', 'Vary']])
   t.strictSame(headers({ ...untagged, validators: () => null }), headers(plan))
 })

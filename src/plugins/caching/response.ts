@@ -1,0 +1,237 @@
+import type { Effect, PayloadStep } from '../../convention/steps.js'
+import { discard, headerOf, isBytes, isResponse } from '../../fastify/reply.js'
+import { replySlot } from '../../fastify/slots.js'
+import { withPrivate } from '../../http/cache-control.js'
+import { contentFields } from '../../http/error-headers.js'
+import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { byteTag, codedTag } from './entity-tag.js'
+import type { CachingPlan } from './plan.js'
+import {
+  evaluatePreconditions,
+  failureDetail,
+  isConditional,
+  isRead,
+  tagOfNotModified,
+  type Validators,
+} from './preconditions.js'
+
+type Request = Parameters<PayloadStep>[0]
+type Reply = Parameters<PayloadStep>[1]
+type Headers = Record<string, string>
+
+/** Validators of a response that are known before its bytes are. Those in its headers take precedence. */
+export interface KnownValidators extends Validators {
+  /** Whether `lastModified` is the latest date of the items of a list, and so validates nothing. */
+  readonly isOfItems: boolean
+}
+
+export const knownValidators = replySlot<KnownValidators>('caching.validators')
+
+const notModified: Effect = { rule: 'not-modified', given: 'would be answered with 304' }
+export const answer304: Effect = { ...notModified, answer: { status: 304 } }
+
+export function refusalOf({ headers }: Request, fields: Headers = {}): Effect {
+  const refusal = new ProblemError('precondition-failed', {
+    detail: failureDetail(headers),
+    headers: { ...fields, 'cache-control': 'no-store' },
+  })
+  return { rule: 'precondition', given: 'its precondition fails', refusal }
+}
+
+const unstored: Effect = Object.freeze({
+  rule: 'headers',
+  given: 'cache-control: no-store',
+  headers: Object.freeze({ 'cache-control': 'no-store' }),
+})
+
+const ofRepresentation: readonly string[] = ['etag', 'last-modified', 'expires']
+
+/** Makes a response one that no cache stores, without validators. */
+export function forbidStoring(reply: Reply): Effect | undefined {
+  const change = removalOf(reply, ofRepresentation)
+  if (change !== undefined) return { ...unstored, change }
+  return headerOf(reply, 'cache-control') === 'no-store' ? undefined : unstored
+}
+
+/** Completes the headers of a response, and answers 304 or 412 in its place. */
+export function finishResponse(plan: CachingPlan): PayloadStep {
+  return function finish(request, reply, payload) {
+    const status = isResponse(payload) ? payload.status : reply.statusCode
+    if (status >= 400) {
+      const effect = forbidStoring(reply)
+      const vary = varyOf(plan, reply)
+      return vary === undefined ? effect : { ...unstored, ...effect, headers: { ...effect?.headers, vary } }
+    }
+    return isRead(request.method)
+      ? finishRead(plan, request, reply, payload, status)
+      : finishWrite(plan, reply, knownValidators.get(reply))
+  }
+}
+
+function finishWrite(plan: CachingPlan, reply: Reply, known?: KnownValidators): Effect | undefined {
+  const isSilent = !reply.hasHeader('cache-control')
+  if (known === undefined) return isSilent ? unstored : undefined
+  const headers: Headers = isSilent ? { 'cache-control': 'no-store' } : {}
+  const ownTag = headerOf(reply, 'etag')
+  setTag(headers, ownTag ?? known.etag, ownTag)
+  setDate(headers, known, headerOf(reply, 'last-modified'))
+  return effectOf(plan, headers)
+}
+
+function finishRead(
+  plan: CachingPlan,
+  request: Request,
+  reply: Reply,
+  payload: unknown,
+  status: number,
+): Effect | readonly Effect[] | undefined {
+  const headers: Headers = {}
+  const current = headerOf(reply, 'cache-control')
+  const cacheControl = cacheControlOf(plan, request, status, current)
+  if (cacheControl !== null && cacheControl !== current) headers['cache-control'] = cacheControl
+  const vary = varyOf(plan, reply)
+  if (vary !== undefined) headers.vary = vary
+  const isRepresentation = hasRepresentation(status)
+  if (!isRepresentation && status !== 304) return effectOf(plan, headers)
+
+  const { expires } = plan
+  if (expires !== null && expires.at > plan.now() && !reply.hasHeader('expires')) {
+    headers.expires = expires.text
+  }
+  const known = knownValidators.get(reply)
+  const ownTag = headerOf(reply, 'etag')
+  const ownDate = headerOf(reply, 'last-modified')
+  const isMade = status === 200 && plan.tagsBytes && isBytes(payload) && payload.length > 0
+  const etag = ownTag ?? known?.etag ?? (isMade ? byteTag(payload) : undefined)
+  const isSent = isResponse(payload) || !isConditional(request)
+  const verdict =
+    status === 304
+      ? 'not-modified'
+      : isSent
+        ? 'proceed'
+        : evaluatePreconditions(request, { etag, lastModified: dateOf(known, ownDate, plan) }, plan.now())
+  if (verdict === 'not-modified') {
+    if (plan.isReport) return status === 304 ? effectOf(plan, headers) : notModified
+    setTag(headers, etag && tagOfNotModified(request.headers, etag), ownTag)
+    if (etag === undefined) setDate(headers, known, ownDate)
+    const removal = removalOf(reply, etag === undefined ? contentFields : notIn304)
+    if (status === 304 && payload === undefined) return { ...notModified, headers, change: removal }
+    return {
+      ...notModified,
+      headers,
+      change() {
+        discard(payload)
+        removal?.()
+        reply.code(304)
+      },
+      // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
+      payload: plan.isHeadSibling ? '' : null,
+    }
+  }
+  if (verdict === 'precondition-failed') {
+    if (!plan.isReport) discard(payload)
+    return refusalOf(request, vary === undefined ? {} : { vary })
+  }
+  setTag(headers, etag, ownTag)
+  setDate(headers, known, ownDate)
+  const effect = effectOf(plan, headers)
+  const isUndated = known?.lastModified === undefined && ownDate === undefined
+  return plan.notesMissingDate && isUndated && status === 200 && request.method === 'GET'
+    ? [missingDate, ...(effect ? [effect] : [])]
+    : effect
+}
+
+/** Whether a response to a GET or HEAD is the representation or a part of it (RFC 9110 §15.3.1, §15.3.4, §15.3.7). */
+function hasRepresentation(status: number): boolean {
+  return status === 200 || status === 203 || status === 206
+}
+
+function cacheControlOf(
+  plan: CachingPlan,
+  request: Request,
+  status: number,
+  current: string | undefined,
+): string | null {
+  if (plan.cacheControl === null) return null
+  if (plan.isConfidential) return 'no-store'
+  const isPrivate = (request.caller ?? null) !== null || plan.isAuthenticated(request)
+  if (current !== undefined) return isPrivate ? withPrivate(current) : current
+  if (hasRepresentation(status) || status === 204 || status === 304) {
+    return isPrivate ? plan.privateCacheControl : plan.cacheControl
+  }
+  // A permanent redirect may be stored as it is (RFC 9110 §15.1). A pending operation or a login is another response soon.
+  return status === 301 || status === 308 ? null : 'no-store'
+}
+
+function varyOf({ addVary }: CachingPlan, reply: Reply): string | undefined {
+  if (addVary === null) return undefined
+  const current = headerOf(reply, 'vary')
+  const vary = addVary(current)
+  return vary === current ? undefined : vary
+}
+
+/** Returns the date that `If-Modified-Since` and `If-Unmodified-Since` are compared with. */
+function dateOf(
+  known: KnownValidators | undefined,
+  own: string | undefined,
+  { now }: CachingPlan,
+): number | undefined {
+  if (own !== undefined) return parseHttpDate(own, now()) ?? undefined
+  return known?.isOfItems === true ? undefined : known?.lastModified
+}
+
+function setTag(headers: Headers, etag: string | undefined, own: string | undefined): void {
+  if (etag !== undefined && etag !== own) headers.etag = etag
+}
+
+function setDate(headers: Headers, known: Validators | undefined, own: string | undefined): void {
+  const date = own === undefined ? known?.lastModified : undefined
+  if (date !== undefined) headers['last-modified'] = formatHttpDate(date)
+}
+
+/** Returns the effect of header fields, if there are any. */
+function effectOf({ isReport }: CachingPlan, headers: Headers): Effect | undefined {
+  if (!isReport) return { rule: 'headers', given: '', headers }
+  const told = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return told.length === 0 ? undefined : { rule: 'headers', given: told.join(', '), headers }
+}
+
+// RFC 9110 §15.4.5: with an `ETag`, a 304 needs no `Last-Modified`.
+const notIn304: readonly string[] = [...contentFields, 'last-modified']
+
+/** Changes what other hooks have made of a response: the tag of coded content, and the length of a 304 to HEAD. */
+export function completeLast(plan: CachingPlan): PayloadStep {
+  return function complete({ method }, reply, payload) {
+    const { statusCode } = reply
+    if (statusCode === 304) {
+      if (!reply.hasHeader('content-length')) return undefined
+      return { ...notModified, change: () => reply.removeHeader('content-length') }
+    }
+    if (!plan.isCompressed || !isRead(method) || !hasRepresentation(statusCode) || isResponse(payload)) {
+      return undefined
+    }
+    const etag = headerOf(reply, 'etag')
+    const coding = headerOf(reply, 'content-encoding') ?? 'identity'
+    if (etag === undefined || coding === 'identity') return undefined
+    return { rule: 'headers', given: '', headers: { etag: codedTag(etag, coding) } }
+  }
+}
+
+// In Fastify, removing a header makes all later work on the headers slow, even if the header was not there.
+function removalOf(reply: Reply, names: readonly string[]): (() => void) | undefined {
+  for (const name of names) {
+    if (reply.hasHeader(name)) return () => removeHeaders(reply, names)
+  }
+  return undefined
+}
+
+function removeHeaders(reply: Reply, names: readonly string[]): void {
+  for (const name of names) if (reply.hasHeader(name)) reply.removeHeader(name)
+}
+
+const missingDate: Effect = {
+  rule: 'last-modified',
+  given: 'a 200 without Last-Modified',
+  notice: 'each rule',
+}

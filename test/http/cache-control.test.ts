@@ -1,0 +1,58 @@
+/** `Cache-Control` of a response (RFC 9111 §5.2.2): who may store it. */
+import fc from 'fast-check'
+import t from 'tap'
+import { isForSharedCaches, withPrivate } from '../../src/http/cache-control.js'
+import { superlinearSeeds } from '../support/growth.js'
+
+t.test('public and s-maxage let shared caches store a response (RFC 9111 §5.2.2.9, §5.2.2.10)', async (t) => {
+  for (const value of ['public', 'max-age=5, s-maxage=60', 'S-MaxAge=60', 'no-cache, Public'])
+    t.equal(isForSharedCaches(value), true, value)
+  for (const value of ['', 'private', 'no-cache, max-age=5', 'x-public', 'a="public, s-maxage=5"'])
+    t.equal(isForSharedCaches(value), false, value)
+})
+
+t.test('private is added if no directive decides who may store the response', async (t) => {
+  const rows: readonly (readonly [before: string, after: string])[] = [
+    ['', 'private'],
+    [' ', 'private'],
+    ['no-cache', 'no-cache, private'],
+    ['max-age=60', 'max-age=60, private'],
+    ['max-age=60, must-revalidate', 'max-age=60, must-revalidate, private'],
+    ['no-cache="public, private"', 'no-cache="public, private", private'],
+    ['no-cache="a, public, b"', 'no-cache="a, public, b", private'],
+    ['x="a\\", public"', 'x="a\\", public", private'],
+    ['publicity, no-storey', 'publicity, no-storey, private'],
+  ]
+  for (const [before, after] of rows) t.equal(withPrivate(before), after, before)
+})
+
+t.test(
+  'directives that decide who may store are not changed (RFC 9111 §3.5, §5.2.2.5, §5.2.2.7, §5.2.2.9)',
+  async (t) => {
+    for (const value of [
+      'public',
+      'PUBLIC, max-age=60',
+      'max-age=60,public',
+      'private',
+      'Private="Set-Cookie", max-age=60',
+      'no-store',
+      'no-cache, No-Store',
+      's-maxage=600',
+      'max-age=60, S-MaxAge = 600',
+      'x="y", public',
+    ]) {
+      t.equal(withPrivate(value), value)
+    }
+  },
+)
+
+t.test('private is added once, in linear time', async (t) => {
+  const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
+  fc.assert(
+    fc.property(fc.array(part), (parts) => {
+      const once = withPrivate(parts.join(''))
+      return once.endsWith('private') || once === parts.join('')
+    }),
+  )
+  t.strictSame(await superlinearSeeds(['"', '"\\', '\\"', '"a', ',', '='], withPrivate), [])
+})
