@@ -50,8 +50,6 @@ export {
   type IdempotencyRecord,
   type IdempotencyRouteOptions,
   type IdempotencyStore,
-  IdempotencyStoreFullError,
-  type IdempotencyTransaction,
   idempotency,
   type KeptAnswer,
   type MemoryIdempotencyOptions,
